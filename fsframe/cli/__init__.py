@@ -61,7 +61,7 @@ def _remark(
     lineno: int,
     line: str | None = None,
 ) -> str:
-    """A warning of fsframe's own as a note, without the line of code that it came from."""
+    """Format warnings of fsframe as notes, without the line of code."""
     if issubclass(category, FsframeWarning):
         return f"note: {message}\n"
     return _formatted(message, category, filename, lineno, line)
@@ -73,19 +73,19 @@ def _run(arguments: Sequence[str] | None) -> int:
     warnings.formatwarning = _remark
     begin()
     clear_written()
-    talk = sys.stderr
-    # Who listens to progress and remarks may leave; the run goes on.
-    sys.stderr = TolerantStream(talk)  # type: ignore[assignment]
+    stderr = sys.stderr
+    # The run continues if the reader of progress and notes goes away.
+    sys.stderr = TolerantStream(stderr)  # type: ignore[assignment]
     try:
         return _ended(arguments)
     finally:
-        sys.stderr = talk
+        sys.stderr = stderr
 
 
 def _ended(arguments: Sequence[str] | None) -> int:
     try:
         code = cli.main(args=arguments, prog_name="fsframe", standalone_mode=False)
-        # Python has no stdout where the shell has closed it.
+        # sys.stdout is None if the shell has closed it.
         if sys.stdout is not None:
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
@@ -101,11 +101,11 @@ def _ended(arguments: Sequence[str] | None) -> int:
         say_error(f"interrupted; {written_summary()}")
         return 130
     except BrokenPipeError:
-        # The reader of our output went away (`| head`); what follows must not complain again.
+        # The reader of our output went away (`| head`); avoid further errors.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:
-        # What the system refuses: no permission, a name too long, a disk that is full.
+        # Errors of the system: no permission, a name too long, a full disk.
         place = f"{error.filename}: " if error.filename else ""
         say_error(f"{place}{error.strerror or one_line(error)}")
         return StoreError.exit_code
@@ -114,7 +114,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
         say_error(f"not enough memory{detail}; screen first, or use fewer columns")
         return FsframeError.exit_code
     except BaseException as error:
-        # All that Python and Rust say of it; a small address space is the usual cause.
+        # The messages of Python and Rust; a small address space is the usual cause.
         if not re.search(r"can't (start new|spawn worker) thread", str(error)):
             raise
         say_error(

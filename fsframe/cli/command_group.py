@@ -20,7 +20,7 @@ __all__ = ["CommandGroup"]
 class CommandGroup(click.Group):
     """A group whose commands are imported when they are called.
 
-    A plugin's command that is called like one of ours, or like another plugin's, is
+    A plugin's command with the name of a bundled command, or of another plugin's, is called
     ``provider/name``.
     """
 
@@ -46,7 +46,7 @@ class CommandGroup(click.Group):
             name = ctx.invoked_subcommand
             if name is None or name in self._commands.own:
                 raise
-            # The plugin boundary: what a stranger's command raises is named by its plugin.
+            # The plugin boundary: errors of a plugin's command name the plugin.
             if interrupted(error):
                 raise KeyboardInterrupt from error
             offer = commands.offer(name)

@@ -1,4 +1,4 @@
-"""Find the comparison or the study that an argument names."""
+"""Find the comparison or the study given as an argument."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FoundComparison:
     where : mapping of StudyCell to Path, or None
         The run files of a comparison.
     name : Path
-        What files about it are called, but for their ending.
+        Default path of files about it, without ending.
     """
 
     study: StudyRecord
@@ -37,7 +37,7 @@ class FoundComparison:
     name: Path
 
     def used(self) -> list[str | Path]:
-        """Its files and its tables, which no output must replace."""
+        """Its files and its tables, which must not be replaced."""
         files = [self.file] if self.file else [*(self.where or {}).values()]
         return [*files, *filter(None, {run.data.source for run in self.study.runs.values()})]
 
@@ -48,7 +48,7 @@ def find_comparison(text: str) -> FoundComparison | None:
     Raises
     ------
     StoreError
-        If a file in it is not sound.
+        If a file in it is damaged.
     RequestError
         If its runs do not make a comparison.
     """

@@ -1,4 +1,4 @@
-"""Show a result that exists already: the command was killed before it did, or repeated."""
+"""Reuse the result of an earlier, identical command."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ["confirmed_result", "existing_result"]
 def existing_result(
     out: Path, chain: Chain, options: Mapping[str, Any], table: Path
 ) -> RunRecord | None:
-    """The record at `out`, if all but the table is that of this command; None if nothing is there.
+    """The record at `out` if it matches this command, the table aside; None if there is no file.
 
     Raises
     ------
     StoreError
-        If the file is of something else, `out` cannot be written, or it is `table`.
+        If the file does not match, `out` cannot be written, or it is `table`.
     """
     from fsframe.storage import check_destination, load_run
 
@@ -47,7 +47,7 @@ def existing_result(
 def confirmed_result(
     record: RunRecord | None, out: Path | None, chain: Chain, table: Dataset, talk: Reporter
 ) -> RunRecord | None:
-    """`record`, if it was made from `table`; what an interrupted attempt has left beside it goes.
+    """`record`, if it was made from `table`; leftovers of an interrupted attempt are removed.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def confirmed_result(
 
 
 def _same_request(record: RunRecord, chain: Chain, options: Mapping[str, Any]) -> bool:
-    """Whether chain, seed, memory bound and everything that may change a bit are the same."""
+    """Whether chain, seed, memory limit and everything else that affects results are equal."""
     from fsframe.chains.recording import is_answer_to
     from fsframe.cli.running import this_command
 

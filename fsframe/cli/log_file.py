@@ -25,21 +25,21 @@ def check_log(
     apart_from: Iterable[str | os.PathLike[str] | None] = (),
     folder: Path | None = None,
 ) -> Path | None:
-    """Where the log goes, if it may: a new file, or one that is a log already.
+    """The path of the log, checked: a new file, or one that is a log already.
 
     Parameters
     ----------
     path : str, optional
-        What ``--log`` says.
+        Value of ``--log``.
     apart_from : paths
-        What the command reads and writes.
+        Other files of the command.
     folder : Path, optional
-        Where the command leaves several files: no place for a log.
+        Output folder of the command, where no log is allowed.
 
     Raises
     ------
     StoreError
-        If it may not, before any work starts.
+        If the log cannot be written there.
     """
     from fsframe.storage import check_destination
 
@@ -67,13 +67,13 @@ def check_log(
 
 
 class _LogFile(logging.FileHandler):
-    """Lines at the end of a file, on the disk one by one; a full disk is told once."""
+    """Appends lines to a file; an error while writing is reported once."""
 
     def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
         from fsframe.storage import place_file
 
         if not path.exists() or not path.stat().st_size:
-            # Whole or not at all: with half of its first line it would be no log.
+            # Atomically: with half of its first line the file would not be a log.
             place_file(path, f"{FIRST_LINE}\n".encode(), overwrite=True)
         super().__init__(path, mode="a", encoding="utf-8", errors="backslashreplace")
         self._tell: Callable[[str], None] | None = tell
@@ -90,7 +90,7 @@ class _LogFile(logging.FileHandler):
 
 @contextlib.contextmanager
 def logging_to(path: Path | None, command: str, tell: Callable[[str], None]) -> Iterator[None]:
-    """Have what is told of runs written to the file, from the command that is given first.
+    """Write the log records of runs to the file, the command first.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def logging_to(path: Path | None, command: str, tell: Callable[[str], None]) -> 
         As `check_log` gives it; None writes nothing.
     command : str
     tell : callable
-        Takes a remark for the user.
+        Called with a note for the user.
 
     Raises
     ------
@@ -125,5 +125,5 @@ def logging_to(path: Path | None, command: str, tell: Callable[[str], None]) -> 
 
 
 def log_stop(text: str) -> None:
-    """A signal ends the process; this is its last line."""
+    """Log that a signal ends the process."""
     _LOG.error("%s", text)

@@ -29,7 +29,7 @@ METHODS: dict[str, Registry] = {
 
 
 def listed() -> list[Offer]:
-    """Everything on offer, each once: the registry of classifiers has regressors too."""
+    """All methods, each once: the registry of classifiers also has regressors."""
     return [
         offer
         for registry in METHODS.values()
@@ -39,7 +39,7 @@ def listed() -> list[Offer]:
 
 
 def completions(offers: Iterable[Offer], incomplete: str) -> list[CompletionItem]:
-    """Those of the offers whose names begin so, for the shell."""
+    """Shell completions of an incomplete name."""
     return [
         CompletionItem(offer.name, help=offer.entry.summary)
         for offer in offers
@@ -59,14 +59,14 @@ class MethodName(click.ParamType):
 
 
 class OfferedName(click.ParamType):
-    """The name of something else that plugins offer, such as a format; the shell completes it."""
+    """The name of another plugin object, such as a format; the shell completes it."""
 
     def __init__(self, name: str, registry: Registry) -> None:
         self.name = name
         self._registry = registry
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as it was given, once it is known that somebody offers it."""
+        """The name unchanged; an error if there is no such object."""
         self._registry.offer(value)
         return value
 

@@ -101,17 +101,17 @@ def protocol_request(
 
 
 def protocol_named(command: str, chain: Chain, texts: Sequence[StageText]) -> list[StageText]:
-    """What the run file of a protocol is called for: the command with what it changes, the stages.
+    """Parts of the name of a protocol's run file: the command with changed options, the stages.
 
     Parameters
     ----------
     command : str
     chain : Chain
-        The protocol as a stage; its base is told by `texts`.
+        The protocol as a stage; its base is given by `texts`.
     """
     (stage,) = chain.stages
     changed = {name: value for name, value in stage.text.params.items() if name != "base"}
-    # The command's own default is the other one.
+    # The default of the command differs from that of the stage.
     if "all_features" in stage.method.values() and changed.pop("all_features", None) is None:
         changed["all-features"] = "no"
     return [StageText(command, changed), *texts]
@@ -125,13 +125,13 @@ def run_on(
     also_written: Sequence[str | None] = (),
     **options: Any,
 ) -> tuple[RunRecord, Path | None]:
-    """The record of `chain` on the table `data`, and where it was left.
+    """Run `chain` on the table `data`; the record, and the path of its file.
 
     Parameters
     ----------
     chain : Chain
     named : sequence of StageText
-        What the run file is called for by default (`run_path`).
+        Parts of the default name of the run file (`run_path`).
     also_written : paths
         Other files that will be written, checked before any work starts.
 

@@ -179,7 +179,7 @@ def reading_arguments(**options: Any) -> dict[str, Any]:
 
 
 def stored_reading(record: RunRecord) -> dict[str, Any]:
-    """The arguments of `fsframe.read` that a run file keeps; what is none of them is left out."""
+    """The arguments of `fsframe.read` stored in a run file; invalid ones are ignored."""
     found = record.environment.get("reading")
     if not isinstance(found, dict):
         return {}
@@ -226,7 +226,7 @@ def source_of_run(record: RunRecord, given: str | None, how: str) -> str:
 
 
 def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
-    """The table of a run, read as it was then unless said otherwise.
+    """Read the table of a run as for the run, unless `given` says otherwise.
 
     Raises
     ------
@@ -243,12 +243,12 @@ def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
     try:
         return read(source, **{**arguments, "label": record.data.label})
     except DataError:
-        # Arrays have a label without being a column; a name may read as a number.
+        # The label of arrays is not a column; a name may look like a number.
         return read(source, **arguments)
 
 
 def table_if_there(record: RunRecord, what: str) -> Dataset | None:
-    """The run's table if it is where it was, and the same; else a remark on `what`, and None."""
+    """The run's table if it is still there and unchanged; else a note about `what`, and None."""
     source = record.data.source
     why = f"{source or 'the table'} is not there"
     if source and Path(source).is_file():
@@ -257,7 +257,7 @@ def table_if_there(record: RunRecord, what: str) -> Dataset | None:
         except FsframeError as error:
             why = str(error)
         else:
-            # The digest is of values: a file may give other names to them.
+            # The digest does not cover the column names.
             same_names = list(data.feature_names) == list(record.feature_names)
             if data.sha256 == record.data.sha256 and same_names:
                 return data

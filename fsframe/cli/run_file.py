@@ -1,4 +1,4 @@
-"""Find the run file that an argument names."""
+"""Find run files given as arguments, and name new ones."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _ODD = re.compile(r"[^A-Za-z0-9=.,+_-]+")
 def find_run(text: str) -> Path:
     """The path of the run file that `text` names.
 
-    A bare name that is not in this folder is looked for one folder down, since a run file is left
-    beside its data; it is taken where exactly one matches, and said on stderr.
+    A bare name that is not in this folder is looked up in its subfolders, since run files are
+    written beside the data; a single match is used, with a note on stderr.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def find_runs(texts: Sequence[str]) -> list[Path]:
 
 
 def is_stdout(path: str) -> bool:
-    """Whether a text table shall go to standard output.
+    """Whether an output path stands for standard output.
 
     >>> is_stdout("-"), is_stdout("/dev/stdout"), is_stdout("-.csv")
     (True, True, False)
@@ -83,21 +83,20 @@ def is_stdout(path: str) -> bool:
 
 
 def run_path(data: Path, stages: Sequence[StageText]) -> Path:
-    """Where a run file goes by itself: beside the data, named for data, stages and parameters.
+    """Default path of a run file: beside the data, named by data, stages and parameters.
 
-    Of a table in parts beside their folder, so that it is none of them.
+    For a table in parts beside the folder, so that it is not one of the parts.
 
     Parameters
     ----------
     data : Path
     stages : sequence of StageText
-        With the parameters that the name shall tell: those that are not at their defaults.
+        With the parameters to include: those that differ from their defaults.
 
     Notes
     -----
-    A name has letters, digits and ``=.,+_-`` only, and at most 100 of them for the stages. Where
-    that cannot be, it is cut and ends with a digest of the whole chain, so that names of different
-    chains differ.
+    A name has letters, digits and ``=.,+_-`` only, at most 100 of them for the stages. Otherwise
+    it is shortened and ends with a digest of the chain, so that names of different chains differ.
 
     Examples
     --------

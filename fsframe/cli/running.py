@@ -81,7 +81,7 @@ class EngineName(click.ParamType):
 
 
 class EarlierName(click.ParamType):
-    """What ``--events`` takes, or where those go that meant ``--event``."""
+    """The value of ``--events``; the error mentions ``--event``."""
 
     name = "json"
 
@@ -131,7 +131,7 @@ engine_options = all_options(
         type=click.Choice(["json"]),
         help="Report progress, notes and ends on stderr as JSON lines, for programs.",
     ),
-    # Its earlier name, which differs by one letter from --event, the column of a survival table.
+    # The earlier name; easily confused with --event, the column of survival data.
     click.option(
         "--events", type=EarlierName(), hidden=True, help="The earlier name of --progress."
     ),
@@ -152,14 +152,14 @@ engine_options = all_options(
 
 
 class Reporter:
-    """What is said on stderr while a run goes on: to people, to programs, or nothing.
+    """Progress and notes on stderr during a run: as text, as JSON, or none.
 
     Parameters
     ----------
     quiet : bool
-        Nothing but errors.
+        Print errors only.
     events : bool
-        JSON, one object a line, each with an ``event``.
+        Print JSON, one object per line, each with an ``event``.
     """
 
     def __init__(self, *, quiet: bool = False, events: bool = False) -> None:
@@ -170,7 +170,7 @@ class Reporter:
 
     @classmethod
     def asked(cls, options: Mapping[str, Any]) -> Reporter:
-        """As the options of a command ask for it."""
+        """The reporter that the options of a command ask for."""
         talk = cls(
             quiet=options["quiet"], events="json" in (options["progress"], options["events"])
         )
@@ -191,12 +191,12 @@ class Reporter:
             self._line(progress)
 
     def event(self, event: str, **facts: Any) -> None:
-        """Tell programs that something has happened."""
+        """Print an event, if JSON is requested."""
         if self.events:
             say_json({"event": event, **facts}, err=True)
 
     def note(self, text: str) -> None:
-        """Tell people, and programs, a remark."""
+        """Print a note."""
         if self.events:
             self.event("note", text=text)
         elif not self.quiet:
@@ -204,7 +204,7 @@ class Reporter:
             say(f"note: {text}", err=True)
 
     def close(self) -> None:
-        """Wipe the progress line."""
+        """Clear the progress line."""
         if self._line is not None:
             self._line.close()
 
@@ -220,7 +220,7 @@ def requested_engine(
 
 
 def this_command() -> str:
-    """The command of this process, as it would be typed."""
+    """The command line of this process."""
     return shlex.join(["fsframe", *sys.argv[1:]])
 
 
@@ -237,7 +237,7 @@ def run_chain(
     engine: Engine | None = None,
     beside: int = 0,
 ) -> RunRecord:
-    """The record of `chain` on `table`, left at `out`; stopped by signals without loss.
+    """Run `chain` on `table` and write `out`; signals stop it without loss.
 
     Parameters
     ----------
@@ -252,9 +252,9 @@ def run_chain(
     source, command : str
         As in `Chain.run`; the command of this process by default.
     engine : Engine, optional
-        One that is open already, for commands that run many chains; it stays open.
+        An open engine, for commands that run many chains; it stays open.
     beside : int
-        Bytes of other tables that are held meanwhile.
+        Bytes of other tables in memory.
 
     Raises
     ------
@@ -297,12 +297,12 @@ def run_chain(
                 reading=json.dumps({name: options.get(name) for name in READING}),
                 csv=os.path.abspath(options["csv_out"]) if options.get("csv_out") else "",
             )
-            _tell_of_earlier(checkpoint, talk)
+            _report_earlier(checkpoint, talk)
         for text in chain.forewarnings(table):
             talk.note(text)
 
         def work() -> RunRecord:
-            # Not before: who waits for this may send a signal, and it has to be taken by then.
+            # Only now: programs may send a signal after this event, and it must be handled.
             talk.event(
                 "begin",
                 chain=str(chain),
@@ -317,7 +317,7 @@ def run_chain(
                 making_room(talk.close),
                 warnings.catch_warnings(),
             ):
-                # They are told above, in the form that is asked for.
+                # Already reported above.
                 warnings.simplefilter("ignore", Forewarning)
                 record = chain.run(
                     table,
@@ -334,7 +334,7 @@ def run_chain(
                     source=source,
                     command=command,
                 )
-            # Here, so that no interrupt comes between the file and the word of it.
+            # In this thread, so that no interrupt comes between the file and its record.
             if out is not None:
                 note_written(out)
             return record
@@ -345,10 +345,10 @@ def run_chain(
             talk.close()
             talk.event("error", kind=type(error).__name__, text=str(error))
             if checkpoint is not None and checkpoint.n_parts:
-                talk.note(_way_on(checkpoint))
+                talk.note(_how_to_resume(checkpoint))
             raise
         except KeyboardInterrupt:
-            # A stage has caught the signal, or it came in between.
+            # A stage has caught the signal, or it came between handlers.
             _stop(signal.SIGINT, engine, checkpoint, out, talk)
         finally:
             talk.close()
@@ -356,7 +356,7 @@ def run_chain(
     return record
 
 
-def _tell_of_earlier(checkpoint: Checkpoint, talk: Reporter) -> None:
+def _report_earlier(checkpoint: Checkpoint, talk: Reporter) -> None:
     for note in checkpoint.notes:
         talk.note(note)
     if checkpoint.n_parts:
@@ -366,7 +366,7 @@ def _tell_of_earlier(checkpoint: Checkpoint, talk: Reporter) -> None:
         )
 
 
-def _way_on(checkpoint: Checkpoint) -> str:
+def _how_to_resume(checkpoint: Checkpoint) -> str:
     return (
         f"{checkpoint.n_parts} finished resamples and stages are kept in {checkpoint.folder}; "
         f"continue with: {shlex.join(['fsframe', 'resume', str(checkpoint.out)])}"
@@ -380,7 +380,7 @@ def _stop(
     out: Path | None,
     talk: Reporter,
 ) -> NoReturn:
-    """Keep what is finished, say how to go on, and end the process, whatever is being computed."""
+    """Store finished units, say how to resume, and end the process immediately."""
     ignore_signals()
     talk.close()
     problem = ""
@@ -402,6 +402,6 @@ def _stop(
     else:
         if problem:
             say_error(problem)
-        rest = _way_on(checkpoint) if checkpoint is not None and kept else written_summary()
+        rest = _how_to_resume(checkpoint) if checkpoint is not None and kept else written_summary()
         end_process(number, rest)
     end_process(number)

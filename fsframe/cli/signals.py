@@ -1,4 +1,4 @@
-"""A command is stopped by a signal: at once, in order, with a word of what was kept."""
+"""Stop a command by a signal: immediately, with a message about what was kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["end_process", "ignore_signals", "stop_command", "stoppable"]
 
 
 def stop_command(number: int, engine: Engine | None) -> NoReturn:
-    """End the process of a command that keeps nothing, whatever is being computed."""
+    """End the process of a command that stores nothing."""
     ignore_signals()
     if engine is not None:
         engine.kill()
@@ -29,7 +29,7 @@ def stop_command(number: int, engine: Engine | None) -> NoReturn:
 
 
 def end_process(number: int, rest: str = "") -> NoReturn:
-    """The last words of a process that a signal stops, if there are any, and its end."""
+    """Print a message, if there is one, and end the process with the code of the signal."""
     if rest:
         name = signal.Signals(number).name
         word = "interrupted" if number == signal.SIGINT else f"stopped by a signal ({name})"
@@ -37,7 +37,7 @@ def end_process(number: int, rest: str = "") -> NoReturn:
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         sys.stderr.flush()
-    # A thread in compiled code cannot be asked to end; everything that matters is on disk.
+    # Threads in compiled code cannot be stopped; everything of value is on disk.
     os._exit(128 + number)
 
 
@@ -47,18 +47,18 @@ _STOPPING = tuple(
 
 
 def ignore_signals() -> None:
-    """From here on signals that stop a process change nothing."""
+    """Ignore signals that stop a process."""
     with contextlib.suppress(ValueError):
         for each in _STOPPING:
             signal.signal(each, _ignored)
 
 
 def _ignored(number: int, frame: FrameType | None) -> None:
-    """Not SIG_IGN: of a signal that has come already Python would complain on stderr."""
+    """Unlike SIG_IGN, prints no error for a signal that has already arrived."""
 
 
 class _Stopped(BaseException):
-    """A signal came that shall stop the run."""
+    """A signal that stops the run has arrived."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -71,8 +71,7 @@ R = TypeVar("R")
 def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
     """What `work` returns or raises; on Ctrl-C or SIGTERM `stop` is called at once.
 
-    Compiled code does not look for signals. So the work is done by another thread, and this one has
-    nothing to do but listen.
+    Compiled code does not check for signals, so another thread works while this one waits.
     """
     found: list[R] = []
     failed: list[BaseException] = []
@@ -84,7 +83,7 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
             failed.append(error)
 
     thread = threading.Thread(target=target, daemon=True, name="fsframe-run")
-    # Around the handlers too: a signal may come while they are being put in place.
+    # Including the handlers: a signal may arrive while they are installed.
     try:
         with _signals_raise():
             thread.start()
@@ -105,13 +104,13 @@ def _signals_raise() -> Iterator[None]:
         return
 
     def tell(number: int, _: FrameType | None) -> None:
-        # Signals come in bursts: what is being put in order now must not be interrupted.
+        # Signals come in bursts; the cleanup must not be interrupted.
         ignore_signals()
         raise _Stopped(number)
 
     before = {}
     for number in _STOPPING:
-        # One that is ignored, as nohup does with SIGHUP, goes on being ignored.
+        # Keep ignored signals ignored, such as SIGHUP under nohup.
         if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, tell)
     try:

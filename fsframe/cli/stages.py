@@ -23,7 +23,7 @@ __all__ = ["LastCommand", "StageGroup", "stage_help"]
 
 
 class _Words(click.ParamType):
-    """Text that the parameter's own kind reads later, so that all mistakes are told at once."""
+    """Text that is parsed later, so that all errors are reported together."""
 
     def __init__(self, parameter: Parameter) -> None:
         self._parameter = parameter
@@ -44,7 +44,7 @@ def stage_help(parameter: Parameter) -> str:
     else:
         facts.append(f"default {format_value(parameter.default)}")
     facts.extend(fact for fact in (parameter.symbol, parameter.source) if fact)
-    # It goes to click's own pages too: a plugin's words steer no terminal there either.
+    # Escaped, since click prints it as it is.
     return printable(f"{parameter.help.rstrip('.')}. [{'; '.join(facts)}]")
 
 
@@ -60,7 +60,7 @@ def _option(parameter: Parameter) -> click.Option:
 
 @attrs.define
 class _StageCallback:
-    """Returns the stage as text: what stood behind the colon, and the options."""
+    """Returns the stage as text: the parameters after the colon, and the options."""
 
     preset: StageText
 
@@ -76,7 +76,7 @@ class _StageCallback:
 
 
 class _StageCommand(click.Command):
-    """A stage, which knows the options that belong behind the table."""
+    """A stage; its errors mention options that belong after the table."""
 
     def make_context(
         self,
@@ -123,8 +123,8 @@ def _stage_command(token: str) -> click.Command:
 
 
 def _stage_example(offer: Offer, method: type[Any]) -> str | None:
-    """A line that works as it stands, for a stage that can do without parameters of its own."""
-    # A protocol has a command of its own, whose help has the example.
+    """A runnable example, for stages without required parameters."""
+    # Protocols have commands of their own, with examples.
     protocol = getattr(offer.entry, "family", "") == "protocol"
     if protocol or any(parameter.required for parameter in method.parameters()):
         return None
@@ -134,7 +134,7 @@ def _stage_example(offer: Offer, method: type[Any]) -> str | None:
 
 
 class LastCommand(click.Command):
-    """The command that ends the row of stages: its options may stand behind its argument."""
+    """The command after the stages; its options may follow its argument."""
 
     def make_context(
         self,
@@ -180,7 +180,7 @@ class StageGroup(click.Group):
         return self._last
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        # A request is often tried by adding this at its end, where a stage would read it.
+        # Users often append it to a command, where a stage would parse it.
         if any(param.name == "dry_run" for param in self.params) and "--dry-run" in args:
             args = ["--dry-run", *(arg for arg in args if arg != "--dry-run")]
         return super().parse_args(ctx, args)
@@ -188,7 +188,7 @@ class StageGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        # A chain in quotes, as `compare` and programs write it, is its stages.
+        # A quoted chain, as for `compare`, is split into its stages.
         if len(args[0].split()) > 1:
             stages = parse_stages(args[0])
             args = [*(format_stages([stage]) for stage in stages), *args[1:]]
@@ -248,7 +248,7 @@ class StageGroup(click.Group):
 
 
 def _complete_compact(name: str, rest: str) -> list[CompletionItem]:
-    """Completions behind the colon of ``name:key=value,…``."""
+    """Completions after the colon of ``name:key=value,…``."""
     from fsframe.chains.stage import find_method
 
     try:

@@ -1,4 +1,4 @@
-"""Output to terminals that cannot show every character, without losing the result."""
+"""Output of characters that the encoding of a stream lacks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["escape_unencodable"]
 _PLAIN = {"█": "#", "×": "x", "—": "-", "–": "-", "…": "...", "±": "+-", "²": "^2", "−": "-"}
 
 
-def _plainer(error: UnicodeError) -> tuple[str, int]:
-    """Our own signs as ASCII; anything else as JSON escapes it, so that --json stays JSON."""
+def _replacement(error: UnicodeError) -> tuple[str, int]:
+    """Replace our own symbols by ASCII, others by JSON escapes, which keep --json valid."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     found = []
@@ -24,8 +24,8 @@ def _plainer(error: UnicodeError) -> tuple[str, int]:
 
 
 def escape_unencodable() -> None:
-    """Let stdout and stderr write what their encoding lacks in other signs, in place of failing."""
-    codecs.register_error("fsframe", _plainer)
+    """Make stdout and stderr replace characters that their encoding lacks."""
+    codecs.register_error("fsframe", _replacement)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="fsframe")

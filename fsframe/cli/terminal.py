@@ -1,4 +1,4 @@
-"""Print to the terminal: all text passes here, and no text can steer the terminal.
+"""Print to the terminal, with control sequences escaped.
 
 Names of columns, classes and stages, warnings and commands come from files, which may be untrusted.
 Each call prints one line, with every control sequence, line break and direction mark in it written
@@ -28,7 +28,7 @@ __all__ = [
     "say_usage",
 ]
 
-# Since click 8.2 a command without words is refused with its whole help.
+# Since click 8.2 a command without arguments raises this with its help.
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
 
@@ -39,7 +39,7 @@ def say(text: str = "", *, err: bool = False) -> None:
 
 
 def say_lines(lines: Iterable[str]) -> None:
-    """Print lines on stdout, each by itself."""
+    """Print several lines on stdout."""
     for line in lines:
         say(line)
 
@@ -53,12 +53,12 @@ def print_text(text: str) -> None:
 
 
 def say_error(text: str) -> None:
-    """Print what went wrong on stderr; further lines are indented, so that none poses as ours."""
+    """Print an error on stderr; further lines are indented, so that none looks like ours."""
     say_block(f"fsframe: {text}", indent="  ", err=True)
 
 
 def say_block(text: str, *, indent: str = "", err: bool = False) -> None:
-    """Print a text of several lines, such as a docstring; those behind the first are indented."""
+    """Print a text of several lines, such as a docstring; all but the first are indented."""
     first, *others = text.split("\n")
     say(first, err=err)
     for line in others:
@@ -66,7 +66,7 @@ def say_block(text: str, *, indent: str = "", err: bool = False) -> None:
 
 
 def say_usage(error: click.ClickException) -> None:
-    """Print on stderr what click refuses: how the command is called, then what is wrong."""
+    """Print an error of click on stderr: the usage, then the problem."""
     if isinstance(error, _HELP):
         say_block(error.format_message(), err=True)
         return
@@ -77,7 +77,7 @@ def say_usage(error: click.ClickException) -> None:
             option = max(context.help_option_names, key=len)
             say(f"Try '{context.command_path} {option}' for help.", err=True)
         say(err=True)
-    # What was typed may hold line breaks: no line of it stands where ours do.
+    # Arguments may contain line breaks, which are indented.
     say_block(f"Error: {error.format_message()}", indent="  ", err=True)
 
 
@@ -87,7 +87,7 @@ def say_json(value: Any, *, err: bool = False) -> None:
 
 
 def json_text(value: Any) -> str:
-    r"""`value` as JSON on one line, unsafe characters as ``\u`` escapes, which mean the same.
+    r"""`value` as JSON on one line, unsafe characters as equivalent ``\u`` escapes.
 
     Numbers that are not finite, which JSON does not have, become null.
 
@@ -104,7 +104,7 @@ def json_text(value: Any) -> str:
 def _escaped(match: re.Match[str]) -> str:
     sign = match[0]
     if sign == "\x7f":
-        # The one control character that JSON leaves as it is.
+        # The one control character that JSON does not escape.
         return "\\u007f"
     return json.dumps(sign)[1:-1] if is_unsafe(sign) else sign
 

@@ -14,7 +14,7 @@ _wanted = False
 
 
 def begin() -> None:
-    """No traceback is wanted until a command says so."""
+    """Reset: show no traceback unless requested."""
     global _wanted
     _wanted = False
 
@@ -35,7 +35,7 @@ traceback_option = click.option(
 
 
 def requested_traceback(error: FsframeError) -> str:
-    """The traceback to show for an error; empty if none is wanted."""
+    """The traceback of an error; empty if not requested."""
     if not _wanted:
         return ""
     return error.detail or "".join(traceback.format_exception(error))

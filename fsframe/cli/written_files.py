@@ -8,22 +8,22 @@ _files: dict[str, None] = {}
 
 
 def note_written(path: object) -> None:
-    """A run file is in its place."""
+    """Record that a run file was written."""
     _files[str(path)] = None
 
 
 def clear_written() -> None:
-    """A command begins, in a process that may have run others."""
+    """Forget the files of earlier commands of this process."""
     _files.clear()
 
 
 def written() -> list[str]:
-    """The run files that are in their places, in order."""
+    """The run files written, in order."""
     return list(_files)
 
 
 def written_summary() -> str:
-    """What an interrupted command has written; no run is going on."""
+    """What an interrupted command has written, for its message."""
     if not _files:
         return "this command wrote nothing"
     return f"{', '.join(written())} {'is' if len(_files) == 1 else 'are'} written already"

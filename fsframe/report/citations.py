@@ -51,9 +51,9 @@ OF_PROTOCOL = {
   volume = {18}, number = {77}, pages = {1--36}, year = {2017}
 }""",
 }
-"""BibTeX of what every study rests on, by key."""
+"""BibTeX of the publications that every study cites, by key."""
 
-# "Title, Journal 29(6):1035-1051", the title and what stands beside the volume left out or not.
+# "Title, Journal 29(6):1035-1051"; title, number and pages are optional.
 _ARTICLE = re.compile(
     r"(?:(?P<title>.+), )?(?P<journal>[^,:;()]+?) (?P<volume>(?:[A-Z]-)?\d+)"
     r"(?:\((?P<number>\d+)\))?(?::(?P<pages>[A-Za-z]?\d+(?:[-–]+\d+)?))?"
@@ -63,12 +63,12 @@ _YEAR = re.compile(r"\b(1[89]\d\d|20\d\d)\b")
 
 
 def references_of(chains: Iterable[str], metrics: Iterable[str]) -> dict[str, str]:
-    """What the entries of all methods in chains, nested ones too, and of measures declare.
+    """References declared by all methods in chains, nested ones too, and by measures.
 
     Returns
     -------
     mapping of str to str
-        From names to references; a method that is not installed, or declares none, has none.
+        From names to references; without methods that are not installed or declare none.
     """
     found: dict[str, str] = {}
     for text in chains:
@@ -129,7 +129,7 @@ def _plain(word: str) -> str:
 
 
 def bibtex_of(references: Iterable[str]) -> str:
-    """BibTeX records of everything that references name, one for each key, in their order.
+    """BibTeX records of all publications in references, one for each key, in order.
 
     Examples
     --------
@@ -150,9 +150,9 @@ def bibtex_of(references: Iterable[str]) -> str:
 
 
 def _record(key: str, text: str) -> str:
-    """One reference line as a record: authors before the year or a colon, then where it appeared.
+    """One reference as a record: authors before the year or a colon, then the publication.
 
-    An article where journal, volume and number or pages are told; else a note holds the rest.
+    An article if journal, volume and number or pages are given; otherwise the rest is a note.
     """
     year = _YEAR.search(text)
     before, colon, after = text.partition(":")
@@ -185,7 +185,7 @@ def _record(key: str, text: str) -> str:
 
 
 def _are_names(text: str) -> bool:
-    """Whether `text` is family names: capitalised words with commas and such between."""
+    """Whether `text` is a list of family names: capitalised words and separators."""
     words = re.split(r"[\s,&]+", text.replace("et al.", "").strip(" ,"))
     return bool(words) and all(
         word[:1].isupper() or word in ("and", "de", "van", "von", "der") for word in words if word

@@ -19,7 +19,7 @@ __all__ = ["Figure", "figures", "figures_of_several"]
 
 @attrs.frozen(kw_only=True)
 class Figure:
-    """One picture: a heading, an SVG, and what it shows in a sentence."""
+    """A figure: heading, SVG and caption."""
 
     heading: str
     svg: str
@@ -100,13 +100,13 @@ _OF_SEVERAL = {
 
 
 def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
-    """The pictures that a run's arrays allow.
+    """The figures that can be drawn from a run.
 
     Parameters
     ----------
     record : RunRecord
     data : Dataset, optional
-        Its table, for pictures of values.
+        Its table, for plots of values.
 
     Raises
     ------
@@ -126,13 +126,13 @@ def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
 def figures_of_several(
     records: Sequence[RunRecord], kinds: Mapping[str, str | None] | None = None
 ) -> Iterator[Figure]:
-    """The pictures that several runs allow together.
+    """The figures that can be drawn from several runs.
 
     Parameters
     ----------
     records : sequence of RunRecord
     kinds : mapping of str to str or None, optional
-        Which kinds, each with the measure that it is to show; all by default, by accuracy.
+        Kinds, each with its measure; by default all, by accuracy.
     """
     asked = dict.fromkeys(_OF_SEVERAL) if kinds is None else kinds
     for kind, metric in asked.items():
@@ -148,20 +148,20 @@ def _drawn(
     try:
         figure = draw(kind, records, data, metric=metric)
     except RequestError:
-        # The run has not what this one needs.
+        # The run lacks the data for it.
         return ""
     svg = figure_bytes(figure).decode()
     return _own_identifiers(svg[svg.index("<svg") :], kind)
 
 
 def _own_identifiers(svg: str, kind: str) -> str:
-    """Identifiers that no other picture of a page has."""
+    """Make the identifiers of an SVG unique within a page."""
     svg = re.sub(r'\bid="', f'id="{kind}-', svg)
     svg = re.sub(r'(\bxlink:href="#)', rf"\1{kind}-", svg)
     return re.sub(r"(url\(#)", rf"\1{kind}-", svg)
 
 
 def _promises(record: RunRecord) -> list[str]:
-    """What the tests of the run say of what they call relevant, in their own words."""
+    """What the tests of the run guarantee, as stated by their methods."""
     found = (bootstrap_tables(stage) for stage in record.stages)
     return [text for tables in found if tables is not None for text in tables.promise]

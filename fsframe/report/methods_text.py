@@ -16,7 +16,7 @@ __all__ = ["Item", "checklist", "commands", "methods_paragraph", "references"]
 
 
 def references(record: RunRecord) -> list[tuple[str, str]]:
-    """(method, where it was published) of every method of the run that is installed here."""
+    """(method, reference) of every method of the run that is installed."""
     found = {}
     for name in record.providers():
         offer = _offer(name)
@@ -26,7 +26,7 @@ def references(record: RunRecord) -> list[tuple[str, str]]:
 
 
 def _offer(name: str) -> Offer | None:
-    """What is installed under a name, where only one thing is; nothing is imported."""
+    """The only installed method of that name, without importing it."""
     offers = [o for r in (selectors, classifiers, stability_metrics) for o in r.matching(name)]
     return offers[0] if len(offers) == 1 else None
 
@@ -87,7 +87,7 @@ def methods_paragraph(record: RunRecord) -> str:
 
 
 def commands(record: RunRecord, path: str | None) -> list[str]:
-    """What was typed, and what checks the result."""
+    """The command of the run, and commands to verify and export it."""
     found = [printable(record.command)] if record.command else []
     if not protocol_name(record) and record.data.source and not record.command:
         found.append(
@@ -100,7 +100,7 @@ def commands(record: RunRecord, path: str | None) -> list[str]:
 
 @attrs.frozen
 class Item:
-    """One item of the checklist: a question, what the run knows, in words."""
+    """One item of the checklist: question, source, state and answer."""
 
     question: str
     source: str
@@ -109,7 +109,7 @@ class Item:
 
 
 def checklist(record: RunRecord) -> Iterator[Item]:
-    """Items of REFORMS and TRIPOD+AI that a run can speak to, filled from what it knows.
+    """Items of REFORMS and TRIPOD+AI that can be answered from a run.
 
     State is ``yes``, ``no``, ``open`` (only the author can say) or ``n/a``.
 

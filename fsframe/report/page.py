@@ -1,4 +1,4 @@
-"""One self-contained HTML page about one run or several: nothing is fetched from anywhere."""
+"""One self-contained HTML page about one run or several, without external resources."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def report_page(record: RunRecord, path: Path | None = None, data: Dataset | Non
     path : Path, optional
         The run file, named at the foot.
     data : Dataset, optional
-        Its table, for means, directions and pictures of values.
+        Its table, for means, directions and plots of values.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def report_page(record: RunRecord, path: Path | None = None, data: Dataset | Non
 
 
 def report_page_of_several(runs: Sequence[tuple[RunRecord, Path | None]]) -> str:
-    """The page about several runs: what they have in common, then each by itself.
+    """The page about several runs: what they have in common, then each run.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def report_page_of_several(runs: Sequence[tuple[RunRecord, Path | None]]) -> str
 def page_text(title: str, body: Iterable[str]) -> str:
     """A whole page around the lines of its body, with its style, its script and its policy."""
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-    # Whatever a name in a file might smuggle in, the browser runs this one script alone.
+    # The browser runs only this script, whatever names in files contain.
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
         f"script-src 'sha256-{digest}'"
@@ -117,7 +117,7 @@ def _facts(record: RunRecord) -> Iterator[str]:
 
 
 def _sections(about: About) -> Iterator[str]:
-    """Everything about one run, below its heading: what plugins offer, by place."""
+    """The sections about one run, as offered by plugins, ordered by place."""
     offers: list[Any] = sorted(report_sections.offers(), key=lambda o: (o.entry.place, o.name))
     missing = [p for p in report_sections.unusable() if p.source.bundled]
     for plugin in missing:
@@ -129,7 +129,7 @@ def _sections(about: About) -> Iterator[str]:
         except PluginError as error:
             if offer.plugin.source.bundled:
                 raise
-            # The page is about the run: what a stranger adds cannot take it away.
+            # A failing section of another plugin does not prevent the page.
             yield from Bullets([str(error)], "warnings").lines(about)
 
 

@@ -12,7 +12,7 @@ _NAMED = 5
 
 
 def pair_weight_words(record: RunRecord) -> tuple[str, str]:
-    """What the pair weights of a record are, and how to read them; for headings.
+    """Meaning of the pair weights of a record, and how to read them; for headings.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def pair_weight_words(record: RunRecord) -> tuple[str, str]:
 
 
 def pair_test_words(record: RunRecord) -> str:
-    """Which pairs of the features kept act together, and what p and q are; empty if untested.
+    """Which pairs of kept features interact, and the meaning of p and q; empty if untested.
 
     Parameters
     ----------

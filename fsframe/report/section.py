@@ -151,7 +151,7 @@ class Picture(Block):
         figure = self.figure
         caption = safe(figure.caption)
         label = safe(f"{figure.heading}. {figure.caption}")
-        # Identifiers of one run's pictures are not those of another's.
+        # Identifiers must differ between the figures of several runs.
         svg = (
             figure.svg.replace('id="', f'id="{about.prefix}-')
             .replace('href="#', f'href="#{about.prefix}-')
@@ -227,7 +227,7 @@ class Section(ABC):
 
     @abstractmethod
     def _blocks(self, about: About) -> Iterable[Block]:
-        """What there is to say of this run, a heading first."""
+        """The blocks about this run, a heading first."""
 
 
 def safe(text: str) -> str:

@@ -65,20 +65,20 @@ class Verdict(Section):
 
 
 class Warnings(Section):
-    """What weakens the result."""
+    """Limitations of the result."""
 
     def _blocks(self, about: About) -> Iterator[Block]:
-        told = about.record.all_warnings()
-        if not told:
+        warnings = about.record.all_warnings()
+        if not warnings:
             return
         yield Heading("What weakens this result")
-        yield Bullets(told[:_WARNINGS], "warnings")
-        if len(told) > _WARNINGS:
-            yield Text(f"… and {len(told) - _WARNINGS} more warnings in the run file.", "quiet")
+        yield Bullets(warnings[:_WARNINGS], "warnings")
+        if len(warnings) > _WARNINGS:
+            yield Text(f"… and {len(warnings) - _WARNINGS} more warnings in the run file.", "quiet")
 
 
 class Measures(Section):
-    """What an evaluation or a study of stability at the end of the chain has found."""
+    """Results of an evaluation or stability study at the end of the chain."""
 
     def _blocks(self, about: About) -> Iterator[Block]:
         record = about.record
@@ -106,7 +106,7 @@ class Measures(Section):
 
 
 class Pictures(Section):
-    """The pictures that suit the run."""
+    """The figures of the run."""
 
     def _blocks(self, about: About) -> Iterator[Block]:
         yield from map(Picture, figures(about.record, about.data))
@@ -139,7 +139,7 @@ class Pairs(Section):
 
 
 class Checklist(Section):
-    """Leaks, and what a reader may ask."""
+    """Checklist on data leakage and other questions."""
 
     def _blocks(self, about: About) -> Iterator[Block]:
         yield Heading("Checklist: data leakage, and other questions of a reader")
@@ -199,7 +199,7 @@ class HowMade(Section):
 
 @attrs.frozen
 class Origin(Block):
-    """A line as long as a digest, which may be broken anywhere."""
+    """A line with a digest, which may be wrapped anywhere."""
 
     text: str
 
@@ -224,7 +224,7 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if not isinstance(value, float):
         return str(value)
-    # No minus before a zero.
+    # Adding 0.0 avoids a negative zero.
     return "∞" if value >= 1.7e308 else f"{value + 0.0:.4g}"
 
 

@@ -78,7 +78,7 @@ def report_page_of_study(
     ]
     about = About(record=next(iter(record.runs.values())))
     lines = [line for block in blocks for line in block.lines(about)]
-    # Behind the first table of results.
+    # After the first table of results.
     place = next(k for k, line in enumerate(lines) if line.startswith("</tbody>")) + 1
     lines[place:place] = _pictures(record, first.metric)
     heading = printable(f"{record.name}: {number}")
@@ -86,7 +86,7 @@ def report_page_of_study(
 
 
 def _warnings(record: StudyRecord) -> Iterator[Block]:
-    """What weakens any run, once, with the run, or how many there are."""
+    """Warnings of the runs, each once, with the run or the number of runs."""
     found: dict[str, list[StudyCell]] = {}
     for cell, run in sorted(record.runs.items(), key=lambda item: attrs.astuple(item[0])):
         for text in dict.fromkeys(run.all_warnings()):
@@ -107,7 +107,7 @@ def _warnings(record: StudyRecord) -> Iterator[Block]:
 
 
 def _results(found: Comparison) -> Iterator[Block]:
-    """What every chain reaches on every table, and what stands beside them."""
+    """Results of every chain on every table, and of the baselines."""
     rows = []
     for d, data in enumerate(found.data):
         values = found.values[d]
@@ -142,7 +142,7 @@ def _rest(rows: list[list[str]]) -> Iterator[Block]:
 
 
 def _pictures(record: StudyRecord, metric: str) -> Iterator[str]:
-    """Of the first seed: mean ranks over the tables, then every table by itself."""
+    """Figures of the first seed: mean ranks over the tables, then every table."""
     n = len(record.chains)
     rows = [
         [record.runs[StudyCell(table, chain, 0)] for chain in range(n)]
@@ -169,7 +169,7 @@ def _drawn(figures: Iterator[Figure], about: About, name: str, seed: str) -> Ite
 
 
 def _tests(found: Comparison) -> Iterator[Block]:
-    """Ranks and tests over the tables, and every two chains on every table."""
+    """Ranks and tests over the tables, and all pairs of chains on every table."""
     ranks, p = found.ranks, found.adjusted_p
     if ranks is not None and p is not None:
         order = np.argsort(ranks.mean_ranks, kind="stable").tolist()
@@ -224,7 +224,7 @@ def _tests(found: Comparison) -> Iterator[Block]:
 
 
 def _checklist(record: StudyRecord) -> Iterator[Block]:
-    """Each question once with every answer that a run gives, and how many give it."""
+    """Each question with all answers of the runs, and their frequencies."""
     answers: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
     for run in record.runs.values():
         for item in checklist(run):

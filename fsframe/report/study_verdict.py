@@ -16,7 +16,7 @@ _MOST_NAMED = 3
 
 
 def verdict_of_comparison(found: Comparison) -> tuple[str, str]:
-    """Which chain is best and by how much, and what tells it from the others.
+    """Which chain is best and by how much, and whether it differs from the others.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ def _on_one_table(found: Comparison) -> tuple[str, str]:
     values = [float(of[0]) for of in found.all_features.values()]
     beside, values = [*beside, f"the {found.rule}"], [*values, float(found.larger_class[0])]
     against = [f"{v:.2f} of {name}" for name, v in zip(beside, values, strict=True) if v == v]
-    told = f", against {' and '.join(against)}" if against else ""
+    comparison = f", against {' and '.join(against)}" if against else ""
     one = (
         f"On {_tables(found)} {_named(found, best)} {'has' if len(best) == 1 else 'share'} the "
-        f"best {_measure(found)} of {len(found.chains)} chains: {value}{told}."
+        f"best {_measure(found)} of {len(found.chains)} chains: {value}{comparison}."
     )
     if not found.papers:
         return one, f"{_capital(_measure(found))} has no value in some folds, so nothing is tested."
@@ -86,7 +86,7 @@ def _over_tables(found: Comparison) -> tuple[str, str]:
         one += f"; {whom} does better than the {found.rule} on {on}"
     apart = int((p[first] < ranks.level).sum())
     test = "Wilcoxon's signed-rank test with Holm's adjustment"
-    # The smallest p of the test: every table for the same one of the two.
+    # The smallest possible p: the same chain wins on every table.
     if not apart and 2.0 ** (1 - n) * (m * (m - 1) / 2) >= ranks.level:
         return f"{one}.", (
             f"{n} tables are too few for {test} to find any two of {m} chains different at "

@@ -27,7 +27,7 @@ _LEVEL = 0.05
 
 
 def heading(record: RunRecord) -> str:
-    """What the run is about, and its main figure."""
+    """The subject of the run and its main figure."""
     name, protocol = printable(record.data.name), protocol_name(record)
     if protocol == "cross-validation":
         leading = recorded_evaluation(record).found.leading
@@ -39,7 +39,7 @@ def heading(record: RunRecord) -> str:
 
 
 def verdict(record: RunRecord) -> tuple[str, str]:
-    """What was found, and how sure it is: one sentence each."""
+    """The result and its certainty, one sentence each."""
     protocol = protocol_name(record)
     if protocol == "cross-validation":
         return _of_evaluation(record)
@@ -47,13 +47,13 @@ def verdict(record: RunRecord) -> tuple[str, str]:
         return _of_stability(record)
     k, p = record.selected.size, record.n_features
     if not k:
-        return f"None of {p} features is kept.", _sureness(record)
+        return f"None of {p} features is kept.", _certainty(record)
     verb = "is" if k == 1 else "are"
-    return f"{k} of {p} features {verb} kept: {_named(record.selected_names)}.", _sureness(record)
+    return f"{k} of {p} features {verb} kept: {_named(record.selected_names)}.", _certainty(record)
 
 
 def verdict_of_several(records: Sequence[RunRecord]) -> tuple[str, str]:
-    """What several runs keep in common, and what only one keeps."""
+    """Features kept by all runs, and the number kept by one only."""
     sets = [set(record.selected_names) for record in records]
     common = sorted(set.intersection(*sets))
     every = set.union(*sets)
@@ -73,8 +73,8 @@ def _named(names: Sequence[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _sureness(record: RunRecord) -> str:
-    """How sure the answer of a chain is, as far as the run itself can tell."""
+def _certainty(record: RunRecord) -> str:
+    """How certain the selection is, as far as the run shows."""
     stages = [stage for stage in record.stages if stage.selection is not None]
     if not stages:
         return "No stage selects, so every feature is used as it is."
@@ -164,12 +164,12 @@ def _of_stability(record: RunRecord) -> tuple[str, str]:
 
 
 def measure_words(measure: Measure) -> str:
-    """The measure in a sentence."""
+    """The name of a measure, for sentences."""
     return measure_name_words(measure.name)
 
 
 def measure_name_words(name: str) -> str:
-    """A measure in a sentence, by its name."""
+    """A measure's name as written in sentences."""
     plain = {"r2": "R²", "auc": "AUC", "c-index": "c-index"}
     return plain.get(name) or printable(name.replace("-", " "))
 
@@ -180,7 +180,7 @@ def _short_of(measure: Measure, rule: str) -> str:
 
 
 def quoted(chain: str) -> str:
-    """A chain in a sentence."""
+    """A chain in backquotes, for sentences."""
     return f"`{printable(chain, longest=120)}`"
 
 
@@ -194,7 +194,7 @@ def _share(measure: Measure) -> str:
 
 
 def _alike(phi: float) -> str:
-    """Fleiss' words for agreement beyond chance, as Nogueira et al. 2018 take them over."""
+    """Fleiss' terms for agreement beyond chance, as in Nogueira et al. 2018."""
     if phi > 0.75:
         return "excellent agreement"
     return "intermediate to good agreement" if phi >= 0.4 else "poor agreement"

@@ -77,7 +77,7 @@ def apply(
     record = load_run(path)
     kinds = stored_kinds(record.environment.get("kinds"))
     kept = [kinds[n].column or n if n in kinds else n for n in record.selected_names[:top]]
-    # Several columns of 0 and 1 are made of one column of the table.
+    # Several indicator columns come from one column of the table.
     names = tuple(dict.fromkeys(kept))
     if not names:
         raise RequestError(f"{run} kept no feature, so there is no reduced table to write")
@@ -85,13 +85,13 @@ def apply(
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     if record.fill is not None:
         table, n_filled, texts = _filled(table, names, record)
-        told = (
+        notes = (
             [f"{counted(n_filled, 'missing value')} filled in as the run does"] if n_filled else []
         )
         if texts:
-            told.append(f"text columns were not filled in: {', '.join(texts[:8])}")
-        if told and not quiet:
-            say(f"note: {'; '.join(told)}", err=True)
+            notes.append(f"text columns were not filled in: {', '.join(texts[:8])}")
+        if notes and not quiet:
+            say(f"note: {'; '.join(notes)}", err=True)
     further = [part.strip() for part in keep.split(",") if part.strip()] if keep else []
     label = record.data.label or None
     if is_stdout(out):
@@ -118,25 +118,25 @@ def apply(
 
 
 def _filled(table: Table, names: Sequence[str], record: RunRecord) -> tuple[Table, int, list[str]]:
-    """The table without gaps as the run fills them, how many were, and columns left as they are."""
+    """The table filled as by the run, the number of filled cells, and columns left unchanged."""
     assert record.fill is not None
     value = dict(zip(record.feature_names, record.fill.tolist(), strict=True))
     places = dict(zip(table.places(names), names, strict=True))
-    # What stands for gaps of a column of 0 and 1 is no level of the column it was made from.
+    # The fill value of an indicator column is no level of its source column.
     value = {name: value.get(name, float("nan")) for name in names}
     known: dict[int, Any]
     known = {place: value[name] for place, name in places.items() if value[name] == value[name]}
     if record.donors is not None and table.filled(known)[1]:
-        known = _lent(table, {place: places[place] for place in known}, record)
+        known = _imputed(table, {place: places[place] for place in known}, record)
     found, n_filled, texts = table.filled(known)
     return found, n_filled, [places[column] for column in texts]
 
 
-def _lent(
+def _imputed(
     table: Table, places: dict[int, str], record: RunRecord
 ) -> dict[int, NDArray[np.float64]]:
-    """What donors of the run put into gaps of each row, by place; the table needs all columns by
-    which the nearest are found."""
+    """Values imputed from the run's donor rows, by column; the table needs all columns of the
+    distance."""
     import numpy as np
 
     from fsframe.contracts.column_kinds import stored_kinds

@@ -59,7 +59,7 @@ def check(
     outcomes = []
     for outcome in run_checks(suite):
         outcomes.append(outcome)
-        # What failed is told at the end, once for each cause.
+        # Failures are printed at the end, once for each cause.
         if as_json or quiet or outcome.status == "failed":
             continue
         detail = f": {outcome.detail}" if outcome.detail else ""

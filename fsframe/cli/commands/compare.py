@@ -115,7 +115,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     methods = methods_of(chains, **{k: v for k, v in protocol.items() if v is not None})
     alone = on_all_features(methods) if options["all_features"] else {}
     found_paths = [find_table(path) for path in paths]
-    # Paths once and for all: a plugin may change the current folder.
+    # Absolute: a plugin may change the current folder.
     folder = Path(os.path.abspath(options["out"])) if options["out"] else None
     csv_out = None
     if options["csv_out"]:
@@ -132,7 +132,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     if folder is not None:
         make_folder(folder)
     talk = Reporter.asked(options)
-    # The run files are this command's own: --overwrite is for the tables of results.
+    # --overwrite applies to the tables of results, not to run files.
     of_runs = {**options, "overwrite": False}
     for table in tables:
         for warning in table.warnings:
@@ -196,7 +196,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _chains(words: list[str]) -> list[str]:
-    """The chains, those of a grid (SELECTORS x CLASSIFIERS) put together."""
+    """The chains; a grid (SELECTORS x CLASSIFIERS) is expanded."""
     from fsframe.analysis.asking import classifier_text
     from fsframe.evaluation.grid import combined, spelled_out
 
@@ -218,7 +218,7 @@ def _chains(words: list[str]) -> list[str]:
 def _read_all(
     methods: Sequence[CrossValidation], paths: Sequence[Path], options: dict[str, Any]
 ) -> list[Dataset]:
-    """The tables, or everything that can be known to fail on any of them, told together."""
+    """Read the tables; problems foreseeable on any of them are reported together."""
     from fsframe.analysis.comparison_run import request_problems
 
     tables: list[Dataset] = []

@@ -94,7 +94,7 @@ def new_plugin(name: str, kind: str, out: str | None) -> None:
 
 
 def _write(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write the files of a plugin, `folder` being empty or new: all, or none where one cannot be.
+    """Write the files of a plugin to an empty or new `folder`: all, or none if one fails.
 
     Raises
     ------
@@ -106,12 +106,12 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
-            # Not with all that is above them: a folder that has gone meanwhile is not made anew.
+            # Without parents: a folder that was removed meanwhile is not created again.
             for above in reversed(Path(path).parents):
                 (made / above).mkdir(exist_ok=True)
             (made / path).write_text(text, encoding="utf-8")
         if target.is_dir():
-            # Not replaced: it may be somebody's current folder.
+            # Not replaced: it may be the current folder of a shell.
             for entry in made.iterdir():
                 entry.rename(target / entry.name)
         else:
@@ -151,7 +151,7 @@ def plugin_files(name: str, kind: str = "selector") -> dict[str, str]:
 
 
 def _templates(folder: Path, kind: str) -> Iterator[tuple[Path, Path]]:
-    """Each file to be filled in, and its place in the plugin."""
+    """Each template, and its path in the plugin."""
     kinds = folder / "kinds"
     for path in sorted(folder.rglob("*.txt")):
         place = path.relative_to(folder)

@@ -67,7 +67,7 @@ def plot(
         say_lines(_listed())
         return
     if kind not in KINDS:
-        # Says which there are.
+        # Raises an error that lists the kinds.
         draw(kind, [])
     if not words or words[0] == "on":
         raise RequestError(
@@ -86,14 +86,14 @@ def plot(
     from fsframe.storage import check_destination, load_run, place_file
 
     if several:
-        # Without the classifiers that stand beside the chains, by the measure of the comparison.
+        # Without the classifiers on all features; by the measure of the comparison.
         study = several.study
         cells = [c for c in study.runs if c.chain < len(study.chains) and c.seed == 0]
         records, used = [study.runs[cell] for cell in cells], several.used()
         metric = metric or (study.measures[0] if "metric" in KINDS[kind].options else None)
     else:
         records = [load_run(path) for path in paths]
-        # Nor the tables that runs were made on, named or not.
+        # Do not replace the tables of the runs either.
         tables = [source or "", *(record.data.source for record in records)]
         used = [*paths, *(table for table in tables if table)]
     check_destination(target, overwrite=overwrite, apart_from=used)

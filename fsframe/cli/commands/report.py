@@ -66,7 +66,7 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
 
 @attrs.frozen
 class _Page:
-    """What writes the page, where it goes by itself, and which files it must not replace."""
+    """A function for the text, the default path, and files that must not be replaced."""
 
     text: Callable[[], str]
     place: Path
@@ -89,13 +89,13 @@ def _of_runs(paths: list[Path], source: str | None, *, means: bool) -> _Page:
             data = table_if_there(records[0], "pictures of values")
         return report_page(records[0], paths[0], data)
 
-    # Nor the tables that runs were made on, named or not.
+    # Do not replace the tables of the runs either.
     tables = [source or "", *(record.data.source for record in records)]
     return _Page(text, paths[0].with_suffix(".html"), [*paths, *filter(None, tables)])
 
 
 def _of_comparison(text: str) -> _Page | None:
-    """Of the study or the comparison that `text` names; None where something else is there."""
+    """The page of the study or comparison at `text`; None if it is something else."""
     from fsframe.report.study_page import report_page_of_study
 
     found = find_comparison(text)

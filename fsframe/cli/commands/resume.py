@@ -63,7 +63,7 @@ def resume(run: str, **options: Any) -> None:
 
     out = Path(run.rstrip("/").removesuffix(".units"))
     folder = units_folder(out)
-    if not folder.is_dir() or (out.is_file() and _is_left_over(folder)):
+    if not folder.is_dir() or (out.is_file() and _is_leftover(folder)):
         if out.is_dir():
             raise StoreError(
                 f"{out} is a folder, as written by `compare --out`: repeat that compare command, "
@@ -84,10 +84,10 @@ def resume(run: str, **options: Any) -> None:
     manifest = _manifest(folder)
     used = [out, options["data"] or manifest.request.get("path")]
     check_log(options["log"], [*used, options["csv_out"]])
-    csv_out = _also_asked(manifest, out, options, used)
+    csv_out = _csv_destination(manifest, out, options, used)
     options = {**options, "csv_out": None if csv_out is None else str(csv_out)}
     finished = _finished(out, manifest, overwrite=options["overwrite"])
-    record = _go_on(out, manifest, options) if finished is None else finished
+    record = _continue(out, manifest, options) if finished is None else finished
     if csv_out is not None:
         from fsframe.analysis.display import protocol_csv
 
@@ -95,8 +95,8 @@ def resume(run: str, **options: Any) -> None:
     _show(record, out, options["as_json"])
 
 
-def _is_left_over(folder: Path) -> bool:
-    """Whether nothing of a run is in a folder that could not be removed after the run."""
+def _is_leftover(folder: Path) -> bool:
+    """Whether the folder is empty and merely could not be removed after the run."""
     with contextlib.suppress(OSError):
         return set(os.listdir(folder)) <= {"lock"}
     return False
@@ -121,13 +121,13 @@ def _manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def _also_asked(
+def _csv_destination(
     manifest: Manifest, out: Path, options: dict[str, Any], used: list[Any]
 ) -> Path | None:
-    """Where to write the table of folds: as this command says, or as the interrupted one did.
+    """Where to write the table of folds: as in this command, or in the interrupted one.
 
-    The manifest is believed only where it can do no harm: for a new file that is named as such a
-    table, in the folder of the run file.
+    The manifest, which may be untrusted, is followed only for a new CSV file in the folder of the
+    run file.
     """
     from fsframe.storage import check_destination
 
@@ -159,7 +159,7 @@ def _also_asked(
 
 
 def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | None:
-    """The record at `out`, if the run was killed after it was written; the leftovers go."""
+    """The record at `out`, if the run was killed after writing it; removes its units."""
     from fsframe.storage import load_run
     from fsframe.storage.units.checkpoint import Checkpoint
 
@@ -180,12 +180,12 @@ def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | 
     )
 
 
-def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
+def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     from fsframe.chains.chain import Chain
 
     request = manifest.request
-    # Before the table is asked for: a method that is not here cannot go on with any.
-    with _as_begun(request.get("providers", "{}")):
+    # Before the table is read: fails early if a method is not installed.
+    with _original_providers(request.get("providers", "{}")):
         chain = Chain.parse(manifest.chain)
     path = options["data"] or request.get("path", "")
     if not path:
@@ -201,7 +201,7 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     table = read_data(path, **reading)
     memory = request.get("memory", "")
     begun = int(memory) if memory.isdecimal() else None
-    with _as_begun(request.get("providers", "{}")):
+    with _original_providers(request.get("providers", "{}")):
         return run_chain(
             chain,
             table,
@@ -222,10 +222,10 @@ def _go_on(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
 
 
 @contextlib.contextmanager
-def _as_begun(text: str) -> Iterator[None]:
-    """Names mean the methods that they meant when the run was begun, in workers too.
+def _original_providers(text: str) -> Iterator[None]:
+    """Resolve method names as at the start of the run, in workers too.
 
-    Another plugin may have been installed since that offers one of them.
+    Another plugin with a method of the same name may have been installed since.
     """
     try:
         found = json.loads(text)

@@ -121,7 +121,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], talk: Reporter)
             )
 
         def placed(target: Path) -> None:
-            # It holds the runs; their own files go.
+            # It contains the runs, whose own files are removed.
             clear_written()
             note_written(target)
 

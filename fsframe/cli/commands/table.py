@@ -96,7 +96,7 @@ def table(
         used = several.used()
         if target is not None:
             check_destination(target, overwrite=overwrite, apart_from=used)
-        _give(
+        _output(
             {name: values[:top] for name, values in columns.items()},
             "results",
             target,
@@ -108,7 +108,7 @@ def table(
         return
     path = find_run(run)
     record = load_run(path)
-    # Nor the table that the run was made on, named or not.
+    # Do not replace the table of the run either.
     used = [path, *words[1:], *filter(None, [record.data.source])]
     if target is not None:
         check_destination(target, overwrite=overwrite, apart_from=used)
@@ -126,10 +126,10 @@ def table(
     found = found.head(top)
     columns = {name: found.cells(name) for name in found.columns}
     what = "pairs" if pairs else "features"
-    _give(columns, what, target, chosen, defuse, used, overwrite)
+    _output(columns, what, target, chosen, defuse, used, overwrite)
 
 
-def _give(
+def _output(
     columns: Mapping[str, list[Any]],
     what: str,
     target: Path | None,
