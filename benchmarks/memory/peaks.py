@@ -240,19 +240,19 @@ def write_table(folder: Path, n: int, p: int, kind: str) -> Path:
     return path
 
 
-def commands(path: Path, resamples: int) -> Iterator[list[str]]:
+def commands(path: Path, options: argparse.Namespace) -> Iterator[list[str]]:
     """Commands as users give them, without their bound; npfs with three times the resamples."""
-    screen = "mim:top=20"
+    screen, resamples, (first, second) = "mim:top=20", options.resamples, options.classifiers
     n, folds = str(resamples), str(max(2, resamples - 1))
     npfs = f"npfs:n={3 * resamples},null=published"
     for workers in ([], ["--workers", "2"]):
         yield ["chain", screen, f"ensemble:n={n}", "on", str(path), "--no-out", *workers]
         yield ["chain", screen, npfs, "on", str(path), "--no-out", *workers]
-        yield ["evaluate", screen, "margin", "on", str(path), "--repeats", "1", "--folds", folds,
+        yield ["evaluate", screen, second, "on", str(path), "--repeats", "1", "--folds", folds,
                "--no-out", *workers]  # fmt: skip
         yield ["stability", screen, "on", str(path), "--n", n, "--no-out", *workers]
-        yield ["compare", f"{screen} knn", f"{screen} margin", "on", str(path), "--repeats", "1",
-               "--folds", folds, *workers]  # fmt: skip
+        yield ["compare", f"{screen} {first}", f"{screen} {second}", "on", str(path),
+               "--repeats", "1", "--folds", folds, *workers]  # fmt: skip
 
 
 def runs(options: argparse.Namespace) -> None:
@@ -260,8 +260,8 @@ def runs(options: argparse.Namespace) -> None:
     limit = bytes_of(options.limit)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        small = commands(write_table(folder, 40, 8, options.kind), options.resamples)
-        large = commands(write_table(folder, n, p, options.kind), options.resamples)
+        small = commands(write_table(folder, 40, 8, options.kind), options)
+        large = commands(write_table(folder, n, p, options.kind), options)
         print(f"{n} × {p}, {8e-6 * n * p:.0f} MB as float64, allowed {options.memory}", flush=True)
         for less, more in zip(small, large, strict=True):
             label = " ".join(w for w in more if "/" not in w and w not in ("on", "--no-out"))
@@ -359,6 +359,8 @@ def main() -> None:
     parser.add_argument("--limit", default="6GB", help="address space of every process")
     parser.add_argument("--timeout", type=float, default=300.0)
     parser.add_argument("--resamples", type=int, default=4, help="runs: how many a command has")
+    parser.add_argument("--classifiers", nargs=2, default=["knn", "margin"],
+                        help="runs: two of compare, and the second of evaluate")  # fmt: skip
     parser.add_argument("--only", default="", help="runs: commands with these words alone")
     parser.add_argument("--add", type=Path, help="a CSV file; lines are added to it")
     options = parser.parse_intermixed_args()

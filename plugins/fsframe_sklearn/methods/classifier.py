@@ -67,6 +67,8 @@ class Sklearn(Classifier):
 
     takes_missing: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
+    # The scaled rows, and twice as much for what the estimator makes of them.
+    table_copies: ClassVar[float] = 3.0
 
     estimator: str = param(
         kind=text("a classifier or regressor of scikit-learn"),
@@ -116,7 +118,7 @@ class Sklearn(Classifier):
         if self.standardize:
             centre, scale = learn_scale(X)
         try:
-            made.fit((X - centre) / scale, y)
+            made.fit(scaled(X, centre, scale), y)
         except ValueError as error:
             # Scikit-learn says so of missing values, single classes and the like.
             raise DataError(f"{self.estimator} cannot be fitted: {one_line(error)}") from error
@@ -125,6 +127,15 @@ class Sklearn(Classifier):
             made=made, name=self.estimator, n_classes=data.n_classes, centre=centre, scale=scale,
             levels=levels,
         )  # fmt: skip
+
+
+def scaled(
+    X: NDArray[np.float64], centre: NDArray[np.float64], scale: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Centred and scaled columns, in one new array."""
+    found = X - centre
+    found /= scale
+    return found
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -137,7 +148,7 @@ class _Answering:
     levels: Levels
 
     def _answer(self, ask: str, X: NDArray[np.float64]) -> NDArray[Any]:
-        rows = (indicators(X, self.levels) - self.centre) / self.scale
+        rows = scaled(indicators(X, self.levels), self.centre, self.scale)
         try:
             return np.asarray(getattr(self.made, ask)(rows))
         except ValueError as error:

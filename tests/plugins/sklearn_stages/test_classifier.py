@@ -208,3 +208,13 @@ def test_the_user_allows_a_class_by_its_whole_name(tmp_path, monkeypatch):
     for name in ("own_methods.NoClassifier", "own_methods", "other.Thing"):
         with pytest.raises(RequestError):
             Sklearn(estimator=name)
+
+
+def test_copies_that_an_estimator_makes_count_against_the_bound_on_memory():
+    from fsframe.chains.memory_shares import shares_of
+
+    data = Dataset.from_arrays(np.zeros((100_000, 30)), np.arange(100_000) % 2)
+    base = "mim:top=20 sklearn:estimator=GaussianNB"
+    chain = Chain.parse(f"cross-validation:base='{base}',folds=3,repeats=1,all_features=true")
+    with pytest.raises(RequestError, match="a fit at least 69 MiB"):
+        shares_of(chain, data, 130_000_000)
