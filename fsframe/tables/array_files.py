@@ -72,15 +72,15 @@ def load_arrays(
                 f"{X.dtype} of shape {X.shape}"
             )
         labels, texts = file.array(y), file.array(names)
+        way = f"it holds {file.listing()}: name one (y=…, --y)"
     codes = Missing(tuple(na)).numbers
     if codes:
         X = without_codes(X, codes)
     given = None if texts is None else _names(texts, names, X.shape[1], path)
     if labels is not None:
         labels = _label(labels, y, X.shape, path)
-    return ArrayTable(
-        path=path, X=X, y=labels, names=given, label_name=y.strip("/").rpartition("/")[2]
-    )
+    label_name = y.strip("/").rpartition("/")[2]
+    return ArrayTable(path=path, X=X, y=labels, names=given, label_name=label_name, without_label=way)
 
 
 def without_codes(X: Any, codes: Sequence[float]) -> Any:
@@ -156,11 +156,7 @@ def dataset_from_arrays(
     if place in dropped:
         raise DataError(f"{path}: {column_word(place or 0, names[place or 0])} is the label")
     if place is None and raw is None:
-        beside = f", or one of {', '.join(list(table.beside)[:12])}" if table.beside else ""
-        raise DataError(
-            f"{path} has no label {table.label_name!r}; give its path (y=…, --y), or the column "
-            f"of the features that is the label{beside} (label=…, --label)"
-        )
+        raise _no_label(table)
     group, grouping = None, None
     if isinstance(groups, str) and groups in table.others and groups not in names:
         grouping = table.others[groups]
@@ -215,6 +211,16 @@ def dataset_from_arrays(
         label_name=label_name,
         task=kind,
         warnings=tuple(warnings),
+    )
+
+
+def _no_label(table: ArrayTable) -> DataError:
+    way = table.without_label
+    if table.beside:
+        way = f"it knows {', '.join(list(table.beside)[:12])} of the rows: name one"
+    return DataError(
+        f"{table.path} has no label {table.label_name!r}; {way}, or name the feature that is the "
+        "label (label=…, --label)"
     )
 
 

@@ -64,6 +64,7 @@ class GctReader(Reader):
             y=_classes(path, n),
             names=tuple(fields[0].strip() for fields in genes),
             label_name="class",
+            without_label=f"write the classes to {path.with_suffix('.cls').name} beside it",
             beside=about,
         )
 

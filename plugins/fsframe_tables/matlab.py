@@ -58,6 +58,7 @@ class MatReader(Reader):
             y=None if label is None else _vector(variables.get(label)),
             names=None if names is None else tuple(map(str, names.tolist())),
             label_name=label or "y",
+            without_label=f"it holds {', '.join(list(shapes)[:10])}: name one (y=…, --y)",
         )
 
 

@@ -90,7 +90,7 @@ def test_a_feature_may_be_the_label_and_columns_dropped(save):
     ("arrays", "parts"),
     [
         ({"data": X, "y": Y}, ["no features '/X'", "data"]),
-        ({"X": X}, ["has no label 'y'"]),
+        ({"X": X}, ["has no label 'y'", "X: name one (y=…, --y)"]),
         ({"X": X, "y": Y[:3]}, ["label '/y' has shape (3,)", "4 rows"]),
         ({"X": X.T, "y": Y}, ["transposed"]),
         ({"X": X[:, 0], "y": Y}, ["shape (4,)"]),

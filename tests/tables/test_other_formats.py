@@ -172,6 +172,26 @@ def test_what_is_known_of_cells_may_be_the_label_or_the_groups(tmp_path):
     assert [c.name for c in contents(path).columns[P:]] == ["depth", "donor", "type"]
 
 
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("npy", "save both as X and y of an NPZ"),
+        ("csr", "save both as X and y of an NPZ"),
+        ("mtx", "or name the feature that is the label"),
+        ("mat", r"it holds A, B: name one \(y=…, --y\)"),
+        ("h5ad", "it knows depth, donor, type of the rows: name one, or name the feature"),
+        ("gct", "write the classes to t.cls"),
+    ],
+)
+def test_a_missing_label_is_asked_for_in_the_words_of_the_format(tmp_path, form, said):
+    path = WRITERS[form](tmp_path)
+    if form == "mat":
+        io.savemat(path, {"A": X, "B": [1, 2]})
+    path.with_suffix(".cls").unlink(missing_ok=True)
+    with pytest.raises(DataError, match=said):
+        read(path)
+
+
 def test_plink_genotypes_are_read_as_bytes_unless_one_is_missing(tmp_path):
     data = read(write_plink(tmp_path), groups="family")
     assert data.matrix.dtype == np.uint8 and data.n_groups == N // 4
