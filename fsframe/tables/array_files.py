@@ -80,7 +80,9 @@ def load_arrays(
     if labels is not None:
         labels = _label(labels, y, X.shape, path)
     label_name = y.strip("/").rpartition("/")[2]
-    return ArrayTable(path=path, X=X, y=labels, names=given, label_name=label_name, without_label=way)
+    return ArrayTable(
+        path=path, X=X, y=labels, names=given, label_name=label_name, without_label=way
+    )
 
 
 def without_codes(X: Any, codes: Sequence[float]) -> Any:
