@@ -290,6 +290,13 @@ class FrozenTable:
         loaded.setflags(write=False)
         return loaded
 
+    @property
+    def values(self) -> NDArray[Any]:
+        """All features as one array: uint8 where kept as bytes or in bits, else `X`."""
+        if self.matrix.dtype != np.uint8:
+            return self.X
+        return np.ascontiguousarray(self.columns(0, self.n_features))
+
     def columns(self, start: int, stop: int) -> NDArray[Any]:
         """Columns ``start … stop-1`` as (n_samples, stop-start), in the dtype they are kept in."""
         if self.in_memory:

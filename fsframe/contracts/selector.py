@@ -86,6 +86,9 @@ class Selector(Parameterised):
     reads_columns : bool
         Whether it reads some columns at a time (`data.columns`), never the whole table (`data.X`),
         which would convert a sparse table or load one from disk.
+    reads_bytes : bool
+        Whether it takes tables of uint8 and of packed bits as bytes (`data.values`), not as float64
+        (`data.X`).
     table_copies : float
         How many float64 copies of its table a fit holds in addition to it, not counting work in
         blocks. A memory limit below that raises an error.
@@ -122,6 +125,7 @@ class Selector(Parameterised):
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False
     reads_columns: ClassVar[bool] = False
+    reads_bytes: ClassVar[bool] = False
     table_copies: ClassVar[float] = 0.0
 
     top: int | float | None = param(
@@ -450,7 +454,9 @@ class Selector(Parameterised):
         if data.in_parts and self.works_in_parts(data):
             return
         n, copies, what = data.n_samples, self.table_copies, "its working copy of"
-        if not data.in_memory and not self.reads_columns:
+        if self.reads_bytes and data.matrix.dtype == np.uint8:
+            copies += 0.0 if data.in_memory else 0.125
+        elif not data.in_memory and not self.reads_columns:
             copies += 1.0  # read whole first
             what = (
                 "the sparse or packed table, which it needs as full floats:"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +43,12 @@ class ColumnSummary:
         )
 
 
-def summarise(X: NDArray[np.float64], threads: int = 1) -> ColumnSummary:
+def summarise(X: NDArray[Any], threads: int = 1) -> ColumnSummary:
     """The summary of a table, in one pass: O(n p) time, O(p) memory besides the table.
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features)
+    X : array of shape (n_samples, n_features), float64 or uint8
         Values, NaN where missing; copied if its rows are not contiguous.
     threads : int
         Columns are shared among so many; the summary does not depend on it.
@@ -61,6 +63,9 @@ def summarise(X: NDArray[np.float64], threads: int = 1) -> ColumnSummary:
 
     X = np.ascontiguousarray(X)
     p = X.shape[1]
+    if X.dtype == np.uint8:
+        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+        return ColumnSummary(low, high, np.zeros(p, dtype=np.int64), np.ones(p, dtype=bool))
     low, high = np.full(p, np.inf), np.full(p, -np.inf)
     missing, broken = np.zeros(p), np.zeros(p)
     step = -(-p // (CHUNK * threads)) * CHUNK
@@ -73,9 +78,7 @@ def summarise(X: NDArray[np.float64], threads: int = 1) -> ColumnSummary:
     return ColumnSummary(low, high, missing.astype(np.int64), broken == 0)
 
 
-def few_levels(
-    X: NDArray[np.float64], summary: ColumnSummary, limit: int = 10
-) -> NDArray[np.bool_]:
+def few_levels(X: NDArray[Any], summary: ColumnSummary, limit: int = 10) -> NDArray[np.bool_]:
     """Columns with at most `limit` distinct known values, as (n_features,) bool.
 
     Notes
@@ -111,7 +114,7 @@ def few_levels(
     return few
 
 
-def _all_differ(rows: NDArray[np.float64], limit: int) -> NDArray[np.bool_]:
+def _all_differ(rows: NDArray[Any], limit: int) -> NDArray[np.bool_]:
     """Columns with more than `limit` known values in some rows, all of them distinct."""
     equal: NDArray[np.bool_] = np.logical_or.reduce(np.isnan(rows)) | (len(rows) <= limit)
     for i in range(1, len(rows)):

@@ -91,7 +91,7 @@ class Columns:
 
 
 def prepare_columns(
-    X: NDArray[np.float64],
+    X: NDArray[Any],
     discrete: NDArray[np.bool_],
     *,
     order: NDArray[np.intp] | None = None,
@@ -108,8 +108,8 @@ def prepare_columns(
 
     Parameters
     ----------
-    X : (n_samples, n_features) float64
-        NaN is a missing value.
+    X : (n_samples, n_features) float64 or uint8
+        NaN is a missing value. Bytes give the bits of the same numbers.
     discrete : (n_features,) bool
         Columns with diff 0 or 1; the others have diff |x - x'| / range.
     order : (n_samples,) int, optional
@@ -142,7 +142,7 @@ def prepare_columns(
     -----
     O(n p) time. Memory: 8 bytes per continuous, 1 + bits/8 per discrete value.
     """
-    X = np.ascontiguousarray(X, dtype=np.float64)
+    X = np.ascontiguousarray(X, dtype=None if X.dtype == np.uint8 else np.float64)
     n, p = X.shape
     order = np.arange(n) if order is None else order
     summary = summarise(X) if summary is None else summary

@@ -14,7 +14,7 @@ SLICE = 1 << 20
 
 
 def level_codes(
-    X: NDArray[np.float64],
+    X: NDArray[Any],
     columns: NDArray[np.intp],
     low: NDArray[np.float64],
     high: NDArray[np.float64],

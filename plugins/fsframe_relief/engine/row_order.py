@@ -13,7 +13,7 @@ from fsframe.contracts.dataset import RowSource
 __all__ = ["content_groups", "content_order", "content_order_over_parts"]
 
 
-def content_order(X: NDArray[np.float64], *labels: NDArray[np.generic]) -> NDArray[np.intp]:
+def content_order(X: NDArray[Any], *labels: NDArray[np.generic]) -> NDArray[np.intp]:
     """Row numbers in an order that is the same however the rows of the table were shuffled.
 
     Parameters
@@ -56,7 +56,7 @@ def content_order_over_parts(
     return _ordered(matrix.read, n, p, labels, max(1, memory // (16 * n)))[0]
 
 
-def content_groups(X: NDArray[np.float64]) -> NDArray[np.intp]:
+def content_groups(X: NDArray[Any]) -> NDArray[np.intp]:
     """The place of every row's content in the order of `content_order`; equal rows share one.
 
     Examples

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,7 @@ CACHED = 1 << 16
 
 
 def scaled(
-    X: NDArray[np.float64],
+    X: NDArray[Any],
     columns: NDArray[np.intp],
     low: NDArray[np.float64],
     high: NDArray[np.float64],

@@ -93,7 +93,7 @@ class _SharedCodes:
             return None
         if method.discrete_features == "none":
             return None
-        X = data.X
+        X = data.values
         summary = summarise(X)
         # With so few levels in the table no bootstrap has more, so the choice of discrete columns
         # and of the arithmetic is the same in all of them.
@@ -103,7 +103,7 @@ class _SharedCodes:
             or not (summary.whole & (span < min(FEW_LEVELS, MAX_LEVELS))).all()
         ):
             return None
-        mask, notes = discrete_columns(method, data, summary)
+        mask, notes = discrete_columns(method, data, X, summary)
         if not mask.all():
             return None
         columns = prepare_columns(X, mask, summary=summary)

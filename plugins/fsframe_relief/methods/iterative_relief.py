@@ -109,7 +109,7 @@ class IterativeRelief(ReliefSelector):
         w, changes = np.ones(p), []
         total = np.zeros(p)
         every = prepare_columns(
-            data.X,
+            data.values,
             problem.discrete,
             order=problem.order,
             ramp=None if self.ramp is None else (self.ramp[0], self.ramp[1]),

@@ -28,6 +28,7 @@ class ReliefParameters(Selector):
     takes_nominal: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     table_copies: ClassVar[float] = 1.0
+    reads_bytes: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 

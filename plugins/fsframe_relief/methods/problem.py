@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -66,11 +68,11 @@ def make_problem(
     `discrete` is that of `discrete_columns`, if known;
     `draw` is the key of the random stream that draws the targets.
     """
-    X = data.X if columns is None else np.ascontiguousarray(data.X[:, columns])
+    X = _values(data, columns)
     threads = threads_for(len(X), X.shape[1], run)
     summary = summarise(X, threads)
     if discrete is None:
-        discrete = discrete_columns(method, data, summary)
+        discrete = discrete_columns(method, data, X, summary)
     mask, notes = discrete
     if columns is not None:
         mask = mask[columns]
@@ -98,6 +100,15 @@ def make_problem(
         first = data.feature_names[blank[0] if columns is None else columns[blank[0]]]
         notes = (*notes, f"{blank.size} columns have no value at all and no score, first {first!r}")
     return with_target(method, prepared, y, value, weights, order, run, draw, mask, notes)
+
+
+def _values(data: Dataset, columns: NDArray[np.intp] | None) -> NDArray[Any]:
+    """Some columns of a table, bytes as they are."""
+    if columns is None:
+        return data.values
+    if data.matrix.dtype == np.uint8 and not data.in_memory:
+        return data.take_columns(columns).values
+    return np.ascontiguousarray(data.values[:, columns])
 
 
 def threads_for(n: int, p: int, run: Run) -> int:
@@ -229,9 +240,13 @@ def label_codes(
 
 
 def discrete_columns(
-    method: ReliefParameters, data: Dataset, summary: ColumnSummary | None = None
+    method: ReliefParameters,
+    data: Dataset,
+    X: NDArray[Any] | None = None,
+    summary: ColumnSummary | None = None,
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
-    """Mask of discrete columns, and a warning about that choice."""
+    """Mask of discrete columns, and a warning about that choice; `X` and its summary are those of
+    all columns, where they are at hand."""
     wish = method.discrete_features
     p = data.n_features
     if wish == "all":
@@ -244,7 +259,8 @@ def discrete_columns(
         if data.in_parts:
             mask = few_levels_over_parts(data.matrix, FEW_LEVELS)
         else:
-            mask = few_levels(data.X, summary or summarise(data.X), FEW_LEVELS)
+            X = data.values if X is None else X
+            mask = few_levels(X, summary or summarise(X), FEW_LEVELS)
         if not mask.any():
             return mask, ()
         note = (

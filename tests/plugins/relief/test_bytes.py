@@ -1,0 +1,87 @@
+"""Tables of bytes, in memory or packed: the bits of the same numbers, and never as float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+import fsframe
+from fsframe.contracts import frozen_table
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.errors import FsframeError
+from fsframe_tables.genotypes import PackedGenotypes
+
+N, P = 61, 40
+METHODS = [
+    "relief",
+    "relieff:k=3",
+    "relieff:m=20",
+    "relieff:discrete_features=none",
+    "relieff:discrete_features=none,permutations=5",
+    "relieved-f",
+    "surf",
+    "surfstar",
+    "swrfstar",
+    "multisurf",
+    "multisurfstar",
+    "iterative-relief:rounds=3",
+    "turf:base=relieff",
+    "vls:subset=10,rounds=3",
+    "npfs:base=(relieff:top=2),n=8,null=published",
+]
+
+
+def packed(X: np.ndarray) -> PackedGenotypes:
+    codes = np.array([3, 2, 0])[X]
+    padded = np.vstack([codes, np.zeros((-len(X) % 4, X.shape[1]), dtype=int)])
+    bits = (padded.T.reshape(X.shape[1], -1, 4) << np.array([0, 2, 4, 6])).sum(axis=2)
+    return PackedGenotypes.of(bits.astype(np.uint8), len(X))
+
+
+@pytest.fixture
+def tables() -> dict[str, Dataset]:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3, (N, P)).astype(np.uint8)
+    y = (X[:, 3] + X[:, 7] > 1).astype(int)
+    numbers = Dataset.from_arrays(X.astype(float), y)
+    many = rng.integers(0, 40, (N, P)).astype(np.uint8)
+    return {
+        "numbers": numbers,
+        "bytes": Dataset.from_arrays(X, y),
+        "packed": attrs.evolve(numbers, matrix=packed(X)),
+        "many numbers": Dataset.from_arrays(many.astype(float), y),
+        "many": Dataset.from_arrays(many, y),
+    }
+
+
+@pytest.mark.parametrize("chain", METHODS)
+def test_bytes_give_the_bits_of_numbers_and_are_not_widened(
+    tables: dict[str, Dataset], chain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(data: Dataset) -> Any:
+        return list(fsframe.Chain.parse(chain).steps(data, Run(entropy=4)))[-1].selection
+
+    expected, of_many = found(tables["numbers"]), found(tables["many numbers"])
+
+    def refuse(matrix: object) -> None:
+        raise AssertionError("widened")
+
+    monkeypatch.setattr(frozen_table, "_widened", refuse)
+    for form, wanted in (("bytes", expected), ("packed", expected), ("many", of_many)):
+        selection = found(tables[form])
+        np.testing.assert_array_equal(selection.scores, wanted.scores, strict=True)
+        np.testing.assert_array_equal(selection.selected, wanted.selected)
+        assert selection.warnings == wanted.warnings
+
+
+def test_a_packed_table_needs_an_eighth_of_the_memory_to_begin(
+    tables: dict[str, Dataset],
+) -> None:
+    method = fsframe.selectors["vls"]()
+    with pytest.raises(FsframeError, match="memory"):
+        fsframe.selectors["immigrate"]()._require_memory(tables["packed"], P, Run(memory=2 * N * P))
+    method._require_memory(tables["packed"], P, Run(memory=2 * N * P))
