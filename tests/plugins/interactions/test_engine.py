@@ -15,6 +15,7 @@ from fsframe.errors import RequestError
 from fsframe_interactions import plain
 from fsframe_interactions.calibration import calibrate
 from fsframe_interactions.engine.best_pairs import best_pairs
+from fsframe_interactions.engine.conditional_simulation import _splitmix
 from fsframe_interactions.engine.log_linear_fit import deviance, fit, freedom, kirkwood
 from fsframe_interactions.engine.log_tails import log_chi2_tail, log_f_tail, log_gamma_tail
 from fsframe_interactions.levels import bit_rows_of, column_codes
@@ -282,3 +283,10 @@ def test_constant_columns_are_in_no_pair_and_do_no_harm():
     y = np.arange(40) % 2
     for X in (np.full((40, 9), 3.0), np.column_stack([np.full((40, 8), 3.0), np.arange(40) % 3])):
         assert not len(all_pairs(Dataset.from_arrays(X, y)).pairs)
+
+
+def test_the_simulation_draws_from_splitmix64():
+    # The published outputs for seed 0: finalised multiples of the golden gamma.
+    steps = np.arange(1, 4, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    found = [int(_splitmix(step)) for step in steps]
+    assert found == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
