@@ -78,6 +78,19 @@ def test_bytes_give_the_bits_of_numbers_and_are_not_widened(
         assert selection.warnings == wanted.warnings
 
 
+@pytest.mark.parametrize("levels", [3, 40, 256])
+@pytest.mark.parametrize("chain", ["rrelieff", "rrelieff:discrete_features=none"])
+def test_bytes_in_regression(chain: str, levels: int) -> None:
+    rng = np.random.default_rng(levels)
+    X = rng.integers(0, levels, (N, P), dtype=np.uint8)
+    y = X[:, 3] + rng.normal(size=N)
+    scores = [
+        fsframe.Chain.parse(chain).select(Dataset.from_arrays(table, y, task="regression")).scores
+        for table in (X, X.astype(float))
+    ]
+    np.testing.assert_array_equal(*scores, strict=True)
+
+
 def test_a_packed_table_needs_an_eighth_of_the_memory_to_begin(
     tables: dict[str, Dataset],
 ) -> None:
