@@ -53,12 +53,18 @@ def digests(folder: Path, *arguments: str) -> dict[str, str]:
     return found
 
 
+def signals_of_a_terminal() -> None:
+    """In the child: a test run under nohup or in the background hands on that signals are ignored,
+    and then a command is right to ignore them."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """A run in a process group of its own, as a shell starts one, told by events."""
     return subprocess.Popen(
         [*COMMAND, *arguments, "--progress", "json"],
-        # A test run under nohup would hand on that SIGHUP is ignored, as it should be there.
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL) and None,
+        preexec_fn=signals_of_a_terminal,
         cwd=folder,
         env=environment(),
         stdout=subprocess.PIPE,
@@ -119,6 +125,7 @@ def test_a_stopped_run_keeps_what_is_finished_and_resume_gives_the_same_bits(
 def test_people_are_told_how_to_go_on(folder):
     process = subprocess.Popen(
         [*COMMAND, "chain", *SLOW],
+        preexec_fn=signals_of_a_terminal,
         cwd=folder,
         env=environment(),
         stdout=subprocess.PIPE,
@@ -169,6 +176,7 @@ def test_an_interrupt_between_the_run_file_and_the_removal_of_its_units_says_wha
     chain = ["tiny:top=3", "npfs:n=4,permutations=2,alpha=0.2", "on", "table.csv", "-o", "run.h5"]
     done = subprocess.run(
         [sys.executable, "-c", STOPPED_AT_THE_END, "chain", *chain, *events],
+        preexec_fn=signals_of_a_terminal,
         cwd=folder,
         env=environment(),
         capture_output=True,
