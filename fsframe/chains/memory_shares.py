@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -14,7 +15,7 @@ from fsframe.errors import RequestError
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset
 
-__all__ = ["LEAST_SHARE", "MemoryShares", "shares_of", "working_room"]
+__all__ = ["LEAST_SHARE", "MemoryShares", "most_tables_held", "shares_of", "working_room"]
 
 LEAST_SHARE = 1 << 20
 """What a fit is given at least, beside its rows of the table."""
@@ -159,9 +160,7 @@ def shares_of(
     if not here:
         room -= working_room(n, p)
     one_fit = (bound - own - shared - room) // fits - copied
-    # A stage behind the first sees fewer columns, nobody knows how many.
-    held = [methods[0], *(method for method in methods[1:] if method.rows_copied())]
-    least = max(LEAST_SHARE, int(values * max(method.tables_held() for method in held)))
+    least = max(LEAST_SHARE, int(values * most_tables_held(methods, p)))
     if one_fit < least:
         raise RequestError(
             _too_little(
@@ -185,6 +184,25 @@ def shares_of(
         bound=bound, table=own, shared=shared, copied=copied, room=room, fits=fits,
         one_fit=one_fit, route=route,
     )  # fmt: skip
+
+
+def most_tables_held(methods: Sequence[Any], n_features: int) -> float:
+    """Copies of the whole table that the stages of a chain hold at least, one after another.
+
+    How many columns a stage keeps is known where it says so by a number. A stage behind another has
+    these columns as a table of its own; where they are not known, only what it resamples is
+    counted.
+    """
+    found, known = 0.0, n_features
+    for place, method in enumerate(methods):
+        if known:
+            copies = method.tables_held(known) + (place > 0)
+            found = max(found, copies * known / n_features)
+        elif method.rows_copied():
+            found = max(found, method.tables_held(n_features))
+        top = getattr(method, "top", None)
+        known = min(top, known or n_features) if isinstance(top, int) else 0
+    return found
 
 
 def _workers(executor: Any) -> tuple[int, bool]:

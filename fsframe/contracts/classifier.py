@@ -239,8 +239,10 @@ class Classifier(Parameterised):
         """
         return "scores"
 
-    def tables_held(self) -> float:
-        """As `table_copies` says."""
+    def tables_held(self, n_features: int) -> float:
+        """As `table_copies` says (of a table of
+        so many columns).
+        """
         return self.table_copies
 
     def rows_copied(self) -> float:

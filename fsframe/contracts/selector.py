@@ -439,8 +439,10 @@ class Selector(Parameterised):
                     f"{ways_with_missing(name, data.task)}"
                 )
 
-    def tables_held(self) -> float:
-        """As `table_copies` says, of this stage or of what it resamples."""
+    def tables_held(self, n_features: int) -> float:
+        """As `table_copies` says, of this stage or of what it resamples (of a table of
+        so many columns).
+        """
         return self.table_copies
 
     def rows_copied(self) -> float:

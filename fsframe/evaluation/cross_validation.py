@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
+from fsframe.chains.memory_shares import most_tables_held
 from fsframe.contracts.array_checks import as_groups
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
@@ -160,13 +161,17 @@ class CrossValidation(WrappingSelector):
         help="Performance measures; none: all bundled ones that apply.",
     )
 
-    def tables_held(self) -> float:
-        """`table_copies` of what is fitted on all columns: first stages, classifiers."""
+    def tables_held(self, n_features: int) -> float:
+        """The most that a chain holds in a fold, or its classifier on all features."""
         if self.base is None:
             return 0.0
-        places = (0, -1) if self.all_features else (0,)
-        chains = grid_of(self).chains
-        return max(chain.stages[k].method.tables_held() for chain in chains for k in places)
+        found = 0.0
+        for chain in grid_of(self).chains:
+            methods = [stage.method for stage in chain.stages]
+            found = max(found, most_tables_held(methods, n_features))
+            if self.all_features:
+                found = max(found, methods[-1].tables_held(n_features))
+        return found
 
     def rows_copied(self) -> float:
         """A fold's training and test rows, and the inner training rows where sets are tuned."""

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from fsframe.chains.chain import Chain
+from fsframe.chains.memory_shares import most_tables_held
 from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import optional, param, stages
@@ -124,11 +125,12 @@ class WrappingSelector(Selector):
         if self.base is not None and not self.reads_own_base:
             yield from Chain.parse(self.base).forewarnings(data)
 
-    def tables_held(self) -> float:
-        """`table_copies` of the first stage that is resampled."""
+    def tables_held(self, n_features: int) -> float:
+        """The most that a stage of `base` holds."""
         if self.base is None:
             return 0.0
-        return Chain.parse(self.base).stages[0].method.tables_held()
+        methods = [stage.method for stage in Chain.parse(self.base).stages]
+        return most_tables_held(methods, n_features)
 
     def rows_copied(self) -> float:
         """One: a resample's rows."""

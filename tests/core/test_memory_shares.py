@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.memory_shares import shares_of, working_room
+from fsframe.chains.memory_shares import most_tables_held, shares_of, working_room
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.errors import RequestError
@@ -191,3 +191,24 @@ def test_fits_hold_what_they_may_and_no_more():
     assert not done.returncode, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert {text: round(share, 2) for text, share in found.items() if share > 1.1} == {}
+
+
+@pytest.mark.parametrize(
+    ("chain", "columns"),
+    [
+        ("mim:top=20 sklearn:estimator=sklearn.svm.SVC", 20),
+        ("mim:top=20 jmi:top=5 sklearn:estimator=sklearn.svm.SVC", 5),
+        ("mim:top=900 sklearn:estimator=sklearn.svm.SVC", 30),
+        ("mim:top=0.5 sklearn:estimator=sklearn.svm.SVC", None),
+    ],
+)
+def test_stages_behind_a_known_number_of_columns_are_counted(chain, columns):
+    methods = [stage.method for stage in Chain.parse(chain).stages]
+    copies = methods[-1].table_copies
+    assert copies > 0
+    expected = (
+        0.0 if columns is None else max((copies + 1) * columns / 30, columns < 20 and 20 / 30)
+    )
+    assert most_tables_held(methods, 30) == pytest.approx(expected)
+    folds = Chain.parse(f"cross-validation:base=({chain}),all-features=false").stages[0].method
+    assert folds.tables_held(30) == pytest.approx(expected)
