@@ -421,7 +421,7 @@ class Selector(Parameterised):
         """Raise DataError if `data` holds something this method does not accept."""
         name = self.method_name()
         self.check_roles(data)
-        if data.task not in self.tasks:
+        if data.task not in self.tasks_taken():
             kind = LABELS[data.task]
             raise DataError(
                 f"{name} does not take {kind} (label {data.label_name!r}); it is made for "
@@ -438,6 +438,10 @@ class Selector(Parameterised):
                     f"sample {row + 1}, feature {data.feature_names[column]!r}; "
                     f"{ways_with_missing(name, data.task)}"
                 )
+
+    def tasks_taken(self) -> frozenset[str]:
+        """`tasks`, and those of what this stage resamples where these are what counts."""
+        return self.tasks
 
     def tables_held(self, n_features: int) -> float:
         """As `table_copies` says, of this stage or of what it resamples (of a table of

@@ -43,6 +43,9 @@ class WrappingSelector(Selector):
         Whether `base` may be more than a chain that selects (one with a classifier, or with sets of
         values) and is checked by the class itself; otherwise the chain that holds the stage parses
         it when it is built.
+    tasks_of_base : bool
+        Whether tables are taken whose task the first stage of `base` takes, besides `tasks`: the
+        method uses labels through its base alone.
     takes_kept : bool
         False: counting how often columns are selected makes no sense for those that always are. A
         method that does not count sets True.
@@ -61,6 +64,7 @@ class WrappingSelector(Selector):
 
     wrapping: ClassVar[bool] = True
     reads_own_base: ClassVar[bool] = False
+    tasks_of_base: ClassVar[bool] = False
     takes_counts: ClassVar[bool] = True
     reads_columns: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = False
@@ -124,6 +128,13 @@ class WrappingSelector(Selector):
         yield from super().forewarnings(data, n_tests)
         if self.base is not None and not self.reads_own_base:
             yield from Chain.parse(self.base).forewarnings(data)
+
+    def tasks_taken(self) -> frozenset[str]:
+        """As `tasks_of_base` says."""
+        if self.base is None or not self.tasks_of_base:
+            return self.tasks
+        first = Chain.parse(self.base).stages[0].method
+        return self.tasks | first.tasks if isinstance(first, Selector) else self.tasks
 
     def tables_held(self, n_features: int) -> float:
         """The most that a stage of `base` holds."""

@@ -114,6 +114,7 @@ class Npfs(WrappingSelector):
     """
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    tasks_of_base: ClassVar[bool] = True
     takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe import DataError, Dataset
+from fsframe import Chain, DataError, Dataset
 from fsframe.contracts.survival import times_and_events
 from fsframe.evaluation.measures.numbers import c_index
 from fsframe.testing import tables
@@ -222,3 +222,14 @@ def test_nothing_is_found_in_noise() -> None:
         held = fsframe.Chain.parse(chain).run(data, seed=seed).stages[-1].tables
         means.append(np.nanmean(held["measured"][:, 0, 0]))
     assert abs(np.mean(means) - 0.5) < 0.08, means
+
+
+@pytest.mark.parametrize("wrapper", ["npfs:n=6,permutations=16", "ensemble:n=6"])
+def test_a_base_for_survival_is_resampled_as_a_chain_on_the_left_is(wrapper: str) -> None:
+    data = tables.survival()
+    by_base = Chain.parse(f"{wrapper},base=(cox-score:top=3)").select(data)
+    by_left = Chain.parse(f"cox-score:top=3 {wrapper}").select(data)
+    # Another place in the chain, other random numbers: the strongest feature is the same.
+    assert np.nanargmax(by_base.scores) == np.nanargmax(by_left.scores) == 1
+    with pytest.raises(DataError, match="does not take times until an event"):
+        Chain.parse(f"{wrapper},base=mim").select(data)
