@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import attrs
@@ -146,10 +149,22 @@ class HandedOut(Generic[J]):
         if unlucky:
             raise EngineError(
                 f"worker processes died {_MOST_DEATHS} times while they {self._doing(unlucky)}; "
-                "usually for lack of memory: use fewer workers (--workers), or a smaller "
-                "--memory"
+                + (
+                    "they import the script that asks for them: put its actions under "
+                    '`if __name__ == "__main__":`'
+                    if _is_unguarded_script(sys.modules.get("__main__"))
+                    else "usually for lack of memory: use fewer workers (--workers), or a smaller "
+                    "--memory"
+                )
             ) from reason
         self.again.extend(dead)
+
+
+def _is_unguarded_script(main: object) -> bool:
+    """Whether the main module is a file that looks nowhere at its ``__name__``."""
+    with contextlib.suppress(OSError, UnicodeError, TypeError):
+        return "__name__" not in Path(getattr(main, "__file__", None) or "").read_text("utf-8")
+    return False
 
 
 def _came(future: Future[Any]) -> bool:

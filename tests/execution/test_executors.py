@@ -357,3 +357,21 @@ def test_the_engine_is_what_is_asked_for():
         assert engine.workers == 3
     with pytest.raises(RequestError, match=r"concurrent\.futures\.Executor, not int"):
         as_engine(3)  # type: ignore[arg-type]
+
+
+SCRIPT = """
+import numpy as np
+import fsframe
+
+data = fsframe.Dataset.from_arrays(np.random.default_rng(0).normal(size=(60, 8)), [0, 1] * 30)
+fsframe.select("mim:top=3 npfs:n=20,null=published", data, workers=2, progress=False)
+"""
+
+
+def test_a_script_without_a_guard_is_told_about_it(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1
+    assert 'put its actions under `if __name__ == "__main__":`' in done.stderr.splitlines()[-1]
+    assert "memory" not in done.stderr.splitlines()[-1]
