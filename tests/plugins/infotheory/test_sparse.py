@@ -39,6 +39,7 @@ def table(kind: str) -> NDArray[np.float64]:
         X[rng.random(N) < 0.1, 12] = np.nan
         X[rng.random(N) < 0.1, 3] = np.nan
         X[:, 13] = np.nan
+        X[: N // 2, 14] = X[N // 4 :, 15] = np.nan
     return X
 
 
