@@ -218,7 +218,7 @@ FIGURES: dict[str, list[Figure]] = {
             objects,
         ),
         Figure(
-            "Small faults that tests notice (mutation testing); kernels: compiled, of four families",
+            "Small faults that tests notice (mutation testing); kernels: of four families",
             "python benchmarks/trust/mutants.py grammar contracts storage --each 45 --test 2.5 "
             "--out FILE; … kernels --each 60 --seed 5 --out FILE",
             ("trust/results/mutants.csv",),

@@ -159,8 +159,7 @@ class PairSums:
         if columns.special.size:
             part = np.zeros(columns.special.size)
             kernels.special_scores(
-                columns.values, columns.n_real, columns.floor, columns.slope, rows, C, target.y,
-                n_classes, part,
+                columns.values, columns.floor, columns.slope, rows, C, target.y, n_classes, part,
             )  # fmt: skip
             out[columns.special] = part
         if self.masks is not None:
@@ -207,7 +206,6 @@ class PairSums:
             d = np.abs(columns.values[near] - columns.values[i])
             known = ~np.isnan(d)
             diff = np.clip((d - columns.floor) * columns.slope, 0.0, 1.0)
-            diff[:, columns.n_real :] = d[:, columns.n_real :] != 0
             yield columns.special, np.where(known, diff, 0.0), known
         if self.n_whole < columns.levelled.size:
             mine, theirs = columns.codes[i, self.n_whole :], columns.codes[near, self.n_whole :]

@@ -205,7 +205,6 @@ def combine_groups(
 @njit()
 def special_scores(
     Z: Floats,
-    n_real: int,
     floor: float,
     slope: float,
     rows: Places,
@@ -229,7 +228,6 @@ def special_scores(
     known = np.empty(groups, np.bool_)
     for a0 in range(0, p, CHUNK):
         a1 = min(p, a0 + CHUNK)
-        m = max(0, min(a1, n_real) - a0)
         for r in range(rows.shape[0]):
             i = rows[r]
             own = y[i]
@@ -246,15 +244,11 @@ def special_scores(
                 z = Z[j, a0:a1]
                 t = top[g]
                 b = base[g]
-                for a in range(m):
+                for a in range(a1 - a0):
                     d = abs(x[a] - z[a])
                     v = min(max((d - floor) * slope, 0.0), 1.0)
                     t[a] += w * v if d == d else 0.0
                     b[a] += w if d == d else 0.0
-                for a in range(m, a1 - a0):
-                    ok = (x[a] == x[a]) & (z[a] == z[a])
-                    t[a] += w if ok & (x[a] != z[a]) else 0.0
-                    b[a] += w if ok else 0.0
             for a in range(a1 - a0):
                 for g in range(groups):
                     known[g] = base[g, a] != 0.0
