@@ -260,6 +260,12 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
+            "What compiling adds to the README's first command (elapsed, a quiet machine)",
+            "python benchmarks/first_run/compiling.py",
+            ("first_run/results/first_run.jsonl",),
+            objects,
+        ),
+        Figure(
             "How NPFS grows with bootstraps, features and rows",
             "python benchmarks/resampling/growth.py",
             ("resampling/results/growth.csv",),

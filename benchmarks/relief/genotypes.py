@@ -11,14 +11,12 @@ nothing is calculated. A line of JSON goes to `--out`.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import resource
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from measured_lines import add_line
 
 import fsframe
 from fsframe.contracts.run import Run
@@ -62,13 +60,8 @@ def main() -> int:
         "all_rows_processor_minutes": round((few[1] + (n - 64) * each) / 60, 1),
         "calculated": not given.all,
         "threads": given.threads,
-        "peak_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, 2),
-        "load": round(os.getloadavg()[0], 1),
     }
-    text = json.dumps(line, ensure_ascii=False)
-    print(text, flush=True)
-    with given.out.open("a", encoding="utf-8") as file:
-        file.write(text + "\n")
+    add_line(line, given.out)
     return 0
 
 

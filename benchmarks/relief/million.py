@@ -12,15 +12,13 @@ rows or many columns are. A line of JSON each goes to `--out`.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import resource
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measured_lines import add_line
 
 import fsframe
 from fsframe.contracts.run import Run
@@ -81,13 +79,8 @@ def main() -> int:
             "all_rows_processor_minutes": round((before + n * each) / 60, 1),
             "calculated": not given.all,
             "threads": given.threads,
-            "peak_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, 2),
-            "load": round(os.getloadavg()[0], 1),
         }
-        told = json.dumps(line, ensure_ascii=False)
-        print(told, flush=True)
-        with given.out.open("a", encoding="utf-8") as file:
-            file.write(told + "\n")
+        add_line(line, given.out)
     return 0
 
 

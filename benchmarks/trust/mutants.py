@@ -38,7 +38,6 @@ import importlib.util
 import json
 import os
 import random
-import re
 import resource
 import shutil
 import signal
@@ -55,6 +54,7 @@ from typing import Any
 
 import attrs
 import pytest
+from kernel_mutants import compile_anew, kernel_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 os.environ.update(
@@ -313,17 +313,6 @@ def all_mutants(room: str, most: float) -> tuple[list[Mutant], dict[str, int]]:
     return found, {"tests": len(tests), "mutants": every, "on lines that run": len(found)}
 
 
-def kernel_lines(source: str) -> set[int]:
-    """The lines of the bodies of compiled functions."""
-    return {
-        line
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.FunctionDef)
-        and any("njit" in ast.unparse(decorator) for decorator in node.decorator_list)
-        for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1)
-    }
-
-
 def kernel_mutants(
     tests: dict[str, tuple[float, list[tuple[str, int]]]],
 ) -> tuple[list[Mutant], dict[str, int]]:
@@ -344,33 +333,6 @@ def kernel_mutants(
             for number, (line, what, _) in enumerate(faulty(source)) if line in lines
         ]  # fmt: skip
     return found, {"tests": len(tests), "mutants": len(found)}
-
-
-def dependents(path: Path) -> set[str]:
-    """The modules of a folder that import one of it, itself among them."""
-    imported = {
-        other.stem: set(re.findall(rf"{path.parent.name}\.(\w+)", other.read_text("utf-8")))
-        for other in path.parent.glob("*.py")
-    }
-    found = {path.stem}
-    while more := {name for name, own in imported.items() if own & found} - found:
-        found |= more
-    return found
-
-
-def compile_anew(path: Path) -> None:
-    """In this process, kernels that may contain one of a module are compiled, and not cached."""
-    from fsframe.contracts.kernel_cache import KernelCache
-
-    changed = {path.parent / f"{name}.py" for name in dependents(path)}
-    load = KernelCache.load_overload
-    KernelCache.load_overload = lambda self, *given: (  # type: ignore[method-assign]
-        None if self._file in changed else load(self, *given)
-    )
-    save = KernelCache.save_overload
-    KernelCache.save_overload = lambda self, *given: (  # type: ignore[method-assign]
-        None if self._file in changed else save(self, *given)
-    )
 
 
 class First:

@@ -6,6 +6,7 @@ Shared by plugins that count levels from bit rows; numba has no intrinsic for ei
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -127,107 +128,83 @@ def _word_at(builder: Any, address: Any) -> Any:
     return builder.shuffle_vector(word, undefined, first)
 
 
-def _counter(together: int) -> Any:
-    """An intrinsic ``f(lanes, rows, stride, n, out)`` for `together` bit rows.
+Terms = Callable[[Any, Any, list[Any], Any, Any], list[Any]]
+"""``terms(builder, first, rows, w, n)``: the vectors that word w adds, one for each row."""
 
-    Adds to nothing: writes ``out[b, l] = Σ_w popcount(lanes[w, l] & rows[b·stride + w])`` for
-    ``b < together``, ``l < LANES``, ``w < n``.
+
+def _counter(together: int, terms: Terms, reduced: bool = False) -> Any:
+    """An intrinsic ``f(first, rows, stride, n, out)`` for `together` rows, `stride` words apart.
+
+    Writes ``out[b, lane]``, the sum over w < n of the terms of row b; with `reduced` ``out[b]``,
+    the sum over lanes as well.
     """
 
-    def typed(typing_context: Any, lanes: Any, rows: Any, stride: Any, n: Any, out: Any) -> Any:
+    def typed(typing_context: Any, first: Any, rows: Any, stride: Any, n: Any, out: Any) -> Any:
         signature = types.void(_WORDS, _WORDS, types.intp, types.intp, _WORDS)
         return signature, _generate
 
     def _generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        lanes, rows, stride, n, out = args
+        first, rows, stride, n, out = args
         starts = [builder.gep(rows, [builder.mul(stride, n.type(b))]) for b in range(together)]
-
-        def terms(w: Any) -> list[Any]:
-            mine = _vector_at(builder, builder.gep(lanes, [builder.mul(w, w.type(LANES))]))
-            words = [_word_at(builder, builder.gep(start, [w])) for start in starts]
-            return [_ctpop(builder, builder.and_(mine, word)) for word in words]
-
-        for b, total in enumerate(_sums(builder, n, together, terms)):
-            into = builder.gep(out, [n.type(b * LANES)])
-            builder.store(total, builder.bitcast(into, _VECTOR.as_pointer())).align = 8
+        sums = _sums(builder, n, together, lambda w: terms(builder, first, starts, w, n))
+        for b, total in enumerate(sums):
+            if reduced:
+                name = f"llvm.vector.reduce.add.v{LANES}i64"
+                total = _of_vectors(builder, name, _I64, total)
+                builder.store(total, builder.gep(out, [n.type(b)]))
+            else:
+                into = builder.gep(out, [n.type(b * LANES)])
+                builder.store(total, builder.bitcast(into, _VECTOR.as_pointer())).align = 8
         return context.get_dummy_value()
 
     return intrinsic(typed)
 
 
-def _difference(bits: int, together: int) -> Any:
-    """An intrinsic ``f(lanes, rows, stride, n, out)`` on codes of `bits` bits.
+def _common_with_words(builder: Any, lanes: Any, rows: list[Any], w: Any, n: Any) -> list[Any]:
+    """Bits that eight lanes have in common with word w of each row."""
+    mine = _vector_at(builder, builder.gep(lanes, [builder.mul(w, w.type(LANES))]))
+    words = [_word_at(builder, builder.gep(row, [w])) for row in rows]
+    return [_ctpop(builder, builder.and_(mine, word)) for word in words]
 
-    Bit q of the codes has its words n·q to n·(q + 1): writes ``out[b, l]``, the number of places
-    where lane l and row b differ in a bit at least.
+
+def _common_with_vectors(builder: Any, first: Any, rows: list[Any], w: Any, n: Any) -> list[Any]:
+    """Bits that eight words of a row have in common with those of each other row."""
+    place = builder.mul(w, w.type(LANES))
+    mine = _vector_at(builder, builder.gep(first, [place]))
+    found = [_vector_at(builder, builder.gep(row, [place])) for row in rows]
+    return [_ctpop(builder, builder.and_(mine, one)) for one in found]
+
+
+def _differing(bits: int) -> Terms:
+    """Places where codes of `bits` bits differ, of eight lanes and each row.
+
+    Bit q of the codes has the words n·q to n·(q + 1) - 1.
     """
 
-    def typed(typing_context: Any, lanes: Any, rows: Any, stride: Any, n: Any, out: Any) -> Any:
-        signature = types.void(_WORDS, _WORDS, types.intp, types.intp, _WORDS)
-        return signature, _generate
-
-    def _generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        lanes, rows, stride, n, out = args
-        starts = [builder.gep(rows, [builder.mul(stride, n.type(b))]) for b in range(together)]
-
-        def terms(w: Any) -> list[Any]:
-            places = [builder.add(w, builder.mul(n, n.type(q))) for q in range(bits)]
-            mine = [
-                _vector_at(builder, builder.gep(lanes, [builder.mul(at, n.type(LANES))]))
-                for at in places
+    def terms(builder: Any, lanes: Any, rows: list[Any], w: Any, n: Any) -> list[Any]:
+        places = [builder.add(w, builder.mul(n, n.type(q))) for q in range(bits)]
+        mine = [
+            _vector_at(builder, builder.gep(lanes, [builder.mul(place, n.type(LANES))]))
+            for place in places
+        ]
+        found = []
+        for row in rows:
+            each = [
+                builder.xor(vector, _word_at(builder, builder.gep(row, [place])))
+                for place, vector in zip(places, mine, strict=True)
             ]
-            found = []
-            for start in starts:
-                differs = None
-                for at, vector in zip(places, mine, strict=True):
-                    one = builder.xor(vector, _word_at(builder, builder.gep(start, [at])))
-                    differs = one if differs is None else builder.or_(differs, one)
-                found.append(_ctpop(builder, differs))
-            return found
+            found.append(_ctpop(builder, reduce(builder.or_, each)))
+        return found
 
-        for b, total in enumerate(_sums(builder, n, together, terms)):
-            into = builder.gep(out, [n.type(b * LANES)])
-            builder.store(total, builder.bitcast(into, _VECTOR.as_pointer())).align = 8
-        return context.get_dummy_value()
-
-    return intrinsic(typed)
+    return terms
 
 
-def _common(together: int) -> Any:
-    """An intrinsic ``f(row, others, stride, n, out)`` on rows of n times eight words.
-
-    Writes ``out[b]``, the bits that `row` has in common with row b of the others.
-    """
-
-    def typed(typing_context: Any, row: Any, others: Any, stride: Any, n: Any, out: Any) -> Any:
-        signature = types.void(_WORDS, _WORDS, types.intp, types.intp, _WORDS)
-        return signature, _generate
-
-    def _generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        row, others, stride, n, out = args
-        starts = [builder.gep(others, [builder.mul(stride, n.type(b))]) for b in range(together)]
-
-        def terms(w: Any) -> list[Any]:
-            at = builder.mul(w, w.type(LANES))
-            mine = _vector_at(builder, builder.gep(row, [at]))
-            found = [_vector_at(builder, builder.gep(start, [at])) for start in starts]
-            return [_ctpop(builder, builder.and_(mine, one)) for one in found]
-
-        for b, total in enumerate(_sums(builder, n, together, terms)):
-            name = f"llvm.vector.reduce.add.v{LANES}i64"
-            builder.store(_of_vectors(builder, name, _I64, total), builder.gep(out, [n.type(b)]))
-        return context.get_dummy_value()
-
-    return intrinsic(typed)
-
-
-_count_common_1 = _counter(1)
-_count_common_2 = _counter(2)
-_count_common_4 = _counter(4)
-_difference_1_1, _difference_1_4 = _difference(1, 1), _difference(1, 4)
-_difference_2_1, _difference_2_4 = _difference(2, 1), _difference(2, 4)
-_common_1 = _common(1)
-_common_2 = _common(2)
+_count_common_1, _count_common_2, _count_common_4 = (
+    _counter(together, _common_with_words) for together in (1, 2, 4)
+)
+_difference_1_1, _difference_1_4 = (_counter(together, _differing(1)) for together in (1, 4))
+_difference_2_1, _difference_2_4 = (_counter(together, _differing(2)) for together in (1, 4))
+_common_1, _common_2 = (_counter(k, _common_with_vectors, reduced=True) for k in (1, 2))
 
 
 @njit(inline="always")
@@ -292,7 +269,18 @@ def count_differences(
 
 @njit(inline="always")
 def common_bits(row: Any, others: Any, n_others: int, stride: int, n: int, out: Any) -> None:
-    """Common bits of a row of n times eight words with one or two others, `stride` words apart."""
+    """Common bits of a row with one or two others.
+
+    Parameters
+    ----------
+    row : address
+        n times eight words.
+    others : address
+        As many words for each other row, the second `stride` words behind the first.
+    n_others, stride, n : int
+    out : address
+        ``out[b]`` is written for b < n_others.
+    """
     if n_others == 2:
         _common_2(row, others, stride, n, out)
     else:
