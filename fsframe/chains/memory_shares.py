@@ -187,12 +187,21 @@ def shares_of(
 
 
 def most_tables_held(methods: Sequence[Any], n_features: int) -> float:
-    """Copies of the whole table that the stages of a chain hold at least, one after another.
+    """The most copies of the whole table that one of a chain's stages holds, as far as is known.
 
-    How many columns a stage keeps is known where it says so by a number. A stage behind another has
-    these columns as a table of its own; where they are not known, only what it resamples is
-    counted.
+    Parameters
+    ----------
+    methods : sequence of Selector or Classifier
+        The stages of the chain, in order.
+    n_features : int
+        Columns of the table.
+
+    Notes
+    -----
+    How many columns a stage keeps is known if `top` is a number. A stage behind another has these
+    columns as a table of its own; where they are not known, only what it resamples is counted.
     """
+    # Columns that the next stage sees; 0 where that is not known.
     found, known = 0.0, n_features
     for place, method in enumerate(methods):
         if known:

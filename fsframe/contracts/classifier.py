@@ -240,8 +240,9 @@ class Classifier(Parameterised):
         return "scores"
 
     def tables_held(self, n_features: int) -> float:
-        """As `table_copies` says (of a table of
-        so many columns).
+        """As `table_copies` says.
+
+        `n_features` is the number of columns that it sees; the copies are of a table with these.
         """
         return self.table_copies
 

@@ -292,7 +292,7 @@ class FrozenTable:
 
     @property
     def values(self) -> NDArray[Any]:
-        """All features as one array: uint8 where kept as bytes or in bits, else `X`."""
+        """All features, (n_samples, n_features): uint8 where kept as bytes or in bits, else `X`."""
         if self.matrix.dtype != np.uint8:
             return self.X
         return np.ascontiguousarray(self.columns(0, self.n_features))

@@ -444,8 +444,9 @@ class Selector(Parameterised):
         return self.tasks
 
     def tables_held(self, n_features: int) -> float:
-        """As `table_copies` says, of this stage or of what it resamples (of a table of
-        so many columns).
+        """As `table_copies` says, of this stage or of what it resamples.
+
+        `n_features` is the number of columns that it sees; the copies are of a table with these.
         """
         return self.table_copies
 

@@ -30,7 +30,21 @@ def gather_folds(
     named: tuple[tuple[str, PredictionMeasure], ...],
     suspicion: tuple[str, ...],
 ) -> Selection:
-    """One Selection with the tables of all folds."""
+    """One Selection with the tables of all folds.
+
+    Parameters
+    ----------
+    data : Dataset
+        The whole table.
+    splits, found : list of Split, list of Selection
+        What was trained and tested on, and the result of each, in the same order.
+    task : FoldTask
+        What was done in each.
+    named : tuple of (str, PredictionMeasure)
+        The measures to take, by name.
+    suspicion : tuple of str
+        Warnings about the table, to stand before those of the folds.
+    """
     repeats, n = 1 + max(split.repeat for split in splits), data.n_samples
     fold = np.full((repeats, n), -1, dtype=np.int64)
     classes = data.task == "classification"
