@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from fsframe.analysis.protocol_results import StabilityResult as StabilityResult
     from fsframe.analysis.results import load_run as load_run
     from fsframe.analysis.selection_result import SelectionResult as SelectionResult
+    from fsframe.analysis.study import study as study
     from fsframe.analysis.study_result import StudyResult as StudyResult
     from fsframe.analysis.study_result import load_study as load_study
-    from fsframe.analysis.studying import study as study
     from fsframe.chains.chain import Chain as Chain
     from fsframe.contracts.classifier import Classifier as Classifier
     from fsframe.contracts.classifier import FittedClassifier as FittedClassifier
@@ -87,7 +87,7 @@ _HOME = {
     "load_study": "fsframe.analysis.study_result",
     "select": "fsframe.analysis.functions",
     "stability": "fsframe.analysis.functions",
-    "study": "fsframe.analysis.studying",
+    "study": "fsframe.analysis.study",
     "measures": "fsframe.registry",
     "read": "fsframe.tables",
     "register": "fsframe.registry",

@@ -179,7 +179,7 @@ def _numbers(table: Any) -> list[list[float | None]]:
 
 
 def _letters(result: Comparison) -> list[str]:
-    """What chains are called in tables, where their text would not fit."""
+    """Short names of chains for tables."""
     return [chr(ord("A") + c) if c < 26 else f"C{c + 1}" for c in range(len(result.chains))]
 
 
@@ -227,7 +227,7 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
 
 
 def _table_of(result: Comparison, d: int, letters: Sequence[str]) -> Iterator[str]:
-    """One table: every chain, then what stands beside them."""
+    """One table: every chain, then the baselines."""
     values = result.values[d]
     best = values.max() if result.larger_is_better else values.min()
     rows = []
@@ -298,7 +298,7 @@ def _better(result: Comparison, i: int, j: int) -> float:
 
 
 def _against_best(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
-    """Every chain against the best on average, where pairs are too many for a screen."""
+    """Every chain against the best on average, where there are too many pairs to show."""
     means = result.values.mean(axis=0)
     best = int(means.argmax() if result.larger_is_better else means.argmin())
     yield f"Wins, ties, losses of {letters[best]} against the others, over the tables:"

@@ -14,9 +14,9 @@ from fsframe.storage import check_destination, place_file
 
 __all__ = [
     "RESULTS",
-    "asked_in",
     "check_folder",
     "make_folder",
+    "recorded_request",
     "run_file",
     "write_comparison",
 ]
@@ -51,7 +51,7 @@ def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
             )
 
 
-def asked_in(folder: Path) -> tuple[list[str], str] | None:
+def recorded_request(folder: Path) -> tuple[list[str], str] | None:
     """The chains of the comparison in `folder`, and its measure.
 
     None if there is no table of results. The other runs in it are classifiers on all features.
@@ -63,7 +63,7 @@ def asked_in(folder: Path) -> tuple[list[str], str] | None:
         return None
     if len(rows) < 2 or tuple(rows[0]) != CSV_NAMES or any(len(r) != len(rows[0]) for r in rows):
         return None
-    # What stands beside the chains has no standard error, stability or time.
+    # Baselines have no standard error, stability or time.
     chains = dict.fromkeys(row[1] for row in rows[1:] if row[-1])
     return list(chains), rows[1][2]
 
@@ -88,7 +88,7 @@ def write_comparison(
     """Write the table of results, and to `folder` also the accuracy of every split."""
     text = csv_text([comparison])
     if folder is not None:
-        # These two are made from the run files beside them, anew at every call.
+        # Made again from the run files at every call.
         contents = (text.encode(), hdf5_image(comparison, cells))
         for name, content in zip(RESULTS, contents, strict=True):
             place_file(folder / name, content, overwrite=True)

@@ -34,7 +34,7 @@ __all__ = ["ComparedChains", "ComparisonResult", "place_of"]
 
 
 def _usual_kind(found: Comparison, data: int | None = None) -> str:
-    """The kind of picture that says most of a comparison, or of one of its tables."""
+    """The default kind of plot of a comparison, or of one of its tables."""
     if data is None and len(found.data) > 1:
         return "cd"
     # A chain that always keeps everything has no stability.
@@ -43,12 +43,7 @@ def _usual_kind(found: Comparison, data: int | None = None) -> str:
 
 
 def place_of(wanted: int | str, names: Sequence[str], what: str) -> int:
-    """The position that is meant by a position or a name.
-
-    Raises
-    ------
-    RequestError
-        If there is none.
+    """The position of an item given by position or name; RequestError if there is none.
 
     Examples
     --------
@@ -72,7 +67,7 @@ class ComparedChains:
 
         @property
         def comparison(self) -> Comparison:
-            """The comparison by the measure that counts."""
+            """The comparison by the leading measure."""
 
     @property
     def chains(self) -> tuple[str, ...]:
@@ -89,7 +84,7 @@ class ComparedChains:
         raise NotImplementedError
 
     def best(self, data: int | str | None = None) -> str:
-        """The chain to go on with, on all tables or one of them (`Comparison.best`).
+        """The chain to prefer, on all tables or one of them (`Comparison.best`).
 
         On one table the chain that keeps the fewest features within one standard error of the best;
         on several the one with the best mean rank.
@@ -121,8 +116,8 @@ class ComparedChains:
 
         Notes
         -----
-        The best of several chains looks better on their folds than it is: report the comparison,
-        or evaluate the choice itself, as a chain with sets (``{mim,jmi}``) is.
+        The estimate of the best of several chains is optimistic: report the comparison, or evaluate
+        the choice itself with a chain of sets (``{mim,jmi}``).
         """
         chosen = self.best(data) if chain is None else chain
         return self.result(chosen, 0 if data is None else data).to_sklearn()
@@ -130,7 +125,7 @@ class ComparedChains:
     def _drawn(
         self, runs: Sequence[RunRecord], kind: str | None, ax: Any, data: int | None = None
     ) -> Any:
-        """A picture of some runs by the measure that chains are compared by."""
+        """A plot of some runs by the measure of the comparison."""
         name = _usual_kind(self.comparison, data) if kind is None else kind
         takes = name in KINDS and "metric" in KINDS[name].options
         metric = self.comparison.metric if takes else None
@@ -160,7 +155,7 @@ class ComparisonResult(ComparedChains):
         return self.comparison.accuracy
 
     def result(self, chain: int | str, data: int | str = 0) -> EvaluationResult:
-        """The evaluation of one chain on one table, by their positions or as they are called.
+        """The evaluation of one chain on one table, by positions or names.
 
         Raises
         ------

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "as_chain",
-    "carried_out",
+    "bytes_in_memory",
     "check_names",
     "finished_run",
-    "held",
     "request_problems",
+    "run_comparison",
 ]
 
 
@@ -35,7 +35,7 @@ def as_chain(method: CrossValidation) -> Chain:
     return Chain((Stage("cross-validation", method),))
 
 
-def held(tables: Sequence[Dataset]) -> int:
+def bytes_in_memory(tables: Sequence[Dataset]) -> int:
     """Bytes of the tables that are in memory."""
     return sum(table.nbytes for table in tables)
 
@@ -60,7 +60,7 @@ def request_problems(
             yield error
 
 
-def carried_out(
+def run_comparison(
     methods: Sequence[CrossValidation],
     tables: Sequence[Dataset],
     run: Callable[[Chain, int, Path | None, int], RunRecord],
@@ -109,7 +109,7 @@ def carried_out(
         if folder is not None:
             path = run_file(folder, table.name, str(method.base))
         record = None if path is None else finished_run(path, chain, table, seed, mixed)
-        beside = held(tables) - held([table])
+        beside = bytes_in_memory(tables) - bytes_in_memory([table])
         return run(chain, place, path, beside) if record is None else record
 
     records = [[one(method, place) for method in methods] for place in range(len(tables))]

@@ -52,7 +52,7 @@ def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
 
 
 def _protocol_lines(record: RunRecord) -> Iterator[str]:
-    """What an evaluation or a study of stability at the end of the chain has measured."""
+    """The measures of an evaluation or stability study at the end of the chain."""
     from fsframe.evaluation.recorded import (
         protocol_name,
         recorded_evaluation,
@@ -95,7 +95,7 @@ def file_lines(record: RunRecord, path: Path) -> Iterator[str]:
 
 
 def _absence(stage: StageRecord) -> str:
-    """What to say of a stage whose method is not installed here."""
+    """A remark if the method of a stage is not installed."""
     from fsframe.registry import classifiers, selectors
 
     registry = classifiers if stage.kind == "classifier" else selectors

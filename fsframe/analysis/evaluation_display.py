@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,10 +11,13 @@ from fsframe.analysis.record_display import (
     closing_lines,
     frequency_lines,
     label_facts,
+    number_or_null,
+    numbers_or_null,
     result_object,
     size_facts,
 )
 from fsframe.analysis.text_table import counted, table_lines
+from fsframe.contracts.showing import interval_text
 from fsframe.storage import RunRecord, place_file, printable
 
 if TYPE_CHECKING:
@@ -46,14 +48,12 @@ def evaluation_object(
         "n_splits": found.n_splits,
         "measures": {
             name: {
-                "mean": _number(measure.mean),
-                "standard_error": _number(measure.standard_error),
-                "interval": None if measure.interval is None else list(measure.interval),
-                "values": [_number(value) for value in measure.values],
+                **_plain(measure),
+                "values": [number_or_null(value) for value in measure.values],
                 "of": "repetitions" if measure.pooled else "folds",
                 "larger_is_better": measure.larger_is_better,
-                "baseline": _number(measure.baseline),
-                "all_features": _number(measure.all_features),
+                "baseline": number_or_null(measure.baseline),
+                "all_features": number_or_null(measure.all_features),
             }
             for name, measure in found.measures.items()
         },
@@ -75,15 +75,13 @@ def evaluation_object(
         "kept": [int(k) for k in found.kept],
         "stability": {
             "metric": "nogueira",
-            "value": _number(found.stability.value),
-            "interval": None
-            if found.stability.interval is None
-            else [_number(bound) for bound in found.stability.interval],
+            "value": number_or_null(found.stability.value),
+            "interval": numbers_or_null(found.stability.interval),
             "undefined": found.stability.undefined,
         },
         "chosen": list(recorded.chosen),
         "curve": [
-            [p.size, _number(p.accuracy), _number(p.standard_error), _number(p.stability)]
+            [p.size, *map(number_or_null, (p.accuracy, p.standard_error, p.stability))]
             for p in found.curve
         ],
         "one_standard_error": found.one_standard_error,
@@ -92,14 +90,10 @@ def evaluation_object(
 
 def _plain(measure: Measure) -> dict[str, Any]:
     return {
-        "mean": _number(measure.mean),
-        "standard_error": _number(measure.standard_error),
-        "interval": None if measure.interval is None else list(measure.interval),
+        "mean": number_or_null(measure.mean),
+        "standard_error": number_or_null(measure.standard_error),
+        "interval": numbers_or_null(measure.interval),
     }
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def _by_group(found: Evaluation) -> dict[str, Any] | None:
@@ -108,7 +102,7 @@ def _by_group(found: Evaluation) -> dict[str, Any] | None:
     return {
         "n_groups": found.by_group.n_groups,
         "accuracies": found.by_group.accuracies.tolist(),
-        "vote": _number(found.by_group.vote),
+        "vote": number_or_null(found.by_group.vote),
         "n_voting": found.by_group.n_voting,
     }
 
@@ -243,10 +237,7 @@ def _stability_row(found: Evaluation) -> list[str]:
     value = found.stability
     if value.undefined:
         return ["stability φ", "—", value.undefined]
-    interval = (
-        "" if value.interval is None else "95 % from {:.3f} to {:.3f}".format(*value.interval)
-    )
-    return ["stability φ", f"{value.value:.3f}", interval]
+    return ["stability φ", f"{value.value:.3f}", interval_text(value.interval)]
 
 
 def _choice_lines(recorded: RecordedEvaluation) -> Iterator[str]:

@@ -8,24 +8,24 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
-from fsframe.analysis.asking import (
+from fsframe.analysis.chain_run import (
+    RunOptions,
+    Target,
+    check_run_options,
+    run_chain,
+    shared_engine,
+)
+from fsframe.analysis.comparison_files import check_folder, make_folder, write_comparison
+from fsframe.analysis.comparison_result import ComparisonResult
+from fsframe.analysis.comparison_run import check_names, request_problems, run_comparison
+from fsframe.analysis.progress import ProgressBars
+from fsframe.analysis.protocol_requests import (
     classifier_text,
     evaluation_chain,
     stability_chain,
     table_of,
     texts_of,
 )
-from fsframe.analysis.carrying_out import (
-    Surroundings,
-    Target,
-    check_surroundings,
-    one_engine,
-    run_chain,
-)
-from fsframe.analysis.comparison_files import check_folder, make_folder, write_comparison
-from fsframe.analysis.comparison_result import ComparisonResult
-from fsframe.analysis.comparison_run import carried_out, check_names, request_problems
-from fsframe.analysis.progress import ProgressBars
 from fsframe.analysis.protocol_results import EvaluationResult, StabilityResult
 from fsframe.analysis.results import as_result
 from fsframe.analysis.selection_result import SelectionResult
@@ -38,7 +38,7 @@ from fsframe.evaluation.measuring import find_measures
 from fsframe.evaluation.summary import LEADING
 from fsframe.storage import RunRecord
 
-__all__ = ["Surroundings", "compare", "evaluate", "select", "stability"]
+__all__ = ["RunOptions", "compare", "evaluate", "select", "stability"]
 
 
 def select(
@@ -49,7 +49,7 @@ def select(
     groups: str | int | None = None,
     seed: int = 0,
     out: Target = None,
-    **surroundings: Unpack[Surroundings],
+    **options: Unpack[RunOptions],
 ) -> SelectionResult:
     """Run a chain on a table and return what it keeps, like ``fsframe chain``.
 
@@ -68,9 +68,9 @@ def select(
         Equal seed, equal bits.
     out : path, optional
         Where to write the run file. If it already holds the result of this request, it is read.
-    **surroundings
+    **options
         `workers`, `executor`, `threads`, `memory`, `progress`, `overwrite`, `restart`, `mixed`: see
-        `Surroundings`.
+        `RunOptions`.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def select(
     """
     table, source = table_of(data, label, groups)
     chain = chain if isinstance(chain, Chain) else Chain.parse(chain)
-    return as_result(run_chain("select", chain, table, source, seed, out, surroundings))
+    return as_result(run_chain("select", chain, table, source, seed, out, options))
 
 
 def evaluate(
@@ -116,7 +116,7 @@ def evaluate(
     all_features: bool = True,
     seed: int = 0,
     out: Target = None,
-    **surroundings: Unpack[Surroundings],
+    **options: Unpack[RunOptions],
 ) -> EvaluationResult:
     """Estimate how well a chain predicts held-out rows, like ``fsframe evaluate``.
 
@@ -141,7 +141,7 @@ def evaluate(
         Performance measures, such as ``"auc"``; by default all bundled ones that apply.
     all_features : bool
         Whether the classifier is also fitted on all columns in every fold, for comparison.
-    seed, out, **surroundings
+    seed, out, **options
         As in `select`.
 
     Returns
@@ -178,7 +178,7 @@ def evaluate(
         }
     )
     protocol = evaluation_chain(str(chain), given)
-    found = as_result(run_chain("evaluate", protocol, table, source, seed, out, surroundings))
+    found = as_result(run_chain("evaluate", protocol, table, source, seed, out, options))
     assert isinstance(found, EvaluationResult)
     return found
 
@@ -196,7 +196,7 @@ def stability(
     sizes: int | str | None = None,
     seed: int = 0,
     out: Target = None,
-    **surroundings: Unpack[Surroundings],
+    **options: Unpack[RunOptions],
 ) -> StabilityResult:
     """Measure the stability of the features that a chain selects, like ``fsframe stability``.
 
@@ -214,7 +214,7 @@ def stability(
         Share of the rows in a subsample; 0.8 by default.
     sizes : int or "all", optional
         Largest set size up to which the top-ranked features are also compared.
-    seed, out, **surroundings
+    seed, out, **options
         As in `select`.
 
     Returns
@@ -246,7 +246,7 @@ def stability(
         }
     )
     study = stability_chain(str(chain), given)
-    found = as_result(run_chain("stability", study, table, source, seed, out, surroundings))
+    found = as_result(run_chain("stability", study, table, source, seed, out, options))
     assert isinstance(found, StabilityResult)
     return found
 
@@ -267,7 +267,7 @@ def compare(
     all_features: bool = True,
     seed: int = 0,
     out: Target = None,
-    **surroundings: Unpack[Surroundings],
+    **options: Unpack[RunOptions],
 ) -> ComparisonResult:
     """Compare how well several chains predict, on identical folds, like ``fsframe compare``.
 
@@ -288,7 +288,7 @@ def compare(
     out : path, optional
         Folder for a run file of every chain on every table, and the results. A second call verifies
         what is there and computes only the rest.
-    **surroundings
+    **options
         As in `select`.
 
     Returns
@@ -330,7 +330,7 @@ def compare(
     tables = _tables_of(data, label, groups)
     check_names([table for table, _ in tables])
     leading = leading_measure(table for table, _ in tables)
-    check_surroundings("compare", surroundings)
+    check_run_options("compare", options)
     folder = None if out is None else Path(os.path.abspath(out))
     if folder is not None:
         check_folder(folder, [Path(source) for _, source in tables if source])
@@ -344,22 +344,22 @@ def compare(
     chosen = {str(method.base) for method in methods}
     total = len(tables) * (len(methods) + sum(text not in chosen for text in on_all))
     bars, number = ProgressBars(), itertools.count(1)
-    with one_engine(surroundings) as shared:
+    with shared_engine(options) as shared:
 
         def one(chain: Chain, place: int, path: Path | None, beside: int) -> RunRecord:
             table, source = tables[place]
             bars.begin_part(f"run {next(number)} of {total}")
             # The folder's run files are never replaced; one that is of something else is refused.
-            own: Surroundings = {**shared, "overwrite": False}
+            own: RunOptions = {**shared, "overwrite": False}
             return run_chain("compare", chain, table, source, seed, path, own, beside, bars)
 
-        result = carried_out(
+        result = run_comparison(
             methods,
             [table for table, _ in tables],
             one,
             folder,
             seed=seed,
-            mixed=bool(surroundings.get("mixed")),
+            mixed=bool(options.get("mixed")),
             metric=metric or leading,
             rope=rope,
             on_all=on_all,

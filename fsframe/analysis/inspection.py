@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fsframe.analysis.forecast import first_chain
+from fsframe.analysis.proposals import first_chain
 from fsframe.contracts.column_kinds import as_ordinal
 from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
@@ -42,7 +42,7 @@ class Finding:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Inspection:
-    """What was found.
+    """Result of inspecting a table.
 
     Parameters
     ----------
@@ -50,24 +50,24 @@ class Inspection:
     label : int
         The column that is the label, or would be taken as the label.
     said : bool
-        Whether the user named it.
+        Whether the user specified it.
     doubts : tuple of str
         Reasons why another column may be meant.
     roles : mapping of int to str
-        Columns that would not be features: ``"label"``, ``"groups"``, ``"dropped"``.
+        Columns that are not features: ``"label"``, ``"groups"``, ``"dropped"``.
     findings : tuple of Finding
     options : mapping of str to JSON values
-        Arguments of `fsframe.read` that settle what can be settled.
+        Suggested arguments of `fsframe.read`.
     data : Dataset, optional
-        The table read with them; None where that is refused.
+        The table read with them; None if that fails.
     refused : str
-        Message with which reading is refused.
+        Error message of reading.
     chain : str
-        The chain to start with.
+        Suggested chain.
     command : str
-        The line that runs it.
+        The command that runs it.
     forecast : Cost, optional
-        None where the table is refused.
+        None if the table cannot be read.
     """
 
     contents: Contents
@@ -100,28 +100,28 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
 
     Notes
     -----
-    Judged are columns beside those that `options` drop. An identifier counts the rows, is text that
-    differs in every row, or whole numbers that do and are called so (``id``, ``nr``, …). A column
-    names whom repeated rows belong to if at least 8 different values of it have two rows on average
-    and one label each. The label is what `options` say, the label array, a column called class,
-    label, target, y or outcome, or else the last column that is no identifier and no date; a first
-    column of two to ten values is preferred to a last one of more than 20 different numbers.
+    Columns that `options` drop are not examined. An identifier column counts the rows, or differs
+    in every row and is text or has an identifier's name (``id``, ``nr``, …). A column identifies
+    groups of rows if it has at least 8 different values, two rows per value on average and one
+    label per value. The label is the one in `options`, the label array, a column called class,
+    label, target, y or outcome, or else the last column that is neither identifier nor date; a
+    first column of two to ten values is preferred to a last one of more than 20 different numbers.
     """
     options |= {key: as_keys(options[key]) for key in ("drop",) if key in options}
-    told = options.get("categorical") or ()
-    if not isinstance(told, bool):
-        told = as_keys(told)
-        options |= {"categorical": told} if told else {}
+    declared = options.get("categorical") or ()
+    if not isinstance(declared, bool):
+        declared = as_keys(declared)
+        options |= {"categorical": declared} if declared else {}
     form = {key: options[key] for key in _FORM if key in options}
     found = contents(path, label=options.get("label"), **form)
     names = tuple(column.name for column in found.columns)
     n = len(names)
     dropped = set(find_columns(names, n, options.get("drop", ()), f"{path}, column to drop"))
-    categorical = set(range(n)) if told is True else set()
-    if not isinstance(told, bool):
-        categorical |= set(find_columns(names, n, told, f"{path}, categorical column"))
+    categorical = set(range(n)) if declared is True else set()
+    if not isinstance(declared, bool):
+        categorical |= set(find_columns(names, n, declared, f"{path}, categorical column"))
     ordinal = as_ordinal(options.get("ordinal"))
-    # What is declared is not asked about again.
+    # Declared columns are not questioned.
     categorical |= set(find_columns(names, n, list(ordinal), f"{path}, ordinal column"))
     if found.row_names:
         dropped.add(0)
@@ -171,7 +171,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
 
 
 def _keys(found: Contents) -> tuple[str | int, ...]:
-    """How to name each column: by its number where its name is no key or would be read as one."""
+    """Keys of the columns: names, or positions where a name is ambiguous or looks like one."""
     names = [column.name for column in found.columns]
     times = Counter(names)
     return tuple(
@@ -189,7 +189,7 @@ def _keys(found: Contents) -> tuple[str | int, ...]:
 def _label(
     found: Contents, names: tuple[str, ...], said: str | int | None, skip: set[int]
 ) -> tuple[int, list[str]]:
-    """The column of the label, and what speaks against it."""
+    """The label column, and doubts about it."""
     if said is not None:
         return find_column(names, len(names), said, f"{found.path}, label"), []
     if found.label_array is not None:
@@ -246,7 +246,7 @@ def _identifier(column: ColumnFacts, n_rows: int) -> bool:
 
 
 class _Judged:
-    """The columns beside the label and those left out, sorted by what is to be settled."""
+    """The feature columns, classified by the question that each raises."""
 
     def __init__(self, found: Contents, label: int, skip: set[int]) -> None:
         self._names = tuple(column.name for column in found.columns)
@@ -264,7 +264,7 @@ class _Judged:
         rest = {k: c for k, c in rest.items() if k not in self.people}
         self.dates = [k for k, c in rest.items() if c.kind == "date"]
         self.texts = [k for k, c in rest.items() if c.kind == "text"]
-        # Free text has nearly as many values as rows: no categories.
+        # Free text has nearly as many values as rows, so it is not categorical.
         self.prose = [k for k in self.texts if 2 * rest[k].different > found.n_rows > _MANY]
         self.texts = [k for k in self.texts if k not in self.prose]
         self.empty = [k for k, c in rest.items() if c.kind == "empty"]
@@ -285,21 +285,21 @@ class _Judged:
         mark[codes] = of_label
         if not (mark[codes] == of_label).all():
             return False
-        # Numbers that name somebody come in runs, and not in the order of the label.
+        # Numeric identifiers of groups come in runs, and not in the order of the label.
         runs = int(np.count_nonzero(np.diff(codes))) + 1 == column.different
         turns = int(np.count_nonzero(np.diff(mark))) > self._found.columns[label].different - 1
         return column.kind == "text" or (runs and turns)
 
     @property
     def left_out(self) -> list[int]:
-        """Columns that can be no features."""
+        """Columns that cannot be features."""
         out = {*self.identifiers, *self.dates, *self.prose, *self.empty, *self.people[1:]}
         return sorted(out - set(self.beside))
 
     def suggested(
         self, options: Mapping[str, Any], group: int | None, categorical: set[int]
     ) -> dict[str, Any]:
-        """The arguments of `read` that settle this, with those given."""
+        """The given arguments of `read`, with suggested ones added."""
         found = dict(options)
         if group is None and self.people:
             found["groups"] = self.keys[self.people[0]]
@@ -314,7 +314,7 @@ class _Judged:
         return found
 
     def findings(self, categorical: set[int], group: int | None) -> Iterator[Finding]:
-        """What to tell, the gravest first."""
+        """The findings, the most serious first."""
         facts, n = self._found.columns, self._found.n_rows
         people = self.people if group is None else []
         for what, columns, option in (
@@ -326,7 +326,7 @@ class _Judged:
             ("dates: use them as numbers of days (--dates days) or as the order of rows in folds "
              "and bootstraps (--time, with --dates days), or leave them out", self.dates,
              "--drop {names}"),
-            ("text that hardly repeats", [k for k in self.prose if k not in categorical],
+            ("free text: few values repeat", [k for k in self.prose if k not in categorical],
              "--drop {names}"),
             ("text: categories" + self._examples(categorical),
              [k for k in self.texts if k not in categorical], "--categorical {names}"),
@@ -368,7 +368,7 @@ class _Judged:
         return f" ({'; '.join(shown)})" if shown else ""
 
     def _grouped(self, what: str, columns: list[int], option: str) -> Iterator[Finding]:
-        """One finding for each wording: columns of which the same is to be said stand together."""
+        """One finding per message, for all columns that it applies to."""
         facts = self._found.columns
         together: dict[str, list[int]] = {}
         for k in columns:

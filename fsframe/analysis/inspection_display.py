@@ -37,7 +37,7 @@ def inspection_lines(found: Inspection) -> Iterator[str]:
     yield from _column_lines(found)
     if found.findings:
         yield ""
-        yield "To settle or to know:"
+        yield "Questions and remarks:"
         for finding in found.findings:
             shown = ", ".join(printable(name, _NAME) for name in finding.columns[:5])
             more = len(finding.columns) - 5
@@ -52,7 +52,7 @@ def inspection_lines(found: Inspection) -> Iterator[str]:
             f"A chain would refuse this table as it is: {found.refused}", indent="  "
         )
         return
-    yield "To begin with:"
+    yield "Suggested command:"
     yield from _continued(printable(found.command))
     if found.forecast is not None:
         seconds = duration(found.forecast.seconds)
@@ -101,7 +101,7 @@ def _kinds(features: list[ColumnFacts]) -> str:
 
 
 def _column_lines(found: Inspection) -> Iterator[str]:
-    """Thirty columns at most: those with a part of their own or gaps first, then from the left."""
+    """At most thirty columns: those with a role or missing values first, then from the left."""
     columns = found.contents.columns
     order = list(range(len(columns)))
     if len(order) > _SHOWN:
@@ -122,7 +122,7 @@ def _column_lines(found: Inspection) -> Iterator[str]:
                 printable(values),
             ]
         )
-    header = ["", "column", "kind", "values", "empty", "part", "from … to, or commonest"]
+    header = ["", "column", "kind", "values", "empty", "role", "range, or commonest values"]
     lines = list(table_lines(header, rows, right={0, 3, 4}))
     yield from (_cut(line, _WIDTH) for line in lines)
     if len(columns) > _SHOWN:
@@ -154,7 +154,7 @@ def _wrapped(text: str, indent: str = "", first: str = "") -> Iterator[str]:
 
 
 def _continued(command: str) -> Iterator[str]:
-    """A command that can be copied, broken between its words where it is long."""
+    """A command to copy, wrapped between words."""
     lines = [""]
     for word in re.findall(r"(?:--\S+ )?(?:[^\s']|'[^']*')+", command):
         if lines[-1] and len(lines[-1]) + len(word) + 5 > _WIDTH:
@@ -174,7 +174,7 @@ def duration(seconds: float) -> str:
 
 
 def inspection_object(found: Inspection) -> dict[str, Any]:
-    """The object of `inspect --json`: every column, and all that was found."""
+    """The object of `inspect --json`: every column and finding."""
     held = found.contents
     names = [column.name for column in held.columns]
     return {

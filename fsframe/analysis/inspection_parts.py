@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fsframe.analysis.forecast import first_in_parts
 from fsframe.analysis.inspection_display import duration
+from fsframe.analysis.proposals import first_in_parts
 from fsframe.analysis.text_table import counted
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import size_text
@@ -32,7 +32,7 @@ class PartsForecast:
     taking_in : float
         Processor seconds to write the codes beside the table, once.
     feature : float
-        Processor seconds of each feature that a greedy criterion selects.
+        Processor seconds for each feature that a greedy criterion selects.
     disk : int
         Bytes of the codes.
     memory : int
@@ -70,7 +70,7 @@ class PartsForecast:
 
 @attrs.frozen(kw_only=True, eq=False)
 class PartsInspection:
-    """What was found.
+    """Result of inspecting a table in parts.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class PartsInspection:
         In parts.
     forecast : PartsForecast
     command : str
-        The command to start with; empty if nothing is proposed that works on such a table.
+        Suggested command; empty if no proposed method works on such a table.
     """
 
     path: str
@@ -89,7 +89,7 @@ class PartsInspection:
 
 
 def inspect_parts(path: str | os.PathLike[str], **options: Any) -> PartsInspection:
-    """Inspect a table in parts; it is read in one pass unless that was done before.
+    """Inspect a table in parts, in one pass unless it was read before.
 
     Parameters
     ----------
@@ -129,11 +129,11 @@ def parts_lines(found: PartsInspection) -> Iterator[str]:
         yield f"  {kinds}"
     if data.warnings:
         yield ""
-        yield "To settle or to know:"
+        yield "Questions and remarks:"
         yield from (f"* {printable(warning)}" for warning in data.warnings)
     yield ""
     if found.command:
-        yield "To begin with:"
+        yield "Suggested command:"
         yield f"  {found.command}"
     total = forecast.taking_in + 100 * forecast.feature
     yield (

@@ -45,8 +45,8 @@ class ProgressBars:
 
     Notes
     -----
-    There is one bar at a time, that of the work that has reported last. Remarks on stderr stand on
-    lines of their own (`fsframe.contracts.remarks`).
+    One bar is shown at a time, that of the work that reported last. Remarks on stderr get lines of
+    their own (`fsframe.contracts.remarks`).
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class ProgressBars:
         which = (progress.label, progress.key)
         now = time.monotonic()
         if which not in self._bars:
-            # Also while it is not shown: its rate is that of all its work.
+            # Made before it is shown, so that its rate covers all of its work.
             self._bars[which] = self._make(self._part + progress.label, progress.total)
         bar, last = self._bars[which], progress.done >= progress.total
         if (
@@ -89,13 +89,13 @@ class ProgressBars:
         bar.show(progress.done)
 
     def begin_part(self, part: str) -> None:
-        """What follows is one of several runs, such as ``run 2 of 14``: its bars say so."""
+        """Start one of several runs, such as ``run 2 of 14``, which its bars name."""
         self.close()
         self._bars.clear()
         self._part = f"{part}, "
 
     def close(self) -> None:
-        """Erase the bar, so that what follows starts on an empty line."""
+        """Erase the bar, so that other output starts on an empty line."""
         if self._shown is not None:
             self._shown.wipe()
             self._shown = None
@@ -121,7 +121,7 @@ class _TerminalBar:
 
 
 class _NotebookBar:
-    """tqdm's bar, which knows what kind of notebook this is."""
+    """tqdm's bar, which suits the kind of notebook."""
 
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total, self._begun = label, total, time.time()
@@ -152,10 +152,7 @@ def in_notebook() -> bool:
 def progress_shown(
     wanted: bool = True, bars: ProgressBars | None = None
 ) -> Iterator[ProgressBars | None]:
-    """A listener for a run, wiped at its end; None where no progress is wanted.
-
-    Remarks that come meanwhile find a clean line.
-    """
+    """A listener whose bar is erased at the end and before remarks; None if not `wanted`."""
     if not wanted:
         yield None
         return

@@ -31,10 +31,10 @@ __all__ = ["EvaluationResult", "StabilityResult"]
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class _ProtocolResult(SelectionResult):
-    """What results of protocols have in common: tables of their own beside that of features."""
+    """Base of the results of protocols, which have other tables besides that of features."""
 
     def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
-        """The columns of each table, the one that is meant by default first."""
+        """The columns of each table, the default one first."""
         raise NotImplementedError
 
     def to_frame(
@@ -50,13 +50,13 @@ class _ProtocolResult(SelectionResult):
         Parameters
         ----------
         what : str, optional
-            ``"features"``: as of any run; the score is the share of resamples that keep one. Of an
-            evaluation, by default ``"measures"``: mean, corrected standard error and 95 % interval
-            of each; ``"folds"``: one row per split; ``"curve"``: by number of features. Of a study
-            of stability, by default ``"metrics"``; ``"sizes"``: the stability of the best 1, 2, …
+            ``"features"``: as for any run; the score is the share of resamples that keep one. For
+            an evaluation ``"measures"`` (default): mean, corrected standard error and 95 %
+            interval; ``"folds"``: one row per split; ``"curve"``: by number of features. For a
+            stability study ``"metrics"`` (default); ``"sizes"``: the stability of the best 1, 2, …
             features of every resample.
         pairs, data
-            Of features, as in `RunRecord.to_frame`.
+            For ``"features"``, as in `RunRecord.to_frame`.
         library : {"polars", "pandas"}
 
         Raises
@@ -119,13 +119,13 @@ class EvaluationResult(_ProtocolResult):
         Returns
         -------
         ChainClassifier or ChainRegressor
-            Not fitted: the folds were, on parts of the rows, and none of their fits is kept. Fitted
-            on all rows, ``result.to_sklearn().fit(X, y)``, it is what the evaluation estimates.
-            It has the seed, the columns that were always kept and the groups of features; weights,
-            groups, times and covariates of rows are given to `fit`.
+            Not fitted: fits of the folds are not kept. ``result.to_sklearn().fit(X, y)`` on all
+            rows gives the model whose performance the evaluation estimates. It has the seed,
+            `always_keep` and `feature_groups` of the run; weights, groups, times and covariates of
+            rows are arguments of `fit`.
         sklearn.model_selection.GridSearchCV
-            Where the folds chose among several chains (``mim:top={5,10} knn``): over these, with as
-            many inner folds; where rows were grouped, `fit` takes ``groups=``.
+            If the folds chose among several chains (``mim:top={5,10} knn``): a search over these,
+            with the same number of inner folds; if rows were grouped, `fit` takes ``groups=``.
 
         Raises
         ------

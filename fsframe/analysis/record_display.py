@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ __all__ = [
     "frequency_rows",
     "in_groups",
     "label_facts",
+    "number_or_null",
+    "numbers_or_null",
     "pair_heading",
     "pair_lines",
     "pair_rows",
@@ -44,6 +46,7 @@ _PAIRS_SHOWN = 10
 # In the JSON object; the run file has all.
 _PAIRS_LISTED = 1000
 _FEATURES_SHOWN = 30
+_FREQUENCIES_SHOWN = 15
 _WARNINGS_SHOWN = 100
 _WIDTH = 80
 _BAR = 16
@@ -69,7 +72,7 @@ def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
         },
         "seed": record.seed,
         "selected": list(record.selected_names),
-        "scores": {name: _number(value) for name, value in zip(names, record.scores, strict=True)},
+        "scores": dict(zip(names, map(number_or_null, record.scores), strict=True)),
         "pairs": [[names[a], names[b], w] for a, b, w in record.strongest_pairs(_PAIRS_LISTED)],
         "n_pairs": record.n_pairs,
         "pair_tests": _tests_object(record),
@@ -111,8 +114,14 @@ def _tests_object(record: RunRecord) -> dict[str, Any] | None:
     }
 
 
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+def number_or_null(value: float | None) -> float | None:
+    """A number for JSON, which has neither NaN nor infinity."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def numbers_or_null(values: Iterable[float] | None) -> list[float | None] | None:
+    """Several numbers for JSON."""
+    return None if values is None else [number_or_null(value) for value in values]
 
 
 def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
@@ -129,7 +138,7 @@ def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
 
 
 def in_groups(record: RunRecord) -> str:
-    """That rows were kept together, if they were, such as `` in 32 groups (subject)``."""
+    """The groups of rows, such as `` in 32 groups (subject)``; empty if there are none."""
     if record.groups is None:
         return ""
     name, number = record.groups
@@ -137,15 +146,15 @@ def in_groups(record: RunRecord) -> str:
 
 
 def _other_roles(record: RunRecord) -> str:
-    """In which order rows stand, what weighs them and what was adjusted for, if anything."""
+    """The time column, the row weights and the covariates, where there are any."""
     time, adjusted = record.environment.get("time"), record.environment.get("adjust")
     weights = record.environment.get("weights")
-    told = f" in the order of {printable(time)}" if isinstance(time, str) else ""
+    roles = f" in the order of {printable(time)}" if isinstance(time, str) else ""
     if isinstance(weights, dict) and isinstance(weights.get("name"), str):
-        told += f" with weights ({printable(weights['name'])})"
+        roles += f" with weights ({printable(weights['name'])})"
     if isinstance(adjusted, list) and adjusted:
-        told += f", adjusted for {', '.join(printable(str(name)) for name in adjusted)},"
-    return told
+        roles += f", adjusted for {', '.join(printable(str(name)) for name in adjusted)},"
+    return roles
 
 
 def table_facts(record: RunRecord) -> str:
@@ -154,7 +163,7 @@ def table_facts(record: RunRecord) -> str:
 
 
 def size_facts(record: RunRecord) -> str:
-    """Samples and features, and how rows stand together."""
+    """Numbers of samples and features, with groups and other roles of rows."""
     samples = f"{counted(record.n_samples, 'sample')}{in_groups(record)}{_other_roles(record)}"
     return f"{samples} × {counted(record.n_features, 'feature')}"
 
@@ -233,7 +242,7 @@ def _bars(scores: NDArray[np.float64], room: int) -> list[str]:
 
 
 def _earlier_scores(record: RunRecord) -> list[StageRecord]:
-    """The stage before the last selecting one, whose scores stand beside the answer's."""
+    """The last selecting stage but one, whose scores are shown beside the final ones."""
     selecting = [stage for stage in record.stages if stage.selection is not None]
     return selecting[-2:-1]
 
@@ -245,7 +254,7 @@ def _probability(value: float) -> str:
 def _short(value: float) -> str:
     if math.isnan(value):
         return "—"
-    # The largest double stands for a score without bound, which no array of scores may hold.
+    # Scores must be finite: the largest double stands for infinity.
     return "∞" if value >= sys.float_info.max else f"{value:.4g}"
 
 
@@ -291,28 +300,28 @@ def cluster_lines(record: RunRecord) -> Iterator[str]:
         yield f"{stage.name}: features that represent a cluster"
         rows = []
         for column in largest[:_CLUSTERS_SHOWN]:
-            said = ", ".join(printable(names[c]) for c in found[column][:_MEMBERS_SHOWN])
+            members = ", ".join(printable(names[c]) for c in found[column][:_MEMBERS_SHOWN])
             more = len(found[column]) - _MEMBERS_SHOWN
-            rows.append([printable(names[column]), said + (f" and {more} more" * (more > 0))])
+            rows.append([printable(names[column]), members + (f" and {more} more" * (more > 0))])
         yield from table_lines(["feature", "represents"], rows)
         if len(found) > _CLUSTERS_SHOWN:
             yield f"… and {len(found) - _CLUSTERS_SHOWN} more (the run file has all)"
 
 
-def frequency_lines(record: RunRecord, most: int = 15) -> Iterator[str]:
+def frequency_lines(record: RunRecord) -> Iterator[str]:
     """How often each feature was kept, for a result whose scores are shares of resamples."""
-    header, rows, right = frequency_rows(record, most)
+    header, rows, right = frequency_rows(record)
     yield from table_lines(header, rows, right=right)
     more = int((record.scores > 0).sum()) - len(rows)
     if more > 0:
         yield f"… and {more} more"
 
 
-def frequency_rows(record: RunRecord, most: int = 15) -> Rows:
+def frequency_rows(record: RunRecord) -> Rows:
     """How often each feature was kept, as a table."""
     ranked = [column for column in rank_by_score(record.scores) if record.scores[column] > 0]
     rows = [
         [printable(record.feature_names[c]), f"{100 * float(record.scores[c]):.0f} %"]
-        for c in ranked[:most]
+        for c in ranked[:_FREQUENCIES_SHOWN]
     ]
     return ["feature", "kept in"], rows, {1}

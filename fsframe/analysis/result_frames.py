@@ -21,12 +21,9 @@ def bound_columns(intervals: Sequence[tuple[float, float] | None]) -> dict[str, 
 
 
 def frame_of(tables: Mapping[str, Callable[[], Mapping[str, Any]]], what: str, library: str) -> Any:
-    """One of some tables, each a function that gives its columns, by name.
+    """The table called `what` as a data frame; RequestError if there is none.
 
-    Raises
-    ------
-    RequestError
-        If there is none of that name.
+    `tables` maps names to functions that return columns.
     """
     if what not in tables:
         raise RequestError(f"there is no table {what!r}; there are {', '.join(tables)}")

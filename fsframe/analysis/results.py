@@ -25,7 +25,7 @@ def as_result(record: RunRecord) -> SelectionResult:
     """A run as its result: of an evaluation, a stability study or a selection."""
     if isinstance(record, SelectionResult):
         return record
-    # An evaluation at the end of other stages is part of a selection's story.
+    # A run with other stages before an evaluation counts as a selection.
     name = protocol_name(record) if len(record.stages) == 1 else ""
     values = {field.name: getattr(record, field.name) for field in attrs.fields(RunRecord)}
     return _KINDS.get(name, SelectionResult)(**values)

@@ -52,10 +52,10 @@ class SelectionResult(ChainResult):
         return html_block(f"{self.chain} on {self.data.name}", facts, *self._tables())
 
     def _warnings(self) -> Iterator[str]:
-        told = self.all_warnings()
-        yield from (f"warning: {warning}" for warning in told[:_WARNINGS_SHOWN])
-        if len(told) > _WARNINGS_SHOWN:
-            yield f"… and {len(told) - _WARNINGS_SHOWN} more warnings (all_warnings() has all)"
+        warnings = self.all_warnings()
+        yield from (f"warning: {warning}" for warning in warnings[:_WARNINGS_SHOWN])
+        if len(warnings) > _WARNINGS_SHOWN:
+            yield f"… and {len(warnings) - _WARNINGS_SHOWN} more warnings (all_warnings() has all)"
 
     def _tables(self) -> Iterator[str]:
         if self.selected.size:
@@ -106,16 +106,16 @@ class SelectionResult(ChainResult):
         Returns
         -------
         fsframe.sklearn.ChainSelector
-            With the chain, the seed and what the stages found here: `transform` keeps the columns
-            that this run kept; `fit` runs the chain again, with the columns that were always kept
-            and the groups of features; weights, groups, times and covariates of rows are given to
-            `fit`. Names of categories are not part of a
-            run: where a stage fills gaps, one in a column of categories is refused until `fit`.
+            With the chain, the seed and the selections of this run: `transform` keeps the columns
+            that the run kept; `fit` runs the chain again, with the same `always_keep` and
+            `feature_groups` (weights, groups, times and covariates of rows are arguments of `fit`).
+            A run does not store names of categories: where a stage fills missing values, those of
+            categorical columns are refused until `fit`.
 
         Raises
         ------
         RequestError
-            If the chain ends with a classifier: a run holds no fitted classifier of another table.
+            If the chain ends with a classifier: a run does not store fitted classifiers.
         PluginError
             If scikit-learn is not installed.
         """
@@ -135,7 +135,7 @@ class SelectionResult(ChainResult):
         )
 
     def _estimator_settings(self) -> dict[str, Any]:
-        """Parameters of an estimator that say what the run was asked besides its chain."""
+        """Parameters of an estimator besides the chain, as this run had them."""
         return {
             "always_keep": self.environment.get("keep"),
             "feature_groups": self.environment.get("feature_groups"),
@@ -158,10 +158,10 @@ class SelectionResult(ChainResult):
 def estimators() -> Any:
     """The module of estimators of chains; PluginError where scikit-learn is not installed."""
     try:
-        from fsframe.sklearn import of_results
+        from fsframe.sklearn import from_results
     except ImportError:
         raise PluginError("scikit-learn is not installed; install fsframe[sklearn]") from None
-    return of_results
+    return from_results
 
 
 def shown_picture(figure: Any, ax: Any) -> Any:

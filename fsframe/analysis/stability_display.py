@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,13 @@ from fsframe.analysis.record_display import (
     closing_lines,
     frequency_lines,
     label_facts,
+    number_or_null,
+    numbers_or_null,
     result_object,
     size_facts,
 )
 from fsframe.analysis.text_table import counted, table_lines
+from fsframe.contracts.showing import interval_text
 from fsframe.storage import RunRecord, printable
 
 if TYPE_CHECKING:
@@ -35,21 +37,13 @@ def stability_object(record: RunRecord, out: Path | None) -> dict[str, Any]:
     study = recorded_stability(record)
     found = {
         metric.name: {
-            "value": _number(metric.value),
-            "interval": None
-            if metric.interval is None
-            else [_number(bound) for bound in metric.interval],
-            "by_size": None
-            if metric.by_size is None
-            else [_number(value) for value in metric.by_size],
+            "value": number_or_null(metric.value),
+            "interval": numbers_or_null(metric.interval),
+            "by_size": numbers_or_null(metric.by_size),
         }
         for metric in study.tables.metrics
     }
     return {**result_object(record, out), "studied": study.base, "stability": found}
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def stability_lines(record: RunRecord, out: Path | None) -> Iterator[str]:
@@ -86,9 +80,7 @@ def metric_rows(metrics: Iterable[MetricTables]) -> tuple[list[str], list[list[s
     """The metrics as a table: names of columns, rows, and which columns hold numbers."""
     rows = []
     for metric in metrics:
-        interval = metric.interval
-        bounds = "" if interval is None else f"95 % from {interval[0]:.3f} to {interval[1]:.3f}"
-        rows.append([metric.name, _shown(metric.value), bounds])
+        rows.append([metric.name, _shown(metric.value), interval_text(metric.interval)])
     return ["metric", "stability", ""], rows, {1}
 
 

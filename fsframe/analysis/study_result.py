@@ -1,4 +1,4 @@
-"""Studies as programs and notebooks hold them."""
+"""The result object of a study, for programs and notebooks."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ __all__ = ["StudyResult", "load_study"]
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class StudyResult(ComparedChains):
-    """Chains on tables by measures, with several seeds; `fsframe.study` makes one.
+    """Results of chains on tables by several measures and seeds, by `fsframe.study`.
 
     Parameters
     ----------
     record : StudyRecord
-        What was asked, and every run.
+        The request, and every run.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class StudyResult(ComparedChains):
 
     @property
     def name(self) -> str:
-        """What the study is called."""
+        """Name of the study."""
         return self.record.name
 
     @property
@@ -80,7 +80,7 @@ class StudyResult(ComparedChains):
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds; the folds of all of them stand beside each other."""
+        """The seeds; the folds of all of them are pooled."""
         return self.record.seeds
 
     @cached_property
@@ -104,8 +104,8 @@ class StudyResult(ComparedChains):
         Parameters
         ----------
         chain, data : int or str
-            By position or as they are called. A classifier on all features is a chain too, where
-            the table was taken.
+            By position or name. A classifier on all features counts as a chain, on tables that it
+            accepts.
         seed : int, optional
             One of `seeds`; the first by default.
 
@@ -153,12 +153,13 @@ class StudyResult(ComparedChains):
         return html_block(self._title(), facts, html_table(["", "chain"], chains), *tables)
 
     def to_frame(self, what: str = "results", *, library: str = "polars") -> Any:
-        """The results of every chain on every table by every measure, or tests, as a data frame.
+        """The results of every chain on every table, or the tests of all pairs, as a data frame.
 
         Parameters
         ----------
         what : {"results", "pairs"}
-            Pairs: the tests of every two chains by the first measure, as of a comparison.
+            Results: by every measure. Pairs: by the first measure, as in
+            `ComparisonResult.to_frame`.
         library : {"polars", "pandas"}
 
         Raises
@@ -177,28 +178,28 @@ class StudyResult(ComparedChains):
 
     def _result_columns(self) -> dict[str, Any]:
         columns = result_columns(self.comparisons.values())
-        # None of what stands beside the chains, which nothing is said of.
+        # Baselines have no marks.
         marks = ("on_front", "fewest_features")
         return columns | {name: [mark is True for mark in columns[name]] for name in marks}
 
     def plot(
         self, kind: str | None = None, ax: Any = None, *, data: int | str | None = None
     ) -> Any:
-        """A picture of the study by its first measure, of the runs with its first seed.
+        """Plot the runs with the first seed by the first measure, as a matplotlib figure.
 
         Parameters
         ----------
         kind : str, optional
-            As of a comparison, with its defaults (`ComparisonResult.plot`).
+            As in `ComparisonResult.plot`, with its defaults.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         data : int or str, optional
-            The table, where the kind is about one.
+            The table, for kinds that show one.
 
         Raises
         ------
         RequestError
-            If there is no such kind, or it takes one run.
+            If there is no such kind, or it takes only one run.
         PluginError
             If matplotlib is not installed.
         """
@@ -210,26 +211,26 @@ class StudyResult(ComparedChains):
         return self._drawn(runs, kind, ax, place)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Leave the study as a file, or as a folder with its tables, texts and pictures.
+        """Write the study to a file, or to a folder with its tables, texts and plots.
 
         Parameters
         ----------
         path : path
-            A file where it ends with ``.zip``, else a folder, which gets what ``fsframe study``
-            leaves. `fsframe.load_study` reads both, ``fsframe study``, ``report``, ``plot`` and
-            ``table`` take them.
+            A file if it ends with ``.zip``, else a folder for the files that ``fsframe study``
+            writes. `fsframe.load_study` reads both; ``fsframe study``, ``report``, ``plot`` and
+            ``table`` accept both.
         overwrite : bool
-            Whether a study there, and files that it has not written, may be replaced.
+            Whether an existing study, and files that no study has written, may be replaced.
 
         Returns
         -------
         Path
-            Of the file.
+            Path of the file.
 
         Raises
         ------
         StoreError
-            If something is in the way, or it cannot be written.
+            If something else exists there, or the study cannot be written.
         """
         target = Path(os.path.abspath(path))
         folder = None if target.suffix == ".zip" else target
@@ -245,18 +246,18 @@ class StudyResult(ComparedChains):
 
 
 def load_study(path: str | os.PathLike[str]) -> StudyResult:
-    """The study in a file, or in the folder that a study has left.
+    """The study in a file, or in the folder of a study.
 
     Parameters
     ----------
     path : path
-        Of ``study.zip``, or its folder, which may come from anywhere: nothing that it names is
-        built or imported.
+        ``study.zip`` or its folder. It may be untrusted: nothing that it names is built or
+        imported.
 
     Raises
     ------
     StoreError
-        If there is none, or any run in it is not sound.
+        If there is none, or any run in it is damaged.
     """
     place = Path(path)
     return StudyResult(record=read_study(place / STUDY_FILE if place.is_dir() else place))

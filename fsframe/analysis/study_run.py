@@ -1,4 +1,4 @@
-"""A study carried out: every run of it, kept as it is finished, and all of them in one file."""
+"""Run a study: every finished run is kept in a folder, then all of them in one file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from pathlib import Path
 
 import attrs
 
-from fsframe.analysis.comparison_run import as_chain, finished_run, held, request_problems
+from fsframe.analysis.comparison_run import (
+    as_chain,
+    bytes_in_memory,
+    finished_run,
+    request_problems,
+)
 from fsframe.analysis.study_tables import study_file_names, study_files
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError, StoreError
@@ -23,15 +28,15 @@ from fsframe.storage.tracked_files import check_tracked_files, place_tracked_fil
 __all__ = [
     "STUDY_FILE",
     "StudyRun",
-    "carried_out",
     "check_folder",
     "finished_study",
+    "run_study",
     "study_runs",
     "write_folder",
 ]
 
 STUDY_FILE = "study.zip"
-"""What a finished study is called in its folder."""
+"""Name of the file of a finished study in its folder."""
 
 _MARK = "study.json"
 
@@ -49,7 +54,7 @@ class StudyRun:
     optional : bool
         Whether it is a classifier on all features, which may refuse a table.
     number, total : int
-        Its place among all runs, from 1, and how many there are.
+        Its position among all runs, from 1, and their number.
     """
 
     cell: StudyCell
@@ -62,12 +67,12 @@ class StudyRun:
 
     @property
     def chain(self) -> Chain:
-        """The protocol as the chain that is run."""
+        """The protocol as a chain."""
         return as_chain(self.method)
 
 
 def study_runs(plan: StudyPlan) -> Iterator[StudyRun]:
-    """Every run of a study, in the order in which they are carried out."""
+    """Every run of a study, in the order in which they are computed."""
     methods = [*plan.methods, *plan.beside.values()]
     total = len(plan.tables) * len(methods) * len(plan.seeds)
     number = 0
@@ -87,13 +92,13 @@ def study_runs(plan: StudyPlan) -> Iterator[StudyRun]:
 
 
 def check_folder(folder: Path, plan: StudyPlan, *, overwrite: bool = False) -> None:
-    """Refuse to replace in `folder` what this study has not written (StoreError)."""
+    """Raise StoreError if `folder` holds files that no study has written."""
     names = dict.fromkeys(study_file_names(plan.measures, len(plan.tables)))
     check_tracked_files(folder, names, overwrite=overwrite)
 
 
 def finished_study(folder: Path, plan: StudyPlan) -> StudyRecord | None:
-    """The answer to this very study in `folder`; None where it is not finished there.
+    """The finished study in `folder`; None if there is none.
 
     Raises
     ------
@@ -104,7 +109,7 @@ def finished_study(folder: Path, plan: StudyPlan) -> StudyRecord | None:
     if not target.exists():
         return None
     record = load_study(target)
-    # How rows are split is said by the chains of its runs.
+    # The chains of the runs include how rows are split.
     chains = {run.cell: str(run.chain) for run in study_runs(plan)}
     if record.asked() != plan.asked() or any(
         record.runs[cell].chain != chains[cell] for cell in record.runs
@@ -115,7 +120,7 @@ def finished_study(folder: Path, plan: StudyPlan) -> StudyRecord | None:
     return record
 
 
-def carried_out(
+def run_study(
     plan: StudyPlan,
     run: Callable[[StudyRun, Path | None, int], RunRecord],
     folder: Path | None = None,
@@ -125,42 +130,43 @@ def carried_out(
     tell: Callable[[str], None] = lambda text: None,
     placed: Callable[[Path], None] = lambda path: None,
 ) -> StudyRecord:
-    """Every run of a study.
+    """Compute every run of a study that is not finished.
 
     Parameters
     ----------
     plan : StudyPlan
     run : callable
-        Given a run, where to leave its file (or None) and the bytes of the other tables, does it.
+        Computes a run, given the path for its file (or None) and the bytes of the other tables.
     folder : Path, optional
-        Where finished runs are kept until the study is whole and in one file; those of an earlier
-        call are verified and not computed twice.
+        Where finished runs are kept until all of them are in one file; those of an earlier call
+        are verified and not computed again.
     overwrite : bool
         Whether another study there may be replaced.
     mixed : bool
-        Whether finished runs may be of another kind of processor.
+        Whether finished runs may come from another kind of processor.
     tell : callable, optional
-        Told which classifier does not take which table, and what cannot be removed.
+        Called with a message for a classifier that refuses a table, or a file that cannot be
+        removed.
     placed : callable, optional
-        Given the file of the study as soon as it is there.
+        Called with the path of the study file as soon as it exists.
 
     Raises
     ------
     StoreError
-        If files in the folder are of another study.
+        If files in the folder belong to another study.
     FsframeError
-        As running says.
+        As raised by the run.
     """
     work = None if folder is None else folder / "cells"
     if work is not None:
         _claim(work, plan)
     runs: dict[StudyCell, RunRecord] = {}
     images: dict[StudyCell, bytes] = {}
-    every = held([table.data for table in plan.tables])
+    every = bytes_in_memory([table.data for table in plan.tables])
     for each in study_runs(plan):
         out = None if work is None else work / Path(each.cell.member).name
         try:
-            found = _record(each, out, run, every - held([each.table.data]), mixed)
+            found = _record(each, out, run, every - bytes_in_memory([each.table.data]), mixed)
         except (DataError, RequestError) as error:
             if not each.optional:
                 raise
@@ -177,7 +183,7 @@ def carried_out(
     placed(target)
     record = load_study(target)
     try:
-        # The mark goes last: killed in between, the folder is still known to be of this study.
+        # The mark is removed last: if this is killed, the folder is still known to be this study's.
         for path in work.iterdir():
             if path.is_dir():
                 shutil.rmtree(path)
@@ -210,7 +216,7 @@ def write_folder(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"cannot use {folder}: {error.strerror or error}") from error
-    # Made from the runs beside them, anew at every call.
+    # Made again from the runs at every call.
     place_tracked_files(folder, study_files(record, found), overwrite=overwrite)
 
 
@@ -221,7 +227,7 @@ def _record(
     beside: int,
     mixed: bool,
 ) -> RunRecord:
-    """The run, finished earlier or now."""
+    """The run, read if it is finished, else computed."""
     data = each.table.data
     if out is not None:
         found = finished_run(out, each.chain, data, each.seed, mixed)
@@ -248,12 +254,12 @@ def _in_memory(plan: StudyPlan, runs: dict[StudyCell, RunRecord]) -> StudyRecord
 
 
 def _claim(work: Path, plan: StudyPlan) -> None:
-    """Make the folder of finished runs, or see that it is of this study."""
+    """Make the folder of finished runs, or check that it belongs to this study."""
     try:
         work.mkdir(parents=True, exist_ok=True)
         mark, text = work / _MARK, json.dumps(plan.asked(), indent=1)
         if not mark.exists():
-            # A command that was killed while it placed the mark leaves the beginning of it.
+            # A command that was killed while it wrote the mark leaves a part of it.
             for begun in work.glob(f".{mark.name}.*.partial"):
                 begun.unlink()
             if any(work.iterdir()):

@@ -19,7 +19,7 @@ __all__ = ["latex_table", "study_file_names", "study_files"]
 
 
 def study_files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, bytes]:
-    """Every file of results, by name."""
+    """The contents of the files of results, by name."""
     texts = {name: text.encode() for name, text in _texts(record, found).items()}
     return texts | _figures(record)
 
@@ -42,9 +42,8 @@ def _table_name(metric: str) -> str:
 def _figures(record: StudyRecord) -> dict[str, bytes]:
     """The plots of a study as PDF and SVG, and its page; none if matplotlib is not installed.
 
-    By the first measure, of the first seed: mean ranks over the tables, and for each table what
-    chains reach against their stability. One that the study has not enough for (one table; no
-    stability) is left out.
+    Of the first measure and seed: mean ranks over the tables, and for each table the measure
+    against stability. A plot that does not apply (one table; no stability) is left out.
     """
     first = [
         [record.runs[StudyCell(table, chain, 0)] for chain in range(len(record.chains))]
@@ -69,8 +68,7 @@ _FORMS = ("pdf", "svg")
 
 
 def study_file_names(measures: Iterable[str], n_tables: int) -> list[str]:
-    """The names of the files of `study_files`, known before anything is computed; some figures
-    may be left out.
+    """The names of all files that `study_files` may give, known before anything is computed.
 
     >>> study_file_names(["auc"], 1)[:5]
     ['results.csv', 'methods.md', 'table-auc.tex', 'methods.tex', 'references.bib']

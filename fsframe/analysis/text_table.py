@@ -11,7 +11,7 @@ __all__ = ["counted", "shown_width", "table_lines"]
 
 
 def counted(number: int, thing: str) -> str:
-    """How many there are, in words: ``1 feature``, ``2 features``.
+    """A number with its noun: ``1 feature``, ``2 features``.
 
     >>> counted(1, "class"), counted(2, "class"), counted(0, "feature")
     ('1 class', '2 classes', '0 features')
@@ -21,7 +21,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def shown_width(text: str) -> int:
-    """How many cells of a terminal `text` takes: two for wide signs, none for combining ones.
+    """Number of terminal cells that `text` takes: two for wide characters, none for combining ones.
 
     >>> shown_width("gene"), shown_width("遺伝子"), shown_width("e\u0301")
     (4, 6, 1)
@@ -43,14 +43,14 @@ def table_lines(
     rows: Sequence[Sequence[str]],
     right: Set[int] = frozenset(),
 ) -> Iterator[str]:
-    """A table as lines, columns two blanks apart, those in `right` aligned to the right.
+    """A table as lines, columns two spaces apart, those in `right` aligned to the right.
 
     >>> print(*table_lines(["n", "name"], [["1", "a"], ["10", "b"]], right={0}), sep="\\n")
      n  name
      1  a
     10  b
     """
-    # Escaped here too, not only on their way out: an escape takes more room than its character.
+    # Escaped before output, since an escape is wider than its character.
     shown = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = [max(shown_width(row[c]) for row in shown) for c in range(len(header))]
     for row in shown:

@@ -287,23 +287,23 @@ class Chain:
         upstream: Selection | None,
         start: int = 0,
     ) -> Iterator[StageResult]:
-        """Stages `start`, `start` + 1, … with the surroundings that `run_of` gives each."""
+        """Stages `start`, `start` + 1, … with the context that `run_of` gives each."""
         for position in range(start, len(self.stages)):
-            stage, surroundings = self.stages[position], run_of(position)
+            stage, context = self.stages[position], run_of(position)
             method = stage.method
             table = self._adjusted(data, position)
             started = time.perf_counter()
             fitted = None
             if isinstance(method, Classifier):
-                fitted = method.fit(table, upstream, surroundings)
+                fitted = method.fit(table, upstream, context)
             elif wraps_left(method):
                 base = Chain(self.stages[:position])
-                upstream = method.select_wrapped(base, table.loaded(), upstream, surroundings)
+                upstream = method.select_wrapped(base, table.loaded(), upstream, context)
             else:
-                upstream = method.select(table, upstream, surroundings)
+                upstream = method.select(table, upstream, context)
             yield StageResult(
                 stage=stage,
-                key=surroundings.key,
+                key=context.key,
                 seconds=time.perf_counter() - started,
                 selection=upstream if fitted is None else None,
                 fitted=fitted,
@@ -340,11 +340,11 @@ class Chain:
         Stage i of resample b draws from ``run.child(i, b)``. The first stage sees all resamples of
         the same table at once, so a method with a faster way through them uses it.
         """
-        surroundings = make_run(run, seed)
+        context = make_run(run, seed)
         chain = self._selecting_chain()
         first = chain.stages[0].method
         assert isinstance(first, Selector)
-        first_run = surroundings.stage(0)
+        first_run = context.stage(0)
         found = first.select_many(self._adjusted(data, 0), counts, upstream, first_run)
         if len(chain.stages) == 1:
             return found
@@ -352,7 +352,7 @@ class Chain:
             _last(
                 chain._steps(
                     data.with_counts(row),
-                    _part_of(surroundings, b),
+                    _part_of(context, b),
                     found[b],
                     start=1,
                 )
@@ -468,13 +468,13 @@ class Chain:
         given: dict[str, Any] = {} if threads is None else {"threads": threads}
         if shares is not None:
             given |= {"memory": shares.one_fit, "route_memory": shares.route}
-        surroundings = Run(
+        context = Run(
             entropy=int(seed), listener=listener, executor=executor, checkpoint=checkpoint, **given
         )
         record = record_run(
             self,
             data,
-            surroundings,
+            context,
             out,
             overwrite=overwrite,
             restart=restart,
@@ -486,7 +486,7 @@ class Chain:
 
 
 def _part_of(run: Run, part: int) -> Callable[[int], Run]:
-    """For each stage of a chain, the surroundings of one part of it."""
+    """For each stage of a chain, the context of one part of it."""
     return lambda position: run.stage(position).child(part)
 
 

@@ -100,8 +100,8 @@ def record_run(
     with checkpoint, _heard(heard, chain, data, run, target):
         if heard:
             checkpoint.kept = lambda unit: heard.tell("unit_kept", attrs.asdict(unit))
-        surroundings = attrs.evolve(run, checkpoint=checkpoint)
-        record = _recorded(chain, data, surroundings, source, command, heard)
+        context = attrs.evolve(run, checkpoint=checkpoint)
+        record = _recorded(chain, data, context, source, command, heard)
         told = len(checkpoint.notes)
         checkpoint.finish(lambda: write_run(target, record, overwrite=overwrite))
         for text in checkpoint.notes[told:]:

@@ -52,7 +52,7 @@ def find_comparison(text: str) -> FoundComparison | None:
     RequestError
         If its runs do not make a comparison.
     """
-    from fsframe.analysis.comparison_files import asked_in
+    from fsframe.analysis.comparison_files import recorded_request
     from fsframe.evaluation.study_results import study_of_runs
     from fsframe.storage import load_run
     from fsframe.storage.study_file import load_study
@@ -63,7 +63,7 @@ def find_comparison(text: str) -> FoundComparison | None:
         file = inside if inside.is_file() else path
         study = load_study(file)
         return FoundComparison(study=study, file=file, where=None, name=file.with_suffix(""))
-    asked = asked_in(path) if path.is_dir() else None
+    asked = recorded_request(path) if path.is_dir() else None
     if asked is None:
         return None
     (chains, metric), folder, files = asked, path.resolve(), find_runs([text])

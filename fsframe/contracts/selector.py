@@ -184,17 +184,17 @@ class Selector(Parameterised):
         PluginError
             If the method returns an invalid result.
         """
-        surroundings = make_run(run, seed)
+        context = make_run(run, seed)
         columns = columns_at_hand(data, upstream)
         if not columns.size:
             self.check_data(data.take_columns(columns))
             return nothing_left(data)
         seen = self._seen(data, columns, upstream)
-        self._require_memory(data, columns.size, surroundings)
+        self._require_memory(data, columns.size, context)
         local, rows, notes = self._localise(seen)
         arrived = local_upstream(upstream, columns, rows)
         with in_stage(type(self), self.method_name()):
-            found = self._select(local, arrived, surroundings)
+            found = self._select(local, arrived, context)
         self._check(found, local)
         whole = with_whole_groups(with_kept(found, local), local)
         return in_whole_table(whole, data, columns, rows, upstream, notes)
@@ -213,13 +213,13 @@ class Selector(Parameterised):
         method with a faster way for all of them together provides `_select_many`, which may leave
         out `model`, `tables` and `warnings`.
         """
-        surroundings = make_run(run, seed)
+        context = make_run(run, seed)
         many = getattr(self, "_select_many", None)
         columns = columns_at_hand(data, upstream)
         if many is None or not columns.size:
-            return one_by_one(self.select, data, counts, upstream, surroundings)
+            return one_by_one(self.select, data, counts, upstream, context)
         seen = self._seen(data, columns, upstream)
-        self._require_memory(data, columns.size, surroundings)
+        self._require_memory(data, columns.size, context)
         local = attrs.evolve(seen, counts=None)
         every = np.arange(data.n_samples)
         arrived = local_upstream(upstream, columns, every)
@@ -227,7 +227,7 @@ class Selector(Parameterised):
         if not self.takes_short_counts:
             given = given.astype(np.int64, copy=False)
         with in_stage(type(self), self.method_name()):
-            found = many(local, given, arrived, surroundings)
+            found = many(local, given, arrived, context)
         if len(found) != len(given):
             raise PluginError(
                 f"{self.method_name()}: _select_many returned {len(found)} selections for "

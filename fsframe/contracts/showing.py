@@ -7,7 +7,7 @@ from html import escape
 
 from fsframe.escaping import printable
 
-__all__ = ["html_block", "html_table", "listed"]
+__all__ = ["html_block", "html_table", "interval_text", "listed"]
 
 _CELL = "padding:2px 12px 2px 0;text-align:{};"
 
@@ -25,6 +25,18 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     """
     shown = ", ".join(printable(str(name), longest=40) for name in names[:most])
     return shown if len(names) <= most else f"{shown}, … ({len(names)})"
+
+
+def interval_text(interval: Sequence[float] | None, digits: int = 3) -> str:
+    """A 95 % interval in words; empty where there is none.
+
+    >>> interval_text((0.5, 0.75), 2)
+    '95 % from 0.50 to 0.75'
+    """
+    if interval is None:
+        return ""
+    low, high = interval
+    return f"95 % from {low:.{digits}f} to {high:.{digits}f}"
 
 
 def html_table(

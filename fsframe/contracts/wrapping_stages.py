@@ -69,8 +69,7 @@ def one_by_one(
     list of Selection
         One per row of `counts`.
     """
-    surroundings = Run() if run is None else run
+    context = Run() if run is None else run
     return [
-        select(data.with_counts(row), upstream, surroundings.child(b))
-        for b, row in enumerate(counts)
+        select(data.with_counts(row), upstream, context.child(b)) for b, row in enumerate(counts)
     ]

@@ -78,7 +78,7 @@ class FoldTask:
         ``all-features-scores`` (n_test, n_classes), NaN there. Of a numeric target the predictions
         are numbers, NaN in place of -1, ``tuning`` holds the inner R², and there are no scores.
         """
-        surroundings = Run() if run is None else run
+        context = Run() if run is None else run
         assert data.counts is not None
         train_rows, test_rows = np.flatnonzero(data.counts), np.flatnonzero(data.counts == 0)
         drawn = data.counts[train_rows]
@@ -86,10 +86,10 @@ class FoldTask:
         train = table.take_rows(train_rows).with_counts(None if (drawn == 1).all() else drawn)
         arrived = None if upstream is None else _of_rows(upstream.restrict(columns), train_rows)
         grid = self.grid()
-        chosen, tuning = self._tuned(grid, train, arrived, surroundings.child(0))
+        chosen, tuning = self._tuned(grid, train, arrived, context.child(0))
         chain = grid.chains[chosen]
-        selection = _selected(chain, train, arrived, surroundings.child(1))
-        fitted = _fitted(chain, train, selection, surroundings.child(1))
+        selection = _selected(chain, train, arrived, context.child(1))
+        fitted = _fitted(chain, train, selection, context.child(1))
         X = table.take_rows(test_rows).X
         tables: dict[str, Any] = {
             "predicted": fitted.predict(X),
@@ -104,10 +104,10 @@ class FoldTask:
                 if "class-scores" in tables:
                     of_all["all-features-scores"] = tables["class-scores"]
             else:
-                of_all, refusal = _on_all(chain, train, X, selection, surroundings.child(3))
+                of_all, refusal = _on_all(chain, train, X, selection, context.child(3))
             tables |= of_all
         if self.sizes:
-            tables["curve"] = self._curve(chain, train, selection, X, surroundings.child(2))
+            tables["curve"] = self._curve(chain, train, selection, X, context.child(2))
         warnings = (*selection.warnings, *refusal)
         if not selection.selected.size:
             warnings = (

@@ -5,8 +5,9 @@ docs/executors.md says what a user sees. Names are imported when first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from fsframe.execution.engine import Engine
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "as_engine", "open_engine"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "engine" if name == "Engine" else "engine_choice"
-    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+__getattr__ = lazy_attributes(
+    __name__,
+    {"Engine": ".engine", "as_engine": ".engine_choice", "open_engine": ".engine_choice"},
+)

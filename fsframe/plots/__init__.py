@@ -6,32 +6,27 @@ each kind needs is listed by `fsframe.plots.kinds.KINDS`; a run that lacks it is
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from fsframe.lazy_imports import lazy_attributes
 
 _HOMES = {
-    "accuracy_against_stability": "evaluations",
-    "accuracy_by_size": "evaluations",
-    "bootstrap_matrix": "resampling",
-    "calibration": "evaluations",
-    "class_distributions": "features",
-    "convergence": "features",
-    "critical_difference": "evaluations",
-    "figure_bytes": "canvas",
-    "kept_sets": "resampling",
-    "pair_matrix": "pairs",
-    "pair_network": "pairs",
-    "pair_picture": "pairs",
-    "ranked_scores": "features",
-    "roc": "evaluations",
-    "stability_path": "resampling",
-    "test_statistics": "resampling",
+    "accuracy_against_stability": ".evaluations",
+    "accuracy_by_size": ".evaluations",
+    "bootstrap_matrix": ".resampling",
+    "calibration": ".evaluations",
+    "class_distributions": ".features",
+    "convergence": ".features",
+    "critical_difference": ".evaluations",
+    "figure_bytes": ".canvas",
+    "kept_sets": ".resampling",
+    "pair_matrix": ".pairs",
+    "pair_network": ".pairs",
+    "pair_picture": ".pairs",
+    "ranked_scores": ".features",
+    "roc": ".evaluations",
+    "stability_path": ".resampling",
+    "test_statistics": ".resampling",
 }
 
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_attributes(__name__, _HOMES)

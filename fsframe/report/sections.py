@@ -9,6 +9,7 @@ import attrs
 
 from fsframe.contracts.answer import AnswerTable
 from fsframe.contracts.params import format_value
+from fsframe.contracts.showing import interval_text
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
 from fsframe.evaluation.summary import LEADING, Measure
 from fsframe.report.figures import figures
@@ -232,10 +233,10 @@ def _figure(label: str, measure: Measure) -> list[str]:
     known, error = measure.mean == measure.mean, measure.standard_error
     spread = f"± {error:.4f}" if error == error else measure.undefined
     if measure.interval is not None:
-        spread += ", 95 % from {:.3f} to {:.3f}".format(*measure.interval)
+        spread += f", {interval_text(measure.interval)}"
     return [label, f"{measure.mean:.4f}" if known else "—", spread]
 
 
 def _stable(name: str, value: float, interval: Any) -> list[str]:
-    bounds = "" if interval is None else "95 % from {:.3f} to {:.3f}".format(*interval)
-    return [f"stability {name}", f"{value:.3f}" if value == value else "—", bounds]
+    shown = f"{value:.3f}" if value == value else "—"
+    return [f"stability {name}", shown, interval_text(interval)]

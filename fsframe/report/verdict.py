@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fsframe.contracts.showing import interval_text
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
 from fsframe.evaluation.summary import Measure
 from fsframe.storage import RunRecord, printable
@@ -156,9 +157,7 @@ def _of_stability(record: RunRecord) -> tuple[str, str]:
     metric = recorded.tables.metrics[0]
     if not np.isfinite(metric.value):
         return first, f"{printable(metric.name)} is not defined for these sets."
-    bounds = (
-        "" if metric.interval is None else ", 95 % from {:.2f} to {:.2f}".format(*metric.interval)
-    )
+    bounds = "" if metric.interval is None else f", {interval_text(metric.interval, 2)}"
     word = f": {_alike(metric.value)}" if metric.name.rpartition("/")[2] == "nogueira" else ""
     return first, f"Stability by {printable(metric.name)} is {metric.value:.2f}{bounds}{word}."
 

@@ -1,7 +1,7 @@
 """Methods and chains as estimators of scikit-learn; needs the extra ``sklearn``.
 
-Every registered method has a class here, plugins of others included, under the name that its papers
-write: ``ReliefF``, ``MultiSURF``, ``MRMR``, ``Immigrate``, ``NPFS``, ``WeightedKNN``. ``dir()``
+Every registered method, also of third-party plugins, has a class here under the name used in its
+papers: ``ReliefF``, ``MultiSURF``, ``MRMR``, ``Immigrate``, ``NPFS``, ``WeightedKNN``. ``dir()``
 lists them; `estimator` finds one by the method's name.
 
 >>> from fsframe.sklearn import ReliefF

@@ -6,25 +6,24 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
 from fsframe.chains.chain import Chain, Stage
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.survival import LABELS
-from fsframe.sklearn.estimators import counting_stages, surroundings, takes_missing
-from fsframe.sklearn.messages import InvalidRequest, as_value_errors, tell
+from fsframe.sklearn.estimators import StageEstimator, counting_stages, run_of, takes_missing
+from fsframe.sklearn.messages import InvalidRequest, as_value_errors, warn_each
+from fsframe.sklearn.pickling import blank_chain, own_classes
 from fsframe.sklearn.predicting import PredictsRows
 from fsframe.sklearn.roles import Roles
 from fsframe.sklearn.settings import is_set
 from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
 from fsframe.sklearn.tables import Codes, Training, training_table
-from fsframe.sklearn.travelling import blank_chain, own_classes
 
 __all__ = ["ChainEstimator"]
 
 
-class ChainEstimator(BaseEstimator):  # type: ignore[misc]
+class ChainEstimator(StageEstimator):
     """Base of estimators of chains: the chain, and the parameters of its stages."""
 
     chain: Any
@@ -57,21 +56,14 @@ class ChainEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _as_stages(self) -> tuple[Stage, ...]:
         plain = type(self)(self.chain).get_params(deep=False)
-        held = self.get_params(deep=False).items()
-        own = [n for n, v in held if n != "chain" and is_set(v, plain[n])]
+        values = self.get_params(deep=False).items()
+        own = [n for n, v in values if n != "chain" and is_set(v, plain[n])]
         if own:
             raise InvalidRequest(
-                f"{type(self).__name__} is part of a chain here: {', '.join(own)} must be set on "
-                "the estimator that holds it"
+                f"{type(self).__name__} is part of a chain here: set {', '.join(own)} on the "
+                "estimator that contains it"
             )
         return self._chain().stages
-
-    def _allows_nan(self) -> bool:
-        try:
-            return takes_missing(self._chain())
-        except Exception:
-            # An invalid chain is refused by `fit`, not when tags are read.
-            return False
 
     def __reduce__(self) -> tuple[Any, ...]:
         return blank_chain, (type(self), own_classes(self._chain)), self.__getstate__()
@@ -86,7 +78,7 @@ class ChainEstimator(BaseEstimator):  # type: ignore[misc]
         task: str,
     ) -> None:
         """Run the chain on a table and store the selections of its stages."""
-        run = surroundings(self)
+        run = run_of(self)
         chain = self._chain()
         with as_value_errors():
             training = training_table(
@@ -103,14 +95,14 @@ class ChainEstimator(BaseEstimator):  # type: ignore[misc]
             )
             chain.check_request(training.data)
             results = list(chain.steps(training.data, run, training.upstream))
-        self._note([result.selection for result in results], training.codes)
+        self._set_selections([result.selection for result in results], training.codes)
         if isinstance(self, PredictsRows):
             fitted = results[-1].fitted
             assert fitted is not None
-            self._learned(training, fitted)
-        tell(self._warnings(training), type(self).__name__)
+            self._set_fitted(training, fitted)
+        warn_each(self._warnings(training), type(self).__name__)
 
-    def _note(self, found: Sequence[Selection | None], codes: Codes) -> None:
+    def _set_selections(self, found: Sequence[Selection | None], codes: Codes) -> None:
         """Store the selections of the stages; a classifier has none."""
         keys = stage_keys(str(self._chain()))
         self.selections_ = {
@@ -137,5 +129,5 @@ def _tasks(chain: Chain) -> tuple[str, ...]:
     for stage in chain.selecting:
         if isinstance(stage.method, Selector):
             found &= stage.method.tasks
-    # A task that some stage does not support is refused by that stage.
+    # If no task is left, the stage that does not support the task refuses it.
     return tuple(sorted(found)) or ("classification", "regression")

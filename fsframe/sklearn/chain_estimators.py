@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from fsframe.sklearn.chain_base import ChainEstimator
 from fsframe.sklearn.estimators import Selecting
-from fsframe.sklearn.findings import Findings
+from fsframe.sklearn.fitted_attributes import FittedAttributes
 from fsframe.sklearn.messages import InvalidRequest
 from fsframe.sklearn.predicting import Predicting, PredictingNumbers
 from fsframe.sklearn.roles import roles_of
@@ -28,42 +28,42 @@ class ChainSelector(Selecting, ChainEstimator):
     chain : str, Chain, or list, default="immigrate"
         Such as ``"mim:top=50 immigrate"``, or a list of texts, estimators of fsframe.sklearn and
         selectors, left to right; without a classifier. Parameters of stages are parameters of this
-        estimator: ``mim__top``, and where a method stands twice ``jmi_1__top`` and ``jmi_2__top``.
+        estimator: ``mim__top``, or ``jmi_1__top`` and ``jmi_2__top`` if a method occurs twice.
     task : {"auto", "classification", "regression"}, default="auto"
-        Whether y names classes or is a number; auto: as the stages, or else the values, say:
-        numbers that are not all whole are a target.
+        Whether y holds classes or a numeric target; auto: as the stages require, else a target if
+        the values are not all integers.
     always_keep : name or position of a column, several of them, or None, default=None
-        Columns of X that every stage keeps, whatever it finds.
+        Columns of X that every stage keeps.
     feature_groups : mapping of str to names or positions of columns, or None, default=None
-        Columns of X that are kept or dropped together, by what their group is called.
+        Columns of X that are kept or dropped together, by name of their group.
     random_state : int, RandomState, Generator or None, default=0
-        Seed; equal ones give equal bits. None draws from numpy's global state.
+        Seed; equal seeds give bit-identical results. None draws from numpy's global state.
     n_jobs : int or None, default=None
-        Threads that a fit may use, -1 for all processors; None is 1, unless in a
+        Number of threads of a fit, -1 for all processors; None is 1, except in a
         joblib.parallel_config. Results do not depend on it.
     memory_limit : int or None, default=None
-        Bytes that a fit may hold beside the table; None is 2 GiB.
+        Memory limit of a fit besides the table, in bytes; None is 2 GiB.
 
     Attributes
     ----------
     selection_ : Selection
-        Everything that the last stage found.
+        The result of the last stage.
     selections_ : dict of str to Selection
-        What each stage found, by its name as in names of parameters.
+        The result of each stage, by its name in parameter names.
     scores_ : (n_features,) float64
         Larger is better; NaN for a feature that was not considered.
     ranking_ : (n_selected,) int
-        Columns that are kept, best first.
+        Kept columns, best first.
     feature_importances_ : (n_features,) float64
         `scores_` without NaN.
     pairs_ : list of Pair
-        Columns ``a`` and ``b`` with their ``weight``, best first, where there are such.
+        Columns ``a`` and ``b`` with their ``weight``, best first, if the method weighs pairs.
     pvalues_, qvalues_ : float64 arrays
-        Of the features, or of `pairs_` in a test of pairs, where there are such.
+        Of the features, or of `pairs_` in a test of pairs, if the method tests them.
     n_features_in_ : int
-        Number of features of the table of `fit`.
+        Number of features in `fit`.
     feature_names_in_ : (n_features_in_,) array of str
-        Their names, where the table was a data frame.
+        Their names, if X was a data frame.
 
     Examples
     --------
@@ -137,16 +137,16 @@ class ChainSelector(Selecting, ChainEstimator):
         last = self._chain().classifier
         if last is not None:
             raise InvalidRequest(
-                f"the chain ends with the classifier {last.method_name()}, and a ChainSelector "
-                "predicts nothing: use ChainClassifier, or leave it out"
+                f"the chain ends with the classifier {last.method_name()}, but a ChainSelector "
+                "does not predict: use ChainClassifier, or leave it out"
             )
         roles = roles_of(self, times, adjust)
         self._run_chain(X, y, sample_weight, groups, roles, self.task)
         return self
 
 
-class _ChainPredictor(Findings, ChainEstimator):
-    """A chain that a classifier or regressor ends."""
+class _ChainPredictor(FittedAttributes, ChainEstimator):
+    """A chain that ends with a classifier or regressor."""
 
     _task: ClassVar[str]
 
@@ -160,7 +160,7 @@ class _ChainPredictor(Findings, ChainEstimator):
         times: ArrayLike | None = None,
         adjust: Any = None,
     ) -> Self:
-        """This estimator, with the chain run and what ends it fitted.
+        """Run the chain and fit its classifier or regressor; returns this estimator.
 
         Parameters
         ----------
@@ -169,8 +169,8 @@ class _ChainPredictor(Findings, ChainEstimator):
         y : (n_samples,)
             Classes; for a `ChainRegressor` numbers, or times until an event as for `ChainSelector`.
         sample_weight : (n_samples,) whole numbers ≥ 0, optional
-            A row of weight k is k rows, as weights of a table are (docs/data.md); stages that draw
-            rows or deal labels out refuse them by name.
+            A row of weight k counts as k rows (docs/data.md); stages that sample rows or permute
+            labels raise an error.
         groups : (n_samples,), optional
             Rows of equal value belong together: no resample or permutation separates them.
         times : (n_samples,) numbers or dates, optional
@@ -204,7 +204,7 @@ class _ChainPredictor(Findings, ChainEstimator):
 
 
 class ChainClassifier(Predicting, _ChainPredictor):
-    """Predicts with the classifier that ends a chain, from the columns and weights before it.
+    """Predicts classes with the last stage of a chain, from the columns that the others keep.
 
     Parameters
     ----------
@@ -218,13 +218,13 @@ class ChainClassifier(Predicting, _ChainPredictor):
     classes_ : (n_classes,) array
         The classes, in ascending order.
     fitted_ : FittedOnColumns
-        The fitted classifier itself.
+        The fitted classifier.
     selection_, selections_, scores_, ranking_, feature_importances_, pairs_, pvalues_, qvalues_
-        As for `ChainSelector`, of the stages before the classifier, where there are some.
+        As for `ChainSelector`, of the stages before the classifier, if there are any.
     n_features_in_ : int
-        Number of features of the table of `fit`.
+        Number of features in `fit`.
     feature_names_in_ : (n_features_in_,) array of str
-        Their names, where the table was a data frame.
+        Their names, if X was a data frame.
 
     Examples
     --------
@@ -256,12 +256,12 @@ class ChainClassifier(Predicting, _ChainPredictor):
 
 
 class ChainRegressor(PredictingNumbers, _ChainPredictor):
-    """Predicts numbers with the regressor that ends a chain, from what the chain keeps.
+    """Predicts numbers with the last stage of a chain, from the columns that the others keep.
 
     Parameters
     ----------
     chain : str, Chain, or list, default="rrelieff knn:k=5"
-        As for `ChainSelector`, with a method at the end that predicts numbers: ``knn``,
+        As for `ChainSelector`, ending with a method that predicts numbers: ``knn``,
         ``sklearn:estimator=…`` with a regressor, or ``cox`` for risks of times until an event.
     always_keep, feature_groups, random_state, n_jobs, memory_limit
         As for `ChainSelector`.
@@ -269,13 +269,13 @@ class ChainRegressor(PredictingNumbers, _ChainPredictor):
     Attributes
     ----------
     fitted_ : FittedOnColumns
-        The fitted regressor itself.
+        The fitted regressor.
     selection_, selections_, scores_, ranking_, feature_importances_, pairs_, pvalues_, qvalues_
-        As for `ChainSelector`, of the stages before the regressor, where there are some.
+        As for `ChainSelector`, of the stages before the regressor, if there are any.
     n_features_in_ : int
-        Number of features of the table of `fit`.
+        Number of features in `fit`.
     feature_names_in_ : (n_features_in_,) array of str
-        Their names, where the table was a data frame.
+        Their names, if X was a data frame.
 
     Examples
     --------

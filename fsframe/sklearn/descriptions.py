@@ -21,33 +21,33 @@ _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.M)
 
 _SELECTED = """\
 selection_ : Selection
-    Everything that the method found.
+    The result of the method.
 scores_ : (n_features,) float64
     Larger is better; NaN for a feature that was not considered.
 ranking_ : (n_selected,) int
-    Columns that are kept, best first.
+    Kept columns, best first.
 feature_importances_ : (n_features,) float64
     `scores_` without NaN.
 pairs_ : list of Pair
-    Columns ``a`` and ``b`` with their ``weight``, best first, where there are such.
+    Columns ``a`` and ``b`` with their ``weight``, best first, if the method weighs pairs.
 pvalues_, qvalues_ : float64 arrays
-    Of the features, or of `pairs_` in a test of pairs, where there are such."""
+    Of the features, or of `pairs_` in a test of pairs, if the method tests them."""
 
 _FITTED = """\
 classes_ : (n_classes,) array
     The classes, in ascending order.
 fitted_ : FittedOnColumns
-    The fitted classifier itself."""
+    The fitted classifier."""
 
 _PREDICTS_NUMBERS = """\
 fitted_ : FittedOnColumns
-    The fitted regressor itself."""
+    The fitted regressor."""
 
 _COMMON = """\
 n_features_in_ : int
-    Number of features of the table of `fit`.
+    Number of features in `fit`.
 feature_names_in_ : (n_features_in_,) array of str
-    Their names, where the table was a data frame."""
+    Their names, if X was a data frame."""
 
 
 def docstring(offer: Offer, method: type[Selector] | type[Classifier], *, weighted: bool) -> str:
@@ -56,9 +56,9 @@ def docstring(offer: Offer, method: type[Selector] | type[Classifier], *, weight
     Parameters
     ----------
     offer : Offer
-        Who offers the method.
+        The entry of the method and its plugin.
     method : type
-        Its class; the sections of its docstring that speak of the method are taken over.
+        Its class, whose docstring has the sections on the method.
     weighted : bool
         Whether `fit` takes `sample_weight`.
     """
@@ -70,8 +70,8 @@ def docstring(offer: Offer, method: type[Selector] | type[Classifier], *, weight
     fitted = _PREDICTS_NUMBERS if issubclass(method, Regressor) else _FITTED
     lines += ["Attributes", "----------", fitted if classifier else _SELECTED]
     if "max_iter" in {parameter.name for parameter in method.parameters()}:
-        told = "at most; the method keeps no count" if classifier else "of the fit"
-        lines += ["n_iter_ : int", f"    Iterations {told}."]
+        which = "at most; the actual number is not known" if classifier else "of the fit"
+        lines += ["n_iter_ : int", f"    Number of iterations {which}."]
     lines += [_COMMON, ""]
     for title in ("Raises", "Notes", "References"):
         text = sections.get(title, "")
@@ -85,7 +85,7 @@ def docstring(offer: Offer, method: type[Selector] | type[Classifier], *, weight
 
 
 def _sections(text: str) -> tuple[str, dict[str, str]]:
-    """What stands before the first section of a numpydoc text, and the sections by title."""
+    """The text before the first section of a numpydoc docstring, and the sections by title."""
     parts = _SECTION.split(text)
     bodies = zip(parts[1::2], parts[2::2], strict=True)
     return parts[0].strip(), {title.strip(): body.strip("\n") for title, body in bodies}
@@ -109,12 +109,12 @@ def _type(kind: Kind) -> str:
 
 
 def parameter_help(parameter: Parameter) -> str:
-    """What a parameter means, its range, its symbol and its source."""
+    """Help of a parameter, its range, symbol and source."""
     kind = parameter.kind
     rule = re.sub(r"\bnone$", "None", kind.describe())
-    # Words, and numbers without bounds, are said by the type.
-    told = is_flag(kind) or not re.search(r"[≥≤><(\[]|such as", rule)
-    ranges = "" if told else f"{rule[:1].upper()}{rule[1:]}."
+    # The type already says what choices and unbounded numbers are.
+    plain = is_flag(kind) or not re.search(r"[≥≤><(\[]|such as", rule)
+    ranges = "" if plain else f"{rule[:1].upper()}{rule[1:]}."
     symbol = f"The paper's {parameter.symbol}." if parameter.symbol else ""
     source = f"Source: {parameter.source}." if parameter.source else ""
     return " ".join(filter(None, [parameter.help, ranges, symbol, source]))
@@ -125,13 +125,13 @@ def _indented(text: str) -> list[str]:
 
 
 def _notes(offer: Offer, method: type[Selector] | type[Classifier], weighted: bool) -> str:
-    said = []
+    notes = []
     if issubclass(method, Selector):
-        said.append(f"Made for {' and '.join(sorted(method.tasks))}.")
-        said.append(
+        notes.append(f"For {' and '.join(sorted(method.tasks))}.")
+        notes.append(
             "`sample_weight`: a row of weight k counts as k rows."
             if weighted
-            else "`fit` takes no `sample_weight`: a row of weight k would not be k rows."
+            else "`fit` takes no `sample_weight`: a row of weight k would not equal k rows."
         )
-    said.append(f"Plugin {offer.provider} {offer.version}.")
-    return "\n".join(textwrap.wrap(" ".join(said), _WIDTH))
+    notes.append(f"Plugin {offer.provider} {offer.version}.")
+    return "\n".join(textwrap.wrap(" ".join(notes), _WIDTH))

@@ -1,4 +1,4 @@
-"""The estimators of methods: what selectors, classifiers and regressors have in common."""
+"""Base classes of the estimators of methods."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ from fsframe.contracts.selector import Selector
 from fsframe.contracts.stage_view import filled_rows
 from fsframe.contracts.wrapping_stages import wraps_left
 from fsframe.registry import Offer, classifiers, find_offer, selectors
-from fsframe.sklearn.findings import Findings, iterations
-from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors, tell
+from fsframe.sklearn.fitted_attributes import FittedAttributes, iterations
+from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors, warn_each
+from fsframe.sklearn.pickling import own_classes
 from fsframe.sklearn.predicting import Predicting, PredictingNumbers, tagged
 from fsframe.sklearn.roles import Roles, roles_of
 from fsframe.sklearn.settings import SETTINGS, is_set, settings_of
@@ -40,7 +41,6 @@ from fsframe.sklearn.tables import (
     training_table,
     with_gaps_filled,
 )
-from fsframe.sklearn.travelling import own_classes
 from fsframe.testing.declared import declared
 
 __all__ = [
@@ -51,12 +51,12 @@ __all__ = [
     "WeightedSelectorEstimator",
     "copies_are_weights",
     "counting_stages",
-    "surroundings",
+    "run_of",
     "takes_missing",
 ]
 
 
-def surroundings(estimator: Any) -> Run:
+def run_of(estimator: Any) -> Run:
     """The run context for an estimator's own parameters.
 
     Raises
@@ -82,8 +82,10 @@ def surroundings(estimator: Any) -> Run:
 
 
 def takes_missing(chain: Chain) -> bool:
-    """Whether NaN is taken in every column: by the first stage, and by what it resamples. Later
-    stages see what it keeps, and as it fills it."""
+    """Whether NaN is accepted in every column: by the first stage, and by the chain it resamples.
+
+    Later stages get the columns that it keeps, filled if it fills them.
+    """
     method = chain.stages[0].method
     if not method.missing_taken():
         return False
@@ -92,10 +94,9 @@ def takes_missing(chain: Chain) -> bool:
 
 
 def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
-    """Whether a row of weight k is exactly k rows, according to the conformance checks of the
-    method.
+    """Whether a row of weight k equals k rows, by the declared conformance exceptions.
 
-    Neighbour-based methods differ: two copies of a row must not be each other's neighbours.
+    It does not for neighbour-based methods: copies of a row must not be each other's neighbours.
     """
     lawful = "counts_equal_copies" not in declared(offer, "EXCEPTIONS").get(offer.entry.name, {})
     return method.takes_counts and not method.wrapping and lawful
@@ -114,7 +115,7 @@ def counting_stages(chain: Chain) -> list[str]:
     ]
 
 
-class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
+class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
     """A fitted selection as a transformer; mixin for classes that set `selection_`."""
 
     _codes: Codes
@@ -151,7 +152,7 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
         return with_gaps_filled(kept, self._filling(self._lent(rows)))
 
     def _check_filling(self, X: Any) -> None:
-        """Refuse to put something in place of a category where its name is not known."""
+        """Refuse to fill categorical columns whose category names are not known."""
         fill = self.selection_.fill
         if fill is None:
             return
@@ -161,9 +162,9 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
         for column in unnamed & set(needed.tolist()):
             if donors is not None:
                 raise InvalidData(
-                    f"column {frame_names(X)[column]!r} holds categories, gaps are filled by the "
-                    "nearest rows, and the run that this estimator was made of does not tell the "
-                    "categories' names: call fit"
+                    f"column {frame_names(X)[column]!r} is categorical and missing values are "
+                    "filled from the nearest rows, but the run this estimator was made from does "
+                    "not record the names of its categories: call fit"
                 )
             if not np.isnan(fill[column]) and not all(frame_texts(X, column)):
                 raise InvalidData(
@@ -177,13 +178,13 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
         return found
 
     def _lent(self, rows: NDArray[Any]) -> list[NDArray[np.float64]]:
-        """What donors put into gaps of each row, for each kept column."""
+        """The donors' values for each row, for each kept column."""
         found = self.selection_
         table = np.asarray(rows, dtype=np.float64)
         return list(filled_rows(table, self._kept(), found.fill, found.donors).T)
 
     def _filling(self, values: Iterable[Any]) -> list[Any]:
-        """What stands for missing values of each kept column, categories as the frame has them."""
+        """The values to fill each kept column with, categories by name."""
         found: list[Any] = []
         for column, value in zip(self._kept().tolist(), values, strict=True):
             named = {code: text for text, code in self._codes.get(column, {}).items()}
@@ -203,14 +204,28 @@ class Selecting(Findings, SelectorMixin):  # type: ignore[misc]
         return tagged(super().__sklearn_tags__(), self._allows_nan())
 
 
-class MethodEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose parameters are those that a method declares."""
+class StageEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators of methods and chains."""
+
+    def _chain(self) -> Chain:
+        raise NotImplementedError
+
+    def _allows_nan(self) -> bool:
+        try:
+            return takes_missing(self._chain())
+        except Exception:
+            # Invalid parameters are refused by `fit`, not when tags are read.
+            return False
+
+
+class MethodEstimator(StageEstimator):
+    """An estimator with the parameters that a method declares."""
 
     _name: ClassVar[str]
     _method: ClassVar[type[Selector] | type[Classifier]]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with `deep`, those of stages that `base` names too."""
+        """Parameters by name; with `deep`, those of the stages in `base` too."""
         found: dict[str, Any] = super().get_params(deep=deep)
         if deep:
             for name in self._chains():
@@ -219,7 +234,7 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """This estimator with other parameters; ``base__mim__top`` where `base` is a text.
+        """This estimator with other parameters; ``base__mim__top`` if `base` is text.
 
         Raises
         ------
@@ -251,7 +266,7 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InvalidRequest
-            Naming every value that is refused; if it resamples and nothing says what.
+            Listing every invalid value; if a resampling method has no `base`.
         """
         with as_value_errors():
             method = self._method(
@@ -265,19 +280,12 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
             if wraps_left(method):
                 name = type(self).__name__
                 raise InvalidRequest(
-                    f"{name} resamples another selector: say which, as in {name}(base='immigrate')"
+                    f"{name} resamples another selector: give it, as in {name}(base='immigrate')"
                 )
             return Chain((Stage(self._name, method),))
 
-    def _allows_nan(self) -> bool:
-        try:
-            return takes_missing(self._chain())
-        except Exception:
-            # Parameters are refused by `fit`; whoever asks for tags is told nothing of them.
-            return False
-
     def _as_stages(self) -> tuple[Stage, ...]:
-        """This method as a stage of a chain, which has a random state and threads of its own."""
+        """This method as a stage of a chain, which has its own random state and threads."""
         own = [
             name
             for name in settings_of(self._method)
@@ -285,19 +293,19 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
         ]
         if own:
             raise InvalidRequest(
-                f"{type(self).__name__} is a stage here: {', '.join(own)} must be set on the "
-                "estimator that holds the chain"
+                f"{type(self).__name__} is a stage here: set {', '.join(own)} on the estimator of "
+                "the chain"
             )
         return self._chain().stages
 
-    def _iterated(self, count: int | None) -> None:
-        """Note how many iterations were run, where there is a bound on them."""
+    def _set_n_iter(self, count: int | None) -> None:
+        """Set `n_iter_` if the method has `max_iter`."""
         if "max_iter" in {parameter.name for parameter in self._method.parameters()}:
             self.n_iter_ = max(1, int(self.max_iter)) if count is None else count
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], Any]:
-        # By the method's name: a class of `provider/name` is no attribute of any module. A class
-        # that this process has registered goes along, for workers that have yet to register it.
+        # By the method's name, since the class of `provider/name` is not an attribute of a module.
+        # A class registered in this process is pickled too, for workers that lack it.
         from fsframe.sklearn.generated import blank
 
         _, offer = find_offer(self._name, selectors, classifiers)
@@ -352,7 +360,7 @@ class SelectorEstimator(Selecting, MethodEstimator):
         groups: ArrayLike | None,
         roles: Roles,
     ) -> Self:
-        run = surroundings(self)
+        run = run_of(self)
         chain = self._chain()
         with as_value_errors():
             training = training_table(
@@ -372,13 +380,13 @@ class SelectorEstimator(Selecting, MethodEstimator):
             found = chain.select(data, training.upstream, run)
         self.selection_ = found
         self._codes = training.codes
-        self._iterated(iterations(found.tables))
-        tell((*data.warnings, *found.warnings), type(self).__name__)
+        self._set_n_iter(iterations(found.tables))
+        warn_each((*data.warnings, *found.warnings), type(self).__name__)
         return self
 
 
 class WeightedSelectorEstimator(SelectorEstimator):
-    """Base of the estimators of selectors for which a row of weight 2 is two rows."""
+    """Base of the estimators of selectors for which a row of weight 2 counts as two rows."""
 
     def fit(
         self,
@@ -419,27 +427,27 @@ class WeightedSelectorEstimator(SelectorEstimator):
 
 
 class _MethodPredictor(MethodEstimator):
-    """What the estimators of classifiers and of regressors have in common."""
+    """Base of the estimators of classifiers and regressors."""
 
     _method: ClassVar[type[Classifier]]
 
     def _tasks(self, chain: Chain) -> Collection[str]:
-        """What `y` may be."""
+        """The tasks that `y` may belong to."""
         raise NotImplementedError
 
-    def _learned(self, training: Training, fitted: FittedOnColumns) -> None:
+    def _set_fitted(self, training: Training, fitted: FittedOnColumns) -> None:
         raise NotImplementedError
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """This estimator, fitted.
+        """Fit the method; returns this estimator.
 
         Parameters
         ----------
         X : (n_samples, n_features) array or data frame
-            Columns of categories of a data frame are coded 0, 1, … in sorted order.
+            Categorical columns of a data frame are coded 0, 1, … in sorted order.
         y : (n_samples,)
-            Classes; for a regressor numbers, or times until an event: a structured array of events
-            and times, or the times, those of censored rows negative.
+            Classes; for a regressor a numeric target; for survival a structured array of events and
+            times, or the times, negative for censored rows.
 
         Raises
         ------
@@ -448,7 +456,7 @@ class _MethodPredictor(MethodEstimator):
         PluginError
             If the method fails.
         """
-        run = surroundings(self)
+        run = run_of(self)
         chain = self._chain()
         with as_value_errors():
             training = training_table(
@@ -460,9 +468,9 @@ class _MethodPredictor(MethodEstimator):
                 allow_nan=takes_missing(chain),
                 groups=None,
             )
-            self._learned(training, chain.fit(training.data, run))
-        self._iterated(None)
-        tell(training.data.warnings, type(self).__name__)
+            self._set_fitted(training, chain.fit(training.data, run))
+        self._set_n_iter(None)
+        warn_each(training.data.warnings, type(self).__name__)
         return self
 
 

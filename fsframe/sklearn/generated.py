@@ -19,8 +19,8 @@ from fsframe.sklearn.estimators import (
     copies_are_weights,
 )
 from fsframe.sklearn.naming import class_name, find_method_offer
+from fsframe.sklearn.pickling import with_own_classes
 from fsframe.sklearn.settings import SETTINGS, settings_of
-from fsframe.sklearn.travelling import with_own_classes
 from fsframe.suggest import did_you_mean
 
 __all__ = ["blank", "estimator", "signature_of"]
@@ -34,15 +34,15 @@ def estimator(name: str) -> type[MethodEstimator]:
     Parameters
     ----------
     name : str
-        The method's name, ``"relieff"``; ``"provider/name"`` settles a contested one; or that of
-        the estimator, ``"ReliefF"``.
+        The method's name, ``"relieff"``, with its provider if several offer it
+        (``"provider/name"``), or the name of the estimator, ``"ReliefF"``.
 
     Raises
     ------
     RequestError
-        If no plugin offers it, or it is a protocol and not a method.
+        If there is no such method, or it is a protocol.
     PluginError
-        If it belongs to a plugin that cannot be used.
+        If its plugin cannot be used.
 
     Examples
     --------
@@ -58,15 +58,7 @@ def estimator(name: str) -> type[MethodEstimator]:
 
 
 def blank(name: str, classes: Mapping[str, type]) -> MethodEstimator:
-    """An estimator without state, for pickle.
-
-    Parameters
-    ----------
-    name : str
-    classes : mapping of str to type
-        Those in use that the process that pickled it had registered (`fsframe.register`), by name;
-        they are registered here.
-    """
+    """An estimator without state, for pickle, after `with_own_classes`."""
     with_own_classes(classes)
     kind = estimator(name)
     return kind.__new__(kind)
@@ -110,7 +102,7 @@ def _base(offer: Offer, method: type[Selector] | type[Classifier]) -> type[Metho
     if issubclass(method, Regressor):
         return RegressorEstimator
     if issubclass(method, Classifier):
-        return RegressorEstimator if issubclass(method, Regressor) else ClassifierEstimator
+        return ClassifierEstimator
     return WeightedSelectorEstimator if copies_are_weights(offer, method) else SelectorEstimator
 
 

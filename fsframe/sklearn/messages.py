@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from fsframe.errors import DataError, FsframeWarning, RequestError
 
-__all__ = ["InvalidData", "InvalidRequest", "as_value_errors", "tell"]
+__all__ = ["InvalidData", "InvalidRequest", "as_value_errors", "warn_each"]
 
 
 class InvalidData(DataError, ValueError):
@@ -37,19 +37,19 @@ def as_value_errors() -> Iterator[None]:
         if isinstance(error, ValueError):
             raise
         kind = InvalidData if isinstance(error, DataError) else InvalidRequest
-        told = kind(str(error))
-        told.detail = error.detail
-        raise told from error
+        own = kind(str(error))
+        own.detail = error.detail
+        raise own from error
 
 
-def tell(texts: Iterable[str], where: str) -> None:
+def warn_each(texts: Iterable[str], where: str) -> None:
     """Issue each warning once, at the caller's line outside fsframe and scikit-learn."""
     for text in dict.fromkeys(texts):
         warnings.warn(f"{where}: {text}", FsframeWarning, stacklevel=_callers_level())
 
 
 def _callers_level() -> int:
-    """`stacklevel` of the first caller outside the libraries, seen from `tell`."""
+    """`stacklevel` in `warn_each` of the first caller outside the libraries."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back

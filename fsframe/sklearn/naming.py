@@ -1,4 +1,4 @@
-"""Names of estimators: each method as its papers write it; nothing is imported."""
+"""Names of estimators: each method as written in its papers; nothing is imported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["class_name", "find_method_offer", "offered_names"]
 
 _PROTOCOL = "protocol"
 
-# Words of names as papers write them; other words get a capital.
+# Words as written in papers; other words are capitalised.
 _WRITTEN = """
 BetaGamma BIM CIFE CMI CMIM CondRed DISR FCBF GFlip ICAP IM4E IRelief JMI JMI3 JMIM KNN LFE LOGO
 MBIW MIFS MIM MRMR MultiSURF MultiSURFStar NJMIM NPFS ReliefF RFE RFECV RReliefF SURF SURFStar
@@ -37,10 +37,9 @@ def class_name(name: str) -> str:
 
 
 def offered_names() -> dict[str, str]:
-    """From names of estimators to names of methods, for all that have a plain name.
+    """Names of estimators → names of methods, except contested ones (``provider/name``).
 
-    A method that others offer too, and is asked for as ``provider/name``, has none; where two
-    methods would share a name of an estimator, the bundled one has it.
+    If two methods would have the same estimator name, the bundled one gets it.
 
     Examples
     --------
@@ -56,14 +55,14 @@ def offered_names() -> dict[str, str]:
 
 
 def find_method_offer(name: str) -> tuple[Registry, Offer]:
-    """Who offers the method of that name, or of the estimator of that name.
+    """The registry and offer of a method, by its own name or that of its estimator.
 
     Raises
     ------
     RequestError
-        If no plugin offers it, or it is a protocol and not a method.
+        If there is no such method, or it is a protocol.
     PluginError
-        As `fsframe.registry.find_offer` says.
+        As raised by `fsframe.registry.find_offer`.
     """
     if not any(registry.matching(name) for registry in (selectors, classifiers)):
         names = offered_names()
@@ -74,7 +73,8 @@ def find_method_offer(name: str) -> tuple[Registry, Offer]:
     registry, offer = find_offer(name, selectors, classifiers)
     if getattr(offer.entry, "family", "") == _PROTOCOL:
         raise RequestError(
-            f"{name!r} measures a chain and is not an estimator; scikit-learn's cross_validate "
-            "and cross_val_score measure estimators, and `fsframe.Chain` runs the protocol"
+            f"{name!r} evaluates a chain and is not an estimator; evaluate estimators with "
+            "scikit-learn's cross_validate or cross_val_score, or run the protocol with "
+            "`fsframe.Chain`"
         )
     return registry, offer

@@ -1,4 +1,4 @@
-"""What estimators that predict have in common: new rows, classes and their scores, numbers."""
+"""Prediction by fitted estimators: classes, scores, probabilities, numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PredictsRows:
     _codes: Codes
     _allows_nan: Callable[[], bool]
 
-    def _learned(self, training: Training, fitted: FittedOnColumns) -> None:
+    def _set_fitted(self, training: Training, fitted: FittedOnColumns) -> None:
         self.fitted_ = fitted
         self._codes = training.codes
 
@@ -48,8 +48,8 @@ class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
 
     _of_times: bool
 
-    def _learned(self, training: Training, fitted: FittedOnColumns) -> None:
-        super()._learned(training, fitted)
+    def _set_fitted(self, training: Training, fitted: FittedOnColumns) -> None:
+        super()._set_fitted(training, fitted)
         self._of_times = training.data.task == "survival"
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -68,11 +68,11 @@ class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
 
 
 def _gives_probabilities(estimator: Any) -> bool:
-    """Whether the classifier at the end declares its scores to be probabilities."""
+    """Whether the classifier declares its scores to be probabilities."""
     try:
         classifier = estimator._chain().classifier
     except ValueError:
-        # Parameters are refused by `fit`; whoever asks what there is, is told nothing of them.
+        # Invalid parameters are refused by `fit`.
         return False
     return classifier is not None and classifier.score_kind() == "probabilities"
 
@@ -82,8 +82,8 @@ class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
 
     classes_: NDArray[Any]
 
-    def _learned(self, training: Training, fitted: FittedOnColumns) -> None:
-        super()._learned(training, fitted)
+    def _set_fitted(self, training: Training, fitted: FittedOnColumns) -> None:
+        super()._set_fitted(training, fitted)
         self.classes_ = training.classes
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -118,7 +118,7 @@ class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
         Returns
         -------
         (n_samples, n_classes) float64
-            Columns as in `classes_`; each row has the sum 1.
+            Columns as in `classes_`; each row sums to 1.
         """
         rows = self._rows(X)
         with as_value_errors():

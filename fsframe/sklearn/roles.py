@@ -1,4 +1,4 @@
-"""Roles of columns and rows in a fit, as parameters and metadata give them."""
+"""Roles of columns and rows in a fit, from parameters and metadata."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Roles:
     feature_groups : mapping of str to sequence of names or positions
         Columns of X that are kept or dropped together.
     times : (n_samples,) numbers or dates
-        When each row was.
+        Time of each row.
     adjust : (n_samples,) or (n_samples, q) numbers or text, or a data frame
         Covariates, separate from X.
     """
@@ -51,8 +51,8 @@ class Roles:
         InvalidRequest
             If a parameter has an invalid type.
         DataError
-            If there is no such column, or times or covariates are not one for each row, or have
-            gaps.
+            If there is no such column, or times or covariates have missing values or the wrong
+            length.
         """
         changed: dict[str, Any] = {}
         if self.always_keep is not None:
@@ -93,7 +93,7 @@ def roles_of(estimator: Any, times: ArrayLike | None, adjust: Any) -> Roles:
 
 
 def _places(data: Dataset, given: Any, what: str) -> list[int]:
-    """Positions of the columns that are named, or given by position."""
+    """Positions of columns given by name or position."""
     keys = [given] if isinstance(given, (str, int, np.integer)) else given
     if not isinstance(keys, (Sequence, np.ndarray)) or not len(keys):
         raise InvalidRequest(f"{what} must be names or positions of columns, not {given!r}")
@@ -105,7 +105,7 @@ def _places(data: Dataset, given: Any, what: str) -> list[int]:
 
 
 def _moments(given: ArrayLike) -> NDArray[Any]:
-    """Times as numbers; of dates days since 1970-01-01, those missing NaN."""
+    """Times as numbers; dates as days since 1970-01-01, missing ones as NaN."""
     found = np.asarray(given)
     if found.dtype.kind == "M":
         days = found.astype("datetime64[us]").astype(np.int64) / 86_400e6
@@ -116,7 +116,7 @@ def _moments(given: ArrayLike) -> NDArray[Any]:
 
 
 def _covariates(given: Any) -> tuple[dict[str, NDArray[Any]], list[bool]]:
-    """Columns by name, and whether each is nominal; of arrays, those that hold text are."""
+    """Columns by name, and whether each is nominal (False for columns of arrays)."""
     if hasattr(given, "to_frame"):
         given = given.to_frame()
     if is_frame(given):

@@ -1,8 +1,8 @@
 """Parameters of the stages of a chain, by the names of the stages: ``mim__top``.
 
-A stage is called by its method's name, hyphens as underscores, the provider left out; one of
-several of that name with its number from the left: ``jmi_1``, ``jmi_2``. The chain that a wrapping
-stage names has stages too: ``npfs__base__mim__top``.
+A stage is called by its method's name without the provider, with underscores for hyphens; stages of
+the same name are numbered from the left: ``jmi_1``, ``jmi_2``. The base of a wrapping stage has
+stages too: ``npfs__base__mim__top``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def chain_of(given: Any) -> Chain:
     Raises
     ------
     RequestError, PluginError
-        As `Chain.parse` says, and if something else is given.
+        As raised by `Chain.parse`, and if something else is given.
     """
     if isinstance(given, Chain):
         return given
@@ -84,7 +84,7 @@ def _registered_name(method: Selector | Classifier) -> str:
 
 @attrs.frozen(kw_only=True)
 class _Place:
-    """Where a stage stands: in which part of what was given, and as which stage of its text."""
+    """Position of a stage: the part of the given chain, and the stage of its text."""
 
     key: str
     name: str
@@ -93,7 +93,7 @@ class _Place:
 
 
 def _names(part: Any) -> list[str]:
-    """Names of the stages of one part; nothing of what cannot be read."""
+    """Names of the stages of one part; none if it cannot be parsed."""
     try:
         if isinstance(part, (str, Chain)):
             return [stage.name for stage in parse_stages(str(part))]
@@ -157,13 +157,13 @@ def stage_values(given: Any) -> dict[str, Any]:
 
 
 def _inner_key(part: Any, stage: int) -> str:
-    """What a stage is called within an estimator that is a chain itself; empty for a method's."""
+    """The name of a stage within an estimator of a chain; empty for an estimator of a method."""
     chain = getattr(part, "chain", None)
     return "" if chain is None else stage_keys(chain)[stage]
 
 
 def _within(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """The values of one stage, by their names there; all of them without a key."""
+    """The values of one stage; all of them without a key."""
     start = f"{key}__"
     return (
         {name.removeprefix(start): v for name, v in values.items() if name.startswith(start)}
@@ -201,9 +201,9 @@ def with_stage_values(given: Any, values: Mapping[str, Any]) -> Any:
     Parameters
     ----------
     given : as for `chain_of`
-        Estimators among it are changed in place, as a Pipeline does.
+        Estimators in it are changed in place, as in a Pipeline.
     values : mapping
-        From names such as ``mim__top``.
+        Names such as ``mim__top`` → values.
 
     Raises
     ------
@@ -267,5 +267,5 @@ def _no_stage(full: str, key: str, places: Mapping[str, _Place]) -> str:
         return (
             f"no parameter {full!r}: {key} occurs in the chain {len(several)} times; write {ways}"
         )
-    known = ", ".join(places) or "none that can be read"
-    return f"no parameter {full!r}: stages of the chain are {known}"
+    known = ", ".join(places) or "unknown, since it cannot be parsed"
+    return f"no parameter {full!r}: the stages of the chain are {known}"

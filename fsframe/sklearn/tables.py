@@ -43,9 +43,9 @@ class Training:
     ----------
     data : Dataset
     classes : (n_classes,) array
-        As `y` spells them, in ascending order; empty for a numeric target.
+        In ascending order; empty for a numeric target.
     codes : mapping of column to {category: number}
-        Of the columns of categories that a data frame has.
+        Categorical columns of a data frame.
     upstream : Selection, optional
         Fractional row weights, as upstream instance weights.
     """
@@ -64,7 +64,7 @@ class Weights:
     importance: NDArray[np.float64] | None = None
 
     def upstream(self, n_features: int) -> Selection | None:
-        """The importance as an upstream selection that keeps every column."""
+        """The importance weights as an upstream selection that keeps every column."""
         if self.importance is None:
             return None
         return Selection(
@@ -75,16 +75,16 @@ class Weights:
 
 
 def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
-    """Whether `y` names classes or is a numeric target.
+    """The task, such as ``"classification"``.
 
     Parameters
     ----------
     y : (n_samples,) array
     wish : str
-        ``"classification"``, ``"regression"`` or ``"survival"``; else as the method or `y` says,
-        where numbers that are not all whole are a target.
+        ``"classification"``, ``"regression"`` or ``"survival"``; else as the method requires, or
+        by `y`: regression if the numbers are not all integers.
     tasks : collection of str
-        What the method takes.
+        The tasks that the method supports.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
     """
     if wish in LABELS:
         if wish not in tasks:
-            raise InvalidRequest(f"task={wish!r}: the method is made for {' and '.join(tasks)}")
+            raise InvalidRequest(f"task={wish!r}: the method supports {' and '.join(tasks)}")
         return wish
     if len(tasks) == 1:
         return next(iter(tasks))
@@ -101,7 +101,7 @@ def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
 
 
 def times_as_numbers(y: Any) -> Any:
-    """A structured array of events and times as one number a row; anything else as it is.
+    """A structured array of events and times as one number per row; anything else as it is.
 
     >>> kinds = [("dead", bool), ("years", float)]
     >>> times_as_numbers(np.array([(True, 2.0), (False, 5.0)], dtype=kinds)).tolist()
@@ -113,7 +113,7 @@ def times_as_numbers(y: Any) -> Any:
     flags = [name for name in names if y.dtype[name].kind == "b"]
     if len(names) != 2 or len(flags) != 1:
         raise InvalidData(
-            "y with fields must have two: truth values of whether the event was seen, and times"
+            "y with fields must have two: a boolean (whether the event was observed), and the time"
         )
     (time,) = set(names) - set(flags)
     return signed_times(y[time], y[flags[0]], time, flags[0])
@@ -132,17 +132,17 @@ def training_table(
     counting: Sequence[str] = (),
     roles: Roles | None = None,
 ) -> Training:
-    """The table that an estimator is fitted on; sets its number and names of features.
+    """The table that an estimator is fitted on; sets `n_features_in_` and `feature_names_in_`.
 
-    Columns of categories of a data frame are nominal, ordered ones ordinal; names of features are
-    those of the frame, else x0, x1, …. Stages named in `counting` take whole weights only.
+    Categorical columns of a data frame are nominal, ordered ones ordinal; features are named as in
+    the frame, else x0, x1, …. Stages in `counting` accept integer weights only.
 
     Raises
     ------
     ValueError, TypeError
-        As scikit-learn's `validate_data` says.
+        As raised by scikit-learn's `validate_data`.
     DataError, InvalidRequest
-        As `Dataset.from_arrays`, `take_frame` and `task_of` say.
+        As raised by `Dataset.from_arrays`, `take_frame` and `task_of`.
     """
     finite = "allow-nan" if allow_nan else True
     y = times_as_numbers(y)
@@ -150,7 +150,7 @@ def training_table(
     warnings: tuple[str, ...] = ()
     nominal, kinds = np.empty(0, dtype=np.intp), {}
     if category_places(X):
-        # Names and their number first, as they are before the frame becomes an array.
+        # Sets number and names of features before the frame becomes an array.
         validate_data(estimator, X, y, skip_check_array=True)
         parts = take_frame(X, None, with_label=False)
         codes, warnings = _category_codes(X, parts), parts.warnings
@@ -189,12 +189,12 @@ def training_table(
 
 
 def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> NDArray[Any]:
-    """New rows as numbers, categories coded as in the table that the estimator was fitted on.
+    """New rows as numbers, with the category codes of `fit`.
 
     Raises
     ------
     ValueError
-        As `validate_data` says, and for a category that was not in that table.
+        As raised by `validate_data`, and for a category that was not in the table of `fit`.
     """
     finite = "allow-nan" if allow_nan else True
     if not codes or not is_frame(X):
@@ -227,7 +227,7 @@ def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
     ----------
     kept : (n, m) array or data frame
     filling : list of m numbers, categories, or lists of n of them
-        NaN leaves what is missing.
+        NaN leaves a column as it is.
     """
     known = [column for column, value in enumerate(filling) if value == value]
     if not is_frame(kept):
@@ -245,7 +245,7 @@ def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
         table = kept.fillna(one)
         for column in known:
             if isinstance(filling[column], list):
-                # A Series of the same index is filled in row by row.
+                # A Series with the same index fills row by row.
                 cells = table.iloc[:, column]
                 each = type(cells)(filling[column], index=cells.index)
                 table[names[column]] = cells.fillna(each)
@@ -258,19 +258,19 @@ def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
         kind = kept[names[place]].dtype
         new: Any = polars.Series(value) if isinstance(value, list) else polars.lit(value)
         found = polars.col(names[place]).fill_null(new)
-        # polars tells null from NaN; both are missing here.
+        # polars distinguishes null and NaN; both are missing values here.
         changed.append(found.fill_nan(new) if kind.is_float() else found)
     return kept.with_columns(changed)
 
 
 def sample_weights(given: ArrayLike | None, X: NDArray[Any], counting: Sequence[str]) -> Weights:
-    """Row weights in the form stages take: a row of weight 2 is two rows.
+    """Row weights as stages accept them: a row of weight 2 counts as two rows.
 
     Raises
     ------
     ValueError
-        If they are negative, all zero, or not one per row; if they are not whole and there are
-        stages that are `counting` rows.
+        If weights are negative, all zero or of the wrong length; if they are not integers and
+        there are stages in `counting`.
     """
     if given is None:
         return Weights()
@@ -284,8 +284,8 @@ def sample_weights(given: ArrayLike | None, X: NDArray[Any], counting: Sequence[
         return Weights(counts=whole.astype(np.int64))
     if counting:
         counts = f"{', '.join(counting)} count{'s' * (len(counting) == 1)} rows"
-        raise InvalidData(f"sample_weight: {counts}, so that weights must be whole numbers")
-    # What has no weight is no row, and counts no level.
+        raise InvalidData(f"sample_weight: {counts}, so the weights must be integers")
+    # Rows of weight 0 are left out.
     return Weights(counts=(weights > 0).astype(np.int64), importance=weights)
 
 
@@ -300,7 +300,7 @@ def category_places(X: Any) -> set[int]:
 
 
 def _category_codes(X: Any, parts: FrameParts) -> Codes:
-    """The numbers that the categories of a frame have become, by column."""
+    """Codes of the categories of a frame, by column."""
     codes: dict[int, dict[str, float]] = {}
     ordinal = [j for j, name in enumerate(parts.names) if _is_ordinal(parts, name)]
     for column in sorted({*np.flatnonzero(parts.categorical).tolist(), *ordinal}):

@@ -6,8 +6,9 @@ programs that only print help do not load HDF5.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from fsframe.escaping import printable
@@ -45,8 +46,4 @@ _HOMES = {
     "write_run": "fsframe.storage.write",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__ = lazy_attributes(__name__, _HOMES)

@@ -5,8 +5,9 @@ What is accepted and how it is understood is described in ``docs/data.md``.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from fsframe.tables.locate import find_table
@@ -17,16 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["Table", "find_table", "read", "read_table", "reduced_text", "write_reduced"]
 
 _HOMES = {
-    "Table": "table",
-    "find_table": "locate",
-    "read": "to_dataset",
-    "read_table": "table",
-    "reduced_text": "reduced_table",
-    "write_reduced": "reduced_table",
+    "Table": ".table",
+    "find_table": ".locate",
+    "read": ".to_dataset",
+    "read_table": ".table",
+    "reduced_text": ".reduced_table",
+    "write_reduced": ".reduced_table",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_attributes(__name__, _HOMES)

@@ -92,7 +92,7 @@ def test_what_is_shown_fits_eighty_columns_and_holds_the_command(
     done = call("inspect hard.csv --label state")
     assert done.code == 0 and max(map(len, done.out.splitlines())) <= 80
     told = call("inspect hard.csv --label state --json").json["command"]
-    shown = done.out.partition("To begin with:")[2].partition("forecast")[0]
+    shown = done.out.partition("Suggested command:")[2].partition("forecast")[0]
     assert shlex.split(shown.replace("\\\n", " ")) == shlex.split(told)
 
 

@@ -122,7 +122,7 @@ def test_what_is_no_chain_is_refused_when_it_is_fitted(plain) -> None:
         (["mim", 3], "estimators of fsframe.sklearn, selectors and classifiers, not int"),
         ([], "the chain is empty"),
         ("npfs", "put one on its left"),
-        ([MIM(n_jobs=2), "jmi"], "n_jobs must be set on the estimator that holds the chain"),
+        ([MIM(n_jobs=2), "jmi"], "set n_jobs on the estimator of the chain"),
     ]:
         selector = ChainSelector(chain)
         assert isinstance(selector.get_params(), dict)
@@ -243,7 +243,7 @@ def test_a_heavy_row_is_several_rows_in_a_chain(plain, chain) -> None:
     np.testing.assert_allclose(heavy.scores_, copied.scores_, atol=1e-12)
     quarters = ChainSelector(chain).fit(X, y, sample_weight=weights / 4)
     assert quarters.ranking_.tolist() == copied.ranking_.tolist()
-    with pytest.raises(ValueError, match="immigrate counts rows, so that weights must be whole"):
+    with pytest.raises(ValueError, match="immigrate counts rows, so the weights must be integers"):
         ChainSelector("mim:top=4 immigrate").fit(X, y, sample_weight=weights / 4)
     with pytest.raises(ValueError, match=r"npfs samples .* rows have weights \('sample_weight'\)"):
         ChainSelector("mim:top=1 npfs:n=9").fit(X, y, sample_weight=weights)

@@ -36,7 +36,7 @@ from fsframe.sklearn import (
     WeightedKNN,
     estimator,
 )
-from fsframe.sklearn.findings import iterations, pair_values
+from fsframe.sklearn.fitted_attributes import iterations, pair_values
 from fsframe.sklearn.naming import class_name, offered_names
 
 quiet = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
@@ -189,7 +189,7 @@ def test_weights_are_refused_where_they_would_not_be_rows(plain) -> None:
         assert "sample_weight" not in inspect.signature(made.fit).parameters
         with pytest.raises(TypeError, match="sample_weight"):
             made.fit(X, y, sample_weight=weights)
-    with pytest.raises(ValueError, match="whole numbers"):
+    with pytest.raises(ValueError, match="must be integers"):
         Interactions().fit(X, y, sample_weight=weights)
     with pytest.raises(ValueError, match="≥ 0"):
         MRMR().fit(X, y, sample_weight=-weights)
@@ -223,7 +223,7 @@ def test_whole_numbers_are_classes_unless_one_says_otherwise() -> None:
     assert not np.array_equal(ReliefF().fit(X, y).scores_, as_number.scores_)
     with pytest.raises(ValueError, match="Unknown label type"):
         Immigrate().fit(X, X[:, 1])
-    with pytest.raises(RequestError, match="made for classification"):
+    with pytest.raises(RequestError, match="supports classification"):
         estimator("surfstar")(task="regression").fit(X, y)
 
 
@@ -314,7 +314,7 @@ def test_refused_values_are_all_told_and_are_value_errors(plain) -> None:
         ReliefF(memory_limit=0).fit(*plain)
     with pytest.raises(RequestError, match="more than the"):
         Immigrate(memory_limit=100).fit(*plain)
-    with pytest.raises(ValueError, match=r"say which, as in NPFS\(base='immigrate'\)"):
+    with pytest.raises(ValueError, match=r"give it, as in NPFS\(base='immigrate'\)"):
         NPFS().fit(*plain)
 
 
@@ -327,7 +327,7 @@ def test_wrong_arguments_are_told_with_the_right_ones() -> None:
         fsframe.sklearn.Reliefff  # noqa: B018
     with pytest.raises(RequestError, match="Did you mean `ReliefF`"):
         estimator("Reliefff")
-    with pytest.raises(RequestError, match="measures a chain"):
+    with pytest.raises(RequestError, match="evaluates a chain"):
         estimator("cross-validation")
     with pytest.raises(NotFittedError):
         ReliefF().transform([[1.0]])
@@ -377,7 +377,7 @@ def test_a_selector_may_be_the_base_of_another(plain) -> None:
     assert by_object.get_params()["base__top"] == by_text.get_params()["base__mim__top"] == 2
     assert by_object.set_params(base__top=3).base.top == 3
     assert by_text.set_params(base__mim__top=3, n=8).base == "mim:top=3" and by_text.n == 8
-    with pytest.raises(RequestError, match="random_state must be set on the estimator that holds"):
+    with pytest.raises(RequestError, match="set random_state on the estimator"):
         NPFS(base=MIM(random_state=4)).fit(X, y)
 
 

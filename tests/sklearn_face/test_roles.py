@@ -154,7 +154,7 @@ def test_metadata_are_cut_to_the_rows_of_each_fold(frame, X) -> None:
             lambda X, y, site, day: ChainSelector(["mim", MIM(always_keep=np.array([0]))]).fit(
                 X, y
             ),
-            "always_keep must be set on the estimator that holds the chain",
+            "set always_keep on the estimator",
         ),
     ],
 )

@@ -88,14 +88,19 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
       fsframe compare "immigrate margin" "mim:top=5 knn" on examples/parkinsons.csv --repeats 1
       fsframe compare {mim,jmi}:top={5,10} x knn margin on examples/parkinsons.csv --metric auc
     """
-    from fsframe.analysis.asking import classifier_text
     from fsframe.analysis.comparison_files import (
         RESULTS,
         check_folder,
         make_folder,
         write_comparison,
     )
-    from fsframe.analysis.comparison_run import as_chain, carried_out, check_names, held
+    from fsframe.analysis.comparison_run import (
+        as_chain,
+        bytes_in_memory,
+        check_names,
+        run_comparison,
+    )
+    from fsframe.analysis.protocol_requests import classifier_text
     from fsframe.chains.memory_shares import shares_of
     from fsframe.contracts.grammar import format_list
     from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_features
@@ -140,7 +145,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     with requested_engine(options) as engine:
         for table in tables:
             for method in methods:
-                beside = held(tables) - held([table])
+                beside = bytes_in_memory(tables) - bytes_in_memory([table])
                 shares_of(as_chain(method), table, options["memory"], engine, beside=beside)
 
         def run(chain: Chain, place: int, path: Path | None, beside: int) -> RunRecord:
@@ -156,7 +161,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
                 beside=beside,
             )
 
-        result = carried_out(
+        result = run_comparison(
             methods,
             tables,
             run,
@@ -197,7 +202,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _chains(words: list[str]) -> list[str]:
     """The chains; a grid (SELECTORS x CLASSIFIERS) is expanded."""
-    from fsframe.analysis.asking import classifier_text
+    from fsframe.analysis.protocol_requests import classifier_text
     from fsframe.evaluation.grid import combined, spelled_out
 
     crosses = [place for place, word in enumerate(words) if word in ("x", "×")]

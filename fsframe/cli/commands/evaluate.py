@@ -77,8 +77,8 @@ def evaluate() -> None:
 
 @evaluate.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
-    from fsframe.analysis.asking import evaluation_chain
     from fsframe.analysis.evaluation_display import evaluation_lines, evaluation_object, write_folds
+    from fsframe.analysis.protocol_requests import evaluation_chain
     from fsframe.evaluation.recorded import recorded_evaluation
 
     texts, options = protocol_request(results, "immigrate margin")

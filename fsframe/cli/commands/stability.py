@@ -57,7 +57,7 @@ def stability() -> None:
 
 @stability.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
-    from fsframe.analysis.asking import stability_chain
+    from fsframe.analysis.protocol_requests import stability_chain
     from fsframe.analysis.stability_display import stability_lines, stability_object
     from fsframe.contracts.grammar import format_list
 

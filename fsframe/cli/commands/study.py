@@ -100,7 +100,7 @@ def _plan_lines(plan: StudyPlan) -> Iterator[str]:
 
 
 def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], talk: Reporter) -> StudyRecord:
-    from fsframe.analysis.study_run import StudyRun, carried_out
+    from fsframe.analysis.study_run import StudyRun, run_study
 
     with requested_engine(options) as engine:
 
@@ -125,7 +125,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], talk: Reporter)
             clear_written()
             note_written(target)
 
-        return carried_out(
+        return run_study(
             plan,
             one,
             folder,

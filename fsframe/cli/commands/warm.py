@@ -12,7 +12,7 @@ from fsframe.cli.terminal import say, say_json
 from fsframe.errors import StoreError
 
 if TYPE_CHECKING:
-    from fsframe.analysis.warming import Warmed
+    from fsframe.analysis.precompilation import CompilationResult
 
 __all__ = ["warm"]
 
@@ -38,14 +38,14 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
       fsframe warm
       fsframe warm margin interactions
     """
-    from fsframe.analysis.warming import compiled_families, warm
+    from fsframe.analysis.precompilation import compiled_families, warm
     from fsframe.contracts.run import available_threads
     from fsframe.execution import open_engine
 
     begun = time.perf_counter()
     count = min(workers or available_threads(), len(families) or len(compiled_families()))
 
-    def tell(done: Warmed) -> None:
+    def tell(done: CompilationResult) -> None:
         if not as_json:
             say(f"{done.family}: {_compiled(sum(done.kernels.values()))}, {done.seconds:.1f} s")
             for reason in done.failed:

@@ -20,12 +20,12 @@ from fsframe.storage import RunRecord, check_destination, load_run
 if TYPE_CHECKING:
     from fsframe.execution import Engine
 
-__all__ = ["Surroundings", "Target", "check_surroundings", "one_engine", "run_chain"]
+__all__ = ["RunOptions", "Target", "check_run_options", "run_chain", "shared_engine"]
 
 Target = str | os.PathLike[str] | None
 
 
-class Surroundings(TypedDict, total=False):
+class RunOptions(TypedDict, total=False):
     """How a run is executed; nothing here changes a result, except `memory` (docs/memory.md).
 
     Parameters
@@ -60,29 +60,21 @@ class Surroundings(TypedDict, total=False):
     mixed: bool
 
 
-def check_surroundings(function: str, surroundings: Surroundings) -> None:
-    """Refuse what cannot be a surrounding.
-
-    Raises
-    ------
-    TypeError
-        If there is no such surrounding.
-    RequestError
-        If two of them exclude each other.
-    """
-    unknown = sorted(set(surroundings) - set(Surroundings.__annotations__))
+def check_run_options(function: str, options: RunOptions) -> None:
+    """Raise TypeError for unknown options, RequestError for two that exclude each other."""
+    unknown = sorted(set(options) - set(RunOptions.__annotations__))
     if unknown:
-        known = ", ".join(Surroundings.__annotations__)
+        known = ", ".join(RunOptions.__annotations__)
         raise TypeError(f"{function}() got {', '.join(unknown)}; it also takes {known}")
-    if surroundings.get("workers") is not None and surroundings.get("executor") is not None:
+    if options.get("workers") is not None and options.get("executor") is not None:
         raise RequestError("give workers= or executor=, not both")
 
 
 @contextlib.contextmanager
-def one_engine(surroundings: Surroundings) -> Iterator[Surroundings]:
-    """The surroundings of several runs, with one set of workers for all of them."""
-    with open_engine(workers=surroundings.get("workers")) as engine:
-        own: Surroundings = {**surroundings}
+def shared_engine(options: RunOptions) -> Iterator[RunOptions]:
+    """The options for several runs that share one set of workers."""
+    with open_engine(workers=options.get("workers")) as engine:
+        own: RunOptions = {**options}
         if engine is not None:
             own.pop("workers")
             own["executor"] = engine
@@ -96,7 +88,7 @@ def run_chain(
     source: str,
     seed: int,
     out: Target,
-    surroundings: Surroundings,
+    options: RunOptions,
     beside: int = 0,
     bars: ProgressBars | None = None,
 ) -> RunRecord:
@@ -110,8 +102,7 @@ def run_chain(
         As in `fsframe.select`; if `out` already holds the result of this request, it is read.
     source : str
         File of the table; empty if there is none.
-    surroundings : Surroundings
-        As given by the user.
+    options : RunOptions
     beside : int
         Bytes that the caller holds in addition; they count towards `memory`.
     bars : ProgressBars, optional
@@ -120,17 +111,17 @@ def run_chain(
     Raises
     ------
     TypeError
-        As `check_surroundings`.
+        As `check_run_options`.
     RequestError
-        As `check_surroundings` and `Chain.run`.
+        As `check_run_options` and `Chain.run`.
     """
-    check_surroundings(function, surroundings)
-    workers, executor = surroundings.get("workers"), surroundings.get("executor")
-    memory = surroundings.get("memory")
-    said = "" if memory is None else f", memory={memory}"
-    command = f"fsframe.{function}({str(chain)!r}, …, seed={seed}{said})"
-    overwrite = surroundings.get("overwrite", False)
-    restart = surroundings.get("restart", False)
+    check_run_options(function, options)
+    workers, executor = options.get("workers"), options.get("executor")
+    memory = options.get("memory")
+    limit = "" if memory is None else f", memory={memory}"
+    command = f"fsframe.{function}({str(chain)!r}, …, seed={seed}{limit})"
+    overwrite = options.get("overwrite", False)
+    restart = options.get("restart", False)
     if out is not None and not overwrite and not restart and os.path.lexists(out):
         answered = _answer(Path(out), chain, table, seed, command)
         if answered is not None:
@@ -138,7 +129,7 @@ def run_chain(
         check_destination(Path(out), apart_from=[source] if source else [])
     with (
         open_engine(workers=workers) as engine,
-        progress_shown(surroundings.get("progress", True), bars) as listener,
+        progress_shown(options.get("progress", True), bars) as listener,
     ):
         return chain.run(
             table,
@@ -148,17 +139,17 @@ def run_chain(
             listener=listener,
             memory=memory,
             beside=beside,
-            threads=surroundings.get("threads"),
+            threads=options.get("threads"),
             executor=engine if executor is None else executor,
             restart=restart,
-            mixed=surroundings.get("mixed", False),
+            mixed=options.get("mixed", False),
             source=source,
             command=command,
         )
 
 
 def _answer(out: Path, chain: Chain, table: Dataset, seed: int, command: str) -> RunRecord | None:
-    """The run at `out`, if it is the answer to this very request: a cell that was run again."""
+    """The run at `out`, if it is the result of the same request: a cell that was run again."""
     try:
         record = load_run(out)
     except FsframeError:

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from fsframe.contracts.answer import feature_table, pair_table
 from fsframe.contracts.selection import Pair, Selection
 
-__all__ = ["Findings", "iterations", "pair_values"]
+__all__ = ["FittedAttributes", "iterations", "pair_values"]
 
 
-class Findings:
+class FittedAttributes:
     """Attributes derived from `selection_`; those that a method does not provide are absent."""
 
     selection_: Selection
@@ -27,7 +27,7 @@ class Findings:
 
     @property
     def ranking_(self) -> NDArray[np.intp]:
-        """(n_selected,) columns that are kept, best first."""
+        """(n_selected,) kept columns, best first."""
         return self._found().selected
 
     @property
@@ -47,14 +47,14 @@ class Findings:
 
     @property
     def pvalues_(self) -> NDArray[np.float64]:
-        """p-values of the features (n_features,), NaN where untested; of `pairs_` in a test of
-        pairs."""
+        """p-values of the features (n_features,), or of `pairs_` in a test of pairs; NaN where
+        untested."""
         return self._tested("pvalues_", "p")
 
     @property
     def qvalues_(self) -> NDArray[np.float64]:
-        """`pvalues_` adjusted for the number of tests: as the method does, else by Benjamini and
-        Hochberg."""
+        """`pvalues_` adjusted for multiple testing, by Benjamini and Hochberg unless the method
+        adjusts them."""
         return self._tested("qvalues_", "q")
 
     def _found(self) -> Selection:
@@ -66,11 +66,11 @@ class Findings:
     def _tested(self, attribute: str, column: str) -> NDArray[np.float64]:
         found = self._found()
         stages, names = [("stage", found)], [str(place) for place in range(found.n_features)]
-        # As `fsframe table` shows them: what names of tables mean is said there.
-        if "pairs" in found.tables and column in (said := pair_table(names, stages)).columns:
-            pairs = zip(said.cells("feature"), said.cells("with"), strict=True)
+        # The same tables as `fsframe table` writes.
+        if "pairs" in found.tables and column in (tests := pair_table(names, stages)).columns:
+            pairs = zip(tests.cells("feature"), tests.cells("with"), strict=True)
             return pair_values(
-                self.pairs_, [(int(a), int(b)) for a, b in pairs], said.columns[column]
+                self.pairs_, [(int(a), int(b)) for a, b in pairs], tests.columns[column]
             )
         table = feature_table(names, stages)
         if column not in table.columns:
@@ -97,10 +97,8 @@ def pair_values(
 
 
 def iterations(tables: Mapping[str, NDArray[Any]]) -> int | None:
-    """How many iterations a fit ran, where its tables say so.
-
-    ``cost`` holds the start and each iterate, ``change`` each iteration.
-    """
+    """Number of iterations of a fit, from its tables ``cost`` (start and each iterate) or
+    ``change`` (each iteration)."""
     if "cost" in tables:
         return max(1, int(np.size(tables["cost"])) - 1)
     return max(1, int(np.size(tables["change"]))) if "change" in tables else None

@@ -1,4 +1,4 @@
-"""What a program calls for a study: chains × tables × measures × seeds, or a study file."""
+"""The function `fsframe.study`: chains × tables × measures × seeds, or a study file."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from fsframe.analysis.asking import classifier_text, table_of
-from fsframe.analysis.carrying_out import (
-    Surroundings,
+from fsframe.analysis.chain_run import (
+    RunOptions,
     Target,
-    check_surroundings,
-    one_engine,
+    check_run_options,
     run_chain,
+    shared_engine,
 )
-from fsframe.analysis.forecast import proposed_chains
 from fsframe.analysis.progress import ProgressBars
+from fsframe.analysis.proposals import proposed_chains
+from fsframe.analysis.protocol_requests import classifier_text, table_of
 from fsframe.analysis.study_result import StudyResult
 from fsframe.analysis.study_run import (
     StudyRun,
-    carried_out,
     check_folder,
     finished_study,
+    run_study,
     write_folder,
 )
 from fsframe.chains.chain import Chain
@@ -56,49 +56,49 @@ def study(
     rope: float | None = None,
     name: str | None = None,
     out: Target = None,
-    **surroundings: Unpack[Surroundings],
+    **options: Unpack[RunOptions],
 ) -> StudyResult:
-    """Chains × tables × measures × seeds in one run, as ``fsframe study`` answers it.
+    """Evaluate chains × tables × measures × seeds in one run, like ``fsframe study``.
 
-    Everything is checked before anything is computed, and all that is wrong is told at once.
+    Everything is checked before anything is computed, and all problems are reported together.
 
     Parameters
     ----------
     data : a table as in `select`, a list of tables, a mapping from names to tables, or a path
-        Of a study file (``study.toml``), which says all of the study: then only `out` and
-        surroundings are given besides.
+        A path is that of a study file (``study.toml``), which describes the whole study: only
+        `out` and the options of the run are given with it.
     chains : several Chain or str, optional
-        With their classifiers. Without chains, selectors and classifiers: the methods that
-        ``fsframe inspect`` considers first for such a table, each with the default classifier.
+        With their classifiers. If neither chains nor selectors nor classifiers are given: the
+        methods that ``fsframe inspect`` proposes for the tables, with the default classifier.
     label, groups
-        As in `select`, of every frame and file.
+        As in `select`, for every data frame and file.
     selectors, classifiers : several str, optional
-        A grid: sets in selectors are spelled out (``"{mim,jmi}:top={5,10}"``), and every selector
-        meets every classifier.
+        A grid: sets in selectors are expanded (``"{mim,jmi}:top={5,10}"``), and every selector is
+        combined with every classifier.
     measures : str or several, optional
-        Chains are compared by the first; accuracy by default, R² of numeric targets.
+        Chains are compared by the first; accuracy by default, or R² for numeric targets.
     seeds : int or several, optional
-        Each is a run of its own, with folds of its own; 0 by default.
+        Each is a separate run with its own folds; 0 by default.
     folds, repeats, scheme, inner_folds : optional
-        As in `evaluate`; repeated once by default.
+        As in `evaluate`, but 1 repeat by default.
     all_features : bool, optional
-        Whether every classifier is also evaluated on all features, to stand beside the chains; true
-        by default.
+        Whether every classifier is also evaluated on all features, as a baseline; True by default.
     rope : float, optional
-        Differences of the first measure up to this are practically none; 0.01 by default.
+        Region of practical equivalence of the first measure: differences up to this count as none;
+        0.01 by default.
     name : str, optional
-        What the study is called; ``study`` by default.
+        Name of the study; ``study`` by default.
     out : path, optional
-        A folder that gets what the command leaves. Finished runs are kept in it: called again, an
-        interrupted study goes on, and a finished one is read. Without it nothing is written.
-    **surroundings
-        As in `select`; `overwrite` replaces another study, and files that it has not written.
+        Folder for the files that the command writes. Finished runs are kept in it: a second call
+        continues an interrupted study, and reads a finished one. By default nothing is written.
+    **options
+        As in `select`; `overwrite` also replaces another study and files that no study has written.
 
     Returns
     -------
     StudyResult
-        Shows itself; `comparisons`, `best()`, `result(chain, data, seed)`, `to_frame()`, `plot()`,
-        `save(path)`, `to_sklearn()`.
+        With `comparisons`, `best()`, `result(chain, data, seed)`, `to_frame()`, `plot()`,
+        `save(path)`, `to_sklearn()`; displays itself in a notebook.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def study(
     >>> found.comparison.accuracy.shape
     (1, 2)
     """
-    check_surroundings("study", surroundings)
+    check_run_options("study", options)
     asked: dict[str, Any] = {
         "chains": chains,
         "selectors": selectors,
@@ -139,18 +139,18 @@ def study(
         besides = [*given, *(key for key, value in roles.items() if value is not None)]
         if besides:
             raise RequestError(
-                f"{os.fspath(data)} says what the study is: {', '.join(besides)} cannot be given "
-                "besides; change the file, or give the tables themselves"
+                f"{os.fspath(data)} describes the whole study: {', '.join(besides)} cannot be "
+                "given with it; change the file, or give the tables themselves"
             )
         plan = read_plan(data)
     else:
         plan = _plan(data, label, groups, given)
-    return _carried_out(plan, out, surroundings)
+    return _run_plan(plan, out, options)
 
 
-def _carried_out(plan: StudyPlan, out: Target, surroundings: Surroundings) -> StudyResult:
+def _run_plan(plan: StudyPlan, out: Target, options: RunOptions) -> StudyResult:
     folder = None if out is None else Path(os.path.abspath(out))
-    overwrite = surroundings.get("overwrite", False)
+    overwrite = options.get("overwrite", False)
     if folder is not None:
         check_folder(folder, plan, overwrite=overwrite)
         record = None if overwrite else finished_study(folder, plan)
@@ -159,23 +159,23 @@ def _carried_out(plan: StudyPlan, out: Target, surroundings: Surroundings) -> St
             write_folder(record, found.comparisons, folder)
             return found
     bars = ProgressBars()
-    with one_engine(surroundings) as shared:
+    with shared_engine(options) as shared:
 
         def one(each: StudyRun, path: Path | None, beside: int) -> RunRecord:
             bars.begin_part(f"run {each.number} of {each.total}")
             source = "" if each.table.path is None else str(each.table.path)
-            # Finished runs are never replaced; one that is of something else is refused.
-            own: Surroundings = {**shared, "overwrite": False}
+            # Finished runs are never replaced; a file of anything else is refused.
+            own: RunOptions = {**shared, "overwrite": False}
             return run_chain(
                 "study", each.chain, each.table.data, source, each.seed, path, own, beside, bars
             )
 
-        record = carried_out(
+        record = run_study(
             plan,
             one,
             folder,
             overwrite=overwrite,
-            mixed=surroundings.get("mixed", False),
+            mixed=options.get("mixed", False),
             tell=remark,
         )
     found = StudyResult(record=record)
@@ -185,7 +185,7 @@ def _carried_out(plan: StudyPlan, out: Target, surroundings: Surroundings) -> St
 
 
 def _plan(data: Any, label: Any, groups: str | int | None, given: dict[str, Any]) -> StudyPlan:
-    """The study of some tables, checked as a whole."""
+    """The plan of a study of some tables, checked as a whole."""
     faults = StudyFaults("fsframe.study", keyword=True)
     tables = tuple(_tables(data, label, groups, faults))
     said: dict[str, Any] = {"name": given.get("name", "study")}
@@ -203,7 +203,7 @@ def _plan(data: Any, label: Any, groups: str | int | None, given: dict[str, Any]
 
 
 def _listed(value: Any) -> Any:
-    """Several values as a list of plain ones; one that is not of several as a list of one."""
+    """One or several values as a list of plain ones."""
     if isinstance(value, (str, Chain)) or not isinstance(value, Iterable):
         value = [value]
     return [str(each) if isinstance(each, Chain) else _plain(each) for each in value]
@@ -252,17 +252,17 @@ def _source(
     label: Any,
     groups: str | int | None,
 ) -> str:
-    """What was asked for in the words of a study file; tables without a file are remarks."""
-    lines = ["# Asked for by fsframe.study."]
-    # Texts, numbers and lists of them are written alike in JSON and in TOML.
+    """The request as a study file; tables that were not read from a file are comments."""
+    lines = ["# Requested by fsframe.study."]
+    # JSON and TOML write text, numbers and lists of them alike.
     lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in said.items()]
     for table in tables:
         if table.path is None:
-            lines += ["", f"# The table {json.dumps(table.name)} was given by a program."]
+            lines += ["", f"# The table {json.dumps(table.name)} was passed by a program."]
             continue
         lines += ["", "[[tables]]", f"path = {json.dumps(str(table.path), ensure_ascii=False)}"]
         lines += [f"name = {json.dumps(table.name, ensure_ascii=False)}"]
-        # Columns are numbered from 1 where people write them, from 0 in the library.
+        # Study files number columns from 1, Python arguments from 0.
         for key, column in (("label", label), ("groups", groups)):
             if isinstance(column, int):
                 lines.append(f"{key} = {column + 1 if column >= 0 else column}")

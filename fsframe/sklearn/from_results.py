@@ -44,7 +44,7 @@ def fitted_selector(
         Without names of categories: a run does not store them.
     """
     made = ChainSelector(chain, **settings)
-    made._note(found, {})
+    made._set_selections(found, {})
     made.n_features_in_ = len(feature_names)
     made.feature_names_in_ = np.array(feature_names, dtype=object)
     return made
@@ -53,17 +53,17 @@ def fitted_selector(
 def unfitted_predictor(
     chains: Sequence[str], task: str, *, inner_folds: int, grouped: bool, **settings: Any
 ) -> ChainClassifier | ChainRegressor | GridSearchCV:
-    """The estimator that a cross-validation has evaluated, to be fitted on all rows.
+    """The estimator that a cross-validation evaluated, to be fitted on all rows.
 
     Parameters
     ----------
     chains : sequence of str
-        Each with its classifier or regressor; several are what the folds chose from.
+        Each with its classifier or regressor; several if the folds chose among them.
     task : {"classification", "regression", "survival"}
     inner_folds : int
-        Of the search among several chains, by accuracy, R² or the c-index.
+        Number of folds of the search among several chains, by accuracy, R² or the c-index.
     grouped : bool
-        Whether rows belong together: the search then takes ``fit(X, y, groups=…)``.
+        Whether rows were grouped: the search then takes ``fit(X, y, groups=…)``.
     **settings
         Other parameters of the estimator.
     """

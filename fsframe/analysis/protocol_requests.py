@@ -1,4 +1,4 @@
-"""The chain of a protocol and the table it runs on, as commands and programs ask for them."""
+"""Build the chain of a protocol and the table it runs on from what the user gave."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def stability_chain(base: str, given: Mapping[str, str | None]) -> Chain:
 def _protocol(name: str, method: Any, base: str, given: Mapping[str, str | None]) -> Chain:
     from fsframe.chains.chain import Chain, Stage
 
-    said = {key: value for key, value in given.items() if value is not None}
-    return Chain((Stage(name, method.from_texts({"base": base, **said})),))
+    texts = {key: value for key, value in given.items() if value is not None}
+    return Chain((Stage(name, method.from_texts({"base": base, **texts})),))
 
 
 def texts_of(given: Mapping[str, Any]) -> dict[str, str | None]:

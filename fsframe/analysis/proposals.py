@@ -1,4 +1,4 @@
-"""Which chain to start with, and how long it would take, as methods propose and declare it."""
+"""The chains that methods propose for a table, and how long they would take."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def first_chain(data: Dataset) -> tuple[str, Cost | None]:
 
 
 def proposed_chains(data: Dataset) -> list[str]:
-    """Every stage that is proposed for such a table as a chain of its own, the first one first."""
+    """Every stage that is proposed for such a table as a separate chain, by priority."""
     gaps = any(np.isnan(data.columns(a, b)).any() for a, b in data.column_blocks())
     return list(_proposals(data, gaps, wraps=False))
 
@@ -50,7 +50,7 @@ def first_in_parts(data: Dataset) -> str:
 
 
 def _proposals(data: Dataset, gaps: bool, *, wraps: bool) -> Iterator[str]:
-    """The stages that entries propose, the first to consider first."""
+    """The stages that entries propose, by priority."""
     offers = [o for o in selectors.offers() if getattr(o.entry, "proposed", 0)]
     for offer in sorted(offers, key=lambda o: (getattr(o.entry, "proposed", 0), o.name)):
         if getattr(offer.entry, "wraps", False) != wraps:

@@ -1,7 +1,7 @@
-"""Pickling of classes that this process has registered.
+"""Pickling of estimators whose methods were registered in this process.
 
-A pickle names a class of a module by reference, and joblib's own (cloudpickle) carries one of a
-program or of a notebook whole; what the other process lacks is the name in its registry.
+A pickle stores a class by reference, and joblib's (cloudpickle) stores classes of a script or
+notebook by value; the process that loads it still has to register their names.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ __all__ = ["blank_chain", "own_classes", "with_own_classes"]
 
 
 def own_classes(chain_of: Callable[[], Chain]) -> dict[str, type]:
-    """From names to those classes among the stages of a chain that this process has registered,
-    stages that other stages resample included; nothing of a chain that is refused."""
+    """The classes of the stages of a chain, also resampled ones, that were registered in this
+    process, by name; none if the chain is invalid."""
     try:
         used = software(chain_of())
     except (FsframeError, ValueError):
@@ -32,12 +32,12 @@ def own_classes(chain_of: Callable[[], Chain]) -> dict[str, type]:
 
 
 def with_own_classes(classes: Mapping[str, type]) -> None:
-    """Register `classes` here under their names, where they are not; called by unpickling.
+    """Register `classes` under their names if they are not; called by unpickling.
 
     Raises
     ------
     RequestError
-        If an installed plugin offers one of the names here.
+        If an installed plugin offers one of the names.
     """
     for name, method in classes.items():
         if selectors.get(name) is not method and classifiers.get(name) is not method:
@@ -45,6 +45,6 @@ def with_own_classes(classes: Mapping[str, type]) -> None:
 
 
 def blank_chain(kind: Any, classes: Mapping[str, type]) -> Any:
-    """An estimator of class `kind` without state; `classes` first, so that its stages find them."""
+    """An estimator of class `kind` without state, for pickle, after `with_own_classes`."""
     with_own_classes(classes)
     return kind.__new__(kind)

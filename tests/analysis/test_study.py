@@ -51,7 +51,7 @@ def test_a_study_of_a_program_is_that_of_the_command(frames, studied, tmp_path):
     # The same study file, from a program: the finished one is read.
     again = fsframe.study(tmp_path / "study.toml", out=tmp_path / "study")
     assert again.best() == left.best() and again.record.asked() == left.record.asked()
-    with pytest.raises(RequestError, match="says what the study is: seeds, label"):
+    with pytest.raises(RequestError, match="describes the whole study: seeds, label"):
         fsframe.study(tmp_path / "study.toml", label="kind", seeds=3)
 
 
@@ -176,10 +176,10 @@ def test_a_saved_study_is_read_back_and_written_up(studied, tmp_path):
 
 
 def test_an_interrupted_study_goes_on_with_workers_too(frames, studied, tmp_path, monkeypatch):
-    import fsframe.analysis.studying as studying
+    import fsframe.analysis.study as study_module
 
     asked = {"label": "kind", "measures": ["balanced-accuracy", "auc"], "seeds": [0, 5], "folds": 3}
-    real, computed = studying.run_chain, []
+    real, computed = study_module.run_chain, []
 
     def counted(*words):
         computed.append(1)
@@ -187,7 +187,7 @@ def test_an_interrupted_study_goes_on_with_workers_too(frames, studied, tmp_path
             raise StoreError("the disk is full")
         return real(*words)
 
-    monkeypatch.setattr(studying, "run_chain", counted)
+    monkeypatch.setattr(study_module, "run_chain", counted)
     out = tmp_path / "out"
     with pytest.raises(StoreError, match="disk is full"):
         fsframe.study(frames, CHAINS, out=out, **asked)
@@ -197,7 +197,7 @@ def test_an_interrupted_study_goes_on_with_workers_too(frames, studied, tmp_path
     assert len(computed) == 5 + 8
     for cell, run in again.record.runs.items():
         assert run.digests() == studied.record.runs[cell].digests()
-    monkeypatch.setattr(studying, "run_chain", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(study_module, "run_chain", lambda *_: pytest.fail("computed again"))
     shown = fsframe.study(frames, CHAINS, out=out, **asked)
     assert repr(shown) == repr(again)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from fsframe.analysis import warming
-from fsframe.analysis.warming import Warmed, compiled_families, warm, warm_family
+from fsframe.analysis import precompilation
+from fsframe.analysis.precompilation import CompilationResult, compiled_families, warm, warm_family
 from fsframe.cli import cli
 from fsframe.contracts.kernel_cache import KEPT
 from fsframe.errors import RequestError
@@ -36,8 +36,8 @@ def test_families_with_kernels_are_told_by_their_entries():
 
 
 def test_a_family_is_run_and_compiles_nothing_the_second_time(monkeypatch):
-    few = list(warming._tables())[:1]
-    monkeypatch.setattr(warming, "_tables", lambda: few)
+    few = list(precompilation._tables())[:1]
+    monkeypatch.setattr(precompilation, "_tables", lambda: few)
     first = warm_family("interactions")
     assert not first.failed and "" not in first.kernels
     kept = KEPT.copy()
@@ -52,17 +52,19 @@ def test_no_such_family_lists_those_that_there_are():
 
 
 def test_the_command_says_where_kernels_are_and_ends_with_5_where_they_cannot_be_kept(monkeypatch):
-    done = [Warmed(family="margin", seconds=2.0, kernels={"/cache": 3, "": 1}, failed=())]
+    done = [
+        CompilationResult(family="margin", seconds=2.0, kernels={"/cache": 3, "": 1}, failed=())
+    ]
 
     def warmed(families, engine, tell):
         tell(done[0])
         return done
 
-    monkeypatch.setattr(warming, "warm", warmed)
+    monkeypatch.setattr(precompilation, "warm", warmed)
     said = CliRunner().invoke(cli, ["warm", "margin", "--workers", "1"])
     assert "margin: 4 kernels compiled, 2.0 s" in said.stdout and "3 in /cache" in said.stdout
     assert said.exception is not None and getattr(said.exception, "exit_code", 0) == 5
-    done[0] = Warmed(family="margin", seconds=2.0, kernels={"/cache": 3})
+    done[0] = CompilationResult(family="margin", seconds=2.0, kernels={"/cache": 3})
     found = CliRunner().invoke(cli, ["warm", "margin", "--workers", "1", "--json"])
     assert found.exit_code == 0
     assert json.loads(found.stdout)["folders"] == {"/cache": 3}

@@ -17,22 +17,22 @@ from fsframe.execution.engine import Engine
 from fsframe.registry import Offer, selectors
 from fsframe.suggest import did_you_mean
 
-__all__ = ["Warmed", "compiled_families", "warm", "warm_family"]
+__all__ = ["CompilationResult", "compiled_families", "warm", "warm_family"]
 
 
 @attrs.frozen(kw_only=True)
-class Warmed:
+class CompilationResult:
     """Result of compiling one family ahead of time.
 
     Parameters
     ----------
     family : str
     seconds : float
-        Elapsed, the runs on small tables included.
+        Elapsed time, with the runs on small tables.
     kernels : dict
-        Folder → how many kernels were compiled into it; under ``""`` those that could not be kept.
+        Folder → number of kernels compiled into it; under ``""`` those that could not be cached.
     failed : tuple of str
-        Messages of methods that could not run at all.
+        Messages of methods that could not run.
     """
 
     family: str
@@ -42,7 +42,7 @@ class Warmed:
 
 
 def compiled_families() -> dict[str, list[Offer]]:
-    """Family → those of its selectors that run compiled kernels, as their entries say, by name."""
+    """Family → its selectors that declare compiled kernels, both in alphabetical order."""
     found: dict[str, list[Offer]] = {}
     for offer in selectors.offers():
         if getattr(offer.entry, "compiles", False):
@@ -53,23 +53,23 @@ def compiled_families() -> dict[str, list[Offer]]:
 def warm(
     families: Sequence[str] = (),
     engine: Engine | None = None,
-    tell: Callable[[Warmed], None] = lambda _: None,
-) -> list[Warmed]:
+    tell: Callable[[CompilationResult], None] = lambda _: None,
+) -> list[CompilationResult]:
     """Compile and cache the kernels of some families, by default of all.
 
     Parameters
     ----------
     families : sequence of str
-        Names as listed by ``fsframe methods``, or beginnings of one.
+        Names as listed by ``fsframe methods``, or prefixes of them.
     engine : Engine, optional
-        Whose workers compile, one family each; this process by default.
+        Its workers compile one family each; this process by default.
     tell : callable
-        Called with each family when it is done.
+        Called with the result of each family.
 
     Returns
     -------
-    list of Warmed
-        In the order of the names.
+    list of CompilationResult
+        In alphabetical order.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def warm(
             done.append(warm_family(name))
             tell(done[-1])
         return done
-    # The family with the most methods first: no worker is left alone with it at the end.
+    # The largest family first, so that it does not run alone at the end.
     size = {name: len(offers) for name, offers in compiled_families().items()}
     futures = [
         engine.submit(warm_family, name) for name in sorted(names, key=lambda name: -size[name])
@@ -94,13 +94,13 @@ def warm(
     return sorted(done, key=lambda each: each.family)
 
 
-def warm_family(family: str) -> Warmed:
-    """Run every method of a family on every kind of table that it takes."""
+def warm_family(family: str) -> CompilationResult:
+    """Run every method of a family on every kind of table that it accepts."""
     from fsframe.contracts.kernel_cache import KEPT
 
     begun, before, failed = time.perf_counter(), KEPT.copy(), []
     for offer in compiled_families()[family]:
-        ran, said = False, ""
+        ran, refusal = False, ""
         try:
             method = selectors[offer.name]()
         except FsframeError as error:
@@ -115,11 +115,11 @@ def warm_family(family: str) -> Warmed:
                     method.select(table, seed=0)
                 ran = True
             except FsframeError as error:
-                # Such as a table of gaps before a method that takes none.
-                said = str(error)
+                # Such as missing values in a method that does not accept them.
+                refusal = str(error)
         if not ran:
-            failed.append(f"{offer.name}: {said}")
-    return Warmed(
+            failed.append(f"{offer.name}: {refusal}")
+    return CompilationResult(
         family=family,
         seconds=time.perf_counter() - begun,
         kernels=dict(KEPT - before),
@@ -128,7 +128,7 @@ def warm_family(family: str) -> Warmed:
 
 
 def _tables() -> Iterator[Dataset]:
-    """Numbers, levels, gaps, more columns than rows, a numeric target."""
+    """Numbers, levels, missing values, more columns than rows, a numeric target."""
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(60, 8))
     two, three = np.arange(60) % 2, np.arange(60) % 3
