@@ -16,6 +16,7 @@ from fsframe.cli.terminal import say, say_error, say_usage
 from fsframe.cli.tracebacks import begin, requested_traceback, traceback_option
 from fsframe.cli.written_files import clear_written, written_summary
 from fsframe.errors import FsframeError, FsframeWarning, StoreError, one_line
+from fsframe.execution.allocator import reserve_little
 from fsframe.execution.tolerant_stream import TolerantStream, occupy_standard_streams
 
 __all__ = ["cli", "main"]
@@ -68,6 +69,7 @@ def _remark(
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    reserve_little()
     occupy_standard_streams()
     escape_unencodable()
     warnings.formatwarning = _remark

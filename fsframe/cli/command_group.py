@@ -10,11 +10,15 @@ from click.shell_completion import CompletionItem
 
 from fsframe.errors import FsframeError, PluginError, one_line
 from fsframe.escaping import printable
+from fsframe.execution.allocator import check_address_space
 from fsframe.registry import commands
 from fsframe.registry.folders import OwnAndOffered
 from fsframe.registry.importing import interrupted
 
 __all__ = ["CommandGroup"]
+
+# They load neither tables nor numerical kernels.
+_LIGHT = {"info", "methods", "new-plugin", "plugins", "show", "verify"}
 
 
 class CommandGroup(click.Group):
@@ -33,6 +37,14 @@ class CommandGroup(click.Group):
         found: click.Command | None = self._commands.get(cmd_name)
         if found is None and not ctx.resilient_parsing:
             raise self._commands.unknown(cmd_name)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        found = super().resolve_command(ctx, args)
+        if found[0] not in _LIGHT and not ctx.resilient_parsing and not {"-h", "--help"} & {*args}:
+            check_address_space()
         return found
 
     def invoke(self, ctx: click.Context) -> Any:

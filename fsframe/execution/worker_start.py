@@ -11,6 +11,7 @@ import sys
 import threading
 from multiprocessing import connection, parent_process
 
+from fsframe.execution.allocator import reserve_little
 from fsframe.execution.tolerant_stream import TolerantStream
 
 __all__ = ["start_worker"]
@@ -33,6 +34,7 @@ def start_worker() -> None:
     that was killed cannot tell its workers, so each watches the pipe that ends with it. What every
     task needs is imported now, not during the first task.
     """
+    reserve_little()
     # Results go to stdout; what a plugin prints while it works must not mix with them.
     # The reader of stderr may have gone.
     sys.stderr = TolerantStream(sys.stderr)  # type: ignore[assignment]

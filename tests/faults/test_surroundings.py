@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -193,12 +194,17 @@ def sizes(tmp_path: Path) -> Path:
     return tmp_path
 
 
+# The least that the refusal of a smaller one names, in KiB.
+LEAST = "ulimit -v $(( (1100000000 + 8000000 * $(nproc --all)) / 1024 + 1 ));"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="ulimit is of POSIX shells")
 @pytest.mark.parametrize(
     ("before", "environ", "more"),
     [
         pytest.param("ulimit -n 24;", {}, "--workers 2", id="few descriptors"),
-        pytest.param("ulimit -v 4000000;", {}, "", id="a small address space"),
+        pytest.param(LEAST, {}, "", id="a small address space"),
+        pytest.param(LEAST, {}, "--workers 2", id="a small address space, workers"),
         pytest.param("unset HOME XDG_CACHE_HOME;", {}, "", id="no home"),
         pytest.param("", {"HOME": "/nowhere", "XDG_CACHE_HOME": "/proc/none"}, "", id="no cache"),
         pytest.param(
@@ -223,6 +229,20 @@ def test_narrow_surroundings_change_no_bit(sizes, before, environ, more):
     assert shown.returncode == 0, shown.stderr
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
+def test_an_address_space_that_is_too_small_is_refused_with_the_least(sizes):
+    """Below it, polars aborts the process and OpenBLAS tries for ever."""
+    words = "fsframe chain mim:top=2 on größen.csv --no-out"
+    for size in (400_000, 1_000_000):
+        done = narrow(sizes, f"ulimit -v {size}; {words}")
+        assert done.returncode == 1, done.stderr
+        least = re.search(rb"allow at least [\d.]+ GB \(ulimit -v (\d+)\)", done.stderr)
+        assert least and b"Traceback" not in done.stderr
+    done = narrow(sizes, f"ulimit -v {int(least[1])}; {words}")
+    assert done.returncode == 0, done.stderr
+    assert narrow(sizes, "ulimit -v 400000; fsframe chain --help").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("error", "says"),
     [
@@ -231,7 +251,7 @@ def test_narrow_surroundings_change_no_bit(sizes, before, environ, more):
     ],
 )
 def test_want_of_threads_or_memory_is_told_in_a_sentence(sizes, monkeypatch, capsys, error, says):
-    """What is seen at `ulimit -v 700000`, and at 500000."""
+    """What is seen where the number of threads is limited, and where memory is used up."""
 
     def fail(*_: object, **__: object) -> None:
         raise error
