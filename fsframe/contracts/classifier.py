@@ -18,7 +18,7 @@ from fsframe.contracts.params import Parameterised
 from fsframe.contracts.roles import weights_in_parts
 from fsframe.contracts.run import Run, make_run
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.stage_view import filled_rows, local_upstream, view
+from fsframe.contracts.stage_view import filled_rows, first_missing, local_upstream, view
 from fsframe.contracts.survival import LABELS
 from fsframe.errors import DataError, PluginError, RequestError
 
@@ -91,13 +91,17 @@ class FittedOnColumns:
         return in_stage(self.method or type(self.inner), self.name)
 
     def _taken(self, X: ArrayLike) -> NDArray[np.float64]:
-        table = np.asarray(X, dtype=np.float64)
+        table = np.asarray(X)
+        if table.dtype not in (np.uint8, np.int8):
+            table = np.asarray(table, dtype=np.float64)
         if table.ndim != 2 or table.shape[1] != self.n_features:
             raise DataError(
                 f"prediction needs the {self.n_features} columns of the training table, "
                 f"not an array of shape {table.shape}"
             )
-        taken = filled_rows(table, self.columns, self.fill, self.donors)
+        taken = filled_rows(table, self.columns, self.fill, self.donors).astype(
+            np.float64, copy=False
+        )
         if not self.takes_missing and not np.isfinite(taken).all():
             row, position = np.argwhere(~np.isfinite(taken))[0]
             raise DataError(
@@ -288,7 +292,7 @@ class Classifier(Parameterised):
         rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
         local = view(data, columns, upstream).loaded()
         local = local if rows.size == data.n_samples else local.take_rows(rows)
-        if not self.takes_missing and np.isnan(local.X.sum()):
+        if not self.takes_missing and first_missing(local) is not None:
             raise DataError(f"{name} does not take missing values; drop or fill them first")
         arrived = local_upstream(upstream, columns, rows)
         with in_stage(type(self), name):

@@ -458,7 +458,6 @@ class Dataset(FrozenTable):
                 f"{self.name}: a table that stays in its file cannot be encoded; read it into "
                 "memory (in_memory=True), or declare its columns as numbers"
             )
-        whole = self.matrix if self.in_memory else self.X
         blocks: list[NDArray[Any]] = []
         names: list[str] = []
         kinds = dict(self.kinds)
@@ -467,19 +466,21 @@ class Dataset(FrozenTable):
         kept: list[bool] = []
         start = 0
         for place in [*places, self.n_features]:
-            blocks.append(np.asarray(whole[:, start:place], dtype=np.float64))
+            blocks.append(np.asarray(self.columns(start, place), dtype=self._kind))
             names += self.feature_names[start:place]
             kept += keep[start:place].tolist()
             start = place + 1
             if place == self.n_features:
                 break
-            name, values = self.feature_names[place], self.X[:, place]
+            name, values = self.feature_names[place], self.columns(place, place + 1)[:, 0]
             codes = np.unique(values[~np.isnan(values)])
             spelled = kinds.pop(name).levels if name in kinds else ()
             before = len(names)
-            for code in codes[1:] if len(codes) == 2 else codes:
+            for code in (codes[1:] if len(codes) == 2 else codes).tolist():
                 level = spelled[int(code)] if spelled else level_text(code)
-                column = np.where(np.isnan(values), np.nan, values == code)
+                column = (values == code).astype(self._kind)
+                if self._kind.kind == "f":
+                    column[np.isnan(values)] = np.nan
                 blocks.append(column[:, None])
                 names.append(f"{name}={level}")
                 kept.append(bool(keep[place]))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ColumnSource", "FrozenTable", "RowSource"]
 
 _SHOWN_FEATURES = 20
+_BYTES = (np.dtype(np.uint8), np.dtype(np.int8))
 
 # Arrays of bytes and sparse tables by identity, and what they are as float64, for as long as they
 # live: bootstraps and permuted labels share their table's array, which is to be widened once.
@@ -292,10 +293,43 @@ class FrozenTable:
 
     @property
     def values(self) -> NDArray[Any]:
-        """All features, (n_samples, n_features): uint8 where kept as bytes or in bits, else `X`."""
-        if self.matrix.dtype != np.uint8:
+        """All features, (n_samples, n_features): uint8 or int8 where kept as bytes or in bits, else
+        `X`.
+        """
+        if self.matrix.dtype not in _BYTES:
             return self.X
         return np.ascontiguousarray(self.columns(0, self.n_features))
+
+    @property
+    def holds_bytes(self) -> bool:
+        """Whether `byte_values` gives the features as bytes."""
+        return self.matrix.dtype in _BYTES or hasattr(self.matrix, "codes")
+
+    def byte_values(self) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | None:
+        """All features as one byte each, and the number that each byte stands for, NaN for a gap.
+
+        None if they are not kept as bytes or in bits. Of a dense array it is the same memory.
+
+        Returns
+        -------
+        (n_samples, n_features) uint8, (256,) float64, or None
+
+        Examples
+        --------
+        >>> from fsframe.contracts.dataset import Dataset
+        >>> data = Dataset.from_arrays(np.array([[-1, 2], [0, 3]], dtype=np.int8), [0, 1])
+        >>> found, numbers = data.byte_values()
+        >>> found[0].tolist(), numbers[found[0]].tolist()
+        ([255, 2], [-1.0, 2.0])
+        """
+        packed = getattr(self.matrix, "codes", None)
+        if packed is not None:
+            found, numbers = packed()
+            return found, np.append(numbers, np.zeros(256 - len(numbers)))
+        if not self.holds_bytes:
+            return None
+        every = np.arange(256, dtype=np.uint8).view(self.matrix.dtype)
+        return self.values.view(np.uint8), every.astype(np.float64)
 
     def columns(self, start: int, stop: int) -> NDArray[Any]:
         """Columns ``start … stop-1`` as (n_samples, stop-start), in the dtype they are kept in."""
@@ -367,7 +401,7 @@ class FrozenTable:
         if self.in_memory:
             matrix = np.ascontiguousarray(self.matrix[:, columns])
         else:
-            matrix = np.empty((self.n_samples, len(columns)))
+            matrix = np.empty((self.n_samples, len(columns)), dtype=self._kind)
             for position, column in enumerate(columns):
                 matrix[:, position] = self.matrix.read(column, column + 1)[:, 0]
         matrix.setflags(write=False)
@@ -382,6 +416,18 @@ class FrozenTable:
             keep=None if self.keep is None else self.keep[columns],
         )
 
+    def _rows(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        if self.in_memory:
+            return np.ascontiguousarray(self.matrix[rows])
+        found = np.empty((len(rows), self.n_features), dtype=self._kind)
+        for start, stop in self.column_blocks():
+            found[:, start:stop] = self.columns(start, stop)[rows]
+        return found
+
+    @property
+    def _kind(self) -> np.dtype[Any]:
+        return self.matrix.dtype if self.matrix.dtype in _BYTES else np.dtype(np.float64)
+
     def take_rows(self, rows: NDArray[np.intp]) -> Self:
         """Only these rows, in this order; all classes stay, even those without members."""
         matrix: Any
@@ -390,7 +436,7 @@ class FrozenTable:
         elif self.in_parts:
             matrix = _rows_of(self.matrix, np.asarray(rows, dtype=np.intp))
         else:
-            matrix = np.ascontiguousarray((self.matrix if self.in_memory else self.X)[rows])
+            matrix = self._rows(np.asarray(rows, dtype=np.intp))
             matrix.setflags(write=False)
         counts = None if self.counts is None else self.counts[rows]
         groups = None if self.groups is None else self.groups[rows]

@@ -87,8 +87,8 @@ class Selector(Parameterised):
         Whether it reads some columns at a time (`data.columns`), never the whole table (`data.X`),
         which would convert a sparse table or load one from disk.
     reads_bytes : bool
-        Whether it takes tables of uint8 and of packed bits as bytes (`data.values`), not as float64
-        (`data.X`).
+        Whether it takes tables of uint8, int8 and of packed bits as bytes (`data.values`,
+        `data.byte_values`), not as float64 (`data.X`).
     table_copies : float
         How many float64 copies of its table a fit holds in addition to it, not counting work in
         blocks. A memory limit below that raises an error.
@@ -461,7 +461,7 @@ class Selector(Parameterised):
         if data.in_parts and self.works_in_parts(data):
             return
         n, copies, what = data.n_samples, self.table_copies, "its working copy of"
-        if self.reads_bytes and data.matrix.dtype == np.uint8:
+        if self.reads_bytes and data.holds_bytes:
             copies += 0.0 if data.in_memory else 0.125
         elif not data.in_memory and not self.reads_columns:
             copies += 1.0  # read whole first

@@ -71,7 +71,9 @@ def filled(data: Dataset, fill: NDArray[np.float64] | None) -> Dataset:
         complete = data.matrix.complete
         return data if complete else attrs.evolve(data, matrix=data.matrix.filled(fill))
     if not data.in_memory:
-        return attrs.evolve(data, matrix=_FilledColumns(source=data.matrix, fill=fill))
+        # Genotypes in bits stay that if what fills them are genotypes.
+        own = getattr(data.matrix, "filled", lambda fill: None)(fill)
+        return attrs.evolve(data, matrix=own or _FilledColumns(source=data.matrix, fill=fill))
     # A sum is NaN if any term is: most tables are complete.
     if not np.isnan(data.matrix.sum()):
         return data

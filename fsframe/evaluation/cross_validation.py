@@ -374,7 +374,7 @@ class CrossValidation(WrappingSelector):
         column = self._group_column(data)
         if column is None:
             return data
-        codes = as_groups(data.X[:, column], data.n_samples, str(self.groups))
+        codes = as_groups(data.columns(column, column + 1)[:, 0], data.n_samples, str(self.groups))
         return attrs.evolve(data, groups=codes, group_name=str(self.groups))
 
     def _group_column(self, data: Dataset) -> int | None:
@@ -392,7 +392,7 @@ class CrossValidation(WrappingSelector):
         if data.n_features < 2:
             raise DataError(f"beside the groups in {self.groups!r} there is no feature")
         column = data.feature_names.index(self.groups)
-        if np.isnan(data.X[:, column]).any():
+        if np.isnan(data.columns(column, column + 1)).any():
             raise DataError(f"column {self.groups!r} has missing values; every row needs its group")
         return column
 

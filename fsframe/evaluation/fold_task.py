@@ -90,7 +90,7 @@ class FoldTask:
         chain = grid.chains[chosen]
         selection = _selected(chain, train, arrived, context.child(1))
         fitted = _fitted(chain, train, selection, context.child(1))
-        X = table.take_rows(test_rows).X
+        X = table.take_rows(test_rows).values
         tables: dict[str, Any] = {
             "predicted": fitted.predict(X),
             **_scored("class-scores", fitted, X, data.task),
@@ -149,13 +149,13 @@ class FoldTask:
         classes = train.task == "classification"
         for fold in range(int(place.max()) + 1):
             held = place == fold
-            rows = np.flatnonzero(~held)
+            rows, held = np.flatnonzero(~held), np.flatnonzero(held)
             inner = train.take_rows(rows)
             arrived = None if upstream is None else _of_rows(upstream, rows)
             for position, chain in enumerate(grid.chains):
                 part = run.child(fold, position)
                 fitted = _fitted(chain, inner, _selected(chain, inner, arrived, part), part)
-                told, y = fitted.predict(train.X[held]), train.y[held]
+                told, y = fitted.predict(train.take_rows(held).values), train.y[held]
                 good = told == y if classes else -((told - y) ** 2)
                 right[position] += np.sum(good * times[held])
         share = right / times.sum()
@@ -166,7 +166,7 @@ class FoldTask:
         return int(np.argmax(share)), share
 
     def _curve(
-        self, chain: Chain, train: Dataset, selection: Selection, X: NDArray[np.float64], run: Run
+        self, chain: Chain, train: Dataset, selection: Selection, X: NDArray[Any], run: Run
     ) -> NDArray[Any]:
         """Predictions of the classifier on the best 1, 2, … features of this fold's ranking."""
         ranking = full_ranking(selection)
@@ -191,9 +191,7 @@ def strata(data: Dataset) -> NDArray[np.int64]:
     return np.zeros(data.n_samples, dtype=np.int64)
 
 
-def _scored(
-    name: str, fitted: Any, X: NDArray[np.float64], task: str
-) -> dict[str, NDArray[np.float64]]:
+def _scored(name: str, fitted: Any, X: NDArray[Any], task: str) -> dict[str, NDArray[np.float64]]:
     """The table of class scores, where there are classes."""
     return {name: fitted.predict_scores(X)} if task == "classification" else {}
 
@@ -268,7 +266,7 @@ def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any
 def _on_all(
     chain: Chain,
     train: Dataset,
-    X: NDArray[np.float64],
+    X: NDArray[Any],
     selection: Selection,
     run: Run,
 ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:

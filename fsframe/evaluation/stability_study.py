@@ -17,6 +17,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
+from fsframe.contracts.standardising import even_blocks
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.fold_task import full_ranking
 from fsframe.evaluation.folds import deal
@@ -300,15 +301,17 @@ def _filled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _similarity(data: Dataset) -> NDArray[np.float64]:
     """Absolute correlations of the columns; a constant column is like none but itself."""
-    known = ~np.isnan(data.X)
-    members = np.maximum(known.sum(axis=0), 1)
-    centred = np.where(known, data.X, 0.0)
-    centred = np.where(known, centred - centred.sum(axis=0) / members, 0.0)
-    spread = np.sqrt((centred**2).sum(axis=0))
-    # Rounding leaves a constant column a spread of some last bits; it must not be blown up.
-    size = np.abs(np.where(known, data.X, 0.0)).max(axis=0)
-    live = spread > 1e-12 * size * np.sqrt(data.n_samples)
-    scaled = np.where(live, centred / np.where(live, spread, 1.0), 0.0)
+    scaled = np.empty((data.n_samples, data.n_features))
+    for start, stop in even_blocks(*scaled.shape):
+        X = np.asarray(data.columns(start, stop), dtype=np.float64)
+        known = ~np.isnan(X)
+        members = np.maximum(known.sum(axis=0), 1)
+        X = np.where(known, X, 0.0)
+        centred = np.where(known, X - X.sum(axis=0) / members, 0.0)
+        spread = np.sqrt((centred**2).sum(axis=0))
+        # Rounding leaves a constant column a spread of some last bits; it must not be blown up.
+        live = spread > 1e-12 * np.abs(X).max(axis=0) * np.sqrt(data.n_samples)
+        scaled[:, start:stop] = np.where(live, centred / np.where(live, spread, 1.0), 0.0)
     # One thread: the bits of a product depend on how its sums are cut.
     with threadpool_limits(1):
         alike = np.abs(scaled.T @ scaled)

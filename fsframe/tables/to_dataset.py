@@ -258,7 +258,7 @@ def read(
             data = Dataset.from_frame(frame, label, task=task, name=table_name(found), **of_frame)
         except DataError as error:
             raise DataError(f"{found}: {error}") from None
-        notes = feature_warnings(data.X, data.feature_names)
+        notes = feature_warnings(data.values, data.feature_names)
         return attrs.evolve(data, reading=reading, warnings=(*data.warnings, *notes))
     from fsframe.tables.array_files import load_arrays
 

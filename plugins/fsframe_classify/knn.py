@@ -16,7 +16,7 @@ from fsframe.contracts.nominal import unequal_share
 from fsframe.contracts.params import choice, flag, integer, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.standardising import learn_scale
+from fsframe.contracts.standardising import learn_scale, standardised
 
 __all__ = ["Knn"]
 
@@ -80,20 +80,20 @@ class Knn(Classifier):
         counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(float)
         centre, scale = np.zeros(data.n_features), np.ones(data.n_features)
         if self.standardize:
-            centre, scale = learn_scale(data.X, counts)
+            centre, scale = learn_scale(data.matrix, counts)
         nominal = np.flatnonzero(data.categorical)
         centre[nominal], scale[nominal] = 0.0, 1.0
         steps = np.ones(len(nominal))
-        for k, column in enumerate(nominal if self.standardize else ()):
+        for k, column in enumerate(nominal.tolist() if self.standardize else ()):
             # The sizes in order of size: what levels are called is not to change a rounding.
-            _, place = np.unique(data.X[:, column], return_inverse=True)
+            _, place = np.unique(data.columns(column, column + 1), return_inverse=True)
             unequal = unequal_share(np.sort(np.bincount(place.ravel(), weights=counts)))
             steps[k] = np.sqrt(2.0 / unequal) if unequal > 1e-14 else 0.0
         kind = _Neighbours if data.task == "classification" else _Mean
         return kind(
             nominal=nominal,
             steps=steps,
-            X=(data.X - centre) / scale,
+            X=standardised(data.matrix, centre, scale),
             y=data.y,
             votes=counts,
             n_classes=data.n_classes,

@@ -60,7 +60,9 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> TestedPairs:
     y = y - y.mean()
     spread = np.sqrt(np.mean(y * y))
     y = y / spread if spread > 0 else y
-    X = np.array(data.X[rows], dtype=np.float64)
+    X = np.empty((len(rows), data.n_features))
+    for start, stop in data.column_blocks():
+        X[:, start:stop] = data.columns(start, stop)[rows]
     known = ~np.isnan(X)
     nominal = np.zeros(data.n_features, bool)
     live = np.zeros(data.n_features, bool)

@@ -83,11 +83,37 @@ class PackedGenotypes:
             )
         return attrs.evolve(self, packed=packed, n_samples=len(rows))
 
+    def codes(self) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+        """All genotypes, (n_samples, n_variants), with a code for missing ones, and the number that
+        each code stands for."""
+        return self._unpacked(self.packed, _OF_BYTE), np.array([0.0, 1.0, 2.0, np.nan])
+
+    def filled(self, fill: NDArray[np.float64]) -> PackedGenotypes | None:
+        """With ``fill[j]`` in place of missing genotypes of variant j.
+
+        None if one of these is no genotype.
+        """
+        if not np.isin(fill, (0.0, 1.0, 2.0)).all():
+            return None
+        # The bits 01 of a missing genotype become 11, 10 and 00 for 0, 1 and 2 copies.
+        change = np.array([2, 3, 1], dtype=np.uint8)[fill.astype(np.intp)][:, None]
+        packed = np.empty_like(self.packed)
+        rows = max(1, _BLOCK // packed.shape[1])
+        for start in range(0, len(packed), rows):
+            block = self.packed[start : start + rows]
+            missing = block & ~(block >> 1) & 0x55
+            np.bitwise_xor(
+                block, missing * change[start : start + rows], out=packed[start : start + rows]
+            )
+        return attrs.evolve(self, packed=packed, gaps=False)
+
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Variants ``start … stop-1`` as (n_samples, stop-start): copies of the first allele."""
-        wanted = self.packed[start:stop]
-        found = np.empty((self.n_samples, len(wanted)), dtype=self.dtype)
-        table = _NUMBERS if self.gaps else _OF_BYTE
+        return self._unpacked(self.packed[start:stop], _NUMBERS if self.gaps else _OF_BYTE)
+
+    def _unpacked(self, wanted: NDArray[np.uint8], table: NDArray[Any]) -> NDArray[Any]:
+        """What `table` says of each byte, by persons."""
+        found = np.empty((self.n_samples, len(wanted)), dtype=table.dtype)
         step = max(1, _BLOCK // wanted.shape[1])
         for first in range(0, len(wanted), step):
             copies = table[wanted[first : first + step]].reshape(-1, 4 * wanted.shape[1])

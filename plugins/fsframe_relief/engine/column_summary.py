@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_relief.engine.blocks import run_blocks
+from fsframe_relief.engine.byte_table import ByteTable
 
 __all__ = ["ColumnSummary", "few_levels", "summarise"]
 
@@ -43,12 +44,12 @@ class ColumnSummary:
         )
 
 
-def summarise(X: NDArray[Any], threads: int = 1) -> ColumnSummary:
+def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnSummary:
     """The summary of a table, in one pass: O(n p) time, O(p) memory besides the table.
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_features), float64 or uint8
+    X : array of shape (n_samples, n_features), float64 or uint8, or a ByteTable
         Values, NaN where missing; copied if its rows are not contiguous.
     threads : int
         Columns are shared among so many; the summary does not depend on it.
@@ -61,6 +62,8 @@ def summarise(X: NDArray[Any], threads: int = 1) -> ColumnSummary:
     """
     from fsframe_relief.engine.summary_kernels import CHUNK, summarise_columns
 
+    if isinstance(X, ByteTable):
+        return _of_bytes(X)
     X = np.ascontiguousarray(X)
     p = X.shape[1]
     if X.dtype == np.uint8:
@@ -78,7 +81,21 @@ def summarise(X: NDArray[Any], threads: int = 1) -> ColumnSummary:
     return ColumnSummary(low, high, missing.astype(np.int64), broken == 0)
 
 
-def few_levels(X: NDArray[Any], summary: ColumnSummary, limit: int = 10) -> NDArray[np.bool_]:
+def _of_bytes(X: ByteTable) -> ColumnSummary:
+    n, p = X.shape
+    low, high, missing = np.full(p, np.inf), np.full(p, -np.inf), np.zeros(p, dtype=np.int64)
+    step = max(1, SLICE // p)
+    for start in range(0, n, step):
+        rows = X[start : start + step]
+        np.fmin(low, np.fmin.reduce(rows, axis=0), out=low)
+        np.fmax(high, np.fmax.reduce(rows, axis=0), out=high)
+        missing += np.isnan(rows).sum(axis=0)
+    return ColumnSummary(low, high, missing, np.ones(p, dtype=bool))
+
+
+def few_levels(
+    X: NDArray[Any] | ByteTable, summary: ColumnSummary, limit: int = 10
+) -> NDArray[np.bool_]:
     """Columns with at most `limit` distinct known values, as (n_features,) bool.
 
     Notes

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe_relief.engine.byte_table import ByteTable
 from fsframe_relief.engine.column_summary import ColumnSummary, summarise
-from fsframe_relief.engine.level_codes import bit_planes, level_codes
+from fsframe_relief.engine.level_codes import SLICE, bit_planes, level_codes
 from fsframe_relief.engine.missing_values import Probability, gap_chances
 from fsframe_relief.engine.scaling import scaled
 
@@ -91,7 +92,7 @@ class Columns:
 
 
 def prepare_columns(
-    X: NDArray[Any],
+    X: NDArray[Any] | ByteTable,
     discrete: NDArray[np.bool_],
     *,
     order: NDArray[np.intp] | None = None,
@@ -108,7 +109,7 @@ def prepare_columns(
 
     Parameters
     ----------
-    X : (n_samples, n_features) float64 or uint8
+    X : (n_samples, n_features) float64 or uint8, or a ByteTable
         NaN is a missing value. Bytes give the bits of the same numbers.
     discrete : (n_features,) bool
         Columns with diff 0 or 1; the others have diff |x - x'| / range.
@@ -142,7 +143,8 @@ def prepare_columns(
     -----
     O(n p) time. Memory: 8 bytes per continuous, 1 + bits/8 per discrete value.
     """
-    X = np.ascontiguousarray(X, dtype=None if X.dtype == np.uint8 else np.float64)
+    if not isinstance(X, ByteTable):
+        X = np.ascontiguousarray(X, dtype=None if X.dtype == np.uint8 else np.float64)
     n, p = X.shape
     order = np.arange(n) if order is None else order
     summary = summarise(X) if summary is None else summary
@@ -177,7 +179,10 @@ def prepare_columns(
     else:
         values = np.empty((n, special.size))
         values[:, : real.size] = scaled(X, real, low, high, order)
-        values[:, real.size :] = X[np.ix_(order, special[real.size :])]
+        step = max(1, SLICE // special.size)
+        for r in range(0, n, step):
+            rows = order[r : r + step]
+            values[r : r + step, real.size :] = X[np.ix_(rows, special[real.size :])]
     equal, different = ramp if ramp is not None else (0.0, 1.0)
     weights = np.ones(p) if weight is None else np.asarray(weight, dtype=np.float64)
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe_relief.engine.byte_table import ByteTable
+
 __all__ = ["bit_planes", "level_codes"]
 
 SLICE = 1 << 20
@@ -14,7 +16,7 @@ SLICE = 1 << 20
 
 
 def level_codes(
-    X: NDArray[Any],
+    X: NDArray[Any] | ByteTable,
     columns: NDArray[np.intp],
     low: NDArray[np.float64],
     high: NDArray[np.float64],

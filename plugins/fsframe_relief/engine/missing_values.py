@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe_relief.engine.byte_table import ByteTable
 from fsframe_relief.engine.scaling import scaled
 
 __all__ = ["Probability", "gap_chances"]
@@ -31,7 +34,7 @@ class Probability:
 
 
 def gap_chances(
-    X: NDArray[np.float64],
+    X: NDArray[Any] | ByteTable,
     columns: NDArray[np.intp],
     discrete: NDArray[np.bool_],
     low: NDArray[np.float64],

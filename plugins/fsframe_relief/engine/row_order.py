@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import RowSource
+from fsframe_relief.engine.byte_table import ByteTable
 
 __all__ = ["content_groups", "content_order", "content_order_over_parts"]
 
 
-def content_order(X: NDArray[Any], *labels: NDArray[np.generic]) -> NDArray[np.intp]:
+def content_order(X: NDArray[Any] | ByteTable, *labels: NDArray[np.generic]) -> NDArray[np.intp]:
     """Row numbers in an order that is the same however the rows of the table were shuffled.
 
     Parameters
@@ -42,7 +43,7 @@ def content_order(X: NDArray[Any], *labels: NDArray[np.generic]) -> NDArray[np.i
     True
     """
     n, p = X.shape
-    return _ordered(lambda first, last: X[:, first:last], n, p, labels)[0]
+    return _ordered(_reader(X), n, p, labels)[0]
 
 
 def content_order_over_parts(
@@ -53,10 +54,11 @@ def content_order_over_parts(
     Takes some 100 bytes per row, and beyond them at most `memory` where many rows are tied.
     """
     n, p = matrix.shape
-    return _ordered(matrix.read, n, p, labels, max(1, memory // (16 * n)))[0]
+    widest = max(1, memory // (16 * n))
+    return _ordered(lambda rows, a, b: matrix.read(a, b)[rows], n, p, labels, widest)[0]
 
 
-def content_groups(X: NDArray[Any]) -> NDArray[np.intp]:
+def content_groups(X: NDArray[Any] | ByteTable) -> NDArray[np.intp]:
     """The place of every row's content in the order of `content_order`; equal rows share one.
 
     Examples
@@ -65,14 +67,22 @@ def content_groups(X: NDArray[Any]) -> NDArray[np.intp]:
     [1, 0, 1]
     """
     n, p = X.shape
-    order, group = _ordered(lambda first, last: X[:, first:last], n, p, ())
+    order, group = _ordered(_reader(X), n, p, ())
     places = np.empty(len(order), dtype=np.intp)
     places[order] = group
     return places
 
 
+def _reader(
+    X: NDArray[Any] | ByteTable,
+) -> Callable[[NDArray[np.intp], int, int], NDArray[Any]]:
+    if isinstance(X, ByteTable):
+        return lambda rows, a, b: X.numbers[X.codes[:, a:b][rows]]
+    return lambda rows, a, b: X[:, a:b][rows]
+
+
 def _ordered(
-    read: Callable[[int, int], NDArray[Any]],
+    read: Callable[[NDArray[np.intp], int, int], NDArray[Any]],
     n: int,
     p: int,
     labels: tuple[NDArray[np.generic], ...],
@@ -93,7 +103,7 @@ def _ordered(
             break
         rows = order[tied]
         if start < p:
-            block = np.array(read(start, min(p, start + width))[rows], dtype=np.float64)
+            block = np.array(read(rows, start, min(p, start + width)), dtype=np.float64)
             block += 0.0  # -0.0 becomes 0.0
             block[np.isnan(block)] = np.nan
             start += width

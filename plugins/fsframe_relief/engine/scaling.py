@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_relief.engine.blocks import run_blocks
+from fsframe_relief.engine.byte_table import ByteTable
 
 __all__ = ["scaled"]
 
@@ -16,7 +17,7 @@ CACHED = 1 << 16
 
 
 def scaled(
-    X: NDArray[Any],
+    X: NDArray[Any] | ByteTable,
     columns: NDArray[np.intp],
     low: NDArray[np.float64],
     high: NDArray[np.float64],

@@ -22,6 +22,7 @@ from fsframe_relief.methods.problem import (
     discrete_columns,
     label_codes,
     row_weights,
+    table_values,
     ties_by_index,
     with_target,
 )
@@ -93,7 +94,7 @@ class _SharedCodes:
             return None
         if method.discrete_features == "none":
             return None
-        X = data.values
+        X = table_values(data)
         summary = summarise(X)
         # With so few levels in the table no bootstrap has more, so the choice of discrete columns
         # and of the arithmetic is the same in all of them.

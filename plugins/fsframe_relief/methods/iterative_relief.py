@@ -16,7 +16,7 @@ from fsframe.contracts.selection import Selection
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.neighbours import Ball, Rule
-from fsframe_relief.methods.problem import Problem, make_problem
+from fsframe_relief.methods.problem import Problem, make_problem, table_values
 from fsframe_relief.methods.selector import ReliefSelector
 
 __all__ = ["IterativeRelief"]
@@ -109,7 +109,7 @@ class IterativeRelief(ReliefSelector):
         w, changes = np.ones(p), []
         total = np.zeros(p)
         every = prepare_columns(
-            data.values,
+            table_values(data),
             problem.discrete,
             order=problem.order,
             ramp=None if self.ramp is None else (self.ramp[0], self.ramp[1]),

@@ -13,6 +13,7 @@ from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, RequestError
 from fsframe_relief.engine.blocks import SMALL
+from fsframe_relief.engine.byte_table import ByteTable
 from fsframe_relief.engine.column_summary import ColumnSummary, few_levels, summarise
 from fsframe_relief.engine.columns import Columns, prepare_columns
 from fsframe_relief.engine.neighbours import Target
@@ -27,6 +28,7 @@ __all__ = [
     "make_problem",
     "make_target",
     "row_weights",
+    "table_values",
     "ties_by_index",
     "with_target",
 ]
@@ -68,7 +70,7 @@ def make_problem(
     `discrete` is that of `discrete_columns`, if known;
     `draw` is the key of the random stream that draws the targets.
     """
-    X = _values(data, columns)
+    X = table_values(data, columns)
     threads = threads_for(len(X), X.shape[1], run)
     summary = summarise(X, threads)
     if discrete is None:
@@ -102,13 +104,15 @@ def make_problem(
     return with_target(method, prepared, y, value, weights, order, run, draw, mask, notes)
 
 
-def _values(data: Dataset, columns: NDArray[np.intp] | None) -> NDArray[Any]:
-    """Some columns of a table, bytes as they are."""
-    if columns is None:
-        return data.values
-    if data.matrix.dtype == np.uint8 and not data.in_memory:
-        return data.take_columns(columns).values
-    return np.ascontiguousarray(data.values[:, columns])
+def table_values(
+    data: Dataset, columns: NDArray[np.intp] | None = None
+) -> NDArray[Any] | ByteTable:
+    """All or some columns of a table: uint8 as it is, other bytes and bits as a `ByteTable`."""
+    seen = data if columns is None else data.take_columns(columns)
+    if seen.matrix.dtype == np.uint8:
+        return seen.values
+    found = seen.byte_values()
+    return seen.X if found is None else ByteTable(*found)
 
 
 def threads_for(n: int, p: int, run: Run) -> int:
@@ -242,7 +246,7 @@ def label_codes(
 def discrete_columns(
     method: ReliefParameters,
     data: Dataset,
-    X: NDArray[Any] | None = None,
+    X: NDArray[Any] | ByteTable | None = None,
     summary: ColumnSummary | None = None,
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     """Mask of discrete columns, and a warning about that choice; `X` and its summary are those of
@@ -259,7 +263,7 @@ def discrete_columns(
         if data.in_parts:
             mask = few_levels_over_parts(data.matrix, FEW_LEVELS)
         else:
-            X = data.values if X is None else X
+            X = table_values(data) if X is None else X
             mask = few_levels(X, summary or summarise(X), FEW_LEVELS)
         if not mask.any():
             return mask, ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,13 +17,14 @@ Levels = dict[int, NDArray[np.float64]]
 
 def learn_levels(data: Dataset) -> Levels:
     """The levels of every nominal column, by column, in the order in which rows have them."""
-    return {
-        int(column): level_places(data.X[:, column])[1]
-        for column in np.flatnonzero(data.categorical)
-    }
+    found = {}
+    for column in np.flatnonzero(data.categorical).tolist():
+        values = data.columns(column, column + 1)[:, 0].astype(np.float64)
+        found[column] = level_places(values)[1]
+    return found
 
 
-def indicators(X: NDArray[np.float64], levels: Levels) -> NDArray[np.float64]:
+def indicators(X: NDArray[Any], levels: Levels) -> NDArray[Any]:
     """Rows with a column of 0 and 1 for each level in place of each nominal column.
 
     A level that is not among those learned is none of them.
@@ -34,7 +37,9 @@ def indicators(X: NDArray[np.float64], levels: Levels) -> NDArray[np.float64]:
     if not levels:
         return X
     parts = [
-        (X[:, column, None] == levels[column]) * 1.0 if column in levels else X[:, column, None]
+        (X[:, column, None] == levels[column]).astype(X.dtype)
+        if column in levels
+        else X[:, column, None]
         for column in range(X.shape[1])
     ]
     return np.concatenate(parts, axis=1)

@@ -129,7 +129,8 @@ def guarded(what: str, data: Dataset, remarks: Remarks) -> Iterator[None]:
 
 
 def _missing(data: Dataset) -> str:
-    holes = np.flatnonzero(np.isnan(data.X).any(axis=0))
+    blocks = [np.isnan(data.columns(*bounds)).any(axis=0) for bounds in data.column_blocks()]
+    holes = np.flatnonzero(np.concatenate(blocks))
     if not holes.size:
         return ""
     named = ", ".join(repr(data.feature_names[c]) for c in holes[:_NAMED])

@@ -77,6 +77,7 @@ class Boruta(Selector):
     takes_groups: ClassVar[bool] = False
     takes_time: ClassVar[bool] = False
     table_copies: ClassVar[float] = 2.0
+    reads_bytes: ClassVar[bool] = True
 
     top: int | float | None = param(
         None,
@@ -191,9 +192,10 @@ class Boruta(Selector):
         shadowed = np.resize(live, max(live.size, _LEAST_SHADOWS))
         n = data.n_samples
         X = np.empty((n, live.size + shadowed.size), dtype=np.float32)
-        X[:, : live.size] = data.X[:, live]
-        for place, column in enumerate(shadowed, start=live.size):
-            X[:, place] = data.X[generator.permutation(n), column]
+        for place, column in enumerate(live.tolist()):
+            X[:, place] = data.columns(column, column + 1)[:, 0]
+        for place, column in enumerate(shadowed.tolist(), start=live.size):
+            X[:, place] = data.columns(column, column + 1)[generator.permutation(n), 0]
         # Always given: with weights of one scikit-learn draws other rows than without.
         weights = np.ones(n) if data.counts is None else data.counts.astype(np.float64)
         importance = forest.fit(X, data.y, sample_weight=weights).feature_importances_

@@ -14,7 +14,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import flag, param, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.standardising import learn_scale
+from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe.errors import DataError, RequestError, one_line
 from fsframe_sklearn.engine.indicators import Levels, indicators, learn_levels
 from fsframe_sklearn.engine.making import (
@@ -111,14 +111,15 @@ class Sklearn(Classifier):
         seed = int(run.generator().integers(2**31 - 1))
         made = seed_estimator(self._made(), seed, options)
         levels = learn_levels(data)
-        X, y = indicators(data.X, levels), data.y
+        drawn = data
         if data.counts is not None:
-            X, y = np.repeat(X, data.counts, axis=0), np.repeat(y, data.counts)
+            drawn = data.take_rows(np.repeat(np.arange(data.n_samples), data.counts))
+        X = indicators(drawn.values, levels) if levels else drawn.matrix
         centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if self.standardize:
             centre, scale = learn_scale(X)
         try:
-            made.fit(scaled(X, centre, scale), y)
+            made.fit(standardised(X, centre, scale), drawn.y)
         except ValueError as error:
             # Scikit-learn says so of missing values, single classes and the like.
             raise DataError(f"{self.estimator} cannot be fitted: {one_line(error)}") from error
@@ -127,15 +128,6 @@ class Sklearn(Classifier):
             made=made, name=self.estimator, n_classes=data.n_classes, centre=centre, scale=scale,
             levels=levels,
         )  # fmt: skip
-
-
-def scaled(
-    X: NDArray[np.float64], centre: NDArray[np.float64], scale: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Centred and scaled columns, in one new array."""
-    found = X - centre
-    found /= scale
-    return found
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -148,7 +140,7 @@ class _Answering:
     levels: Levels
 
     def _answer(self, ask: str, X: NDArray[np.float64]) -> NDArray[Any]:
-        rows = scaled(indicators(X, self.levels), self.centre, self.scale)
+        rows = standardised(indicators(X, self.levels), self.centre, self.scale)
         try:
             return np.asarray(getattr(self.made, ask)(rows))
         except ValueError as error:

@@ -18,7 +18,7 @@ from fsframe.contracts.params import choice, count_or_fraction, optional, param,
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
-from fsframe.contracts.standardising import learn_scale
+from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe.errors import RequestError
 
 __all__ = ["Correlation"]
@@ -64,6 +64,7 @@ class Correlation(Selector):
     takes_counts: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
     table_copies: ClassVar[float] = 2.0
+    reads_bytes: ClassVar[bool] = True
 
     top: int | float | None = param(
         None,
@@ -129,27 +130,27 @@ class Correlation(Selector):
         rows = np.arange(data.n_samples)
         if data.counts is not None:
             rows = np.repeat(rows, data.counts)
-        X, y = data.X[rows], data.y[rows].astype(np.float64)
+        X, y = data.values[rows], data.y[rows].astype(np.float64)
         if self.method == "spearman":
             X = rankdata(X, axis=0)
             y = rankdata(y) if data.task == "regression" else y
-        centre, scale = learn_scale(X)
-        shared = (X - centre) / scale / np.sqrt(len(rows))
+        shared = standardised(X, *learn_scale(X))
+        shared /= np.sqrt(len(rows))
         # Codes of several categories are no numbers: such a column stands for itself.
         shared[:, _several(data)] = 0.0
-        return np.asarray(shared), y
+        return shared, y
 
 
 def _several(data: Dataset) -> list[int]:
     """Nominal columns of more than two levels."""
     rows = slice(None) if data.counts is None else data.counts > 0
     places = np.flatnonzero(data.categorical).tolist()
-    return [place for place in places if np.unique(data.X[rows, place]).size > 2]
+    return [k for k in places if np.unique(data.columns(k, k + 1)[rows]).size > 2]
 
 
 def _relation_of_levels(data: Dataset, column: int) -> float:
     """η of the target over the levels, or what stands for it between levels and classes."""
-    place, levels = level_places(data.X[:, column])
+    place, levels = level_places(data.columns(column, column + 1)[:, 0].astype(np.float64))
     w = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
     n_classes = data.n_classes if data.task == "classification" else 0
     between, spread = sums_of_squares(place, len(levels), data.y, w, n_classes)

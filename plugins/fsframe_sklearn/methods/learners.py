@@ -14,7 +14,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import flag, optional, param, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selector import Selector
-from fsframe.contracts.standardising import learn_scale
+from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe.errors import RequestError
 from fsframe_sklearn.engine.making import (
     make_estimator,
@@ -157,7 +157,7 @@ class Learner:
         centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if self.standardize:
             centre, scale = learn_scale(X)
-        return Fitted(clone(self.estimator).fit((X - centre) / scale, y), centre, scale)
+        return Fitted(clone(self.estimator).fit(standardised(X, centre, scale), y), centre, scale)
 
 
 @attrs.frozen
@@ -169,7 +169,7 @@ class Fitted:
     scale: NDArray[np.float64]
 
     def scaled(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray((X - self.centre) / self.scale)
+        return standardised(X, self.centre, self.scale)
 
     def score(self, X: NDArray[np.float64], y: NDArray[Any], scoring: str | None) -> float:
         from sklearn.metrics import get_scorer

@@ -15,7 +15,7 @@ from fsframe.contracts.params import choice, count_or_fraction, integer, optiona
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
-from fsframe.contracts.standardising import learn_scale
+from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.names import require_sklearn
 from fsframe_sklearn.engine.penalised_paths import Problem, largest_penalty, solve
 from fsframe_sklearn.engine.rows import Remarks, deal_folds, guarded
@@ -67,6 +67,7 @@ class Lasso(Selector):
     takes_counts: ClassVar[bool] = True
     takes_time: ClassVar[bool] = False
     table_copies: ClassVar[float] = 3.0
+    reads_bytes: ClassVar[bool] = True
 
     top: int | float | None = param(
         None,
@@ -111,9 +112,9 @@ class Lasso(Selector):
         factors = np.ones(p)
         if self.weakness < 1:
             factors[run.generator(2).random(p) < 0.5] = self.weakness
-        centre, scale = learn_scale(data.X, counts)
+        centre, scale = learn_scale(data.matrix, counts)
         problem = Problem(
-            X=np.asarray((data.X - centre) / scale * factors),
+            X=_weakened(data, centre, scale, factors),
             responses=_responses(data),
             weights=counts,
             logistic=data.task == "classification",
@@ -182,8 +183,8 @@ class Lasso(Selector):
         )
         found = []
         for fold, (train, test) in enumerate(splits):
-            centre, scale = learn_scale(data.X[train], problem.weights[train])
-            own = attrs.evolve(problem, X=np.asarray((data.X - centre) / scale * factors))
+            learned = learn_scale(data.take_rows(train).matrix, problem.weights[train])
+            own = attrs.evolve(problem, X=_weakened(data, *learned, factors))
             found.append(solve(own.take(train), grid).losses(own.take(test)))
             run.progress(fold + 1, self.folds, self.method_name())
         return np.array(found)
@@ -214,6 +215,18 @@ class ElasticNet(Lasso):
     @property
     def _l1_ratio(self) -> float:
         return self.l1_ratio
+
+
+def _weakened(
+    data: Dataset,
+    centre: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    factors: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Standardised columns times their factors."""
+    found = standardised(data.matrix, centre, scale)
+    found *= factors
+    return found
 
 
 def _responses(data: Dataset) -> tuple[NDArray[np.float64], ...]:

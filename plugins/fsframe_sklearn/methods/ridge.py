@@ -13,7 +13,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, either, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.standardising import learn_scale
+from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.indicators import Levels, indicators, learn_levels
 
 __all__ = ["Ridge"]
@@ -53,11 +53,11 @@ class Ridge(Regressor):
         from sklearn.linear_model import RidgeCV
 
         levels = learn_levels(data)
-        X = indicators(data.X, levels)
-        counts = np.ones(len(X)) if data.counts is None else data.counts.astype(np.float64)
+        X = indicators(data.values, levels) if levels else data.matrix
+        counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
         centre, scale = learn_scale(X, counts)
         penalties = _PENALTIES if self.penalty == "auto" else np.array([float(self.penalty)])
-        made = RidgeCV(penalties).fit((X - centre) / scale, data.y, sample_weight=counts)
+        made = RidgeCV(penalties).fit(standardised(X, centre, scale), data.y, sample_weight=counts)
         return _Fitted(
             slope=made.coef_ / scale,
             intercept=float(made.intercept_ - (made.coef_ / scale) @ centre),

@@ -11,6 +11,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
+from fsframe.contracts.standardising import even_blocks
 from fsframe.contracts.survival import times_and_events
 from fsframe.errors import DataError
 from fsframe_survival.partial_likelihood import Times, fit_ridge
@@ -75,11 +76,16 @@ class Cox(Regressor):
         times = Times.of(*times_and_events(data.y), weight, efron=self.ties == "efron")
         if not times.moments:
             raise DataError("cox: no event is seen in these rows, so that there is nothing to fit")
-        centre = np.average(data.X, axis=0, weights=weight)
-        spread = np.sqrt(np.average((data.X - centre) ** 2, axis=0, weights=weight))
-        known = spread > 1e-12 * np.abs(data.X).max(axis=0, initial=0.0)
-        scale = np.where(known, spread, 1.0)
-        rows = np.where(known, data.X - centre, 0.0) / scale
+        rows = np.empty((data.n_samples, data.n_features))
+        centre, scale = np.empty(data.n_features), np.empty(data.n_features)
+        for start, stop in even_blocks(*rows.shape):
+            block, some = rows[:, start:stop], slice(start, stop)
+            X = np.asarray(data.columns(start, stop), dtype=np.float64)
+            centre[some] = np.average(X, axis=0, weights=weight)
+            spread = np.sqrt(np.average((X - centre[some]) ** 2, axis=0, weights=weight))
+            known = spread > 1e-12 * np.abs(X).max(axis=0, initial=0.0)
+            scale[some] = np.where(known, spread, 1.0)
+            block[:] = np.where(known, X - centre[some], 0.0) / scale[some]
         beta, converged = fit_ridge(rows, times, self.penalty)
         if not converged:
             raise DataError(
