@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
-from fsframe_tables.genotypes import PackedGenotypes
 
 import fsframe
 from fsframe import Chain, Dataset
 from fsframe.contracts import frozen_table
 from fsframe.testing import suite_for
+from fsframe_tables.genotypes import PackedGenotypes
 
 RNG = np.random.default_rng(1)
 N, P = 80, 20
