@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 _FOLDS = "rows are assigned to folds in their order"
-_COPIES = "copies of a row stay in one fold, but copies that the table holds cannot be recognised"
-_SHARED = "the model shares a column's weight among its copies, or gives it to the first"
-_FOREST = "a forest draws rows and columns by their numbers"
-_FLATTER = "copies count in the loss and not in the penalty, or are each other's neighbours"
-_SAGA = "SAGA ends when coefficients change by less than 1e-5"
+_COPIES = "copies of a row stay in one fold, but duplicate rows of the table are not recognised"
+_SHARED = "the model splits a column's weight among its copies, or gives it to the first"
+_FOREST = "a forest draws rows and columns by index"
+_FLATTER = "copies increase the loss but not the penalty, or are each other's neighbours"
+_SAGA = "SAGA stops when coefficients change by less than 1e-5"
 
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "sklearn-selector": {
-        "tasks_are_taken_or_refused_as_declared": "the score f_classif is for classes; another "
-        "option is for a numeric target",
-        "a_target_that_follows_a_column_puts_it_first": "the score f_classif is for classes",
+        "tasks_are_taken_or_refused_as_declared": "the score f_classif needs classes; other "
+        "scores take a numeric target",
+        "a_target_that_follows_a_column_puts_it_first": "the score f_classif needs classes",
     },
     "importance": {
         "a_duplicated_column_scores_as_its_original": _SHARED,
@@ -47,14 +47,14 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "boruta": {
         "a_duplicated_column_scores_as_its_original": _SHARED,
-        "counts_equal_copies": "copies of a row are shuffled as one, but copies that the table "
-        "holds cannot be recognised",
+        "counts_equal_copies": "copies of a row are shuffled as one, but duplicate rows of the "
+        "table are not recognised",
         "order_of_columns_does_not_matter": _FOREST,
         "order_of_rows_does_not_matter": _FOREST,
     },
     "variance": {
         "scale_changes_nothing": "the variance has the square of the column's unit",
-        "a_target_that_follows_a_column_puts_it_first": "it does not look at the target",
+        "a_target_that_follows_a_column_puts_it_first": "it does not use the target",
     },
 }
 TRIED_AS = {
@@ -68,11 +68,11 @@ TRIED_AS = {
     "elastic-net": "elastic-net:penalties=5,folds=2",
 }
 SLOW = {
-    "boruta": "dozens of forests for every law",
-    "sequential": "dozens of cross-validations for every law",
-    "rfe": "a fit for every column",
-    "rfecv": "a fit for every column and fold",
-    "lasso": "a path of fits for every fold",
-    "elastic-net": "a path of fits for every fold",
+    "boruta": "dozens of forests per law",
+    "sequential": "dozens of cross-validations per law",
+    "rfe": "a fit per column",
+    "rfecv": "a fit per column and fold",
+    "lasso": "a path of fits per fold",
+    "elastic-net": "a path of fits per fold",
 }
-"""Methods whose laws fsframe's own test suite holds them to only when asked for (-m slow)."""
+"""Methods whose laws fsframe's own test suite checks only with -m slow, and why."""

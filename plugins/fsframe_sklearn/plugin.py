@@ -12,7 +12,7 @@ __all__ = ["fsframe_classifiers", "fsframe_regressors", "fsframe_selectors"]
 
 @hookimpl
 def fsframe_classifiers() -> Iterator[ClassifierEntry]:
-    """Any classifier of scikit-learn."""
+    """Any classifier or regressor of scikit-learn."""
     yield ClassifierEntry(
         name="sklearn",
         target="fsframe_sklearn.methods.classifier:Sklearn",
@@ -23,7 +23,7 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
 
 @hookimpl
 def fsframe_regressors() -> Iterator[RegressorEntry]:
-    """Ridge regression, the plain way to see what the kept columns say of a number."""
+    """Ridge regression, a baseline for numeric targets."""
     yield RegressorEntry(
         name="ridge",
         target="fsframe_sklearn.methods.ridge:Ridge",

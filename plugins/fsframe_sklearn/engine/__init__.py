@@ -1,1 +1,1 @@
-"""What the stages share: estimators by name, rows and folds, fitted models."""
+"""Shared by the stages: estimators by name, rows and folds, penalised paths."""

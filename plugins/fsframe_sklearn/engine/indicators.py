@@ -1,4 +1,4 @@
-"""Nominal columns as columns of 0 and 1, for models that know numbers only."""
+"""Nominal columns as indicator columns of 0 and 1, for models that take only numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Levels = dict[int, NDArray[np.float64]]
 
 
 def learn_levels(data: Dataset) -> Levels:
-    """The levels of every nominal column, by column, in the order in which rows have them."""
+    """Levels of each nominal column, by column, in order of first occurrence."""
     found = {}
     for column in np.flatnonzero(data.categorical).tolist():
         values = data.columns(column, column + 1)[:, 0].astype(np.float64)
@@ -25,9 +25,9 @@ def learn_levels(data: Dataset) -> Levels:
 
 
 def indicators(X: NDArray[Any], levels: Levels) -> NDArray[Any]:
-    """Rows with a column of 0 and 1 for each level in place of each nominal column.
+    """Rows with each nominal column replaced by an indicator column for each of its levels.
 
-    A level that is not among those learned is none of them.
+    A level that was not learned has 0 in all of them.
 
     Examples
     --------

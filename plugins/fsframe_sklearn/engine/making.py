@@ -1,4 +1,4 @@
-"""Estimators from a name and options: checked before any work, with seeds from the run."""
+"""Make estimators from a name and options, checked before any work, with seeds from the run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LEARNERS = ("classifier", "regressor")
 
 
 def parse_options(text: str) -> dict[str, Any]:
-    """The options of an estimator from a JSON object.
+    """Parse the options of an estimator from a JSON object.
 
     Raises
     ------
     RequestError
-        If it is none.
+        If the text is not a JSON object.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def parse_options(text: str) -> dict[str, Any]:
 
 
 def takes_missing(made: Any) -> bool:
-    """Whether an estimator says that it takes NaN; true of one that says nothing.
+    """Whether an estimator accepts NaN by its tags; true if it has no tags.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> takes_missing(LogisticRegression()), takes_missing(object())
@@ -50,12 +50,12 @@ def takes_missing(made: Any) -> bool:
 def make_estimator(
     name: str, options: dict[str, Any], kinds: tuple[str, ...] = ("classifier",)
 ) -> Any:
-    """An estimator, its parameters checked as `fit` would check them first.
+    """An estimator whose parameters have been validated as by `fit`.
 
     Parameters
     ----------
     name : str
-        As `find_estimator` takes it.
+        As for `find_estimator`.
     options : dict
         Its parameters. ``score_func`` is the name of a score of ``sklearn.feature_selection``; an
         ``estimator`` is a name, or a list of a name and its own options.
@@ -65,49 +65,44 @@ def make_estimator(
     Raises
     ------
     RequestError
-        If the class refuses its options.
+        If the class does not accept its options.
     """
-    given = dict(options)
-    if "n_jobs" in given:
-        raise RequestError(
-            "n_jobs is not a setting of a stage: the run decides how many threads are used"
-        )
-    if isinstance(given.get("score_func"), str):
-        given["score_func"] = find_score_function(given["score_func"])
-    inner = given.get("estimator")
+    parameters = dict(options)
+    if "n_jobs" in parameters:
+        raise RequestError("n_jobs is not an option of a stage: the run sets the number of threads")
+    if isinstance(parameters.get("score_func"), str):
+        parameters["score_func"] = find_score_function(parameters["score_func"])
+    inner = parameters.get("estimator")
     if isinstance(inner, str):
-        given["estimator"] = make_estimator(inner, {}, _LEARNERS)
+        parameters["estimator"] = make_estimator(inner, {}, _LEARNERS)
     elif isinstance(inner, list):
         if len(inner) != 2 or not isinstance(inner[0], str) or not isinstance(inner[1], dict):
             raise RequestError(
-                f"the option estimator is a name, or [name, {{its options}}], not {inner!r}"
+                f"the option estimator must be a name or [name, {{options}}], not {inner!r}"
             )
-        given["estimator"] = make_estimator(inner[0], inner[1], _LEARNERS)
+        parameters["estimator"] = make_estimator(inner[0], inner[1], _LEARNERS)
     found = find_estimator(name, kinds)
     try:
-        made = found(**given)
-    except (TypeError, ValueError) as error:
-        raise RequestError(f"{name} refuses its options: {error}") from None
-    if hasattr(made, "_parameter_constraints"):
-        # What `fit` does first; done here, a wrong value is told before any work starts.
-        try:
+        made = found(**parameters)
+        if hasattr(made, "_parameter_constraints"):
+            # As `fit` does first, so that a wrong value is reported before any work starts.
             made._validate_params()
-        except ValueError as error:
-            raise RequestError(f"{name} refuses its options: {one_line(error)}") from None
+    except (TypeError, ValueError) as error:
+        raise RequestError(f"{name} does not accept its options: {one_line(error)}") from None
     return made
 
 
 def seed_estimator(estimator: Any, seed: int, options: dict[str, Any]) -> Any:
-    """`estimator` with every random state that `options` leave open set from `seed`.
+    """Set every ``random_state`` that `options` do not set.
 
     Parameters
     ----------
     estimator : estimator
-        Changed, and returned.
+        Modified and returned.
     seed : int
         Below 2**31.
     options : dict
-        What the user asked for.
+        The user's options.
     """
     changes: dict[str, Any] = {}
     for key, value in estimator.get_params(deep=True).items():

@@ -1,8 +1,8 @@
-"""Which classes the name of an estimator may mean: scikit-learn's own, and those the user allows.
+"""Resolve names of estimators to classes: scikit-learn's own, and those the user allows.
 
-A name may come from an untrusted run file, and importing a module runs it. So no text in a file
-causes an import: a name is compared with the names that scikit-learn lists itself, and with the
-environment variable ``FSFRAME_SKLEARN_ALLOW``. No file adds to that list.
+A name may come from an untrusted run file, and importing a module executes it. So no text in a file
+causes an import: a name must be among those that scikit-learn lists, or in the environment variable
+``FSFRAME_SKLEARN_ALLOW``, which no file can change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["ALLOW", "find_estimator", "find_score_function", "require_sklearn"]
 ALLOW = "FSFRAME_SKLEARN_ALLOW"
 """Environment variable: import paths of further estimator classes, joined by commas."""
 
-# What a class of the kind derives from, what an allowed one must have, and an example.
+# Module and name of the base class, the method that an allowed class must have, and an example.
 _KINDS = {
     "classifier": ("sklearn.base", "ClassifierMixin", "predict", "sklearn.naive_bayes.GaussianNB"),
     "regressor": ("sklearn.base", "RegressorMixin", "predict", "sklearn.linear_model.Ridge"),
@@ -33,12 +33,12 @@ _KINDS = {
         "sklearn.feature_selection.SelectKBest",
     ),
 }
-# Looked through first where a name comes without its module.
+# Modules searched first for a name without a module.
 _USUAL = ("ensemble", "linear_model", "svm", "tree", "neighbors", "naive_bayes")
 
 
 def require_sklearn() -> ModuleType:
-    """The package, or PluginError that names the extra to install."""
+    """The package scikit-learn, or a PluginError that says how to install it."""
     try:
         return import_module("sklearn")
     except ImportError as error:
@@ -52,22 +52,22 @@ def require_sklearn() -> ModuleType:
 def find_estimator(
     name: str, kinds: tuple[str, ...] = ("classifier",), environ: Mapping[str, str] = os.environ
 ) -> type:
-    """The class of one of scikit-learn's estimators, or of one that the user allows.
+    """The class of a scikit-learn estimator, or of one that the user allows.
 
     Parameters
     ----------
     name : str
         Such as ``sklearn.svm.SVC`` (the package, one of its public modules, a public class) or
-        ``SVC``. An allowed class is named as the user allows it, module and all.
+        ``SVC``; for an allowed class, its full path as in ``FSFRAME_SKLEARN_ALLOW``.
     kinds : tuple of {"classifier", "regressor", "selector"}
-        What it may be.
+        The kinds that are accepted.
     environ : mapping
         Where ``FSFRAME_SKLEARN_ALLOW`` is looked up.
 
     Raises
     ------
     RequestError
-        If the name is neither, or what it names is none of these kinds.
+        If the name is unknown, or its class is of none of these kinds.
     PluginError
         If scikit-learn is not installed.
 
@@ -102,12 +102,12 @@ FSFRAME_SKLEARN_ALLOW=antigravity.Boom
 
 
 def find_score_function(name: str) -> Callable[..., Any]:
-    """One of scikit-learn's univariate scores by its name, such as ``f_classif``.
+    """A univariate score function of ``sklearn.feature_selection``, such as ``f_classif``.
 
     Raises
     ------
     RequestError
-        If there is none of that name in ``sklearn.feature_selection``.
+        If there is none of that name.
     """
     require_sklearn()
     module = import_module("sklearn.feature_selection")
@@ -157,14 +157,14 @@ def _module_names() -> Iterator[str]:
 
 
 def _public_module(name: str) -> ModuleType | None:
-    """The public module of scikit-learn of that name, if scikit-learn itself lists it."""
+    """The public module of scikit-learn of that name, if scikit-learn lists it."""
     listed = [own for own in require_sklearn().__all__ if own == name]
     if not listed:
         return None
     try:
         return import_module(f"sklearn.{listed[0]}")
     except ImportError:
-        # The list holds some functions too, such as `clone`.
+        # The list contains functions too, such as `clone`.
         return None
 
 
@@ -188,7 +188,7 @@ def _estimators(module: ModuleType, kinds: tuple[str, ...]) -> dict[str, type]:
 
 
 def _allowed(path: str, kinds: tuple[str, ...]) -> type:
-    """A class that the user allows, from a module that the user names."""
+    """A class listed in ``FSFRAME_SKLEARN_ALLOW``."""
     module_name, _, class_name = path.rpartition(".")
     try:
         found = getattr(import_module(module_name), class_name, None) if module_name else None

@@ -1,4 +1,4 @@
-"""Coefficients along a path of penalties: least squares, or logistic, with lasso or elastic net."""
+"""Coefficients along a path of penalties: linear or logistic regression, lasso or elastic net."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @attrs.frozen(kw_only=True, eq=False)
 class Problem:
-    """Standardised columns and the response of each model: the target, or a class against the rest.
+    """Standardised columns and the response of each model: the target, or a class indicator.
 
     Parameters
     ----------
@@ -24,10 +24,10 @@ class Problem:
     responses : tuple of (n,) float64
         The target itself, or 0 and 1.
     weights : (n,) float64
-        How often each row was drawn.
+        Multiplicity of each row.
     logistic : bool
     l1_ratio : float
-        Share of the absolute values in the penalty: 1 is the lasso.
+        Share of the ℓ₁ term in the penalty; 1 is the lasso.
     seed : int
     """
 
@@ -55,7 +55,7 @@ class Path:
     intercept: Floats
 
     def losses(self, problem: Problem) -> Floats:
-        """Mean squared error, or mean deviance over models, on these rows by penalty."""
+        """Mean squared error, or mean deviance over models, on these rows, per penalty."""
         share = problem.weights / problem.weights.sum()
         found = np.zeros(len(self.coef))
         for model, response in enumerate(problem.responses):
@@ -70,7 +70,7 @@ class Path:
 
 
 def largest_penalty(problem: Problem) -> float:
-    """The least penalty per row that keeps all coefficients of all models at 0."""
+    """The smallest penalty at which all coefficients of all models are 0."""
     share = problem.weights / problem.weights.sum()
     largest = 0.0
     for response in problem.responses:
@@ -80,20 +80,21 @@ def largest_penalty(problem: Problem) -> float:
 
 
 def solve(problem: Problem, penalties: Floats, most: int | None = None) -> Path:
-    """The path for falling `penalties`; with `most`, up to where so many columns have entered.
+    """Solve for decreasing `penalties`; with `most`, until that many columns have entered.
 
     Notes
     -----
     The mean loss (half the squared error, or the log-loss) plus
-    λ (l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖₂²), the intercept free. Least squares by coordinate
-    descent; a logistic lasso by liblinear, its intercept as good as free (a column of 100, whose
-    coefficient costs λ/100); a logistic elastic net by SAGA.
+    λ (l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖₂²), with an unpenalised intercept. Least squares by
+    coordinate descent; logistic lasso by liblinear, its intercept almost unpenalised (a column of
+    100s, whose coefficient costs λ/100); logistic elastic net by SAGA.
     """
     share = problem.weights / problem.weights.sum()
     coefs: list[Floats] = []
     intercepts: list[Floats] = []
     entered = np.zeros(problem.X.shape[1], dtype=bool)
-    solvers = [_solver(problem, response, share) for response in problem.responses]
+    solver = _logistic if problem.logistic else _linear
+    solvers = [solver(problem, response, share) for response in problem.responses]
     for penalty in penalties:
         found = [step(float(penalty)) for step in solvers]
         coefs.append(np.array([coef for coef, _ in found]))
@@ -104,16 +105,12 @@ def solve(problem: Problem, penalties: Floats, most: int | None = None) -> Path:
     return Path(coef=np.array(coefs), intercept=np.array(intercepts))
 
 
-def _solver(problem: Problem, response: Floats, share: Floats) -> Any:
-    """A function of the next smaller penalty: coefficients and intercept of one model."""
-    return (_logistic if problem.logistic else _linear)(problem, response, share)
-
-
 def _linear(problem: Problem, response: Floats, share: Floats) -> Any:
+    """A function of the next smaller penalty that returns coefficients and intercept."""
     from sklearn.linear_model import enet_path
 
     mean, centre = float(share @ response), share @ problem.X
-    # Rows scaled by the root of their share: the plain sum of squares is the weighted one.
+    # Rows scaled by the root of their share, so that the sum of squares is the weighted one.
     root = np.sqrt(share * len(share))
     X = np.asfortranarray((problem.X - centre) * root[:, None])
     y = (response - mean) * root
@@ -137,6 +134,7 @@ def _linear(problem: Problem, response: Floats, share: Floats) -> Any:
 
 
 def _logistic(problem: Problem, response: Floats, share: Floats) -> Any:
+    """As `_linear`, for one class against the rest."""
     from sklearn.linear_model import LogisticRegression
 
     lasso = problem.l1_ratio == 1.0
@@ -156,7 +154,7 @@ def _logistic(problem: Problem, response: Floats, share: Floats) -> Any:
 
     def step(penalty: float) -> tuple[Floats, float]:
         if y.min() == y.max():
-            # A fold without rows of the class, or with no others.
+            # A fold without rows of the class, or without others.
             return np.zeros(problem.X.shape[1]), float(np.log(rate / (1 - rate)))
         model.set_params(C=1.0 / (total * penalty))
         model.fit(problem.X, y, sample_weight=problem.weights)

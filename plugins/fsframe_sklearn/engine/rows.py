@@ -1,4 +1,4 @@
-"""Rows as an estimator takes them, folds that keep copies together, and what a fit may say."""
+"""Rows for an estimator, folds that keep copies together, and warnings of a fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError, one_line
 from fsframe.resampling.groups import deal_groups
 
-__all__ = ["Remarks", "deal_folds", "drawn_rows", "guarded"]
+__all__ = ["FitWarnings", "drawn_rows", "guarded", "make_folds"]
 
 _NAMED = 5
 
@@ -23,14 +23,14 @@ _NAMED = 5
 def drawn_rows(
     data: Dataset,
 ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
-    """X, y with a row for each time that it was drawn, and which rows belong together.
+    """X and y with each row repeated as often as it was drawn, and the units of the rows.
 
     Returns
     -------
     X : (m, n_features) float64
     y : (m,) class codes or target
     unit : (m,) int
-        Equal for rows that no fold may take apart: copies of one row, or rows of one group.
+        Equal for rows that must be in one fold: copies of one row, or rows of one group.
     """
     own = np.arange(data.n_samples) if data.groups is None else data.groups
     if data.counts is None:
@@ -39,7 +39,7 @@ def drawn_rows(
     return data.X[rows], data.y[rows], own[rows]
 
 
-def deal_folds(
+def make_folds(
     y: NDArray[Any],
     unit: NDArray[np.int64],
     folds: int,
@@ -48,15 +48,16 @@ def deal_folds(
     classes: bool,
     who: str,
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Training and test rows of every fold; rows of one unit are in one fold.
+    """Training and test rows of each fold; rows of one unit are in one fold.
 
     Parameters
     ----------
     y : (m,)
-        Dealt evenly where they are `classes`.
+        Folds are stratified by it if `classes`.
     unit : (m,) int
     folds : int ≥ 2
     generator : numpy.random.Generator
+    classes : bool
     who : str
         The stage, for messages.
 
@@ -68,49 +69,49 @@ def deal_folds(
     units = np.unique(unit).size
     if units < folds:
         raise DataError(
-            f"{who}: {folds} folds need as many rows, or groups of rows; there are {units}"
+            f"{who}: {folds} folds need at least as many rows or groups; there are {units}"
         )
     stratum = y if classes else np.zeros(len(y))
     place = deal_groups(stratum, unit, folds, generator)
     return [(np.flatnonzero(place != f), np.flatnonzero(place == f)) for f in range(folds)]
 
 
-class Remarks:
-    """What was said while fitting, each sentence once; for `Selection.warnings`."""
+class FitWarnings:
+    """Distinct warnings issued while fitting, for `Selection.warnings`."""
 
     def __init__(self) -> None:
-        self.said: dict[str, None] = {}
+        self._texts: dict[str, None] = {}
 
-    def take(self, caught: list[warnings.WarningMessage]) -> None:
+    def add(self, caught: list[warnings.WarningMessage]) -> None:
         for warning in caught:
-            # What numpy says of a division, or a library of its next release, is not for users.
+            # Numerical and deprecation warnings are not for users.
             if issubclass(warning.category, UserWarning):
-                words = " ".join(f"{warning.category.__name__}: {warning.message}".split())
-                self.said[words if len(words) < 240 else words[:239] + "…"] = None
+                text = " ".join(f"{warning.category.__name__}: {warning.message}".split())
+                self._texts[text if len(text) < 240 else text[:239] + "…"] = None
 
     def texts(self) -> tuple[str, ...]:
-        return tuple(self.said)
+        return tuple(self._texts)
 
 
 @contextlib.contextmanager
-def guarded(what: str, data: Dataset, remarks: Remarks) -> Iterator[None]:
-    """Around work of scikit-learn: one thread, its warnings kept, its refusals in our words.
+def guarded(what: str, data: Dataset, issued: FitWarnings) -> Iterator[None]:
+    """Run scikit-learn on one thread, record its warnings and translate its errors.
 
     Parameters
     ----------
     what : str
-        Who works: "importance: RandomForestClassifier".
+        Stage and estimator, for messages: "importance: RandomForestClassifier".
     data : Dataset
-        The table it works on, for what is missing there.
-    remarks : Remarks
-        Where its warnings go.
+        The table, whose columns with missing values an error names.
+    issued : FitWarnings
+        Collects the warnings.
 
     Raises
     ------
     RequestError
-        As it was raised, with `what` before it.
+        As raised, prefixed with `what`.
     DataError
-        For every ValueError, with the columns that have missing values if there are some.
+        In place of a ValueError, with the columns that have missing values, if any.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -120,12 +121,12 @@ def guarded(what: str, data: Dataset, remarks: Remarks) -> Iterator[None]:
         except RequestError as error:
             raise RequestError(f"{what}: {error}") from error
         except ValueError as error:
-            words = one_line(error)
-            if len(words) > 300:
-                words = words[:299] + "…"
-            raise DataError(f"{what} cannot be fitted: {words}{_missing(data)}") from error
+            text = one_line(error)
+            if len(text) > 300:
+                text = text[:299] + "…"
+            raise DataError(f"{what} cannot be fitted: {text}{_missing(data)}") from error
         finally:
-            remarks.take(caught)
+            issued.add(caught)
 
 
 def _missing(data: Dataset) -> str:
@@ -136,6 +137,6 @@ def _missing(data: Dataset) -> str:
     named = ", ".join(repr(data.feature_names[c]) for c in holes[:_NAMED])
     more = f" and {holes.size - _NAMED} more" if holes.size > _NAMED else ""
     return (
-        f". There are missing values in {named}{more}: fill them, or name an estimator that takes "
-        "them, such as RandomForestClassifier or HistGradientBoostingRegressor"
+        f". There are missing values in {named}{more}: impute them, or use an estimator that "
+        "accepts them, such as RandomForestClassifier or HistGradientBoostingRegressor"
     )

@@ -17,28 +17,28 @@ def unseen_importance(
     unit: NDArray[np.int64],
     generator: np.random.Generator,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean loss over trees when a column is permuted among a tree's unseen rows, and its spread.
+    """Mean and standard deviation over trees of the loss when a column is permuted out of bag.
 
     Parameters
     ----------
     forest : fitted forest of scikit-learn with bootstrap
     X : (n, p) float64
-        The rows it was fitted on, in order.
+        The rows on which it was fitted, in order.
     y : (n,)
     unit : (n,) int
-        Rows of one unit are seen together: copies of a drawn row.
+        Copies of a drawn row have equal units; a tree that drew one of them has seen all.
     generator : numpy.random.Generator
 
     Returns
     -------
     mean, deviation : (p,) float64
-        Of the loss of accuracy, or the increase of the squared error; over the trees that have
-        unseen rows, zeros without any.
+        Of the loss of accuracy, or the increase of the squared error, over the trees that have
+        out-of-bag rows; zeros if none has.
 
     Notes
     -----
-    A column that a tree does not use costs it nothing, and is not permuted. Time O(trees · columns
-    that a tree uses · unseen rows · depth).
+    Columns that a tree does not use have no loss and are not permuted. Time O(trees · columns that
+    a tree uses · out-of-bag rows · depth).
     """
     single = X.astype(np.float32)
     classes = getattr(forest, "classes_", None)
@@ -50,13 +50,13 @@ def unseen_importance(
         rows = np.flatnonzero(~seen[unit])
         if not rows.size:
             continue
-        unseen, answers = single[rows], truth[rows]
-        kept = _loss(tree, unseen, answers)
+        unseen, labels = single[rows], truth[rows]
+        intact = _loss(tree, unseen, labels)
         loss = np.zeros(X.shape[1])
         for column in np.unique(tree.tree_.feature[tree.tree_.feature >= 0]):
             shuffled = unseen.copy()
             shuffled[:, column] = unseen[generator.permutation(rows.size), column]
-            loss[column] = _loss(tree, shuffled, answers) - kept
+            loss[column] = _loss(tree, shuffled, labels) - intact
         losses.append(loss)
     if not losses:
         return np.zeros(X.shape[1]), np.zeros(X.shape[1])
@@ -65,7 +65,7 @@ def unseen_importance(
 
 
 def _loss(tree: Any, X: NDArray[np.float32], truth: NDArray[Any]) -> float:
-    answer = tree.predict(X, check_input=False)
+    predicted = tree.predict(X, check_input=False)
     if hasattr(tree, "predict_proba"):
-        return float(np.mean(answer.astype(np.int64) != truth))
-    return float(np.mean((answer - truth) ** 2))
+        return float(np.mean(predicted.astype(np.int64) != truth))
+    return float(np.mean((predicted - truth) ** 2))

@@ -1,4 +1,4 @@
-"""Boruta: columns that a random forest finds more important than the best of shuffled ones."""
+"""Boruta: columns that a random forest finds more important than the best shuffled copy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fsframe.contracts.selector import Selector
 from fsframe.errors import RequestError
 from fsframe_sklearn.engine.making import make_estimator, parse_options, seed_estimator
 from fsframe_sklearn.engine.names import require_sklearn
-from fsframe_sklearn.engine.rows import Remarks, guarded
+from fsframe_sklearn.engine.rows import FitWarnings, guarded
 
 __all__ = ["Boruta"]
 
@@ -34,27 +34,27 @@ _NAMED = 8
 class Boruta(Selector):
     """Columns that beat the best of their shuffled copies more often than expected by chance.
 
-    Each of at most `max_runs` forests sees the columns that are left and a shuffled copy of each,
-    at least five. A column scores a hit if its importance is above that of the best copy. After
-    each forest the hits of each undecided column are tested against Binomial(forests, ½), on both
-    sides, corrected for the number of columns (Bonferroni): significantly many confirm it,
-    significantly few reject it, and it is left out from then on. Columns that remain undecided are
-    *tentative*, with a warning.
+    Each of at most `max_runs` forests is fitted on the remaining columns and a shuffled copy of
+    each (at least five copies). A column scores a hit if its importance exceeds that of the best
+    copy. After each forest the hits of each undecided column are tested against
+    Binomial(forests, ½), on both sides, with Bonferroni correction for the number of columns:
+    significantly many confirm the column, significantly few reject it, and later forests omit it.
+    Columns that remain undecided are *tentative*, with a warning.
 
     Without `top` the confirmed columns are kept, which may be none. A column's score is the mean of
-    (a − b) / (a + b) over the forests that saw it, a its importance and b the best copy's: from −1
-    to 1, above 0 where it is better than shuffled. Tables: ``decision`` (p,) is 1 confirmed,
-    0 tentative, −1 rejected; ``hits`` and ``forests`` (p,); ``importance`` (n_forests, p), NaN
-    where a column was out; ``best-shadow`` (n_forests,).
+    (a − b) / (a + b) over the forests that used it, a its importance and b that of the best copy:
+    from −1 to 1, above 0 where it is better than shuffled. Tables: ``decision`` (p,) is 1
+    confirmed, 0 tentative, −1 rejected; ``hits`` and ``forests`` (p,); ``importance`` (n_forests,
+    p), NaN where a forest omitted the column; ``best-shadow`` (n_forests,).
 
     Notes
     -----
-    The importance is the decrease of impurity, not the Z-score of the permuted accuracy of the
-    paper: the shuffled copies have the same bias. A row that a bootstrap drew twice has weight two
-    in the forest, and its copies are shuffled as one: shuffled one by one, they would let a tree
-    recognise a drawn row by the true columns and not by the shuffled ones. Rows of a group would
-    have to be shuffled together for the same reason, which is not possible if groups differ in
-    size: groups raise an error. Up to `max_runs` forests of `trees` trees, stored one by one, so
+    The importance is the decrease of impurity, not the Z-score of the permuted accuracy as in the
+    paper; the shuffled copies have the same bias. A row that a bootstrap drew twice has weight two
+    in the forest, and its copies are shuffled as one: if they were shuffled separately, a tree
+    could recognise a drawn row by the true columns but not by the shuffled ones. Rows of a group
+    would have to be shuffled together for the same reason, which is impossible if groups differ in
+    size: groups raise an error. Up to `max_runs` forests of `trees` trees are stored one by one, so
     that a killed run can continue.
 
     References
@@ -98,15 +98,14 @@ class Boruta(Selector):
     options: str = param(
         "{}",
         text("a JSON object"),
-        help='More parameters of the forest, as JSON: {"max_depth": 5}.',
+        help='Further parameters of the forest, as JSON: {"max_depth": 5}.',
     )
 
     def ignores_groups(self) -> str:
         return "its copies of the columns are shuffled row by row"
 
     def cost(self, n: int, p: int) -> Cost:
-        # A forest on the columns and as many shadows; all runs are made where something stays
-        # tentative.
+        # A forest on the columns and as many shadows; all `max_runs` if any column stays tentative.
         tree = 1.3e-3 + 3e-7 * n * np.sqrt(2 * p)
         return Cost(
             seconds=self.max_runs * self.trees * tree,
@@ -124,7 +123,7 @@ class Boruta(Selector):
         if len(refused) == len(_FORESTS):
             yield refused[0]
         elif "n_estimators" in parse_options(self.options):
-            yield "n_estimators is called trees here"
+            yield "use trees instead of n_estimators"
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         try:
@@ -144,9 +143,9 @@ class Boruta(Selector):
         seen = np.zeros(p, dtype=np.int64)
         rows: list[NDArray[np.float64]] = []
         shadows: list[float] = []
-        remarks = Remarks()
+        issued = FitWarnings()
         steps = run.units(f"boruta {self.trees} {self.options} {self.alpha}", data, upstream)
-        with guarded("boruta: the forest", data, remarks):
+        with guarded("boruta: the forest", data, issued):
             for number in range(self.max_runs):
                 live = np.flatnonzero(decision >= 0)
                 kept = steps.get(number, partial(self._one_forest, data, live, run, number))
@@ -179,7 +178,7 @@ class Boruta(Selector):
                 "importance": table,
                 "best-shadow": np.array(shadows),
             },
-            warnings=(*remarks.texts(), *self._notes(data, decision, len(rows))),
+            warnings=(*issued.texts(), *self._warnings(data, decision, len(rows))),
         )
 
     def _one_forest(
@@ -187,7 +186,7 @@ class Boruta(Selector):
     ) -> dict[str, Any]:
         generator = run.generator(number)
         forest = self._forest(data, int(generator.integers(2**31 - 1)))
-        # Fitting draws every tree's seed first, so that threads change nothing.
+        # Fitting draws the seeds of all trees first, so the number of threads has no effect.
         forest.set_params(n_jobs=run.threads)
         shadowed = np.resize(live, max(live.size, _LEAST_SHADOWS))
         n = data.n_samples
@@ -196,7 +195,7 @@ class Boruta(Selector):
             X[:, place] = data.columns(column, column + 1)[:, 0]
         for place, column in enumerate(shadowed.tolist(), start=live.size):
             X[:, place] = data.columns(column, column + 1)[generator.permutation(n), 0]
-        # Always given: with weights of one scikit-learn draws other rows than without.
+        # Always passed: scikit-learn draws different rows with unit weights than without weights.
         weights = np.ones(n) if data.counts is None else data.counts.astype(np.float64)
         importance = forest.fit(X, data.y, sample_weight=weights).feature_importances_
         return {
@@ -205,7 +204,7 @@ class Boruta(Selector):
         }
 
     def _decide(self, decision: NDArray[np.int64], hits: NDArray[np.int64], forests: int) -> None:
-        """Confirm or reject undecided columns, in place; decided ones stay as they are."""
+        """Confirm or reject undecided columns, in place."""
         p = decision.size
         many = np.minimum(p * binom.sf(hits - 1, forests, 0.5), 1.0) < self.alpha
         few = np.minimum(p * binom.cdf(hits, forests, 0.5), 1.0) < self.alpha
@@ -213,7 +212,7 @@ class Boruta(Selector):
         decision[undecided & many] = 1
         decision[undecided & few] = -1
 
-    def _notes(self, data: Dataset, decision: NDArray[np.int64], forests: int) -> Iterator[str]:
+    def _warnings(self, data: Dataset, decision: NDArray[np.int64], forests: int) -> Iterator[str]:
         tentative = np.flatnonzero(decision == 0)
         if tentative.size:
             named = ", ".join(data.feature_names[c] for c in tentative[:_NAMED])
@@ -228,7 +227,7 @@ class Boruta(Selector):
 def _against_shadows(
     table: NDArray[np.float64], shadows: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Mean of (importance − best shadow) / (importance + best shadow) by column, (p,)."""
+    """Mean of (importance − best shadow) / (importance + best shadow) per column, (p,)."""
     total = table + shadows[:, None]
     share = (table - shadows[:, None]) / np.where(total > 0, total, 1.0)
     return np.asarray(np.nanmean(share, axis=0))

@@ -31,14 +31,14 @@ _KINDS = ("classifier", "regressor")
 
 @attrs.frozen(kw_only=True)
 class Sklearn(Classifier):
-    """A scikit-learn classifier or regressor on the columns that were kept.
+    """A scikit-learn classifier or regressor on the selected columns.
 
     Parameters
     ----------
     estimator : str
-        Public name of the class, such as ``sklearn.naive_bayes.GaussianNB`` or ``GaussianNB``.
-        Scikit-learn's own classifiers and regressors, and the classes that the environment variable
-        ``FSFRAME_SKLEARN_ALLOW`` lists.
+        Public name of a classifier or regressor of scikit-learn, such as
+        ``sklearn.naive_bayes.GaussianNB`` or ``GaussianNB``, or of a class that the environment
+        variable ``FSFRAME_SKLEARN_ALLOW`` lists.
     options : str
         Its parameters as a JSON object, such as ``{"max_depth": 3}``.
     standardize : bool
@@ -47,18 +47,18 @@ class Sklearn(Classifier):
     Raises
     ------
     RequestError
-        If the name is not one of those, or the class does not accept its options.
+        If the name is unknown, or the class does not accept its options.
     PluginError
         If scikit-learn is not installed.
 
     Notes
     -----
-    A parameter ``random_state`` is set from the run's stream unless `options` gives it. Rows that a
-    bootstrap drew twice are copied. A nominal column becomes an indicator column for each level of
-    the training rows, in order of first occurrence; a new level has 0 in all of them. Scores are
-    probabilities where the estimator gives some, else its decision function, else −1 and 1; a class
-    without training rows gets 0, or less than any other decision value. Upstream weights are not
-    used, only the columns.
+    A parameter ``random_state`` is set from the run's stream unless `options` sets it. Rows that a
+    bootstrap drew twice are repeated. A nominal column becomes an indicator column for each level
+    of the training rows, in order of first occurrence; a new level has 0 in all of them. Scores are
+    probabilities if the estimator has ``predict_proba``, else its decision function, else −1 and 1;
+    a class without training rows gets 0, or less than any other decision value. Upstream weights
+    are not used, only the selected columns.
 
     References
     ----------
@@ -67,7 +67,7 @@ class Sklearn(Classifier):
 
     takes_missing: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
-    # The scaled rows, and twice as much for what the estimator makes of them.
+    # The scaled rows, and twice as much for copies made by the estimator.
     table_copies: ClassVar[float] = 3.0
 
     estimator: str = param(
@@ -106,7 +106,9 @@ class Sklearn(Classifier):
             return "probabilities"
         return "scores" if hasattr(made, "decision_function") else "labels"
 
-    def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Fitted | _FittedNumbers:
+    def _fit(
+        self, data: Dataset, upstream: Selection | None, run: Run
+    ) -> _FittedClassifier | _FittedRegressor:
         options = parse_options(self.options)
         seed = int(run.generator().integers(2**31 - 1))
         made = seed_estimator(self._made(), seed, options)
@@ -121,9 +123,9 @@ class Sklearn(Classifier):
         try:
             made.fit(standardised(X, centre, scale), drawn.y)
         except ValueError as error:
-            # Scikit-learn says so of missing values, single classes and the like.
+            # Missing values, a single class and the like.
             raise DataError(f"{self.estimator} cannot be fitted: {one_line(error)}") from error
-        kind = _Fitted if data.task == "classification" else _FittedNumbers
+        kind = _FittedClassifier if data.task == "classification" else _FittedRegressor
         return kind(
             made=made, name=self.estimator, n_classes=data.n_classes, centre=centre, scale=scale,
             levels=levels,
@@ -131,7 +133,7 @@ class Sklearn(Classifier):
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class _Answering:
+class _FittedBase:
     made: Any
     name: str
     n_classes: int
@@ -139,42 +141,42 @@ class _Answering:
     scale: NDArray[np.float64]
     levels: Levels
 
-    def _answer(self, ask: str, X: NDArray[np.float64]) -> NDArray[Any]:
+    def _call(self, method: str, X: NDArray[np.float64]) -> NDArray[Any]:
         rows = standardised(indicators(X, self.levels), self.centre, self.scale)
         try:
-            return np.asarray(getattr(self.made, ask)(rows))
+            return np.asarray(getattr(self.made, method)(rows))
         except ValueError as error:
-            # Rows with missing values, where there were none to learn from.
+            # Missing values that did not occur in the training rows.
             raise DataError(f"{self.name} cannot predict: {one_line(error)}") from error
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class _FittedNumbers(_Answering):
+class _FittedRegressor(_FittedBase):
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        # Some (PLSRegression) answer with a column.
-        return self._answer("predict", X).astype(np.float64).reshape(len(X))
+        # Some estimators (PLSRegression) return a column.
+        return self._call("predict", X).astype(np.float64).reshape(len(X))
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class _Fitted(_Answering):
+class _FittedClassifier(_FittedBase):
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
-        return self._answer("predict", X).astype(np.int64)
+        return self._call("predict", X).astype(np.int64)
 
     def predict_scores(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities where the estimator gives them, else its decisions, else −1 and 1."""
+        """Probabilities if the estimator has them, else its decision values, else −1 and 1."""
         known = np.asarray(self.made.classes_, dtype=np.int64)
         scores = np.zeros((len(X), self.n_classes))
         if hasattr(self.made, "predict_proba"):
-            scores[:, known] = self._answer("predict_proba", X)
+            scores[:, known] = self._call("predict_proba", X)
         elif hasattr(self.made, "decision_function"):
-            decided = self._answer("decision_function", X)
-            if decided.ndim == 1:
-                decided = np.column_stack([-decided, decided])
-            # A class without training rows is never likelier than one with some.
-            scores[:] = decided.min(initial=0.0) - 1.0
-            scores[:, known] = decided
+            values = self._call("decision_function", X)
+            if values.ndim == 1:
+                values = np.column_stack([-values, values])
+            # A class without training rows never scores above one that has some.
+            scores[:] = values.min(initial=0.0) - 1.0
+            scores[:, known] = values
         else:
-            # Not 0 and 1: a bare answer must not pass for a certain probability.
+            # Not 0 and 1, which could be mistaken for probabilities.
             scores[:] = -1.0
             scores[np.arange(len(X)), self.predict(X)] = 1.0
         return scores

@@ -28,22 +28,22 @@ __all__ = ["Correlation"]
 class Correlation(Selector):
     """One column of each cluster of correlated columns.
 
-    Columns are clustered by 1 − |r|, and the tree is cut at 1 − `threshold`. With complete linkage
-    every two columns of a cluster have |r| ≥ `threshold`. Of each cluster the column with the best
-    score is kept: by default its association with the label (|r| with a numeric target, the
-    correlation ratio η with classes), or its score from the stage on the left, or its mean |r| with
-    the others of the cluster. Tables: ``cluster`` (p,), numbered by their first columns, and
-    ``stands-for`` (p,), the kept column of each column's cluster.
+    Columns are clustered by the distance 1 − |r|, and the dendrogram is cut at 1 − `threshold`.
+    With complete linkage any two columns of a cluster have |r| ≥ `threshold`. Each cluster is
+    represented by its column with the best score: by default the association with the label (|r|
+    with a numeric target, the correlation ratio η with classes), or the score of the previous
+    stage, or the mean |r| with the other columns of the cluster. Tables: ``cluster`` (p,), numbered
+    in order of first columns, and ``stands-for`` (p,), the kept column of each column's cluster.
 
     Notes
     -----
     A nominal column of more than two levels is a cluster of its own: its codes are not numbers, and
-    it has r = 0 with all. Its association with the label is η with a numeric target; with classes
-    it is √(SS_between / SS_total) of Light and Margolin's analysis of variance, for two levels η. A
-    constant column has r = 0 with all. `top` keeps the best of the kept columns; beyond those,
-    redundant ones by score. Counts of a bootstrap weigh rows; with method=spearman ranks are those
-    among the drawn rows. O(n p² + p²) time, 24 p² bytes: thousands of columns, not a hundred
-    thousand.
+    it has r = 0 with all others. Its association with the label is η with a numeric target; with
+    classes it is √(SS_between / SS_total) of Light and Margolin's analysis of variance, which is η
+    for two levels. A constant column has r = 0 with all others. `top` keeps the best of the
+    representatives and, beyond those, redundant columns by score. Bootstrap counts weight rows;
+    with method=spearman, ranks are computed among the drawn rows. O(n p² + p²) time, 24 p² bytes:
+    suitable for thousands of columns, not a hundred thousand.
 
     References
     ----------
@@ -109,7 +109,7 @@ class Correlation(Selector):
         elif self.keep == "centre":
             scores = np.array([strength[j, cluster == cluster[j]].mean() for j in range(p)])
         elif upstream is None:
-            raise RequestError("correlation: keep=upstream needs a stage on the left")
+            raise RequestError("correlation: keep=upstream needs a previous stage")
         else:
             scores = np.nan_to_num(upstream.scores, nan=np.nanmin(upstream.scores, initial=0.0))
         ranked = rank_by_score(scores)
@@ -126,7 +126,7 @@ class Correlation(Selector):
         )
 
     def _standardised(self, data: Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Columns and label, or ranks of them, whose products are correlations; rows as drawn."""
+        """Standardised columns (or their ranks), whose products are correlations, and the label."""
         rows = np.arange(data.n_samples)
         if data.counts is not None:
             rows = np.repeat(rows, data.counts)
@@ -136,7 +136,7 @@ class Correlation(Selector):
             y = rankdata(y) if data.task == "regression" else y
         shared = standardised(X, *learn_scale(X))
         shared /= np.sqrt(len(rows))
-        # Codes of several categories are no numbers: such a column stands for itself.
+        # Codes of several categories are not numbers: such a column is its own cluster.
         shared[:, _several(data)] = 0.0
         return shared, y
 
@@ -149,7 +149,7 @@ def _several(data: Dataset) -> list[int]:
 
 
 def _relation_of_levels(data: Dataset, column: int) -> float:
-    """η of the target over the levels, or what stands for it between levels and classes."""
+    """η of a numeric target over the levels, or its analogue between levels and classes."""
     place, levels = level_places(data.columns(column, column + 1)[:, 0].astype(np.float64))
     w = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
     n_classes = data.n_classes if data.task == "classification" else 0
@@ -158,14 +158,14 @@ def _relation_of_levels(data: Dataset, column: int) -> float:
 
 
 def _cut(strength: NDArray[np.float64], method: str, distance: float) -> NDArray[np.int64]:
-    """The cluster of each column, (p,), numbered in the order of their first columns."""
+    """Cluster number of each column, (p,), numbered in order of first columns."""
     p = len(strength)
     if p < 2:
         return np.zeros(p, dtype=np.int64)
     apart = np.clip(1.0 - strength, 0.0, 1.0)
     np.fill_diagonal(apart, 0.0)
     tree = linkage(squareform(apart, checks=False), method)
-    # Within rounding of the threshold is at it.
+    # Distances within rounding of the threshold count as equal to it.
     found = fcluster(tree, distance + 1e-10, criterion="distance")
     _, first, code = np.unique(found, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[code].astype(np.int64)

@@ -14,7 +14,7 @@ from fsframe.contracts.params import count_or_fraction, integer, optional, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe_sklearn.engine.making import parse_options
-from fsframe_sklearn.engine.rows import Remarks, deal_folds, drawn_rows, guarded
+from fsframe_sklearn.engine.rows import FitWarnings, drawn_rows, guarded, make_folds
 from fsframe_sklearn.methods.learners import Fitted, Learner, LearnerSelector, check_scoring
 
 __all__ = ["Rfe", "Rfecv"]
@@ -31,8 +31,8 @@ def eliminate(
 ) -> Columns:
     """Columns from the last remaining to the first eliminated; `seen` is called with every fit.
 
-    Of equally important columns the later one is eliminated first. Stopped at k columns,
-    scikit-learn's ``RFE`` keeps the first k of these, for every k.
+    Of equally important columns the later one is eliminated first. For every k, the first k are the
+    columns that scikit-learn's ``RFE`` keeps.
     """
     left = np.arange(X.shape[1])
     gone: list[Columns] = []
@@ -51,9 +51,9 @@ class Rfe(LearnerSelector):
     """Columns that survive recursive elimination.
 
     The estimator is fitted, the `step` columns with the smallest squared coefficients (or
-    ``feature_importances_``) are dropped, and so on until one is left. Half of the columns are kept
-    without `top`, as by scikit-learn's ``RFE``. A column's score is the share of columns that are
-    not better.
+    ``feature_importances_``) are removed, and this is repeated until one column remains. Without
+    `top`, half of the columns are kept, as by scikit-learn's ``RFE``. A column's score is the share
+    of columns that do not rank above it.
 
     Notes
     -----
@@ -99,11 +99,11 @@ class Rfe(LearnerSelector):
         return max(1, int(self.step * n_features + 1e-9))
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        remarks = Remarks()
+        issued = FitWarnings()
         X, y, _ = drawn_rows(data)
-        with guarded(f"{self.method_name()}: {self.learner_name(data)}", data, remarks):
+        with guarded(f"{self.method_name()}: {self.learner_name(data)}", data, issued):
             order = self._order(data, X, y, run)
-        return self._kept(order, max(1, data.n_features // 2), {}, remarks.texts())
+        return self._kept(order, max(1, data.n_features // 2), {}, issued.texts())
 
     def _order(self, data: Dataset, X: NDArray[np.float64], y: NDArray[Any], run: Run) -> Columns:
         p = data.n_features
@@ -132,16 +132,15 @@ class Rfe(LearnerSelector):
 class Rfecv(Rfe):
     """Columns that survive recursive elimination, as many as cross-validation finds best.
 
-    In every fold columns are eliminated by the other folds' rows, and each model is scored on the
-    fold. The number of columns with the best mean score, the smallest of several, is kept after an
-    elimination on all rows; `top` overrides it. Tables ``sizes`` (m,) and ``curve`` (folds, m): the
-    scores by number of columns.
+    For each fold, columns are eliminated on the rows of the other folds, and each model is scored
+    on the fold. The number of columns with the best mean score (the smallest if tied) is then kept
+    by an elimination on all rows; `top` overrides it. Tables ``sizes`` (m,) and ``curve`` (folds,
+    m): the scores by number of columns.
 
     Notes
     -----
-    O((folds + 1) · p / step) fits. Copies of a row and rows of a group are in one fold. The curve
-    is optimistic, as any best of many; use `evaluate` to estimate the performance of the kept
-    columns.
+    O((folds + 1) · p / step) fits. Copies of a row and rows of a group are in one fold. The maximum
+    of the curve is optimistic; use `evaluate` to estimate the performance of the kept columns.
 
     References
     ----------
@@ -168,9 +167,9 @@ class Rfecv(Rfe):
         yield from check_scoring(self.scoring)
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        remarks = Remarks()
+        issued = FitWarnings()
         X, y, unit = drawn_rows(data)
-        splits = deal_folds(
+        splits = make_folds(
             y,
             unit,
             self.folds,
@@ -179,7 +178,7 @@ class Rfecv(Rfe):
             who="rfecv",
         )
         curve: list[list[float]] = []
-        with guarded(f"rfecv: {self.learner_name(data)}", data, remarks):
+        with guarded(f"rfecv: {self.learner_name(data)}", data, issued):
             for fold, (train, test) in enumerate(splits):
                 scored: list[tuple[int, float]] = []
 
@@ -189,8 +188,8 @@ class Rfecv(Rfe):
                     test: Columns = test,
                     scored: list[tuple[int, float]] = scored,
                 ) -> None:
-                    said = fitted.score(X[test][:, left], y[test], self.scoring)
-                    scored.append((left.size, said))
+                    value = fitted.score(X[test][:, left], y[test], self.scoring)
+                    scored.append((left.size, value))
 
                 learner = self.learner(data, self.seed(run, 2, fold))
                 eliminate(learner, X[train], y[train], self._step(data.n_features), score)
@@ -201,4 +200,4 @@ class Rfecv(Rfe):
         run.progress(self.folds + 1, self.folds + 1, "rfecv")
         table = np.array(curve)[:, ::-1]
         best = int(sizes[rank_by_score(table.mean(axis=0))[0]])
-        return self._kept(order, best, {"sizes": sizes, "curve": table}, remarks.texts())
+        return self._kept(order, best, {"sizes": sizes, "curve": table}, issued.texts())

@@ -14,7 +14,7 @@ from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe_sklearn.engine.rows import Remarks, deal_folds, drawn_rows, guarded
+from fsframe_sklearn.engine.rows import FitWarnings, drawn_rows, guarded, make_folds
 from fsframe_sklearn.engine.unseen_rows import unseen_importance
 from fsframe_sklearn.methods.learners import (
     COEFFICIENT_COLUMNS,
@@ -31,18 +31,18 @@ class Importance(LearnerSelector):
     """Columns that a fitted estimator finds important.
 
     Without `top`, columns of at least the mean importance are kept, as scikit-learn's
-    ``SelectFromModel`` does; a column of zero importance never is.
+    ``SelectFromModel`` does, but never a column of zero importance.
 
     Notes
     -----
-    `measure`: ``own`` takes ``coef_`` (absolute values, summed over classes) or
-    ``feature_importances_``; ``held-out`` fits on all folds but one and takes the mean loss of
-    `scoring` when a column of the rest is permuted; ``out-of-bag`` permutes, for every tree of a
-    forest, among the rows that the tree has not drawn, and takes the mean loss of accuracy, or the
-    mean increase of the squared error. Copies of a row and rows of a group are held out together; a
-    forest draws single rows, so groups raise an error with ``out-of-bag``. Table ``deviation``: the
-    standard deviation over folds and repeats, or over trees. `model` has the coefficients of a
-    linear estimator. One fit, or `folds`.
+    `measure`: ``own`` is ``coef_`` (absolute values, summed over classes) or
+    ``feature_importances_``; ``held-out`` fits on all folds but one and averages the loss of
+    `scoring` when a column of the held-out fold is permuted; ``out-of-bag`` permutes a column, for
+    each tree of a forest, among the rows that the tree did not draw, and averages the loss of
+    accuracy or the increase of the squared error. Copies of a row and rows of a group are held out
+    together; a forest draws single rows, so groups raise an error with ``out-of-bag``. Table
+    ``deviation``: the standard deviation over folds and repeats, or over trees. `model` contains
+    the coefficients of a linear estimator. Cost: one fit, or `folds`.
 
     References
     ----------
@@ -107,11 +107,11 @@ class Importance(LearnerSelector):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         learner = self.learner(data, self.seed(run, 0))
         X, y, unit = drawn_rows(data)
-        remarks = Remarks()
+        issued = FitWarnings()
         notes: list[str] = []
         model: dict[str, NDArray[np.float64]] = {}
         tables: dict[str, NDArray[np.float64]] = {}
-        with guarded(f"importance: {self.learner_name(data)}", data, remarks):
+        with guarded(f"importance: {self.learner_name(data)}", data, issued):
             if self.measure == "held-out":
                 scores, tables["deviation"] = self._held_out(learner, data, X, y, unit, run)
             else:
@@ -125,17 +125,17 @@ class Importance(LearnerSelector):
                     )
         if not np.isfinite(scores).all():
             scores = np.where(np.isfinite(scores), scores, 0.0)
-            notes.append("importances that are no numbers count as 0")
+            notes.append("non-finite importances count as 0")
         enough = int(np.count_nonzero((scores >= scores.mean()) & (scores > 0)))
         if not enough and self.top is None:
-            notes.append("no column is of any importance, so that none is kept")
+            notes.append("no column has a positive importance, so none is kept")
         return Selection(
             selected=rank_by_score(scores)[: self.keep_count(data.n_features, enough)],
             scores=scores,
             model=model,
             model_columns={name: COEFFICIENT_COLUMNS[name] for name in model},
             tables=tables,
-            warnings=(*remarks.texts(), *notes),
+            warnings=(*issued.texts(), *notes),
         )
 
     def _held_out(
@@ -149,7 +149,7 @@ class Importance(LearnerSelector):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         from sklearn.inspection import permutation_importance
 
-        splits = deal_folds(
+        splits = make_folds(
             y,
             unit,
             self.folds,
@@ -176,17 +176,8 @@ class Importance(LearnerSelector):
 
 
 def _draws_rows(made: Any) -> bool:
-    from sklearn.ensemble import (
-        ExtraTreesClassifier,
-        ExtraTreesRegressor,
-        RandomForestClassifier,
-        RandomForestRegressor,
-    )
+    from sklearn import ensemble
 
-    forests = (
-        RandomForestClassifier,
-        RandomForestRegressor,
-        ExtraTreesClassifier,
-        ExtraTreesRegressor,
-    )
-    return isinstance(made, forests) and bool(made.bootstrap)
+    forests = (ensemble.RandomForestClassifier, ensemble.RandomForestRegressor)
+    extra = (ensemble.ExtraTreesClassifier, ensemble.ExtraTreesRegressor)
+    return isinstance(made, forests + extra) and bool(made.bootstrap)

@@ -1,4 +1,4 @@
-"""What stages share that rank columns by a scikit-learn classifier or regressor."""
+"""Base of the stages that rank columns by a scikit-learn classifier or regressor."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KIND_OF = {"classification": "classifier", "regression": "regressor"}
 
 @attrs.frozen(kw_only=True)
 class LearnerSelector(Selector):
-    """Base of stages that fit an estimator `of` on the given columns.
+    """Base of stages that fit an estimator `of` on the columns.
 
     Attributes
     ----------
@@ -49,8 +49,8 @@ class LearnerSelector(Selector):
     of: str | None = param(
         None,
         optional(text("a classifier or regressor of scikit-learn, such as RandomForestClassifier")),
-        help="Class name of the estimator; by default the one the method was published with, "
-        "for classes or for a numeric target.",
+        help="Class name of the estimator; by default that of the method's publication, for "
+        "classes or for a numeric target.",
     )
     options: str = param(
         "{}", text("a JSON object"), help='Its parameters, as JSON: {"max_depth": 3}.'
@@ -82,7 +82,7 @@ class LearnerSelector(Selector):
             return False
         found, options = [], parse_options(self.options)
         for name in [self.of] if self.of is not None else list(self.default_of.values()):
-            # Options may be those of the estimator for one task.
+            # Options may fit the default estimator of one task only.
             with contextlib.suppress(RequestError):
                 found.append(takes_missing(make_estimator(name, options, _KINDS)))
         return bool(found) and all(found)
@@ -106,21 +106,17 @@ class LearnerSelector(Selector):
         Raises
         ------
         RequestError
-            If it is made for the other task, or does not accept its options.
+            If the estimator is for the other task, or does not accept its options.
         """
         import sklearn.base
 
         name, options = self.learner_name(data), parse_options(self.options)
         made = make_estimator(name, options, _KINDS)
-        fits = (
-            sklearn.base.is_classifier
-            if data.task == "classification"
-            else (sklearn.base.is_regressor)
-        )
-        if not fits(made):
-            label = "a numeric target" if data.task == "regression" else "classes"
+        numeric = data.task == "regression"
+        if not (sklearn.base.is_regressor if numeric else sklearn.base.is_classifier)(made):
+            label = "a numeric target" if numeric else "classes"
             raise RequestError(
-                f"of={name} is not a {_KIND_OF[data.task]}, and {data.label_name!r} holds {label}"
+                f"of={name} is not a {_KIND_OF[data.task]}, but {data.label_name!r} is {label}"
             )
         return Learner(seed_estimator(made, seed, options), self.standardize)
 
@@ -145,7 +141,7 @@ class Learner:
     estimator : estimator
         Cloned for every fit.
     standardize : bool
-        Whether columns are scaled to mean 0 and standard deviation 1 by the rows of the fit.
+        Whether to scale columns to mean 0 and standard deviation 1 on the rows of the fit.
     """
 
     estimator: Any
@@ -162,7 +158,7 @@ class Learner:
 
 @attrs.frozen
 class Fitted:
-    """A fitted estimator and the scale of its columns; infinite for a constant one."""
+    """A fitted estimator with the mean and scale of its columns; infinite scale if constant."""
 
     estimator: Any
     centre: NDArray[np.float64]
@@ -179,14 +175,14 @@ class Fitted:
         return float(get_scorer(scoring)(self.estimator, self.scaled(X), y))
 
     def importance(self, power: int = 1) -> NDArray[np.float64]:
-        """Importance of the columns by the estimator itself, (n_columns,).
+        """The estimator's own importance of each column, (n_columns,).
 
-        Coefficients of several classes are summed, as absolute values (`power` 1) or as squares.
+        Coefficients are summed over classes, as absolute values (`power` 1) or squares (2).
 
         Raises
         ------
         RequestError
-            If it has none.
+            If the estimator has neither coefficients nor importances.
         """
         for name in ("coef_", "feature_importances_"):
             found = getattr(self.estimator, name, None)
@@ -196,12 +192,12 @@ class Fitted:
             sizes = np.abs(values.astype(np.float64)) ** power
             return np.asarray(sizes if sizes.ndim == 1 else sizes.sum(axis=0))
         raise RequestError(
-            "it has neither coef_ nor feature_importances_, so does not say how important a column "
-            "is; importance:measure=held-out and sequential need neither"
+            "the estimator has neither coef_ nor feature_importances_; "
+            "importance:measure=held-out and sequential need neither"
         )
 
     def coefficients(self) -> dict[str, NDArray[np.float64]]:
-        """Coefficients (k, n_columns), intercept (k,) and scale, if it is a linear model."""
+        """Coefficients (k, n_columns), intercept (k,), means and scales, if the model is linear."""
         coef = getattr(self.estimator, "coef_", None)
         if not isinstance(coef, np.ndarray) or not np.isfinite(coef).all():
             return {}

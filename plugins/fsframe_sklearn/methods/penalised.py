@@ -1,4 +1,4 @@
-"""Lasso and elastic net: the order in which columns enter as the penalty falls."""
+"""Lasso and elastic net: columns in the order in which they enter as the penalty decreases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fsframe.contracts.selector import Selector
 from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.names import require_sklearn
 from fsframe_sklearn.engine.penalised_paths import Problem, largest_penalty, solve
-from fsframe_sklearn.engine.rows import Remarks, deal_folds, guarded
+from fsframe_sklearn.engine.rows import FitWarnings, guarded, make_folds
 
 __all__ = ["ElasticNet", "Lasso"]
 
@@ -27,25 +27,25 @@ __all__ = ["ElasticNet", "Lasso"]
 class Lasso(Selector):
     """Columns with a non-zero coefficient in a model with an ℓ₁ penalty.
 
-    A numeric target is fitted by least squares, classes by logistic regression (each class against
-    the rest where there are more than two), on standardised columns, along `penalties` falling
-    penalties λ. Without `top`, the columns with a coefficient at the λ of the smallest loss in
-    cross-validation are kept, which may be none. With `top`, the first that enter; then there is no
-    cross-validation, and the path ends when so many have entered.
+    A numeric target is fitted by least squares, classes by logistic regression (one against the
+    rest if there are more than two), on standardised columns, for `penalties` decreasing values of
+    λ. Without `top`, the columns with a non-zero coefficient at the λ with the smallest
+    cross-validated loss are kept, which may be none. With `top`, the first columns to enter are
+    kept, without cross-validation, and the path ends when that many have entered.
 
-    A column's score is the λ at which it enters, as a share of the smallest λ without any column; 0
-    if it does not enter. Of columns that enter at one step the larger coefficient comes first.
-    Tables: ``penalties`` (m,), ``path`` (m, n_models, p) and, in cross-validation, ``loss`` (folds,
-    m), mean squared error or mean deviance. `model` has the coefficients at the λ chosen, for
-    standardised columns.
+    A column's score is the λ at which it enters, divided by the smallest λ without any column; 0 if
+    it does not enter. Among columns that enter at the same step, larger coefficients rank first.
+    Tables: ``penalties`` (m,), ``path`` (m, n_models, p) and, with cross-validation, ``loss``
+    (folds, m), mean squared error or mean deviance. `model` contains the coefficients at the chosen
+    λ, for standardised columns.
 
     Notes
     -----
-    `weakness` below 1 makes the lasso *randomised*: in each fit every column is, by a fair coin,
-    multiplied by it, so that its penalty grows; under `ensemble` or `npfs` that is the randomised
-    lasso of Meinshausen and Bühlmann, which selects sometimes one, sometimes the other of
-    correlated columns. It is not useful by itself. Bootstrap counts weight rows in the loss; copies
-    of a row and rows of a group are in one fold. Time O(folds · penalties · n · p) and more.
+    `weakness` below 1 gives the *randomised* lasso of Meinshausen and Bühlmann, for use under
+    `ensemble` or `npfs`: in each fit, a random half of the columns is multiplied by it, which
+    increases their penalty, so that each of several correlated columns is selected in some fits.
+    Bootstrap counts weight rows in the loss; copies of a row and rows of a group are in one fold.
+    Time at least O(folds · penalties · n · p).
 
     References
     ----------
@@ -126,14 +126,14 @@ class Lasso(Selector):
             return Selection(
                 selected=rank_by_score(np.zeros(p))[: self.keep_count(p, 0)],
                 scores=np.zeros(p),
-                warnings=("no column says anything of the label, so that none enters",),
+                warnings=("no column is associated with the label, so none enters",),
             )
         held = 8 * self.penalties * len(problem.responses) * p
         run.must_hold(held, f"{name}: the path of {self.penalties} penalties", "lower penalties")
         grid = largest * np.geomspace(1.0, self.smallest, self.penalties)
-        remarks = Remarks()
+        issued = FitWarnings()
         tables: dict[str, NDArray[np.float64]] = {}
-        with guarded(name, data, remarks):
+        with guarded(name, data, issued):
             most = None if self.top is None else self.keep_count(p, p)
             path = solve(problem, grid, most)
             chosen = len(path.coef) - 1
@@ -147,7 +147,7 @@ class Lasso(Selector):
         empty = (
             ()
             if selected.size
-            else ("cross-validation chooses the model without columns: none is kept",)
+            else ("cross-validation chooses the model without columns, so none is kept",)
         )
         return Selection(
             selected=selected,
@@ -160,7 +160,7 @@ class Lasso(Selector):
             },
             model_columns={"coef": 1, "intercept": (), "centre": 0, "scale": 0},
             tables={"penalties": grid[: len(path.coef)], "path": path.coef, **tables},
-            warnings=(*remarks.texts(), *empty),
+            warnings=(*issued.texts(), *empty),
         )
 
     def _losses(
@@ -171,9 +171,9 @@ class Lasso(Selector):
         grid: NDArray[np.float64],
         run: Run,
     ) -> NDArray[np.float64]:
-        """Loss on each fold by penalty; columns are standardised by the other folds' rows."""
+        """Loss on each fold, per penalty; columns are standardised on the other folds' rows."""
         unit = np.arange(data.n_samples) if data.groups is None else data.groups
-        splits = deal_folds(
+        splits = make_folds(
             data.y,
             unit,
             self.folds,
@@ -192,15 +192,15 @@ class Lasso(Selector):
 
 @attrs.frozen(kw_only=True)
 class ElasticNet(Lasso):
-    """Columns with a non-zero coefficient in a model with an ℓ₁ and a squared penalty.
+    """Columns with a non-zero coefficient in a model with an ℓ₁ and an ℓ₂ penalty.
 
     As `lasso`, with the penalty λ (`l1_ratio` ‖β‖₁ + (1 − `l1_ratio`)/2 ‖β‖₂²): correlated columns
-    enter together, equal ones with equal coefficients.
+    enter together, identical ones with equal coefficients.
 
     Notes
     -----
-    As `lasso`. The logistic solver (SAGA) takes minutes for thousands of columns: put a filter
-    before it.
+    As `lasso`. The logistic solver (SAGA) takes minutes for thousands of columns: apply a filter
+    first.
 
     References
     ----------
@@ -235,16 +235,16 @@ def _responses(data: Dataset) -> tuple[NDArray[np.float64], ...]:
     present = np.unique(data.y)
     if present.size < 2:
         return (np.zeros(data.n_samples),)
-    # Of two classes one model tells both.
+    # One model suffices for two classes.
     codes = present[1:] if present.size == 2 else present
     return tuple((data.y == code).astype(np.float64) for code in codes)
 
 
 def _entries(coef: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The penalty at which each column enters, (p,); 0 for one that does not.
+    """Penalty at which each column enters, (p,); 0 for one that does not.
 
-    Between two penalties of the grid the column with the larger coefficient is put earlier, at most
-    half of the way back to the penalty before.
+    Columns that enter at the same step are spread over half of the interval to the previous
+    penalty, larger coefficients earlier.
     """
     size = np.abs(coef).max(axis=1)
     inside = size > 0
@@ -258,7 +258,7 @@ def _entries(coef: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np
 
 
 def _chosen(losses: NDArray[np.float64], rule: str) -> int:
-    """Which penalty of the grid is chosen from the losses (folds, penalties)."""
+    """Index of the penalty that `rule` chooses from the losses (folds, penalties)."""
     mean = losses.mean(axis=0)
     best = int(np.argmin(mean))
     if rule == "min":

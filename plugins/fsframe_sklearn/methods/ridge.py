@@ -23,16 +23,16 @@ _PENALTIES = np.logspace(-3, 5, 33)
 
 @attrs.frozen(kw_only=True)
 class Ridge(Regressor):
-    """A linear function of the standardised columns with a penalty on squared coefficients.
+    """Ridge regression on standardised columns.
 
     Notes
     -----
-    min_β Σ_i n_i (y_i − β₀ − z_iᵀβ)² + λ ‖β‖², n_i how often a resample drew row i and z_i its
-    columns with mean 0 and standard deviation 1. ``penalty=auto`` takes the λ of 33 from 10⁻³ to
-    10⁵, four a decade, whose squared errors of rows left out one at a time, with all their copies,
-    are smallest; these follow from one singular value decomposition. Nominal columns become columns
-    of 0 and 1. `sklearn.linear_model.RidgeCV` does the work: O(n A min(n, A)). Upstream weights are
-    not used, only the columns.
+    min_β Σ_i n_i (y_i − β₀ − z_iᵀβ)² + λ ‖β‖², n_i the count of row i and z_i its columns with mean
+    0 and standard deviation 1. ``penalty=auto`` chooses, among 33 values of λ from 10⁻³ to 10⁵
+    (four per decade), that with the smallest squared leave-one-out error, a row being left out with
+    all its copies; the errors follow from one singular value decomposition. Nominal columns become
+    indicator columns. Fitted by `sklearn.linear_model.RidgeCV`: O(n A min(n, A)). Upstream weights
+    are not used, only the selected columns.
 
     References
     ----------

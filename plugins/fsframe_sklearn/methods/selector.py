@@ -1,4 +1,4 @@
-"""A selector of scikit-learn as a stage, by its public name."""
+"""A scikit-learn selector as a stage, by its public name."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from fsframe_sklearn.engine.making import (
     seed_estimator,
     takes_missing,
 )
-from fsframe_sklearn.engine.rows import Remarks, guarded
+from fsframe_sklearn.engine.rows import FitWarnings, guarded
 
 __all__ = ["SklearnSelector"]
 
 _FOR_CLASSES = {"chi2", "f_classif", "f_oneway", "mutual_info_classif"}
 _FOR_NUMBERS = {"f_regression", "r_regression", "mutual_info_regression"}
-# The selectors' own names for how many columns they keep.
+# The selectors' parameters for the number of columns to keep.
 _NUMBERS = ("k", "n_features_to_select", "max_features")
 
 
@@ -35,20 +35,20 @@ _NUMBERS = ("k", "n_features_to_select", "max_features")
 class SklearnSelector(Selector):
     """The selection of a scikit-learn selector.
 
-    Without `top`, its support. With `top`, its own number of columns (``k``,
-    ``n_features_to_select``, ``max_features``) is set where it has one, else the best are taken by
-    its scores. Scores are, of what the fitted selector has: ``scores_``, ``ranking_`` (1 for rank
-    1, ½ for rank 2, …), ``variances_``, the importances of its estimator; else 1 for columns that
-    it keeps and 0 for others.
+    Without `top`, the selector's support is kept. With `top`, its own parameter for the number of
+    columns (``k``, ``n_features_to_select``, ``max_features``) is set if it has one; otherwise the
+    columns with the best scores are kept. Scores are the first of these that the fitted selector
+    has: ``ranking_`` (1 for rank 1, ½ for rank 2, …), ``scores_``, ``variances_``, the importances
+    of its estimator; else 1 for columns that it keeps and 0 for others.
 
     Notes
     -----
     Options are checked before any work. ``score_func`` is the name of a score of
     ``sklearn.feature_selection``; ``estimator`` is the name of a classifier or regressor of
-    scikit-learn, or a list of that name and its options. A selector with folds of its own (``cv``)
-    splits single rows: groups raise an error, and the copies that a bootstrap draws would be on
-    both sides; use `rfecv` or `sequential`, which keep both together. `table`\\ s: ``pvalues``
-    where it has some.
+    scikit-learn, or a list of that name and its options. A selector with its own folds (``cv``)
+    splits single rows: groups raise an error, and copies of a row drawn by a bootstrap may be in
+    different folds; use `rfecv` or `sequential`, which keep both together. Table ``pvalues``, if
+    the selector has some.
 
     References
     ----------
@@ -73,7 +73,7 @@ class SklearnSelector(Selector):
     )
     estimator: str = param(
         kind=text("a selector of scikit-learn"),
-        help="The selector, by its class, such as SelectKBest.",
+        help="Class name of the selector, such as SelectKBest.",
     )
     options: str = param(
         "{}", text("a JSON object"), help='Its parameters as JSON, such as {"k": 5}.'
@@ -93,13 +93,13 @@ class SklearnSelector(Selector):
             label = "a numeric target" if data.task == "regression" else "classes"
             others = sorted(_FOR_NUMBERS if data.task == "regression" else _FOR_CLASSES)
             yield (
-                f"score_func={score} is not for {label} ({data.label_name!r}); "
-                f'options={{"score_func": …}} with {", ".join(others)}'
+                f"score_func={score} does not take {label} ({data.label_name!r}); set "
+                f'options={{"score_func": …}} to one of {", ".join(others)}'
             )
 
     def ignores_groups(self) -> str:
         own = [k for k in self._made().get_params(deep=True) if k.rpartition("__")[2] == "cv"]
-        return f"{self.estimator} makes folds of single rows" if own else ""
+        return f"{self.estimator} assigns single rows to folds" if own else ""
 
     def ignores_time(self) -> str:
         return self.ignores_groups() or super().ignores_time()
@@ -121,8 +121,8 @@ class SklearnSelector(Selector):
             made.set_params(**dict.fromkeys(own[:1], count))
             if "max_features" in own:
                 made.set_params(threshold=-np.inf)
-        remarks = Remarks()
-        with guarded(f"sklearn-selector: {self.estimator}", data, remarks):
+        issued = FitWarnings()
+        with guarded(f"sklearn-selector: {self.estimator}", data, issued):
             made.fit(data.X, data.y)
             support = np.asarray(made.get_support())
         own_scores = _scores(made)
@@ -132,8 +132,8 @@ class SklearnSelector(Selector):
         if self.top is not None and selected.size != count:
             if own_scores is None:
                 raise RequestError(
-                    f"sklearn-selector: {self.estimator} has no scores that top could rank by; "
-                    "set in its options how many columns it keeps"
+                    f"sklearn-selector: {self.estimator} has no scores to rank columns for top; "
+                    "set the number of columns in its options"
                 )
             selected = np.concatenate([selected, ranked[~support[ranked]]])[:count]
         notes = () if selected.size else (f"{self.estimator} keeps no column",)
@@ -142,12 +142,12 @@ class SklearnSelector(Selector):
             selected=selected,
             scores=scores,
             tables={} if pvalues is None else {"pvalues": np.asarray(pvalues, dtype=np.float64)},
-            warnings=(*remarks.texts(), *notes),
+            warnings=(*issued.texts(), *notes),
         )
 
 
 def _scores(made: Any) -> NDArray[np.float64] | None:
-    """Scores of the columns, larger is better, if the fitted selector has any."""
+    """Scores of the columns, larger is better, or None if the fitted selector has none."""
     if getattr(made, "ranking_", None) is not None:
         return np.asarray(1.0 / np.asarray(made.ranking_))
     for name in ("scores_", "variances_"):
@@ -156,7 +156,7 @@ def _scores(made: Any) -> NDArray[np.float64] | None:
     inner = getattr(made, "estimator_", None)
     if inner is None or not hasattr(made, "threshold_"):
         return None
-    # As scikit-learn's SelectFromModel compares them with its threshold.
+    # The importances that SelectFromModel compares with its threshold.
     found = getattr(inner, "coef_", getattr(inner, "feature_importances_", None))
     if found is None:
         return None
@@ -165,6 +165,6 @@ def _scores(made: Any) -> NDArray[np.float64] | None:
 
 
 def _finite(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores without NaN (a constant column's, as bad as the worst) and infinities."""
+    """Scores with NaN (constant columns) replaced by the lowest score, and without infinities."""
     known = np.nan_to_num(scores, nan=np.nan)
     return np.where(np.isnan(known), np.nanmin(known, initial=0.0), known)

@@ -1,4 +1,4 @@
-"""Greedy search by cross-validation: one column more, or one less, at a time."""
+"""Greedy search by cross-validation: add or remove one column at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe_sklearn.engine.rows import Remarks, deal_folds, drawn_rows, guarded
+from fsframe_sklearn.engine.rows import FitWarnings, drawn_rows, guarded, make_folds
 from fsframe_sklearn.methods.learners import LearnerSelector, check_scoring
 
 __all__ = ["Sequential"]
@@ -20,19 +20,19 @@ __all__ = ["Sequential"]
 
 @attrs.frozen(kw_only=True)
 class Sequential(LearnerSelector):
-    """Columns found by adding, or removing, the one that is best by cross-validation.
+    """Columns found by repeatedly adding, or removing, the best one by cross-validation.
 
-    Forward, columns are added while the mean score of the folds grows by at least `tol`. Backward,
-    they are removed while it falls by at most `tol`. With `top`, until there are so many. A
-    column's score reflects the step at which it was added or removed; 0 if a forward search ended
-    before it. Tables ``steps`` (m,), the columns in the order in which they were added or removed,
-    and ``curve`` (m,), the score after each step.
+    A forward search adds columns while the mean score over folds increases by at least `tol`; a
+    backward search removes them while it decreases by at most `tol`. With `top`, the search
+    continues to that number. A column's score reflects the step at which it was added or removed; 0
+    if a forward search ended before it. Tables ``steps`` (m,), the columns in the order in which
+    they were added or removed, and ``curve`` (m,), the score after each step.
 
     Notes
     -----
-    k columns of p take O(k·p·folds) fits forward, O(p²·folds) backward, since the search continues
-    to one column so that all are ranked. Of equally good columns the first is added, the last
-    removed. Copies of a row and rows of a group are in one fold.
+    Selecting k of p columns takes O(k·p·folds) fits forward and O(p²·folds) backward, where the
+    search continues to one column so that all are ranked. Of equally good columns the first is
+    added, the last removed. Copies of a row and rows of a group are in one fold.
 
     References
     ----------
@@ -85,7 +85,7 @@ class Sequential(LearnerSelector):
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         X, y, unit = drawn_rows(data)
-        splits = deal_folds(
+        splits = make_folds(
             y,
             unit,
             self.folds,
@@ -97,21 +97,16 @@ class Sequential(LearnerSelector):
 
         def score(columns: list[int]) -> float:
             taken = X[:, sorted(columns)]
-            return float(
-                np.mean(
-                    [
-                        learner.fit(taken[train], y[train]).score(
-                            taken[test], y[test], self.scoring
-                        )
-                        for train, test in splits
-                    ]
-                )
-            )
+            scores = [
+                learner.fit(taken[train], y[train]).score(taken[test], y[test], self.scoring)
+                for train, test in splits
+            ]
+            return float(np.mean(scores))
 
         search = self._forward if self.direction == "forward" else self._backward
-        remarks = Remarks()
-        with guarded(f"sequential: {self.learner_name(data)}", data, remarks):
-            return attrs.evolve(search(score, data.n_features, run), warnings=remarks.texts())
+        issued = FitWarnings()
+        with guarded(f"sequential: {self.learner_name(data)}", data, issued):
+            return attrs.evolve(search(score, data.n_features, run), warnings=issued.texts())
 
     def _forward(self, score: Callable[[list[int]], float], p: int, run: Run) -> Selection:
         most = self.keep_count(p, p)
@@ -141,7 +136,7 @@ class Sequential(LearnerSelector):
         enough = 0
         while len(left) > 1:
             found = np.array([score([c for c in left if c != column]) for column in left])
-            # From behind, so that of equal columns the last one goes.
+            # In reverse order, so that of tied columns the last one is removed.
             worst = len(left) - 1 - int(rank_by_score(found[::-1])[0])
             if not enough and curve[-1] - found[worst] > self.tol:
                 enough = len(left)

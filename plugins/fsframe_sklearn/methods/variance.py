@@ -24,12 +24,12 @@ class Variance(Selector):
 
     Notes
     -----
-    Σ c (x − x̄)² / Σ c over the rows with a value, c how often each was drawn: what scikit-learn's
-    ``VarianceThreshold`` computes. A column whose deviation is within rounding of its size (1e-14)
-    has variance 0. The variance has the square of the column's unit, so that a threshold above 0
-    makes sense only if all columns have one unit, such as genes of one array. The label is not
-    used. For a nominal column it is half the probability that two rows differ in level, (1 − Σ p²)
-    / 2, which for two levels is the variance of 0 and 1. O(n p), by blocks of columns.
+    Σ c (x − x̄)² / Σ c over the rows with a value, c the count of each row, as in scikit-learn's
+    ``VarianceThreshold``. A column whose deviation is within rounding of its magnitude (1e-14) has
+    variance 0. The variance has the square of the column's unit, so a threshold above 0 makes sense
+    only if all columns have the same unit, such as the genes of one array. The label is not used.
+    For a nominal column the score is half the probability that two rows differ in level,
+    (1 − Σ p²) / 2, which for two levels is the variance of 0 and 1. O(n p), in blocks of columns.
 
     References
     ----------

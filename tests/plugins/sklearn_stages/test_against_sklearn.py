@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from fsframe.contracts.run import Run
-from fsframe_sklearn.engine.rows import deal_folds
+from fsframe_sklearn.engine.rows import make_folds
 from fsframe_sklearn.engine.unseen_rows import unseen_importance
 from fsframe_sklearn.methods.correlation import Correlation
 from fsframe_sklearn.methods.elimination import Rfe, Rfecv
@@ -53,7 +53,7 @@ def linear(data):
 
 def splits_of(data, folds):
     """The folds that a stage deals with seed 0."""
-    return deal_folds(
+    return make_folds(
         data.y,
         np.arange(data.n_samples),
         folds,

@@ -15,7 +15,7 @@ from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
-from fsframe_sklearn.engine.rows import deal_folds, drawn_rows
+from fsframe_sklearn.engine.rows import drawn_rows, make_folds
 from fsframe_sklearn.engine.unseen_rows import unseen_importance
 from fsframe_sklearn.methods.boruta import Boruta
 from fsframe_sklearn.methods.correlation import Correlation
@@ -47,7 +47,7 @@ def table(n=60, p=6, seed=0, task="classification"):
         ("importance:of=RandomForestClasifier", "Did you mean `RandomForestClassifier`"),
         ("importance:of=SelectKBest", "classifiers and regressors"),
         ("importance:of=KMeans", "classifiers and regressors"),
-        ('importance:options={"depth": 3}', "refuses its options"),
+        ('importance:options={"depth": 3}', "does not accept its options"),
         ('importance:options={"n_jobs": 2}', "n_jobs"),
         ("importance:options=[1]", "JSON object"),
         ("importance:measure=own,scoring=r2", "scoring is for measure=held-out"),
@@ -57,10 +57,10 @@ def table(n=60, p=6, seed=0, task="classification"):
         ("sklearn-selector:estimator=SVC", "own selectors"),
         ('sklearn-selector:estimator=SelectKBest,options={"score_func": "os"}', "score_func"),
         ('sklearn-selector:estimator=RFE,options={"estimator": "os.system"}', "scikit-learn's own"),
-        ('sklearn-selector:estimator=RFE,options={"estimator": [1]}', "a name, or"),
-        ("sklearn-selector:estimator=SelectFromModel", "refuses its options"),
-        ('boruta:options={"depth": 3}', "refuses its options"),
-        ('boruta:options={"n_estimators": 3}', "called trees here"),
+        ('sklearn-selector:estimator=RFE,options={"estimator": [1]}', "must be a name or"),
+        ("sklearn-selector:estimator=SelectFromModel", "does not accept its options"),
+        ('boruta:options={"depth": 3}', "does not accept its options"),
+        ('boruta:options={"n_estimators": 3}', "use trees instead"),
         ("rfecv:scoring=nothing", "not one of"),
     ],
 )
@@ -86,7 +86,9 @@ def test_what_does_not_suit_the_label_is_told_before_any_stage_runs(stage, task,
 
 
 def test_an_estimator_that_says_nothing_of_columns_is_refused_by_name():
-    with pytest.raises(RequestError, match="importance: GaussianNB: it has neither coef_"):
+    with pytest.raises(
+        RequestError, match="importance: GaussianNB: the estimator has neither coef_"
+    ):
         Importance(of="GaussianNB").select(table())
     found = Importance(of="GaussianNB", measure="held-out", folds=2).select(table())
     assert found.selected[0] == 1
@@ -110,7 +112,7 @@ def test_a_class_that_the_user_allows_is_taken(tmp_path, monkeypatch):
     assert Importance(of="own_forest.Mine").select(table()).selected[0] == 1
     mine = SklearnSelector(estimator="own_forest.Second")
     assert mine.select(table()).selected.tolist() == [1]
-    with pytest.raises(RequestError, match="no scores that top could rank by"):
+    with pytest.raises(RequestError, match="no scores to rank columns for top"):
         attrs.evolve(mine, top=2).select(table())
 
 
@@ -212,7 +214,7 @@ def test_copies_and_groups_are_never_on_both_sides_of_a_fold():
     people = attrs.evolve(data, groups=np.arange(60) // 4, group_name="person")
     for given in (drawn, people):
         _, y, unit = drawn_rows(given)
-        splits = deal_folds(y, unit, 5, np.random.default_rng(0), classes=True, who="x")
+        splits = make_folds(y, unit, 5, np.random.default_rng(0), classes=True, who="x")
         assert sorted(np.concatenate([test for _, test in splits])) == list(range(len(y)))
         for train, test in splits:
             assert not set(unit[train]) & set(unit[test])
@@ -378,7 +380,7 @@ def test_what_the_left_stage_found_best_stands_for_its_cluster():
     found = chain.select(wide)
     assert 1 in found.selected and not {6, 7} & set(found.selected)
     assert found.tables["stands-for"][[1, 6, 7]].tolist() == [found.tables["stands-for"][1]] * 3
-    with pytest.raises(RequestError, match="keep=upstream needs a stage on the left"):
+    with pytest.raises(RequestError, match="keep=upstream needs a previous stage"):
         Correlation(keep="upstream").select(wide)
 
 
