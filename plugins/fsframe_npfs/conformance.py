@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_DRAWN = "bootstraps are drawn by the place of a row, so that other places are other bootstraps"
+_DRAWN = "bootstraps are drawn by row number, so another order of rows gives other bootstraps"
 
 _BOOTSTRAPS = {
     "equal_counts_change_nothing": "bootstraps of a larger table are other bootstraps",
@@ -11,15 +11,14 @@ _BOOTSTRAPS = {
 }
 
 _BROKEN_TIES = {
-    "a_duplicated_column_scores_as_its_original": "a base that keeps a few columns breaks ties "
-    "between equal ones"
+    "a_duplicated_column_scores_as_its_original": "a base that keeps few columns breaks ties"
 }
 
 EXCEPTIONS = {
     "npfs": _BOOTSTRAPS
     | _BROKEN_TIES
     | {
-        "what_the_entry_promises_is_given": "pair weights come with of=pairs",
+        "what_the_entry_promises_is_given": "pair weights are returned only with of=pairs",
     },
     "ensemble": _BOOTSTRAPS
     | _BROKEN_TIES

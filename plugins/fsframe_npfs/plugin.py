@@ -39,7 +39,7 @@ def fsframe_nulls() -> Iterator[NullEntry]:
     for name, target, summary in (
         ("permutation", "Permutation", "Permuted labels; keeps its level"),
         ("shards", "Shards", "Disjoint parts of a large table; keeps its level"),
-        ("published", "Published", "The binomial law as printed; does not keep its level"),
+        ("published", "Published", "Binomial as published; does not keep its level"),
         ("matlab", "Matlab", "The authors' MATLAB code; does not keep its level"),
     ):
         yield NullEntry(name=name, target=f"fsframe_npfs.engine.nulls:{target}", summary=summary)

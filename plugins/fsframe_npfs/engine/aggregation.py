@@ -1,4 +1,4 @@
-"""Many rankings into one: positions per resample, their mean, and the stability-selection bound."""
+"""Aggregate rankings over resamples: ranks, their mean, and the bound of stability selection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
 
 
 def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float64]:
-    """The rank of every feature when only a list of the best is known.
+    """Ranks of all features where only a list of the best is known.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float6
     Returns
     -------
     (n_features,) float64
-        1 … k in the list; the rest share the mean of the ranks that are left, (k + 1 + K) / 2.
+        1 … k in the list; the others share the mean of the remaining ranks, (k + 1 + K) / 2.
 
     Examples
     --------
@@ -40,17 +40,17 @@ def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float6
 
 
 def complete_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The rank of every feature by its score, 1 the best; equal scores share their mean rank.
+    """Ranks of all features by score, 1 the best; ties share their mean rank.
 
     Parameters
     ----------
     scores : (n_features,) float64
-        Larger is better; features with NaN share the mean of the last ranks.
+        Larger is better; features with a NaN score share the mean of the last ranks.
 
     Returns
     -------
     (n_features,) float64
-        Ranks, their sum K(K + 1)/2.
+        Ranks, which sum to K(K + 1)/2.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def complete_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def linear_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean over resamples of points that fall linearly with the rank, from 1 to 0.
+    """Mean over resamples of scores that decrease linearly with the rank, from 1 to 0.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def linear_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def false_selections_bound(kept: float, n_features: int, threshold: float) -> float:
-    """Bound on the expected number of noise features picked in `threshold` of all halves or more.
+    """Bound on the expected number of noise features selected in a share `threshold` of the halves.
 
     Parameters
     ----------
@@ -111,9 +111,9 @@ def false_selections_bound(kept: float, n_features: int, threshold: float) -> fl
 
     Notes
     -----
-    Shown for a base that picks noise features no more often than at random and treats them alike;
-    without that assumption, for complementary halves, it bounds the expected number of features
-    whose chance of being picked from a half is at most q/K.
+    Proved for a base that selects noise features no more often than at random, and all with equal
+    probability. Without that assumption, and for complementary halves, it bounds the expected
+    number of selected features whose probability of selection in a half is at most q/K.
 
     References
     ----------
@@ -129,7 +129,7 @@ def false_selections_bound(kept: float, n_features: int, threshold: float) -> fl
 
 
 def threshold_for(kept: float, n_features: int, false_selections: float) -> float:
-    """The threshold π at which the bound equals `false_selections`; above 1 it cannot be reached.
+    """Threshold π at which the bound equals `false_selections`; unattainable if above 1.
 
     Examples
     --------

@@ -14,17 +14,18 @@ CORRECTIONS = ("none", "bonferroni", "bh")
 def adjusted(
     p: NDArray[np.float64], correction: str, tests: int | None = None
 ) -> NDArray[np.float64]:
-    """P-values corrected for the number of tests: relevant where at most alpha.
+    """P-values adjusted for multiple testing, to be compared with alpha.
 
     Parameters
     ----------
     p : (m,) float64 in [0, 1]
         P-values.
     correction : {"none", "bonferroni", "bh"}
-        "none" leaves them; "bonferroni" multiplies by the number of tests (chance of one or more
-        false finds); "bh" is Benjamini and Hochberg's step-up (share of false finds).
+        "none" leaves them unchanged; "bonferroni" multiplies them by the number of tests and
+        controls the family-wise error rate; "bh" is the step-up procedure of Benjamini and
+        Hochberg and controls the false discovery rate.
     tests : int, optional
-        How many tests were made, when those with p = 1 are left out of `p`.
+        Number of tests, if `p` omits those with p = 1.
 
     Returns
     -------
@@ -47,14 +48,14 @@ def adjusted(
         return p.copy()
     if correction == "bonferroni":
         return np.minimum(p * tests, 1.0)
-    # Tests that were left out have p = 1: they change no rank, only the number of tests.
+    # Omitted tests have p = 1: they change no rank, only the number of tests.
     return np.minimum(stats.false_discovery_control(p) * (tests / p.size), 1.0)
 
 
 def level_of_one_test(
     p: NDArray[np.float64], alpha: float, correction: str, tests: int | None = None
 ) -> float:
-    """The level at which one uncorrected p-value is relevant under the correction.
+    """Level to which an unadjusted p-value is compared under the correction.
 
     Parameters
     ----------
@@ -70,8 +71,8 @@ def level_of_one_test(
     Returns
     -------
     float
-        alpha, alpha / tests, or alpha·r / tests where r is the number Benjamini and Hochberg's
-        procedure rejects (at least 1, the level the first would have to reach).
+        alpha, alpha / tests, or alpha·r / tests, where r is the number of hypotheses that the
+        procedure of Benjamini and Hochberg rejects, but at least 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Intervals for the chance that a resample of this table selects a feature."""
+"""Confidence intervals for the probability that a resample of a table selects a feature."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["clopper_pearson", "hoeffding"]
 def hoeffding(
     z: ArrayLike, n: int, error: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lower and upper ends around z/n that miss the chance of selection with probability ≤ error.
+    """Hoeffding's interval around z/n for the probability of selection.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def hoeffding(
     n : int, at least 1
         Number of resamples.
     error : float in (0, 1)
-        Chance of missing, both sides together.
+        Probability of non-coverage, both sides together.
 
     Returns
     -------
@@ -32,8 +32,8 @@ def hoeffding(
 
     Notes
     -----
-    P(|p̂ − p| ≥ ε) ≤ 2·exp(−2nε²). It holds for the resamples drawn from *this* table; it says
-    nothing about the next table.
+    P(|p̂ − p| ≥ ε) ≤ 2·exp(−2nε²). It covers resamples of *this* table, not other tables from the
+    same population.
 
     References
     ----------
@@ -53,7 +53,7 @@ def hoeffding(
 def clopper_pearson(
     z: ArrayLike, n: int, error: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The exact binomial interval, narrower than Hoeffding's near 0 and 1.
+    """The exact binomial interval of Clopper and Pearson, narrower than Hoeffding's near 0 and 1.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def clopper_pearson(
     n : int, at least 1
         Number of resamples.
     error : float in (0, 1)
-        Chance of missing, half on each side.
+        Probability of non-coverage, half on each side.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def clopper_pearson(
     (array([0.   , 0.692]), array([0.308, 1.   ]))
     """
     z = np.asarray(z, dtype=np.float64)
-    # The beta law needs positive shapes: no successes have lower end 0, no failures upper end 1.
+    # Beta needs positive shapes: the lower end is 0 if z = 0, the upper end is 1 if z = n.
     lower = np.where(z > 0, betaincinv(np.maximum(z, 1), n - z + 1, error / 2), 0.0)
     upper = np.where(z < n, betaincinv(z + 1, np.maximum(n - z, 1), 1 - error / 2), 1.0)
     return lower, upper

@@ -1,4 +1,4 @@
-"""The nulls of the NPFS test: permuted labels, disjoint shards, two published distributions."""
+"""Null distributions of the NPFS test: permuted labels, disjoint shards, two published ones."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ __all__ = ["Matlab", "Permutation", "Published", "Shards"]
 
 
 class Permutation(RelabellingNull):
-    """Permuted labels: whole by group where the label is constant in groups, else within them.
+    """Permuted labels: between groups where the label is constant in each, else within groups.
 
-    With covariates within their strata; in time the labels are moved on as they are, those at the
-    end to the beginning, from group to group where the rows have groups too.
+    With covariates, within their strata. With a time, the series of labels is shifted circularly,
+    from group to group where there are groups too.
     """
 
     promise = (
-        "A feature is relevant if the base scores or ranks it higher, over bootstraps (with "
-        "statistic=counts: picks it more often), than features stand when the labels are dealt out "
-        "at random. If the label has nothing to do with any feature, on average at most a share "
-        "alpha of the features is named, however they depend on each other (exact for equal "
-        "numbers of bootstraps; with more for the true label, fewer are named). With "
-        "correction=bh alpha is instead the share of false ones among those named, with "
-        "bonferroni the chance of any. It does not say which relevant feature matters "
-        "given the others, and a noise feature that is correlated with a relevant one counts as "
-        "relevant."
+        "A feature is relevant if the base scores or ranks it higher over bootstraps (with "
+        "statistic=counts: selects it more often) than features under permuted labels. If the "
+        "label is independent of all features, on average at most a share alpha of them is "
+        "selected, whatever their dependence (exact for equal numbers of bootstraps; with more "
+        "for the true label, fewer are selected). With correction=bh, alpha is the expected share "
+        "of false selections among all selections; with bonferroni, the probability of any false "
+        "selection. The test does not say which relevant feature matters given the others: a "
+        "noise feature correlated with a relevant one counts as relevant."
     )
 
     def _labels(self, data: Dataset, generator: np.random.Generator) -> NDArray:
@@ -46,14 +45,14 @@ class Permutation(RelabellingNull):
 
 
 class Published(LawNull):
-    """The binomial law of the paper, Poisson-binomial where the base keeps varying numbers."""
+    """The binomial distribution of the paper, Poisson-binomial where k varies over bootstraps."""
 
     holds_level: ClassVar[bool] = False
     promise = (
-        "The test as printed: binomial law with p0 = k/K over bootstraps of one table. It does not "
-        "keep its level: bootstraps share the noise of the table they come from, and with a label "
-        "that means nothing it names many times alpha of the features, and more of them the more "
-        "bootstraps there are. Its answer is: picked more often than k/K when this table is "
+        "The test as published: binomial distribution with p0 = k/K over bootstraps of one table. "
+        "It does not keep its level: bootstraps share the noise of their table, so with a label "
+        "that carries no information it selects many times a share alpha of the features, and more "
+        "with more bootstraps. What it shows is selection more often than k/K when this table is "
         "perturbed."
     )
 
@@ -67,20 +66,20 @@ class Matlab(Published):
     fraction: ClassVar[float] = 0.75
     at_least: ClassVar[bool] = True
     promise = (
-        "The test of the authors' MATLAB code: three quarters of the rows, relevant where "
-        "z ≥ ζ. It does not keep its level, for the reason given for `published`, and its size is "
-        "above alpha even for independent samples."
+        "The test of the authors' MATLAB code: three quarters of the rows, relevant where z ≥ ζ. "
+        "It does not keep its level, for the same reason as `published`, and its size exceeds "
+        "alpha even for independent samples."
     )
 
 
 class Shards(LawNull):
-    """Disjoint parts of a large table, for which the binomial law is exact."""
+    """Disjoint parts of a large table, for which the binomial distribution is exact."""
 
     own_resamples: ClassVar[bool] = True
     promise = (
-        "A feature is relevant if it is picked on more disjoint parts of the table than chance "
-        "allows. Under the null, with a base that treats all features alike, each is named with "
-        "probability at most alpha. It needs a table large enough to be cut into n parts."
+        "A feature is relevant if it is selected on more of n disjoint parts of the table than "
+        "expected by chance. Under the null, with a base that treats all features alike, each is "
+        "selected with probability at most alpha. The table must be large enough for n parts."
     )
 
     def _tail(self, kept: NDArray[np.int64], cells: int, bias: float) -> NDArray[np.float64]:

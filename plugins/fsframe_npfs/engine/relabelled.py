@@ -1,4 +1,4 @@
-"""A base that sees permuted labels: resamples of several labellings as one piece of work."""
+"""A base run with permuted labels: resamples of several labellings in one call."""
 
 from __future__ import annotations
 
@@ -18,27 +18,26 @@ from fsframe.registry import nulls
 from fsframe.resampling.work import portable
 from fsframe.resampling.wrapping import Base
 
-__all__ = ["LABELS", "PERMUTATION", "Relabelled", "permuted", "runs_of"]
+__all__ = ["LABELS", "PERMUTATION", "Relabelled", "constant_runs", "permuted"]
 
 LABELS = 1
-"""First key of the random streams that deal labels out anew."""
+"""First key of the random streams that permute labels."""
 
 PERMUTATION = "permutation"
-"""The null that deals labels out where nobody says otherwise."""
+"""The default null."""
 
 
 def permuted(data: Dataset, run: Run, labelling: int, null: str = PERMUTATION) -> Dataset:
-    """The same table with its labels as a null deals them out; labelling 0 is the true one."""
+    """The table with labels permuted by a null; labelling 0 is the true one."""
     if labelling == 0:
         return data
-    dealt = nulls[null]().labels(data, run.generator(LABELS, labelling))
-    return data.with_labels(dealt)
+    return data.with_labels(nulls[null]().labels(data, run.generator(LABELS, labelling)))
 
 
-def runs_of(labellings: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Begin and end of each stretch of one labelling.
+def constant_runs(labellings: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Begin and end of each run of equal labellings.
 
-    >>> list(runs_of(np.array([0, 0, 3])))
+    >>> list(constant_runs(np.array([0, 0, 3])))
     [(0, 2), (2, 3)]
     """
     borders = (np.flatnonzero(np.diff(labellings)) + 1).tolist()
@@ -47,23 +46,23 @@ def runs_of(labellings: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
 class Relabelled:
-    """`base` on resamples of which each has a labelling of its own.
+    """`base` on resamples, each with its own labelling.
 
-    One call over all labellings keeps every worker busy, and the table travels once; the labels
-    are dealt out where they are needed.
+    One call over all labellings keeps every worker busy and sends the table once; labels are
+    permuted in the process that uses them.
 
     Parameters
     ----------
-    base : str, or what has `select_many`
-        A chain as text, or what stands for it on the way to another process.
+    base : str, or an object with `select_many`
+        A chain as text, or its representation for another process.
     labels : Run
-        Whose streams deal the labels out.
+        The source of the random streams that permute labels.
     labellings : (n_parts,) int
         The labelling of each resample.
     first : int
-        Number of the first of these resamples among the parts of the run.
+        Number of the first of these resamples among the units of the run.
     null : str
-        The name of what deals the labels out.
+        Name of the null that permutes the labels.
     """
 
     base: Any
@@ -76,7 +75,7 @@ class Relabelled:
     def of(
         cls, base: Base, run: Run, labellings: NDArray[np.int64], first: int, null: str
     ) -> Relabelled:
-        """`base` with labels from the streams of `run`; sent on only if `run` has an executor."""
+        """`base` with labels from the streams of `run`; portable if `run` has an executor."""
         return cls(
             base=base if run.executor is None else portable(base),
             labels=Run(entropy=run.entropy, key=run.key),
@@ -86,22 +85,20 @@ class Relabelled:
         )
 
     def __str__(self) -> str:
-        """What a checkpoint knows the work by, with the resamples themselves."""
-        runs = [
-            f"{self.labellings[begin]}x{end - begin}" for begin, end in runs_of(self.labellings)
-        ]
-        dealt = "" if self.null == PERMUTATION else f" by {self.null}"
-        return f"{self.base} under labellings {','.join(runs)} of {self.labels.key}{dealt}"
+        """The key of this work in a checkpoint, together with the resamples."""
+        runs = [f"{self.labellings[a]}x{b - a}" for a, b in constant_runs(self.labellings)]
+        null = "" if self.null == PERMUTATION else f" by {self.null}"
+        return f"{self.base} under labellings {','.join(runs)} of {self.labels.key}{null}"
 
     @property
     def kind(self) -> str:
-        """What its pace is remembered by: that of the base."""
+        """The key under which its speed is recorded: that of the base."""
         return f"{self.base} under labellings"
 
     @property
     def borders(self) -> list[int]:
-        """Where a labelling begins: a base with a way through many resamples starts anew there."""
-        return [begin for begin, _ in runs_of(self.labellings)]
+        """First resamples of the labellings, where a base with its own `select_many` restarts."""
+        return [begin for begin, _ in constant_runs(self.labellings)]
 
     @cached_property
     def _base(self) -> Any:
@@ -114,12 +111,12 @@ class Relabelled:
         upstream: Selection | None = None,
         run: Run | None = None,
     ) -> list[Selection]:
-        """One Selection per row of `counts`, those of one labelling together."""
+        """One Selection per row of `counts`, labelling by labelling."""
         assert run is not None
         start = run.first - self.first
         mine = self.labellings[start : start + len(counts)]
         found: list[Selection] = []
-        for begin, end in runs_of(mine):
+        for begin, end in constant_runs(mine):
             table = permuted(data, self.labels, int(mine[begin]), self.null)
             found += self._base.select_many(table, counts[begin:end], upstream, run.batch(begin))
         return found

@@ -1,8 +1,8 @@
 """Resamples of a table as counts per row: bootstraps, disjoint shards, complementary halves.
 
-A resample is an integer per row (zero: left out), never a copy of rows, so that a row drawn twice
-cannot become its own nearest neighbour. Where rows belong together, whole groups are drawn, dealt
-out and halved in their place, within the classes of most of their rows.
+A resample is an integer per row (zero: not drawn), never a copy of rows, so that a row drawn twice
+cannot become its own nearest neighbour. Where rows are grouped, whole groups are drawn, assigned
+and halved instead, stratified by the class of most of their rows.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.resampling.groups import FEWEST_GROUPS, Grouping, require_two
 
-__all__ = ["Urn", "bootstrap_counts", "half_counts", "largest_shard_number", "shard_counts"]
+__all__ = ["BootstrapSampler", "bootstrap_counts", "half_counts", "max_shards", "shard_counts"]
 
-# Redraws of one resample before giving up. A class of two rows among many is complete in 40 % of
-# plain draws, so a thousand failures in a row mean that the request cannot be met.
+# Redraws of one resample before giving up. Both rows of a class of two are in 40 % of unstratified
+# draws, so a thousand failures in a row mean that the request cannot be met.
 _MOST_REDRAWS = 1000
 
 
-def _groups(y: NDArray | None, n: int) -> list[NDArray[np.intp]]:
-    """Row numbers per class, or all rows as one group where there are no classes."""
+def _class_rows(y: NDArray | None, n: int) -> list[NDArray[np.intp]]:
+    """Row numbers per class, or all rows where there are no classes."""
     if y is None:
         return [np.arange(n)]
     return [np.flatnonzero(y == code) for code in np.unique(y)]
@@ -35,7 +35,7 @@ def _grouping(
     y: NDArray[np.int64] | None,
     times: NDArray[np.int64] | None,
 ) -> Grouping:
-    """The groups to draw in place of rows; refused where a class lies within one of them."""
+    """The groups to draw instead of rows; an error if all rows of a class are in one group."""
     if y is not None:
         require_two(groups, y, name)
     found = Grouping.of(groups, y, times)
@@ -46,8 +46,8 @@ def _grouping(
     return found
 
 
-class Urn:
-    """The rows of a table, class by class, to draw bootstraps from.
+class BootstrapSampler:
+    """Draws bootstraps of the rows of a table, class by class.
 
     Parameters
     ----------
@@ -70,41 +70,40 @@ class Urn:
             n_rows, times = len(self._together), self._together.times
             y = None if y is None else self._together.stratum
         self._n_rows = n_rows
-        members = _groups(y, n_rows)
-        # What to draw among, how many, and the classes that must not get lost.
-        self._parts: list[_Part] = []
+        members = _class_rows(y, n_rows)
+        self._strata: list[_Stratum] = []
         if stratify and y is not None:
             for rows in members:
                 inside = None if times is None else times[rows]
                 total = rows.size if inside is None else int(inside.sum())
                 size = max(int(fraction * total + 0.5), min(2, rows.size))
-                self._parts.append(_Part(rows, size, [(rows.size, slice(None))], inside))
+                self._strata.append(_Stratum(rows, size, [(rows.size, slice(None))], inside))
         else:
             total = n_rows if times is None else int(times.sum())
             size = max(int(fraction * total), 2)
             classes = [(rows.size, rows) for rows in members]
-            self._parts.append(_Part(np.arange(n_rows), size, classes, times))
+            self._strata.append(_Stratum(np.arange(n_rows), size, classes, times))
 
     def draw(self, generator: np.random.Generator) -> NDArray[np.int64]:
         """How often each row is drawn in one bootstrap, (n_rows,)."""
         counts = np.zeros(self._n_rows, dtype=np.int64)
-        for part in self._parts:
-            counts[part.rows] = part.draw(generator)
+        for stratum in self._strata:
+            counts[stratum.rows] = stratum.draw(generator)
         return counts if self._together is None else self._together.rows(counts)
 
 
-class _Part:
-    """Some rows that are drawn from by themselves: those of one class, or all.
+class _Stratum:
+    """Rows that are drawn from separately: those of one class, or all.
 
     Parameters
     ----------
     rows : (m,) int
     size : int
-        How many are drawn.
+        Number of draws.
     classes : list of pairs
-        How many rows a class has that must not get lost, and where they are among `rows`.
+        For each class that must be drawn: its number of rows, and their positions in `rows`.
     times : (m,) int, optional
-        How often each row already counts.
+        Multiplicity of each row.
     """
 
     def __init__(
@@ -128,8 +127,8 @@ class _Part:
         smallest = min(n for n, _ in self._classes)
         raise DataError(
             f"npfs: {_MOST_REDRAWS} draws of {self._size} rows all left a class with fewer than "
-            f"two different rows (the smallest class has {smallest}); draw within the classes "
-            f"(stratify=true) or draw more rows (fraction)"
+            f"two different rows (the smallest class has {smallest}); draw within classes "
+            "(stratify=true) or draw more rows (fraction)"
         )
 
 
@@ -152,20 +151,20 @@ def bootstrap_counts(
     generator : numpy.random.Generator
         Source of the draws.
     y : (n_rows,) int, optional
-        Class codes; without them (a numeric target) all rows are one group.
+        Class codes; without them (a numeric target) all rows are one stratum.
     fraction : float in (0, 1]
-        m/N, the share of rows that is drawn: ⌊fraction·N⌋, or per class ⌊fraction·N_c + ½⌋.
+        m/N, the share of rows drawn: ⌊fraction·N⌋, or per class ⌊fraction·N_c + ½⌋.
     stratify : bool
-        Draw inside each class, so that every class keeps its size.
+        Draw within each class, so that every class keeps its size.
     times : (n_rows,) int, optional
-        How often each row already counts (an outer resample); its copies are drawn from.
+        Multiplicity of each row in an outer resample, whose copies are drawn from.
     groups : (n_rows,) int, optional
-        Rows of equal code are drawn together: N and N_c are numbers of groups then.
+        Rows of equal code are drawn together: N and N_c are then numbers of groups.
 
     Returns
     -------
     (n_rows,) int64
-        Counts; their sum is the number of draws, or with groups about that.
+        Counts; their sum is the number of draws, approximately with groups.
 
     Raises
     ------
@@ -174,10 +173,10 @@ def bootstrap_counts(
 
     Notes
     -----
-    A resample in which a class has lost all rows, or has one row only (several copies of it are
-    still one neighbour), makes every selector guess. Such draws are repeated: conditioned on at
-    least min(2, N_c) different rows per class. This departs from the published test, whose
-    plain draws lose a class of two among 200 rows 13 % of the time. Linear in the rows.
+    A resample with no row of a class, or one only (copies of it are still one neighbour), gives
+    meaningless scores. Such draws are repeated, which conditions on at least min(2, N_c) different
+    rows per class. This departs from the published test, whose unstratified draws lose a class of
+    two among 200 rows 13 % of the time. Linear in the rows.
 
     Examples
     --------
@@ -185,12 +184,12 @@ def bootstrap_counts(
     >>> bootstrap_counts(6, np.random.default_rng(0), y=np.array([0, 0, 0, 1, 1, 1])).sum()
     np.int64(6)
     """
-    return Urn(n_rows, y, fraction, stratify, times, groups).draw(generator)
+    return BootstrapSampler(n_rows, y, fraction, stratify, times, groups).draw(generator)
 
 
-def largest_shard_number(n_rows: int, y: NDArray[np.int64] | None) -> int:
+def max_shards(n_rows: int, y: NDArray[np.int64] | None) -> int:
     """The largest number of disjoint shards with two rows of every class in each."""
-    return min(rows.size for rows in _groups(y, n_rows)) // 2
+    return min(rows.size for rows in _class_rows(y, n_rows)) // 2
 
 
 def shard_counts(
@@ -202,7 +201,7 @@ def shard_counts(
     times: NDArray[np.int64] | None = None,
     groups: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
-    """Which rows belong to which of some disjoint shards of equal class shares.
+    """Assign rows to disjoint shards with equal class proportions.
 
     Parameters
     ----------
@@ -213,11 +212,11 @@ def shard_counts(
     generator : numpy.random.Generator
         Shuffles the rows.
     y : (n_rows,) int, optional
-        Class codes; every shard gets its part of every class, give or take one row.
+        Class codes; every shard gets an equal share of every class, to within one row.
     times : (n_rows,) int, optional
-        How often each row counts; copies of a row stay in one shard.
+        Multiplicity of each row; copies of a row stay in one shard.
     groups : (n_rows,) int, optional
-        Rows of equal code stay in one shard; a shard has two groups of every class then.
+        Rows of equal code stay in one shard; each shard then needs two groups of every class.
 
     Returns
     -------
@@ -227,7 +226,7 @@ def shard_counts(
     Raises
     ------
     RequestError
-        If a shard would have fewer than two rows of some class; names the largest possible number.
+        If a shard would have fewer than two rows of some class; states the largest possible number.
 
     Examples
     --------
@@ -240,18 +239,18 @@ def shard_counts(
         together, what = _grouping("npfs", groups, y, times), "groups"
         n_rows, times = len(together), together.times
         y = None if y is None else together.stratum
-    most = largest_shard_number(n_rows, y)
+    most = max_shards(n_rows, y)
     if n_shards > most:
         raise RequestError(
             f"npfs: {n_shards} disjoint shards need two {what} of every class in each, but the "
-            f"smallest class has {min(g.size for g in _groups(y, n_rows))} {what}; ask for at most "
-            f"n={most} shards, or take null=permutation"
+            f"smallest class has {min(g.size for g in _class_rows(y, n_rows))} {what}; use at most "
+            f"n={most} shards, or null=permutation"
         )
     times = np.ones(n_rows, dtype=np.int64) if times is None else times
     shards = np.zeros((n_shards, n_rows), dtype=np.int64)
     first = 0
-    for rows in _groups(y, n_rows):
-        # Each class goes on where the one before stopped, so that the shards stay of one size.
+    for rows in _class_rows(y, n_rows):
+        # Each class continues where the previous one stopped, to keep shards equal in size.
         place = (first + np.arange(rows.size)) % n_shards
         rows = generator.permutation(rows)
         shards[place, rows] = times[rows]
@@ -276,9 +275,9 @@ def half_counts(
     generator : numpy.random.Generator
         Shuffles the rows.
     y : (n_rows,) int, optional
-        Class codes; each half gets half of every class, give or take one row.
+        Class codes; each half gets half of every class, to within one row.
     times : (n_rows,) int, optional
-        How often each row counts.
+        Multiplicity of each row.
     groups : (n_rows,) int, optional
         Rows of equal code stay in one half.
 
@@ -303,10 +302,10 @@ def half_counts(
         together = _grouping("ensemble", groups, y, times)
         units, what = len(together), "groups"
         classes = None if y is None else together.stratum
-    if largest_shard_number(units, classes) < 2:
+    if max_shards(units, classes) < 2:
         raise DataError(
             f"ensemble: halves need at least four {what} of every class, the smallest has "
-            f"{min(g.size for g in _groups(classes, units))}; take an aggregate over bootstraps, "
-            "such as mean-rank"
+            f"{min(g.size for g in _class_rows(classes, units))}; use an aggregate over "
+            "bootstraps, such as mean-rank"
         )
     return shard_counts(n_rows, 2, generator, y=y, times=times, groups=groups)

@@ -1,4 +1,4 @@
-"""When to stop drawing: the looks of the sequential test and what is settled at each."""
+"""Sequential stopping: the looks of the test, and which decisions are settled at each."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ from fsframe_npfs.engine.intervals import clopper_pearson
 __all__ = ["larger_tests", "looks", "settled"]
 
 
-def looks(n: int, first: int = 20, growth: float = 1.5) -> list[int]:
-    """At how many bootstraps to look: `first`, then half as many more each time, up to n.
+def looks(n: int) -> list[int]:
+    """Numbers of bootstraps at the interim looks: 20, then 1.5 times as many each time, up to n.
 
     >>> looks(100)
     [20, 30, 45, 68, 100]
     >>> looks(10)
     [10]
     """
-    found = []
-    at = first
-    while at < n:
-        found.append(at)
-        at = int(np.ceil(at * growth))
+    found, size = [], 20
+    while size < n:
+        found.append(size)
+        size = int(np.ceil(size * 1.5))
     return [*found, n]
 
 
 def larger_tests(n: int, permutations: int, permuted_n: int, fits: int) -> list[tuple[int, int]]:
-    """Numbers of bootstraps and permutations to look at: each twice the ones before, up to `fits`.
+    """Numbers of bootstraps and permutations at the looks: doubled each time, up to `fits`.
 
-    The last uses up `fits`, shared out as the first. Empty if that is too few for the first.
+    The last look uses all `fits` in the proportions of the first. Empty if the first needs more.
 
     >>> larger_tests(100, 99, 10, 5000)
     [(100, 99), (200, 198), (400, 396), (458, 454)]
@@ -46,7 +45,7 @@ def larger_tests(n: int, permutations: int, permuted_n: int, fits: int) -> list[
 def settled(
     z: NDArray[np.int64], n: int, critical: NDArray[np.int64], error: float, n_looks: int
 ) -> NDArray[np.bool_]:
-    """Which counts are already so far from their critical value that drawing on will not matter.
+    """Counts so far from their critical value that further draws will not change the decision.
 
     Parameters
     ----------
@@ -57,9 +56,9 @@ def settled(
     critical : (m,) int
         Critical values for n bootstraps.
     error : float in (0, 1)
-        Chance, per feature and over all looks, of settling on the wrong side.
+        Probability, per feature and over all looks, of settling on the wrong side.
     n_looks : int
-        Number of looks planned.
+        Number of planned looks.
 
     Returns
     -------
@@ -67,12 +66,11 @@ def settled(
 
     Notes
     -----
-    Settled is a count whose exact (Clopper–Pearson) interval for the chance of being marked, at
-    error / n_looks, lies wholly above or wholly below critical / n. By the union bound the
-    intervals of all looks miss that chance with probability at most `error`, so under the null a
-    feature that is marked with chance p0 ≤ critical / n is declared relevant early with
-    probability at most `error`, and the size of the sequential test is at most alpha + error.
+    A count is settled if the exact (Clopper–Pearson) interval for the probability of selection, at
+    error / n_looks, lies entirely above or below critical / n. By the union bound the intervals of
+    all looks fail to cover that probability with probability at most `error`. So under the null, a
+    feature selected with probability p0 ≤ critical / n is declared relevant early with probability
+    at most `error`, and the size of the sequential test is at most alpha + error.
     """
     lower, upper = clopper_pearson(z, n, error / n_looks)
-    line = critical / n
-    return (lower > line) | (upper <= line)
+    return (lower > critical / n) | (upper <= critical / n)

@@ -1,7 +1,7 @@
-"""Upper tails of a count under "this feature is picked by chance", and what follows from them.
+"""Upper tail probabilities of a count under the null, and critical values derived from them.
 
 A *tail* is an array of n + 2 numbers, ``tail[z] = P(Z ≥ z)`` for z = 0 … n and zero for n + 1.
-Every null of NPFS is such an array; critical values and p-values are read off it.
+Every null distribution of NPFS is such an array; it gives critical values and p-values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = [
     "selection_tail",
 ]
 
-# A tail that equals alpha in exact arithmetic (0.1² and 0.01) must count as reached.
+# A tail probability that equals alpha in exact arithmetic (0.1² and 0.01) must count as ≤ alpha.
 _ROUNDING = 1e-12
 
 
@@ -33,7 +33,7 @@ def binomial_tail(n: int, p0: float) -> NDArray[np.float64]:
     n : int, at least 1
         Number of bootstraps.
     p0 : float in [0, 1]
-        Chance that one bootstrap marks the feature.
+        Probability that one bootstrap selects the feature.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def binomial_tail(n: int, p0: float) -> NDArray[np.float64]:
     Notes
     -----
     The regularised incomplete beta function I_p0(z, n − z + 1), accurate far out in the tail,
-    where one minus the distribution function would be all rounding.
+    where one minus the distribution function would be dominated by rounding.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def binomial_tail(n: int, p0: float) -> NDArray[np.float64]:
 
 
 def poisson_binomial_tail(probabilities: ArrayLike) -> NDArray[np.float64]:
-    """P(Z ≥ z) where trial l succeeds with its own probability, z = 0 … n + 1.
+    """P(Z ≥ z) for independent trials with different success probabilities, z = 0 … n + 1.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def poisson_binomial_tail(probabilities: ArrayLike) -> NDArray[np.float64]:
 
     Notes
     -----
-    Convolution of the n two-point laws, O(n²): sums of positive terms only, so that small tails
-    keep their relative accuracy (scipy's ``poisson_binom.sf`` subtracts from one).
+    Convolution of n Bernoulli distributions, O(n²): sums of positive terms only, so that small
+    tails keep their relative accuracy (scipy's ``poisson_binom.sf`` subtracts from one).
 
     Examples
     --------
@@ -86,14 +86,14 @@ def poisson_binomial_tail(probabilities: ArrayLike) -> NDArray[np.float64]:
 
 
 def selection_tail(kept: ArrayLike, n_features: float, bias: float = 0.0) -> NDArray[np.float64]:
-    """The tail of a feature's count when every bootstrap marks `kept` of `n_features` at random.
+    """Tail of a feature's count if bootstrap l selects `kept[l]` of `n_features` at random.
 
     Parameters
     ----------
     kept : (n,) int
-        k_l, how many features bootstrap l marked.
+        k_l, the number of features that bootstrap l selected.
     n_features : float
-        K, how many could have been marked.
+        K, the number that could have been selected.
     bias : float ≥ 0
         β, added to every p0 = k_l / K.
 
@@ -121,30 +121,30 @@ def selection_tail(kept: ArrayLike, n_features: float, bias: float = 0.0) -> NDA
 
 
 def permutation_tail(
-    null_counts: NDArray[np.int64], n: int, cells: int, *, observed_too: bool = False
+    null_counts: NDArray[np.int64], n: int, size: int, *, observed_too: bool = False
 ) -> NDArray[np.float64]:
-    """The share of counts under permuted labels that reach z, z = 0 … n + 1.
+    """Share of counts under permuted labels that are at least z, z = 0 … n + 1.
 
     Parameters
     ----------
     null_counts : (m,) int
-        Counts of all features of all label permutations, zeros may be left out.
+        Counts of all features under all label permutations; zeros may be omitted.
     n : int
-        Number of bootstraps behind each count.
-    cells : int, at least m
-        How many counts there are, zeros included: permutations × features.
+        Number of bootstraps per count.
+    size : int, at least m
+        Number of counts including zeros: permutations × features.
     observed_too : bool
-        Whether the counts under the true label are among them, so that nothing is added.
+        Whether the counts under the true label are included, so that nothing is added.
 
     Returns
     -------
     (n + 2,) float64
-        (1 + #{counts ≥ z}) / (1 + cells), or #{counts ≥ z} / cells; one at z = 0, zero at n + 1.
+        (1 + #{counts ≥ z}) / (1 + size), or #{counts ≥ z} / size; one at z = 0, zero at n + 1.
 
     Notes
     -----
-    The one added on both sides is the observed count itself, which belongs to the pool under the
-    null hypothesis; without it a p-value could be zero.
+    The one added to numerator and denominator is the observed count itself, which belongs to the
+    pool under the null hypothesis; without it a p-value could be zero.
 
     References
     ----------
@@ -153,14 +153,14 @@ def permutation_tail(
 
     Examples
     --------
-    >>> permutation_tail(np.array([2, 1]), n=2, cells=4)
+    >>> permutation_tail(np.array([2, 1]), n=2, size=4)
     array([1. , 0.6, 0.4, 0. ])
     """
     histogram = np.bincount(np.asarray(null_counts, dtype=np.int64), minlength=n + 1)
-    histogram[0] += cells - histogram.sum()
+    histogram[0] += size - histogram.sum()
     reached = np.cumsum(histogram[::-1])[::-1]
     added = 0.0 if observed_too else 1.0
-    return np.append((added + reached) / (added + cells), 0.0)
+    return np.append((added + reached) / (added + size), 0.0)
 
 
 def critical_value(tail: NDArray[np.float64], alpha: float) -> int:
@@ -176,11 +176,11 @@ def critical_value(tail: NDArray[np.float64], alpha: float) -> int:
     Returns
     -------
     int in 0 … n
-        n says that no count can be relevant.
+        n means that no count can be relevant.
 
     Notes
     -----
-    The same number as the inverse distribution function at 1 − alpha, ζ_crit of the slides.
+    The inverse distribution function at 1 − alpha, ζ_crit of the slides.
 
     References
     ----------
@@ -195,19 +195,19 @@ def critical_value(tail: NDArray[np.float64], alpha: float) -> int:
 
 
 def least_bootstraps(p0: float, alpha: float) -> int | None:
-    """The smallest n at which a feature marked in all n bootstraps is relevant: p0ⁿ ≤ alpha.
+    """The smallest n at which a feature selected in all n bootstraps is relevant: p0ⁿ ≤ alpha.
 
     Parameters
     ----------
     p0 : float in [0, 1]
-        Chance of one mark.
+        Probability of selection in one bootstrap.
     alpha : float in (0, 1)
         Level of one test.
 
     Returns
     -------
     int or None
-        None where p0 is one: no number is enough.
+        None where p0 is one: no n is large enough.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Caveats about the result of an NPFS test, and what to do about each."""
+"""Warnings about the result of an NPFS test, and what to do about each."""
 
 from __future__ import annotations
 
@@ -9,161 +9,167 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from fsframe_npfs.engine.permutation_trial import SHARED_OUT, Trial
-from fsframe_npfs.engine.seed_sensitivity import DOUBTFUL, QUANTILE, WORTH_TRYING, remedy
-from fsframe_npfs.engine.selected_items import equal_columns
+from fsframe_npfs.engine.candidates import equal_columns
+from fsframe_npfs.engine.procedure import CONSTANT_TOTAL, Procedure
+from fsframe_npfs.engine.seed_sensitivity import BORDERLINE, QUANTILE, WORTH_TRYING, remedy
 
-__all__ = ["weaknesses"]
+__all__ = ["caveats"]
 
-# Features or pairs that a sentence names before it only counts.
+# Features or pairs listed by name in a warning; further ones are counted.
 _NAMED = 5
 
 
-def weaknesses(trial: Trial) -> Iterator[str]:
+def caveats(procedure: Procedure) -> Iterator[str]:
     """The warnings about a finished test."""
-    test, verdict = trial.test, trial.verdict
-    constant = np.flatnonzero(~trial.marker.columns.usable)
+    settings, decisions = procedure.settings, procedure.decisions
+    constant = np.flatnonzero(~procedure.candidates.columns.usable)
     if constant.size:
-        yield f"constant columns are not tested: {_columns(trial, constant)}"
-    yield from trial.observed.notes.lines(trial.drawn, "resamples")
-    if test.settle is not None and not trial.all_settled:
-        made = f"{trial.fits} fits" if trial.standings else f"n={test.resamples} bootstraps"
-        yield f"not every decision was settled after {made}"
-    if not verdict.relevant.any():
-        yield f"no {test.of[:-1]} is relevant at alpha={test.alpha:g}"
-    if trial.standings:
-        yield from _unscored(trial)
-    elif trial.law is None and (verdict.critical >= trial.drawn).any():
-        yield from _unreachable(trial)
-    yield from _doubtful(trial)
-    if test.of == "features" and verdict.relevant.any():
-        yield from _copies(trial)
+        yield f"constant columns are not tested: {_columns(procedure, constant)}"
+    yield from procedure.observed.warnings.lines(procedure.drawn, "resamples")
+    if settings.settle is not None and not procedure.all_settled:
+        made = (
+            f"{procedure.fits} fits"
+            if procedure.mean_scores
+            else f"n={settings.resamples} bootstraps"
+        )
+        yield f"some decisions are not settled after {made}"
+    if not decisions.relevant.any():
+        yield f"no {settings.of[:-1]} is relevant at alpha={settings.alpha:g}"
+    if procedure.mean_scores:
+        yield from _unscored(procedure)
+    elif procedure.law is None and (decisions.critical >= procedure.drawn).any():
+        yield from _unreachable(procedure)
+    yield from _borderline(procedure)
+    if settings.of == "features" and decisions.relevant.any():
+        yield from _copies(procedure)
 
 
-def _unreachable(trial: Trial) -> Iterator[str]:
-    """Where even a count of n is too common under permuted labels: say why and what helps."""
-    test, blocked = trial.test, trial.verdict.critical >= trial.drawn
-    everything = f"all {trial.drawn} bootstraps"
-    if test.of == "pairs":
+def _unreachable(procedure: Procedure) -> Iterator[str]:
+    """Features for which even a count of n is too common under permuted labels."""
+    settings, blocked = procedure.settings, procedure.decisions.critical >= procedure.drawn
+    everything = f"all {procedure.drawn} bootstraps"
+    if settings.of == "pairs":
         yield (
-            f"{blocked.sum()} pairs cannot be relevant: under permuted labels pairs are marked "
-            f"in {everything} too often"
+            f"{blocked.sum()} pairs cannot be relevant: too many are selected in {everything} "
+            "under permuted labels"
         )
         return
-    null_rate = sum(null.counts_of(trial.codes) for null in trial.nulls) / (
-        trial.drawn * len(trial.nulls)
+    null_rate = sum(null.counts_of(procedure.codes) for null in procedure.nulls) / (
+        procedure.drawn * len(procedure.nulls)
     )
-    preferred = trial.codes[blocked & (null_rate > 0.8)]
+    preferred = procedure.codes[blocked & (null_rate > 0.8)]
     if preferred.size:
         yield (
-            f"{_names(trial, preferred)}: picked in nearly {everything} whatever the label, so "
-            "that no count can be relevant"
+            f"{_names(procedure, preferred)}: selected in nearly {everything} whatever the label, "
+            "so no count can be relevant"
         )
-    if blocked.all() and test.compare == "pooled" and preferred.size:
-        yield "no count can be relevant because of those; compare=centred takes that off"
+    if blocked.all() and settings.compare == "pooled" and preferred.size:
+        yield "because of these features no count can be relevant; compare=centred corrects for it"
     elif blocked.all():
         yield (
-            f"no count can be relevant: at {trial.verdict.level:.3g} per feature, being picked "
-            f"in {everything} is not rare enough under permuted labels; let the base keep "
-            "fewer (`top`), or test at a milder level"
+            f"no count can be relevant: at level {procedure.decisions.level:.3g} per feature, "
+            f"selection in {everything} is not rare enough under permuted labels; make the base "
+            "keep fewer (`top`), or raise alpha"
         )
 
 
-def _unscored(trial: Trial) -> Iterator[str]:
-    """Where the base gave no scores, or the permutations cap what can be named: say so."""
-    unscored = sum(s.unscored for s in trial.standings)
+def _unscored(procedure: Procedure) -> Iterator[str]:
+    """Resamples without scores, scores with a constant sum, and too few permutations."""
+    unscored = sum(s.unscored for s in procedure.mean_scores)
     if unscored:
         yield (
-            f"the base gave no scores in {unscored} of {sum(s.n for s in trial.standings)} "
-            "resamples, where 1 for what it kept and 0 for the rest took their place; "
-            "statistic=counts compares counts at equal n"
+            f"the base returned no scores in {unscored} of "
+            f"{sum(s.n for s in procedure.mean_scores)} resamples; 1 for features that it kept and "
+            "0 for the others were used instead; statistic=counts compares counts at equal n"
         )
-    if trial.scores_shared_out:
-        yield SHARED_OUT
-    most = int(trial.test.alpha * len(trial.standings) * trial.marker.cells + 1e-9)
-    if trial.test.correction == "none" and trial.verdict.relevant.sum() >= most > 0:
+    if procedure.constant_total:
+        yield CONSTANT_TOTAL
+    most = int(
+        procedure.settings.alpha * len(procedure.mean_scores) * procedure.candidates.n_items + 1e-9
+    )
+    if procedure.settings.correction == "none" and procedure.decisions.relevant.sum() >= most > 0:
         yield (
-            f"{most} features are the most that {trial.n_permutations} permutations can name at "
-            f"alpha={trial.test.alpha:g}; ask for more permutations"
+            f"{procedure.n_permutations} permutations can select at most {most} features at "
+            f"alpha={procedure.settings.alpha:g}; use more permutations"
         )
 
 
-def _doubtful(trial: Trial) -> Iterator[str]:
-    """Borderline decisions that another seed may reverse, and what would help."""
-    open_ = np.isnan(trial.verdict.critical) | (trial.verdict.critical < trial.drawn)
-    near = np.flatnonzero((trial.doubt > DOUBTFUL) & open_)
+def _borderline(procedure: Procedure) -> Iterator[str]:
+    """Borderline decisions, and the numbers that would settle them."""
+    open_ = np.isnan(procedure.decisions.critical) | (
+        procedure.decisions.critical < procedure.drawn
+    )
+    near = np.flatnonzero((procedure.reversal > BORDERLINE) & open_)
     if not near.size:
         return
     number = near.size
-    near = near[np.argsort(-trial.doubt[near], kind="stable")]
-    text = f"borderline, may change with another seed: {_names(trial, trial.codes[near])}"
-    test = trial.test
-    if trial.law is not None and trial.law.own_resamples:
+    near = near[np.argsort(-procedure.reversal[near], kind="stable")]
+    text = f"borderline, may change with another seed: {_names(procedure, procedure.codes[near])}"
+    settings = procedure.settings
+    if procedure.law is not None and procedure.law.own_resamples:
         yield f"{text}; only a larger table helps"
         return
-    if trial.standings:
-        # All that is uncertain falls with the root of bootstraps and permutations.
-        times = (QUANTILE / np.maximum(-ndtri(trial.doubt[near]), 1e-9)) ** 2
+    if procedure.mean_scores:
+        # Errors decrease with the root of the numbers of bootstraps and permutations.
+        times = (QUANTILE / np.maximum(-ndtri(procedure.reversal[near]), 1e-9)) ** 2
         near, times = near[times <= WORTH_TRYING], times[times <= WORTH_TRYING]
         if near.size:
-            more = float(times.max())
-            text += (
-                f"; settle={DOUBTFUL:g},fits={_rounded(math.ceil(more * trial.fits))} would settle "
-                + ("them" if near.size == number else "all but the closest")
-            )
+            fits = _rounded(math.ceil(float(times.max()) * procedure.fits))
+            settled = "them" if near.size == number else "all but the closest"
+            text += f"; settle={BORDERLINE:g},fits={fits} would settle {settled}"
         yield text
         return
     advice = remedy(
-        trial.z[near],
-        trial.drawn,
-        trial.line[near],
-        trial.verdict.line_error[near],
-        trial.n_permutations,
+        procedure.z[near],
+        procedure.drawn,
+        procedure.threshold[near],
+        procedure.decisions.threshold_error[near],
+        procedure.n_permutations,
     )
-    ways = [f"n={_rounded(advice.n)}"] if advice.n > test.resamples else []
-    if advice.permutations > trial.n_permutations:
+    ways = [f"n={_rounded(advice.n)}"] if advice.n > settings.resamples else []
+    if advice.permutations > procedure.n_permutations:
         ways.append(f"permutations={_rounded(advice.permutations)}")
-    lost = trial.codes[near[advice.hopeless]]
+    lost = procedure.codes[near[advice.unresolvable]]
     if ways:
-        rest = f" all but {_names(trial, lost)}" if lost.size else " them"
+        rest = f" all but {_names(procedure, lost)}" if lost.size else " them"
         text += f"; about {' and '.join(ways)} would settle{rest}"
-        if test.settle is None and advice.n > test.resamples:
-            text += f" (settle={DOUBTFUL:g} stops as soon as everything is settled)"
+        if settings.settle is None and advice.n > settings.resamples:
+            text += f" (settle={BORDERLINE:g} stops as soon as everything is settled)"
     elif lost.size:
-        text += "; no number of bootstraps that one could wait for settles it"
+        text += "; no practicable number of bootstraps would settle them"
     yield text
 
 
 def _rounded(number: int) -> int:
-    """Up to two digits: more would say more than is known."""
+    """Rounded up to two significant digits, since estimates are no more precise."""
     step = 10 ** max(0, len(str(number)) - 2)
     return -(-number // step) * step
 
 
-def _copies(trial: Trial) -> Iterator[str]:
-    named = trial.codes[trial.verdict.relevant]
-    relevant = set(named.tolist())
-    for group in equal_columns(trial.data, named):
+def _copies(procedure: Procedure) -> Iterator[str]:
+    selected = procedure.codes[procedure.decisions.relevant]
+    relevant = set(selected.tolist())
+    for group in equal_columns(procedure.data, selected):
         left_out = [column for column in group if column not in relevant]
         if left_out:
             found = [column for column in group if column in relevant]
             yield (
-                f"{_names(trial, left_out)}: not relevant by the test, but an exact copy "
-                f"of {_names(trial, found)}, which is; the base picks one of them"
+                f"{_names(procedure, left_out)}: not relevant by the test, but identical to "
+                f"{_names(procedure, found)}, which is; the base selects one of them"
             )
 
 
-def _names(trial: Trial, codes: NDArray[np.int64] | list[int]) -> str:
-    """The features or pairs of some codes, the first few by name."""
-    if trial.test.of == "features":
-        return _columns(trial, codes)
-    names, p = trial.data.feature_names, trial.data.n_features
+def _names(procedure: Procedure, codes: NDArray[np.int64] | list[int]) -> str:
+    """Names of the features or pairs of some codes, shortened."""
+    if procedure.settings.of == "features":
+        return _columns(procedure, codes)
+    names, p = procedure.data.feature_names, procedure.data.n_features
     found = [f"{names[int(code) // p]} × {names[int(code) % p]}" for code in codes[:_NAMED]]
     return _listed(found, len(codes))
 
 
-def _columns(trial: Trial, columns: NDArray[np.int64] | list[int]) -> str:
-    found = [trial.data.feature_names[int(column)] for column in columns[:_NAMED]]
+def _columns(procedure: Procedure, columns: NDArray[np.int64] | list[int]) -> str:
+    found = [procedure.data.feature_names[int(column)] for column in columns[:_NAMED]]
     return _listed(found, len(columns))
 
 

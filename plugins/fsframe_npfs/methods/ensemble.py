@@ -1,4 +1,4 @@
-"""The ensemble selector: rankings over many resamples aggregated into one."""
+"""The ensemble selector: aggregate rankings over many resamples."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fsframe_npfs.engine.aggregation import (
     list_ranks,
     threshold_for,
 )
-from fsframe_npfs.engine.drawing import BASE, DRAWS, class_codes
+from fsframe_npfs.engine.bootstrap_draws import BASE, DRAWS, class_codes
 from fsframe_npfs.engine.resample_counts import bootstrap_counts, half_counts
 
 __all__ = ["Ensemble"]
@@ -34,33 +34,33 @@ _DEFAULT_THRESHOLD = 0.75
 
 @attrs.frozen(kw_only=True)
 class Ensemble(WrappingSelector):
-    """Features by their ranks over many resamples of a selector, or by how often they are kept.
+    """Features by their ranks over many resamples of a selector, or by selection frequency.
 
     Parameters
     ----------
     n : int ≥ 1
-        Resamples.
+        Number of resamples.
     aggregate : {"mean-rank", "linear", "stability"}
-        How the resamples are aggregated.
+        How rankings are aggregated.
     fraction : float in (0, 1], optional
-        Rows per bootstrap, as a share of all.
+        Rows per bootstrap, as a fraction of all.
     stratify : bool
-        Draw within the classes.
+        Draw within classes.
     threshold : float in (0.5, 1], optional
-        With "stability": keep features that at least this share of the halves keeps.
+        With "stability": keep features selected in at least this share of the half samples.
     false_selections : float > 0, optional
         With "stability": choose the threshold for this bound on the expected number of false
         selections.
 
     Notes
     -----
-    "mean-rank": the mean of the ranks in the kept lists, the features outside a list sharing the
-    mean of the ranks that are left. "linear": complete linear aggregation, the same over complete
-    rankings by score, whether kept or not; a feature without a score shares the last ranks. Both
-    scores run from 1 (always first) to 0 (always last); without `top`, kept are as many as the base
+    "mean-rank": mean ranks in the lists that the base keeps; features outside a list share the mean
+    of the remaining ranks. "linear": complete linear aggregation, mean ranks over complete rankings
+    by score, whether kept or not; features without a score share the last ranks. Both scores range
+    from 1 (always first) to 0 (always last); without `top`, as many features are kept as the base
     keeps on average. "stability": complementary halves of the table instead of bootstraps; the
-    score is the share of halves that keep the feature. n fits of the base, and 8·n·K bytes for the
-    ranks.
+    score is the share of halves in which the feature is selected. Cost: n fits of the base, and
+    8·n·K bytes for the ranks.
 
     References
     ----------
@@ -83,8 +83,8 @@ class Ensemble(WrappingSelector):
     aggregate: str = param(
         "mean-rank",
         choice("mean-rank", "linear", "stability"),
-        help="mean-rank: mean rank in the lists kept over bootstraps; linear: sum of complete "
-        "ranks over bootstraps; stability: share of half samples that keep the feature, "
+        help="mean-rank: mean rank in the lists kept over bootstraps; linear: mean of complete "
+        "rankings over bootstraps; stability: share of half samples that select the feature, "
         "with a threshold.",
         source="Saeys 2008; Abeel 2010; Meinshausen 2010",
     )
@@ -115,18 +115,18 @@ class Ensemble(WrappingSelector):
         """Refuse parameters that the chosen aggregate would ignore."""
         yield from too_many(self.n, f"n={self.n}")
         halves = self.aggregate == "stability"
-        for name, given in (
+        for name, is_set in (
             ("threshold", self.threshold is not None),
             ("false_selections", self.false_selections is not None),
         ):
-            if given and not halves:
+            if is_set and not halves:
                 yield f"{name} is for aggregate=stability, not aggregate={self.aggregate}"
         if self.threshold is not None and self.false_selections is not None:
-            yield "threshold and false_selections say the same thing; give one of them"
+            yield "threshold and false_selections determine each other; give only one of them"
         if halves and (self.fraction is not None or not self.stratify):
             yield (
-                "aggregate=stability halves the table within the classes: it takes no fraction "
-                "and no stratify"
+                "aggregate=stability halves the table within classes: it accepts neither fraction "
+                "nor stratify"
             )
         if halves and self.n % 2:
             yield f"aggregate=stability draws halves in pairs: n must be even, not {self.n}"
@@ -143,21 +143,21 @@ class Ensemble(WrappingSelector):
             data.with_counts(None),
             self._counts(data, run),
             run.child(BASE),
-            # What the wrapped chain found on the whole table must not reach its resamples.
+            # The wrapped chain's result on the whole table must not leak into its resamples.
             upstream=upstream if self.base is not None else None,
             parts=("scores",) if self.aggregate == "linear" else (),
         )
         ranks = np.empty((self.n, data.n_features))
         picked = np.zeros((self.n, data.n_features), dtype=bool)
-        notes = Recurring()
+        recurring = Recurring()
         for row, selection in enumerate(found):
             picked[row, selection.selected] = True
             if self.aggregate == "linear":
                 ranks[row] = complete_ranks(selection.scores)
             else:
                 ranks[row] = list_ranks(selection.selected, data.n_features)
-            notes.add(selection.warnings)
-        warnings = list(notes.lines(self.n, "resamples"))
+            recurring.add(selection.warnings)
+        warnings = list(recurring.lines(self.n, "resamples"))
         tables = {"ranks": ranks, "frequency": picked.mean(axis=0), "kept": picked.sum(axis=1)}
         if self.aggregate == "stability":
             return self._stable(tables, data, warnings)
@@ -171,7 +171,7 @@ class Ensemble(WrappingSelector):
         )
 
     def _counts(self, data: Dataset, run: Run) -> NDArray[np.int64]:
-        """The resamples as (n, n_samples) counts; resample b does not depend on n."""
+        """Resamples as counts per row, (n, n_samples); resample b does not depend on n."""
         y, times, groups = class_codes(data), data.counts, data.together
         if self.aggregate == "stability":
             return np.concatenate(
@@ -207,15 +207,17 @@ class Ensemble(WrappingSelector):
                 most = int(np.sqrt(data.n_features * self.false_selections))
                 raise RequestError(
                     f"ensemble: with {q:.4g} of {data.n_features} features kept per half, no "
-                    f"threshold bounds the false selections by {self.false_selections:g}; let the "
-                    f"base keep at most {most} (`top`), or allow more false ones"
+                    f"threshold bounds the false selections by {self.false_selections:g}; make the "
+                    f"base keep at most {most} (`top`), or raise false_selections"
                 )
         order = rank_by_score(scores)
-        # A share such as 37.5/50 is compared with its threshold up to rounding.
+        # Shares such as 37.5/50 are compared up to rounding.
         stable = order[scores[order] >= threshold * (1 - 1e-12)]
         bound = false_selections_bound(q, data.n_features, threshold)
         if not stable.size:
-            warnings.append(f"no feature is kept in {threshold:.3g} of the halves or more")
+            warnings.append(
+                f"no feature is kept in a share of {threshold:.3g} or more of the halves"
+            )
         if bound >= max(1, stable.size):
             warnings.append(
                 f"up to {bound:.3g} false selections are expected with a threshold of "

@@ -18,30 +18,30 @@ from fsframe.registry import nulls
 from fsframe.resampling.null import LawNull, Null, RelabellingNull
 from fsframe.resampling.resamples import too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
-from fsframe_npfs.engine.corrections import CORRECTIONS
-from fsframe_npfs.engine.permutation_trial import Trial
-from fsframe_npfs.engine.selected_items import (
-    FeatureMarks,
+from fsframe_npfs.engine.candidates import (
+    CandidateFeatures,
+    CandidatePairs,
+    Candidates,
     FragileColumns,
-    Marker,
-    PairMarks,
-    ScoredMarks,
+    ScoredCandidates,
 )
-from fsframe_npfs.methods.caveats import weaknesses
+from fsframe_npfs.engine.corrections import CORRECTIONS
+from fsframe_npfs.engine.procedure import Procedure
+from fsframe_npfs.methods.caveats import caveats
 from fsframe_npfs.methods.outcome import feature_selection, pair_selection
 
 __all__ = ["Npfs"]
 
-# At alpha = 0.01: 99 permutations let every feature be named, and 100 + 99·10 fits, 200 + 450·2, or
-# 20·55, make no more than 1,100. A corrected test looks far out in the tail of the permuted labels,
-# where their number counts; two bootstraps of each tell how far bootstraps spread.
+# At alpha = 0.01, 99 permutations allow every feature to be selected, and 100 + 99·10 fits,
+# 200 + 450·2, or 20·55 are at most 1,100. A corrected test works far out in the tail of the null,
+# which needs many permutations; two bootstraps of each suffice to estimate the variance within.
 _SCORES_N, _CORRECTED_N, _COUNTS_N = 100, 200, 20
 _FEWEST_PERMUTED, _CORRECTED_PERMUTED = 10, 2
 _MORE_FITS = 10
 _SCORES_PERMUTATIONS, _CORRECTED_PERMUTATIONS, _COUNTS_PERMUTATIONS = 99, 450, 54
-# From here on the features that chance names crowd out the others.
+# Above this number of features, correction=auto controls the false discovery rate.
 _MANY_FEATURES = 200
-# Methods whose pair weight is one of a metric: joint relevance, which main effects make too.
+# Methods whose pair weights come from a metric: joint relevance, which includes main effects.
 _METRIC = ("immigrate", "bim", "lfe")
 
 
@@ -52,30 +52,30 @@ class Npfs(WrappingSelector):
     Parameters
     ----------
     n : int ≥ 1, optional
-        Bootstraps of the true label, or shards; by default 100, 200 for a corrected test of
-        scores, and 20 where permuted counts are compared.
+        Bootstraps with the true label, or shards; by default 100, 200 for a corrected test of
+        scores, and 20 where counts are compared with permuted ones.
     alpha : float in (0, 1)
         Level of the test, after `correction`.
-    null : {"permutation", "published", "matlab", "shards"}, or what a plugin offers
+    null : {"permutation", "published", "matlab", "shards"}, or one from a plugin
         The null distribution; `fsframe_npfs.engine.nulls` states what each guarantees.
     permutations : int ≥ 1, optional
         Label permutations; by default 99 (450 with a correction, 54 for counts), or as many as
         `alpha` needs.
     permuted_n : int ≥ 1, optional
-        Bootstraps of each permuted label where scores are compared; by default n / 10, 10 at least,
-        and 2 with a correction.
+        Bootstraps per permuted label where scores are compared; by default n / 10 but at least 10,
+        or 2 with a correction.
     statistic : {"scores", "counts"}, optional
         What is compared under null="permutation": by default scores for features, counts for
         pairs.
     compare : {"centred", "pooled", "own"}
-        Which permuted counts a count is compared with.
+        The permuted values with which a feature is compared.
     correction : {"auto", "none", "bonferroni", "bh"}
         For the number of features (pairs) tested; "auto" is bh above 200 features with
         null="permutation", else none.
     fraction : float in (0, 1], optional
         m/N, rows per bootstrap.
     stratify : bool
-        Draw within the classes.
+        Draw within classes.
     bias : float in [0, 1)
         β, added to p0 = k/K.
     settle : float in (0, 0.5), optional
@@ -92,19 +92,19 @@ class Npfs(WrappingSelector):
 
     Notes
     -----
-    z_i = #{l : the base marks i in bootstrap l}, relevant where z_i > ζ. The published ζ is the
-    smallest c with P(Bin(n, k/K + β) ≤ c) ≥ 1 − α; where the base keeps a varying k_l it is the
-    Poisson-binomial law of k_l/K + β. The permutation null compares the mean score of a feature,
-    and the mean normal score of its rank, with those of all features under the true and all
-    permuted labels; `fsframe_npfs.engine.standing_decisions.by_standings` has the statistic and
-    the proof of its level. Counts are compared in the same pool, every count less the mean of its
-    feature over the other labellings, as far as those means differ by more than chance
-    ("centred"), so that a base's taste for a column whatever the label neither helps nor hinders.
+    z_i = #{l : the base selects i in bootstrap l}, relevant where z_i > ζ. The published ζ is the
+    smallest c with P(Bin(n, k/K + β) ≤ c) ≥ 1 − α; where the base keeps varying numbers k_l, the
+    distribution is Poisson-binomial with k_l/K + β. The permutation null compares a feature's mean
+    score, and the mean normal score of its rank, with those of all features under the true and all
+    permuted labels; `fsframe_npfs.engine.score_decisions.decide_by_scores` defines the statistic
+    and proves its level. Counts are compared in the same pool, each minus the mean of its feature
+    over the other labellings as far as those means differ by more than chance ("centred"), so that
+    a base's preference for a column whatever the label has no effect.
     Cost: n fits of the base, and P·`permuted_n` more with P permutations (P·n for counts).
 
-    Departures: bootstraps are stratified by class by default and repeated where a class has fewer
-    than two different rows; columns that are constant, in the table or in the bootstrap, are
-    never marked; a count of zero is never relevant (it would be with ζ = 0 and "≥").
+    Departures: bootstraps are stratified by class by default, and redrawn if a class has fewer than
+    two different rows; columns that are constant, in the table or in the bootstrap, are never
+    selected; a count of zero is never relevant (it would be with ζ = 0 and "≥").
 
     References
     ----------
@@ -224,18 +224,18 @@ class Npfs(WrappingSelector):
 
     @property
     def compared_with(self) -> Null:
-        """The null of that name."""
+        """The null named by `null`."""
         null: Null = nulls[self.null]()
         return null
 
     @property
     def permuting(self) -> bool:
-        """Whether the base is run under other labels."""
+        """Whether the base is also run with permuted labels."""
         return isinstance(self.compared_with, RelabellingNull)
 
     @property
     def resamples(self) -> int:
-        """`n`, or what it is by default."""
+        """`n`, or its default."""
         if self.n is not None:
             return self.n
         if self.permuting and not self.scoring:
@@ -250,19 +250,19 @@ class Npfs(WrappingSelector):
         return self.of == "features" and self.permuting
 
     def most_fits(self, permutations: int) -> int:
-        """Fits that `settle` may come to, with so many permutations in a test without it."""
+        """Maximum number of fits with `settle`; `permutations` are those of a test without it."""
         if self.fits is not None:
             return self.fits
         return _MORE_FITS * (self.resamples + permutations * self.permuted_resamples)
 
     def base_fits(self, p: int) -> int | None:
-        """Without what `settle` adds; None where fewer permutations are asked than it needs."""
-        test = attrs.evolve(self, correction=self._correction(p), permutations=None)
+        """Number of fits without `settle`; None if `permutations` is too small."""
+        settings = attrs.evolve(self, correction=self._correction(p), permutations=None)
         try:
             made = self._permutation_number(p)
         except RequestError:
             return None
-        return test.resamples + made * test.permuted_resamples
+        return settings.resamples + made * settings.permuted_resamples
 
     @classmethod
     def proposal(cls, data: Dataset, gaps: bool) -> str:
@@ -270,12 +270,12 @@ class Npfs(WrappingSelector):
 
     @property
     def _corrected(self) -> bool:
-        """Whether a corrected test of scores is asked; "auto" is decided with the table."""
+        """Whether scores are compared with a correction; "auto" is decided with the table."""
         return self.scoring and self.correction in ("bonferroni", "bh")
 
     @property
     def permuted_resamples(self) -> int:
-        """Bootstraps of each permuted label."""
+        """Number of bootstraps per permuted label."""
         if not self.scoring:
             return self.resamples
         if self.permuted_n is not None:
@@ -285,7 +285,7 @@ class Npfs(WrappingSelector):
         return min(self.resamples, max(_FEWEST_PERMUTED, self.resamples // 10))
 
     def check_parameters(self) -> Iterator[str]:
-        """Parameters that the chosen null or `of` would ignore are refused."""
+        """Refuse parameters that the chosen null or `of` would ignore."""
         permuting = self.permuting
         made, how = self.resamples, f"n={self.resamples}"
         if permuting and self.permutations is not None:
@@ -294,11 +294,11 @@ class Npfs(WrappingSelector):
                 f"{how} with {self.permutations:.6g} permutations",
             )
         yield from too_many(made, how)
-        for name, given in (
+        for name, is_set in (
             ("permutations", self.permutations is not None),
             ("compare", self.compare != "centred"),
         ):
-            if given and not permuting:
+            if is_set and not permuting:
                 yield f"{name} is for null=permutation, not null={self.null}"
         if self.statistic == "scores":
             for wrong, why in (
@@ -323,12 +323,12 @@ class Npfs(WrappingSelector):
             yield "bias is added to p0 = k/K, which null=permutation does not use"
         law = self.compared_with
         if isinstance(law, LawNull) and law.own_resamples:
-            for name, given in (
+            for name, is_set in (
                 ("fraction", self.fraction is not None),
                 ("stratify", not self.stratify),
                 ("settle", self.settle is not None),
             ):
-                if given:
+                if is_set:
                     yield (
                         f"{name} is for bootstraps; shards are disjoint parts of the whole table, "
                         "cut within the classes"
@@ -353,12 +353,12 @@ class Npfs(WrappingSelector):
             return ""
         return (
             f"npfs: a shard of {rows} × {p} values takes {8 * rows * p / 1e9:.1f} GB, and "
-            f"{most / 1e9:.1f} GB are allowed (FSFRAME_TABLE_MEMORY): take "
+            f"{most / 1e9:.1f} GB are allowed (FSFRAME_TABLE_MEMORY): use "
             f"n={-(-8 * data.n_samples * p // most)} shards or more"
         )
 
     def seen_by_base(self, data: Dataset) -> Dataset:
-        """A few rows of a table in parts: the base is given shards, in memory."""
+        """A few rows of a table in parts, since the base runs on shards in memory."""
         if not data.in_parts or not self.works_in_parts(data):
             return data
         return data.take_rows(np.arange(min(data.n_samples, 64)))
@@ -368,46 +368,45 @@ class Npfs(WrappingSelector):
         yield from self.stretch_problems(data)
         if data.keep is not None and not self.permuting:
             yield (
-                f"npfs: null={self.null} compares with how often a feature is kept by chance, and "
-                "columns that are always kept (--keep) always are: leave them out of the table "
-                "(--drop), or take null=permutation"
+                f"npfs: null={self.null} compares with how often a feature is kept by chance, "
+                "which is undefined for columns that are always kept (--keep): drop them from the "
+                "table (--drop), or use null=permutation"
             )
         if data.times is not None and self.null == "shards":
             yield (
-                "npfs: null=shards assigns rows to parts without regard to their order; leave "
-                "the time out"
+                "npfs: null=shards assigns rows to parts regardless of their order; omit the time"
             )
         if data.covariates is None or not self.adjusts_base():
             return
-        for given, what in ((data.groups, "groups"), (data.times, "a time")):
-            if given is not None:
+        for column, what in ((data.groups, "groups"), (data.times, "a time")):
+            if column is not None:
                 yield (
                     f"npfs permutes labels within the strata of {', '.join(data.covariates.names)} "
-                    f"or keeps {what} together, not both: leave one of them out"
+                    f"or respects {what}, not both: omit one of them"
                 )
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         yield from super().check_request(data)
         if self.permutations is None and self.fits is None:
             return
-        cells = self._marker(FragileColumns.find(data), data.n_features).cells
-        if self.fits is not None and self.base is None and cells > 1:
-            test = attrs.evolve(self, correction=self._correction(cells), permutations=None)
-            made = self.permutations or test._permutation_number(cells)
-            first = test.resamples + made * test.permuted_resamples
+        n_items = self._candidates(FragileColumns.find(data), data.n_features).n_items
+        if self.fits is not None and self.base is None and n_items > 1:
+            settings = attrs.evolve(self, correction=self._correction(n_items), permutations=None)
+            made = self.permutations or settings._permutation_number(n_items)
+            first = settings.resamples + made * settings.permuted_resamples
             if self.fits < first:
-                yield f"fits={self.fits} is less than the {first} that a test without settle makes"
+                yield f"fits={self.fits} is less than the {first} fits of a test without settle"
         if self.permutations is None:
             return
         try:
-            self._permutation_number(cells)
+            self._permutation_number(n_items)
             return
         except RequestError as error:
             problem = str(error).removeprefix("npfs: ")
         try:
-            # With a base the columns are those that a stage on the left keeps. What is needed rises
-            # or falls with their number: too few for all and for two is too few for any.
-            self._permutation_number(cells if self.base is None else min(2, cells))
+            # With a base, the columns are those that an earlier stage keeps. The required number is
+            # monotone in theirs: too few for all and for two is too few for any.
+            self._permutation_number(n_items if self.base is None else min(2, n_items))
         except RequestError:
             yield problem
 
@@ -417,111 +416,116 @@ class Npfs(WrappingSelector):
         if self.adjusts_base():
             data = data.without_adjusting()
         columns = FragileColumns.find(data)
-        marker = self._marker(columns, data.n_features)
-        if marker.cells < 2:
+        candidates = self._candidates(columns, data.n_features)
+        if candidates.n_items < 2:
             raise RequestError(
-                f"npfs: {marker.cells} {self.of[:-1]}(s) to test in {data.name!r} (constant "
+                f"npfs: {candidates.n_items} {self.of[:-1]}(s) to test in {data.name!r} (constant "
                 "columns not counted); at least two are needed"
             )
-        test = attrs.evolve(self, correction=self._correction(marker.cells))
-        n_permutations = test._permutation_number(marker.cells)
-        trial = Trial(
-            test=test,
+        settings = attrs.evolve(self, correction=self._correction(candidates.n_items))
+        n_permutations = settings._permutation_number(candidates.n_items)
+        procedure = Procedure(
+            settings=settings,
             base=base,
             data=data,
-            # What the wrapped chain found on the whole table must not reach its bootstraps.
+            # The wrapped chain's result on the whole table must not leak into its bootstraps.
             start=upstream if self.base is not None else None,
-            marker=marker,
+            candidates=candidates,
             run=run,
             n_permutations=n_permutations,
         )
-        trial.carry_out()
+        procedure.execute()
         chosen: tuple[str, ...] = (
             ()
-            if test.correction == self.correction or test.correction == "none"
+            if settings.correction == self.correction or settings.correction == "none"
             else (
-                f"{marker.cells} features: correction=bh, so that of those named a share of about "
-                f"alpha={self.alpha:g} is expected to be false; correction=none names a share "
-                "alpha of all features where the label means nothing",
+                f"{candidates.n_items} features: correction=bh, so a share of about "
+                f"alpha={self.alpha:g} of the selected ones is expected to be false; "
+                "correction=none selects a share alpha of all features if the label carries no "
+                "information",
             )
         )
         if data.keep is not None:
             names = [n for n, kept in zip(data.feature_names, data.keep, strict=True) if kept]
             chosen = (
                 *chosen,
-                f"kept by request (--keep), whatever the test says: {', '.join(names)}",
+                f"kept by request (--keep), whatever the test decides: {', '.join(names)}",
             )
-        warnings = [*chosen, *test._caveats(base, marker.cells, upstream), *weaknesses(trial)]
+        warnings = [
+            *chosen,
+            *settings._caveats(base, candidates.n_items, upstream),
+            *caveats(procedure),
+        ]
         if self.of == "pairs":
-            return pair_selection(test, trial, upstream, warnings)
-        return feature_selection(test, trial, upstream, warnings)
+            return pair_selection(settings, procedure, upstream, warnings)
+        return feature_selection(settings, procedure, upstream, warnings)
 
-    def _marker(self, columns: FragileColumns, n_features: int) -> Marker:
+    def _candidates(self, columns: FragileColumns, n_features: int) -> Candidates:
         if self.of == "features":
-            return ScoredMarks(columns) if self.scoring else FeatureMarks(columns)
-        return PairMarks(columns, n_features if self.pairs is None else self.pairs)
+            return ScoredCandidates(columns) if self.scoring else CandidateFeatures(columns)
+        return CandidatePairs(columns, n_features if self.pairs is None else self.pairs)
 
-    def _permutation_number(self, cells: int) -> int:
-        """How many label permutations to make; zero where the null needs none."""
+    def _permutation_number(self, n_items: int) -> int:
+        """Number of label permutations; zero where the null needs none."""
         if not self.permuting:
             return 0
-        correction = self._correction(cells)
+        correction = self._correction(n_items)
 
         def needed_for(level: float) -> int:
             if self.compare == "own":
                 needed = 1.0 / level - 1.0
             elif correction != "none":
-                needed = (1.0 / level - 1.0) / cells
+                needed = (1.0 / level - 1.0) / n_items
             else:
-                needed = 1.0 / level / cells - 1.0
-            # Standard deviations over permuted labels take two of them.
+                needed = 1.0 / level / n_items - 1.0
+            # A standard deviation over permuted labels needs at least two.
             return max(2 if self.scoring else 1, math.ceil(needed - 1e-9))
 
         if self.permutations is None:
-            # With "bh" a lone relevant feature has to reach the level of "bonferroni".
-            lone = self.alpha if correction == "none" else self.alpha / cells
+            # With "bh", a single relevant feature has to reach the level of "bonferroni".
+            single = self.alpha if correction == "none" else self.alpha / n_items
             usual = _COUNTS_PERMUTATIONS
             if self.scoring:
                 usual = _SCORES_PERMUTATIONS if correction == "none" else _CORRECTED_PERMUTATIONS
-            return max(usual, needed_for(lone))
-        level = self.alpha / cells if correction == "bonferroni" else self.alpha
+            return max(usual, needed_for(single))
+        level = self.alpha / n_items if correction == "bonferroni" else self.alpha
         needed = needed_for(level)
         if self.permutations < needed:
             raise RequestError(
-                f"npfs: with {self.permutations} permutations of {cells} {self.of} no p-value can "
-                f"be as small as {level:.3g} (alpha={self.alpha:g}, correction={correction}); "
-                f"ask for permutations={needed} or more, or leave them out"
+                f"npfs: with {self.permutations} permutations of {n_items} {self.of} no p-value "
+                f"can be as small as {level:.3g} (alpha={self.alpha:g}, correction={correction}); "
+                f"use permutations={needed} or more, or omit permutations"
             )
         return self.permutations
 
-    def _correction(self, cells: int) -> str:
-        """`correction`, or what it is by default."""
+    def _correction(self, n_items: int) -> str:
+        """`correction`, with "auto" resolved."""
         if self.correction != "auto":
             return self.correction
-        many = self.of == "features" and cells > _MANY_FEATURES
+        many = self.of == "features" and n_items > _MANY_FEATURES
         return "bh" if many and self.permuting else "none"
 
-    def _caveats(self, base: Base, cells: int, upstream: Selection | None) -> Iterator[str]:
-        weighing = [s.name for s in getattr(base, "stages", ()) if s.name in _METRIC]
-        if self.of == "pairs" and weighing:
+    def _caveats(self, base: Base, n_items: int, upstream: Selection | None) -> Iterator[str]:
+        metric = [s.name for s in getattr(base, "stages", ()) if s.name in _METRIC]
+        if self.of == "pairs" and metric:
             yield (
-                f"the pair weights of {weighing[-1]} are metric weights, which grow with main "
+                f"the pair weights of {metric[-1]} come from a metric and increase with main "
                 "effects: they measure joint relevance, may miss an exclusive or, and may pair a "
                 "relevant feature with noise; `interactions` tests the interaction alone"
             )
         if not self.compared_with.holds_level:
             yield (
                 f"null={self.null} does not keep its level on one table: bootstraps share its "
-                "noise, so features without any relation to the label are named too; "
-                "null=permutation holds it"
+                "noise, so features unrelated to the label are selected too; null=permutation "
+                "keeps its level"
             )
-        elif self.correction == "none" and self.alpha * cells >= 1:
+        elif self.correction == "none" and self.alpha * n_items >= 1:
             yield (
-                f"alpha={self.alpha:g} of {cells} {self.of}: up to {self.alpha * cells:.3g} are "
-                "expected to be named by chance alone; correction=bh bounds their share"
+                f"alpha={self.alpha:g} of {n_items} {self.of}: up to {self.alpha * n_items:.3g} "
+                "are expected to be selected by chance alone; correction=bh limits their share"
             )
         if self.base is not None and upstream is not None:
             yield (
-                "the stages on the left have seen all labels, and this test does not know it: its "
-                "p-values are too small; leave `base` out to resample them as well"
+                "the earlier stages used all labels, which this test does not take into account: "
+                "its p-values are too small; omit `base` to resample the earlier stages as well"
             )

@@ -105,7 +105,7 @@ def test_exact_copies_that_a_redundancy_shy_base_leaves_out_are_pointed_at(slide
     data = with_columns(base, base.X[:, 0])
     found = outcome(Npfs(null="published", n=60, alpha=0.05), FirstOfCopies(), data)
     assert 0 in found.selected and 5 not in found.selected
-    assert any(w.startswith("f6: not relevant") and "copy of f1" in w for w in found.warnings)
+    assert any(w.startswith("f6: not relevant") and "identical to f1" in w for w in found.warnings)
 
 
 def test_a_class_of_two_rows_stays_in_every_bootstrap(mim: Any) -> None:
@@ -141,7 +141,7 @@ def test_a_table_without_two_usable_columns_is_refused(mim: Any) -> None:
 
 
 def test_pairs_of_a_base_without_pair_weights_are_refused(mim: Any, slides: Any) -> None:
-    with pytest.raises(RequestError, match="weighs pairs"):
+    with pytest.raises(RequestError, match="returns pair weights"):
         outcome(Npfs(of="pairs"), mim(), slides(0, 200))
 
 
@@ -176,11 +176,11 @@ def test_columns_preferred_whatever_the_label_are_named(slides: Any) -> None:
     counts: dict[str, Any] = {"n": 30, "statistic": "counts"}
     pooled = outcome(Npfs(**counts, permutations=30, compare="pooled"), AlwaysFirst(), data)
     assert not pooled.selected.size
-    assert any("compare=centred takes that off" in w for w in pooled.warnings)
+    assert any("compare=centred corrects for it" in w for w in pooled.warnings)
     for test in (Npfs(**counts, permutations=30), Npfs(**counts, compare="own")):
         found = outcome(test, AlwaysFirst(), data)
         assert 0 not in found.selected and found.selected.size
-        assert any(w.startswith("f1: picked in nearly all 30") for w in found.warnings)
+        assert any(w.startswith("f1: selected in nearly all 30") for w in found.warnings)
 
 
 def test_top_keeps_the_most_frequent_and_says_what_is_not_relevant(mim: Any, slides: Any) -> None:

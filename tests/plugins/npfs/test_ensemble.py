@@ -112,7 +112,7 @@ def test_a_bound_that_no_threshold_reaches_says_how_many_to_keep(mim: Any, slide
         ({"threshold": 0.8}, "threshold is for"),
         ({"false_selections": 1.0}, "false_selections is for"),
         ({"aggregate": "stability", "n": 7}, "even"),
-        ({"aggregate": "stability", "fraction": 0.5}, "no fraction"),
+        ({"aggregate": "stability", "fraction": 0.5}, "accepts neither fraction"),
         ({"aggregate": "stability", "threshold": 0.8, "false_selections": 1.0}, "one of them"),
     ],
 )

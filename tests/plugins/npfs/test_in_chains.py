@@ -33,7 +33,7 @@ def test_a_named_base_sees_only_what_was_left_and_is_warned_of(slides: Any) -> N
     data = slides(0, 300, 20, 3)
     found = Chain.parse("mim:top=6 npfs:base=mim:top=3,n=20").select(data, seed=0)
     assert np.isfinite(found.scores).sum() == 6
-    assert any("have seen all labels" in w for w in found.warnings)
+    assert any("used all labels" in w for w in found.warnings)
 
 
 def test_equal_seeds_give_equal_bits_and_other_seeds_other_bootstraps(slides: Any) -> None:

@@ -13,7 +13,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import PluginError, RequestError
 from fsframe.resampling.null import LawNull, RelabellingNull
-from fsframe_npfs.engine.decisions import by_centred_null, share_taken_off
+from fsframe_npfs.engine.count_decisions import decide_by_centred_counts, shrinkage_factor
 from fsframe_npfs.methods.npfs import Npfs
 
 
@@ -119,7 +119,9 @@ def test_centred_verdicts_agree_with_their_definition_and_with_unlisted_zeros(
     null = np.array([data.draw(counts) for _ in range(permutations)])
     unlisted = data.draw(st.integers(0, 5))
     alpha = data.draw(st.sampled_from([0.05, 0.2, 0.5, 0.99]))
-    verdict = by_centred_null(z, null, n, alpha=alpha, correction="none", tests=m + unlisted)
+    verdict = decide_by_centred_counts(
+        z, null, n, alpha=alpha, correction="none", tests=m + unlisted
+    )
     p = centred_p_values(np.vstack((z, null)).astype(float), unlisted)
     np.testing.assert_allclose(verdict.p, p)
     np.testing.assert_array_equal(verdict.relevant, (p <= alpha + 1e-12) & (z > 0))
@@ -130,8 +132,8 @@ def test_little_is_taken_off_where_features_are_alike_and_much_where_they_differ
     rng = np.random.default_rng(0)
     alike = rng.binomial(50, 0.2, size=(11, 200))
     own = rng.binomial(50, rng.random(200), size=(11, 200))
-    assert share_taken_off(alike, 200) < 0.25
-    assert share_taken_off(own, 200) > 0.95
+    assert shrinkage_factor(alike, 200) < 0.25
+    assert shrinkage_factor(own, 200) > 0.95
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.contracts.selector import Selector
 from fsframe.errors import RequestError
-from fsframe_npfs.engine.selected_items import FragileColumns, PairMarks
+from fsframe_npfs.engine.candidates import CandidatePairs, FragileColumns
 from fsframe_npfs.methods.npfs import Npfs
 
 
@@ -110,7 +110,7 @@ def test_marks_are_the_largest_weights_above_zero_ties_by_column() -> None:
     counts = np.ones(60, np.int64)
 
     def marked(n: int) -> list[tuple[int, int]]:
-        codes = PairMarks(columns, n).marks(found, counts)
+        codes = CandidatePairs(columns, n).selected(found, counts)
         return [divmod(int(code), 4) for code in codes]
 
     assert marked(1) == [(0, 1)]

@@ -14,7 +14,7 @@ from fsframe import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError
-from fsframe_npfs.engine import permutation_trial
+from fsframe_npfs.engine import procedure
 
 N = 400
 
@@ -49,7 +49,7 @@ def test_any_division_memory_and_workers_give_the_counts_of_memory(
     for k, (cuts, share, workers) in enumerate(
         [((), 0.5, False), ((1, 2, 300), few_at_a_time, False), ((200,), 0.5, True)]
     ):
-        monkeypatch.setattr(permutation_trial, "SHARE", share)
+        monkeypatch.setattr(procedure, "SHARE", share)
         data = divided(frame, tmp_path / str(k), cuts)
         with ThreadPoolExecutor(2) as pool:
             run = Run(entropy=4, memory=1 << 30, executor=pool if workers else None)
@@ -75,7 +75,7 @@ def test_shards_that_do_not_fit_are_told_before_work(
     data = divided(table(), tmp_path / "p", (300,))
     Chain.parse("npfs:base=(relieff:top=3),null=shards,n=10").check_request(data)
     Chain.parse("mim:top=3 npfs:null=shards,n=10").check_request(data)
-    with pytest.raises(DataError, match=r"a shard of 80 × 9 values.*take n=8 shards or more"):
+    with pytest.raises(DataError, match=r"a shard of 80 × 9 values.*use n=8 shards or more"):
         Chain.parse("npfs:base=(relieff:top=3),null=shards,n=5").check_request(data)
     with pytest.raises(DataError, match="npfs needs its table in memory"):
         Chain.parse("npfs:base=(mim:top=3)").check_request(data)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
-from fsframe_npfs.engine.drawing import DRAWS, BootstrapDraws
+from fsframe_npfs.engine.bootstrap_draws import DRAWS, BootstrapDraws
 from fsframe_npfs.engine.resample_counts import (
-    Urn,
+    BootstrapSampler,
     bootstrap_counts,
     half_counts,
-    largest_shard_number,
+    max_shards,
     shard_counts,
 )
 
@@ -76,7 +76,7 @@ def test_rows_that_count_twice_are_drawn_twice_as_often_and_absent_rows_never() 
 @given(st.lists(st.integers(4, 30), min_size=1, max_size=4), st.data())
 def test_shards_are_disjoint_complete_and_alike(sizes: list[int], data: st.DataObject) -> None:
     y = labels(*sizes)
-    most = largest_shard_number(y.size, y)
+    most = max_shards(y.size, y)
     n = data.draw(st.integers(1, most))
     shards = shard_counts(y.size, n, np.random.default_rng(0), y=y)
     assert (shards.sum(axis=0) == 1).all()
@@ -125,7 +125,7 @@ def test_counts_are_short_where_none_can_exceed_them(slides: Any, times: int, ki
     counts = draws.rows(data, 0, 8)
     assert counts.dtype == kind
     assert (counts.sum(axis=1) == 60 * times).all()
-    urn = Urn(60, data.y, 1.0, True, each)
+    urn = BootstrapSampler(60, data.y, 1.0, True, each)
     expected = urn.draw(Run().generator(DRAWS, 0, 3))
     np.testing.assert_array_equal(counts[3], expected)
 

@@ -95,7 +95,7 @@ def test_least_bootstraps_is_the_first_number_that_can_be_relevant(p0: float, al
 
 def test_permutation_tail_counts_the_observed_one_in() -> None:
     # Six permuted counts, two of them zero and not listed; n = 3.
-    tail = permutation_tail(np.array([3, 1, 1, 2]), n=3, cells=6)
+    tail = permutation_tail(np.array([3, 1, 1, 2]), n=3, size=6)
     np.testing.assert_allclose(tail, [1, 5 / 7, 3 / 7, 2 / 7, 0])
     assert critical_value(tail, 0.3) == 2
     assert critical_value(tail, 0.1) == 3

@@ -1,4 +1,4 @@
-"""How high the base scores each feature over the bootstraps of a labelling."""
+"""Mean scores and ranks of features over the bootstraps of a labelling."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from fsframe.contracts.selection import Selection
-from fsframe_npfs.engine.selected_items import FragileColumns
+from fsframe_npfs.engine.candidates import FragileColumns
 
-__all__ = ["Standings", "filled_scores", "variance_within"]
+__all__ = ["MeanScores", "filled_scores", "variance_within"]
 
 Floats = NDArray[np.float64]
 
-# Sums of as many as 100,000 scores, each rounded.
-_WHOLE = 1e-9
+# Relative rounding error allowed in a sum of up to 100,000 scores.
+_TOLERANCE = 1e-9
 
 
 @attrs.define(eq=False)
-class Standings:
-    """Running means of the scores, and of the normal scores of their ranks, of one labelling.
+class MeanScores:
+    """Running means of scores, and of the normal scores of their ranks, for one labelling.
 
     Parameters
     ----------
     columns : FragileColumns
         Columns that are constant, in the table or in a resample, have no score there.
     ranked : bool
-        Whether ranks are looked at; a corrected test needs those of the true label only.
+        Whether ranks are averaged; a corrected test needs those of the true label only.
     squares : (1 or 2, K) float64, optional
-        Where squares are summed up; labellings whose variances are only needed together share it.
+        Array that accumulates squares; shared by labellings whose variances are pooled.
 
     Notes
     -----
     The rank R of a score among the K of one resample (ties share their mean rank) becomes its
-    normal score Φ⁻¹((R − ½)/K) (van der Waerden). Sums are kept, not the scores: O(K) memory,
-    and a number per resample.
+    normal score Φ⁻¹((R − ½)/K) (van der Waerden). Only sums are kept: O(K) memory, and one number
+    per resample.
     """
 
     columns: FragileColumns
@@ -55,7 +55,7 @@ class Standings:
         self._squares = np.zeros_like(self._sums) if self.squares is None else self.squares
 
     def add(self, found: Selection, counts: NDArray[np.int64] | None) -> None:
-        """Take in what the base found in one resample."""
+        """Add the result of the base on one resample."""
         live = self.columns.usable_in(counts)
         scores, scored = filled_scores(found, live)
         scores = scores[self.columns.usable]
@@ -71,58 +71,58 @@ class Standings:
         self._squares += values**2
 
     @property
-    def shared_out(self) -> bool:
-        """Whether the base shares out the same whole in every resample, so that scores have no
-        size of their own: under any label the best columns get as much."""
+    def constant_total(self) -> bool:
+        """Whether the scores have the same sum in every resample, so that their size carries no
+        information: the best columns score as high under any label."""
         totals = np.array(self.totals)
         if self.n < 2 or self.unscored:
             return False
-        return bool(totals[0] > 0 and np.ptp(totals) <= _WHOLE * totals[0])
+        return bool(totals[0] > 0 and np.ptp(totals) <= _TOLERANCE * totals[0])
 
     @property
     def means(self) -> Floats:
-        """Mean score, and mean normal score of the rank where ranked, (1 or 2, K)."""
+        """Mean score and, where ranked, mean normal score of the rank, (1 or 2, K)."""
         return self._sums / self.n
 
     @property
     def mean_errors(self) -> Floats:
-        """Standard errors of `means` over bootstraps, as large; 0 for a single one."""
+        """Standard errors of `means` over bootstraps, same shape; 0 for a single bootstrap."""
         if self.n < 2:
             return np.zeros_like(self._sums)
         return np.sqrt(variance_within([self]) / self.n)
 
 
-def variance_within(standings: Sequence[Standings]) -> Floats:
-    """Variances of one bootstrap's values about the means of its labelling, (1 or 2, K).
+def variance_within(labellings: Sequence[MeanScores]) -> Floats:
+    """Pooled variances over bootstraps within labellings, (1 or 2, K).
 
     Parameters
     ----------
-    standings : sequence of Standings
+    labellings : sequence of MeanScores
         Of equal n, at least 2; if several, all that share their `squares`.
     """
-    n = standings[0].n
-    found = standings[0]._squares.copy()
-    for each in standings:
+    n = labellings[0].n
+    found = labellings[0]._squares.copy()
+    for each in labellings:
         found -= each._sums**2 / n
-    return np.maximum(found / (len(standings) * (n - 1)), 0.0)
+    return np.maximum(found / (len(labellings) * (n - 1)), 0.0)
 
 
 def filled_scores(found: Selection, live: NDArray[np.bool_]) -> tuple[Floats, bool]:
-    """Finite scores of all columns, and whether the base gave any.
+    """Finite scores of all columns, and whether the base returned any.
 
     Parameters
     ----------
     found : Selection
         Of one resample.
     live : (p,) bool
-        Columns that are not constant in it.
+        Columns that are not constant in the resample.
 
     Returns
     -------
     scores : (p,) float64, finite
-        A column without a score (one that a stage on the left dropped, or a constant one) has the
-        lowest score of the resample, an infinite score the largest or smallest finite one. Without
-        any score, 1 for what the base kept and 0 for the rest.
+        A column without a score (constant, or dropped by an earlier stage) gets the lowest score
+        of the resample; an infinite score becomes the largest or smallest finite one. Without any
+        scores, 1 for columns that the base kept and 0 for the others.
     scored : bool
 
     Examples
@@ -132,11 +132,11 @@ def filled_scores(found: Selection, live: NDArray[np.bool_]) -> tuple[Floats, bo
     array([0.2, 0.5, 0.5, 0.2])
     """
     scores = np.asarray(found.scores, dtype=np.float64)
-    given = live & ~np.isnan(scores) if scores.size == live.size else np.zeros_like(live)
-    finite = scores[given & np.isfinite(scores)] if given.any() else np.zeros(0)
+    scored = live & ~np.isnan(scores) if scores.size == live.size else np.zeros_like(live)
+    finite = scores[scored & np.isfinite(scores)] if scored.any() else np.zeros(0)
     if not finite.size:
         kept = np.zeros(live.size)
         kept[found.selected] = 1.0
         return kept * live, False
     low, high = float(finite.min()), float(finite.max())
-    return np.where(given, np.clip(np.where(given, scores, low), low, high), low), True
+    return np.where(scored, np.clip(np.where(scored, scores, low), low, high), low), True

@@ -1,4 +1,4 @@
-"""Bootstraps of several labellings, drawn where they are needed."""
+"""Bootstraps of several labellings, drawn in the process that uses them."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe_npfs.engine.relabelled import PERMUTATION, permuted, runs_of
-from fsframe_npfs.engine.resample_counts import Urn
+from fsframe_npfs.engine.relabelled import PERMUTATION, constant_runs, permuted
+from fsframe_npfs.engine.resample_counts import BootstrapSampler
 
 __all__ = ["BASE", "DRAWS", "BootstrapDraws", "class_codes"]
 
-# First keys of the random streams of this plugin; `fsframe_npfs.engine.relabelled` has another.
+# First keys of random streams; `fsframe_npfs.engine.relabelled` defines a third.
 DRAWS, BASE = 0, 2
 
 
 def class_codes(data: Dataset) -> NDArray[np.int64] | None:
-    """The class codes, or None where the target is a number."""
+    """Class codes, or None where the target is numeric."""
     return data.y if data.task == "classification" else None
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class BootstrapDraws:
-    """Bootstraps as counts per row, each of a labelling of its own; `resamples.Draws`.
+    """Bootstraps as counts per row, each with its own labelling; a `resamples.Draws`.
 
     Bootstrap b of a labelling draws its rows from stream (DRAWS, labelling, b), so the first
-    bootstraps of a longer run are those of a shorter one, whoever draws them.
+    bootstraps of a longer run equal those of a shorter one, in whichever process they are drawn.
 
     Parameters
     ----------
     streams : Run
-        Whose streams draw; only its seed and key matter.
+        The source of random streams; only its seed and key are used.
     labellings, numbers : (m,) int
         Labelling of each resample (0 for the true label), and its number b within it.
     fraction, stratify, times
         As in `fsframe_npfs.engine.resample_counts.bootstrap_counts`.
     null : str
-        The name of what deals the labels out.
+        Name of the null that permutes the labels.
     """
 
     streams: Run
@@ -64,7 +64,7 @@ class BootstrapDraws:
         times: NDArray[np.int64] | None,
         null: str = PERMUTATION,
     ) -> BootstrapDraws:
-        """The same `numbers` of each of `labellings`, one labelling after the other."""
+        """Bootstraps `numbers` of each of `labellings`, labelling by labelling."""
         return cls(
             streams=Run(entropy=run.entropy, key=run.key),
             labellings=np.repeat(labellings, len(numbers)),
@@ -75,8 +75,8 @@ class BootstrapDraws:
             null=null,
         )
 
-    def then(self, others: BootstrapDraws) -> BootstrapDraws:
-        """These, and those of `others` behind them."""
+    def concatenate(self, others: BootstrapDraws) -> BootstrapDraws:
+        """These bootstraps, followed by `others`."""
         return attrs.evolve(
             self,
             labellings=np.concatenate((self.labellings, others.labellings)),
@@ -87,40 +87,40 @@ class BootstrapDraws:
         return len(self.labellings)
 
     def __str__(self) -> str:
-        """What a checkpoint knows the counts by."""
+        """The key of these counts in a checkpoint."""
         times = "" if self.times is None else blake2b(self.times.tobytes()).hexdigest()[:16]
-        dealt = "" if self.null == PERMUTATION else f" by {self.null}"
+        null = "" if self.null == PERMUTATION else f" by {self.null}"
         parts = [
             f"{int(self.labellings[begin])}:{int(self.numbers[begin])}x{end - begin}"
-            for begin, end in runs_of(self.labellings)
+            for begin, end in constant_runs(self.labellings)
         ]
         return (
             f"bootstraps {','.join(parts)} of {self.streams.entropy} {self.streams.key} "
-            f"fraction={self.fraction!r} stratify={self.stratify} {times}{dealt}"
+            f"fraction={self.fraction!r} stratify={self.stratify} {times}{null}"
         )
 
     def rows(self, data: Dataset, start: int, stop: int) -> NDArray[np.integer[Any]]:
         """Bootstraps `start` … `stop` − 1 as counts per row, (stop − start, n_samples).
 
-        Short integers as long as no count can exceed them: a thousand bootstraps of many rows
-        leave the cache, and then moving them costs more than drawing them.
+        uint16 as long as no count can exceed its range: a thousand bootstraps of many rows do not
+        fit in the cache, and moving them then costs more than drawing them.
         """
         drawn_from = data.n_samples if self.times is None else int(self.times.sum())
         # A class may be drawn two rows more often than its share.
         short = data.together is None and drawn_from + 2 * data.n_classes < 1 << 16
         counts = np.empty((stop - start, data.n_samples), dtype=np.uint16 if short else np.int64)
-        for begin, end in runs_of(self.labellings[start:stop]):
+        for begin, end in constant_runs(self.labellings[start:stop]):
             labelling = int(self.labellings[start + begin])
             codes = class_codes(permuted(data, self.streams, labelling, self.null))
-            urn = Urn(
+            sampler = BootstrapSampler(
                 data.n_samples, codes, self.fraction, self.stratify, self.times, data.together
             )
             for place in range(begin, end):
                 number = int(self.numbers[start + place])
-                counts[place] = urn.draw(self.streams.generator(DRAWS, labelling, number))
+                counts[place] = sampler.draw(self.streams.generator(DRAWS, labelling, number))
         return counts
 
     def one_by_one(self, data: Dataset) -> Iterator[NDArray[np.integer[Any]]]:
-        """All of them in order, few at a time in memory."""
+        """All bootstraps in order, 32 at a time in memory."""
         for start in range(0, len(self), 32):
             yield from self.rows(data, start, min(len(self), start + 32))

@@ -1,4 +1,4 @@
-"""What one resample marks: which features, or which pairs, the base picked; as sorted codes.
+"""The features or pairs that are tested, and which of them a base selects, as sorted codes.
 
 A feature's code is its column; the code of the pair of columns a < b among p is ``a·p + b``.
 """
@@ -18,36 +18,36 @@ from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.errors import RequestError
 
 __all__ = [
-    "FeatureMarks",
+    "CandidateFeatures",
+    "CandidatePairs",
+    "Candidates",
     "FragileColumns",
-    "Marker",
-    "PairMarks",
-    "ScoredMarks",
+    "ScoredCandidates",
+    "count_codes",
     "equal_columns",
-    "tally",
 ]
 
-# A column whose commonest value is missing from d rows is constant in a bootstrap with probability
-# about exp(-d); above this d that never happens in practice.
+# A column whose d rows differ from its mode is constant in a bootstrap with probability about
+# exp(-d); above this d that never happens in practice.
 _FRAGILE_ROWS = 40
-# Of these many rows, fewer than half can be among so few.
-_LOOKED_AT = 128
+# More than twice as many, so the mode of a fragile column is the median of this many rows.
+_CHECKED_ROWS = 128
 
 
 @attrs.frozen(eq=False)
 class FragileColumns:
-    """Columns that are constant in a table, and those that may become so in a resample.
+    """Columns that are constant in a table, and those that may be constant in a resample.
 
     Parameters
     ----------
     usable : (p,) bool
-        Columns with two different values at least.
+        Columns with at least two different values.
     columns : (m,) int
-        Usable columns whose commonest value is missing from few rows.
+        Usable columns in which few rows differ from the mode.
     rows : (r,) int
-        Those rows, column after column.
+        Those rows, column by column.
     starts : (m,) int
-        Where each column's rows begin in `rows`.
+        First position of each column's rows in `rows`.
     """
 
     usable: NDArray[np.bool_]
@@ -57,22 +57,22 @@ class FragileColumns:
 
     @classmethod
     def find(cls, data: Dataset) -> FragileColumns:
-        """Those of a table, read in column blocks; missing values count as equal to any value.
+        """Find those of a table, read in column blocks; a missing value equals any value.
 
         Notes
         -----
-        A value held by more than half of the rows is the median. In a column that lacks its
-        commonest value in at most 40 rows, it is also the median of any 128 rows, and missing in at
-        most 40 of those; where that is not so the column is left alone after a look at these. The
-        others are looked at as a whole: O(n) each.
+        A value that more than half of the rows have is the median. If at most 40 rows of a column
+        differ from its mode, the mode is also the median of any 128 rows, and at most 40 of those
+        differ from it. Columns that fail this check on the first 128 rows are not fragile; the
+        others are read whole, O(n) each.
         """
         usable = np.ones(data.n_features, dtype=bool)
         columns: list[int] = []
         rows: list[NDArray[np.intp]] = []
         for start, stop in data.column_blocks():
             block = np.asarray(data.columns(start, stop), dtype=np.float64)
-            close = _worth_a_look(block)
-            other = _apart_from_median(block[:, close])
+            close = _candidate_columns(block)
+            other = _differs_from_median(block[:, close])
             apart = other.sum(axis=0)
             usable[start + close[apart == 0]] = False
             for place in np.flatnonzero((apart > 0) & (apart <= _FRAGILE_ROWS)):
@@ -87,44 +87,42 @@ class FragileColumns:
         )
 
     def usable_in(self, counts: NDArray[np.int64] | None) -> NDArray[np.bool_]:
-        """The columns with two different values among the rows of a resample.
-
-        Without fragile columns its counts do not matter.
-        """
+        """Columns with at least two different values in a resample; `counts` may be None if no
+        column is fragile."""
         if not self.columns.size:
             return self.usable
         assert counts is not None
-        alive = np.logical_or.reduceat(counts[self.rows] > 0, self.starts)
+        varying = np.logical_or.reduceat(counts[self.rows] > 0, self.starts)
         usable = self.usable.copy()
-        usable[self.columns[~alive]] = False
+        usable[self.columns[~varying]] = False
         return usable
 
 
-def _worth_a_look(block: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Columns that may lack their commonest value in few rows, as far as some rows can tell."""
-    some = block[:_LOOKED_AT]
-    apart = _apart_from_median(some).sum(axis=0)
+def _candidate_columns(block: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Columns that may be fragile, judged by their first rows."""
+    some = block[:_CHECKED_ROWS]
+    apart = _differs_from_median(some).sum(axis=0)
     unclear = (apart <= _FRAGILE_ROWS) | np.isnan(some).any(axis=0)
     return np.flatnonzero(unclear)
 
 
-def _apart_from_median(block: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which values are neither their column's median nor missing, as (n, p)."""
+def _differs_from_median(block: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Mask of the values that are neither their column's median nor missing, (n, p)."""
     return (block != _medians(block)) & ~np.isnan(block)
 
 
 def _medians(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per column a middle value of those that are not missing (NaN where all are)."""
+    """A middle value of the non-missing values of each column (NaN where all are missing)."""
     if not np.isnan(block.sum()):
         middle = block.shape[0] // 2
         return np.partition(block, middle, axis=0)[middle]
     present = (~np.isnan(block)).sum(axis=0)
-    # Sorting puts NaN last, so the middle of what is present is at half of that number.
+    # Sorting puts NaN last.
     return np.sort(block, axis=0)[present // 2 - (present == 0), np.arange(block.shape[1])]
 
 
-class Marker(Protocol):
-    """How a Selection becomes codes, from which of its parts, and how many codes there are."""
+class Candidates(Protocol):
+    """The features or pairs that are tested: their number, and the codes of those selected."""
 
     parts: ClassVar[tuple[str, ...]]
 
@@ -132,30 +130,30 @@ class Marker(Protocol):
     def columns(self) -> FragileColumns: ...
 
     @property
-    def cells(self) -> int: ...
+    def n_items(self) -> int: ...
 
-    def marks(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]: ...
+    def selected(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]: ...
 
 
 @attrs.frozen(eq=False)
-class FeatureMarks:
-    """Marks the columns that the base kept, constant ones apart.
+class CandidateFeatures:
+    """Tests the columns that the base keeps, except constant ones.
 
     Notes
     -----
-    A column that is constant in the resample holds no information there; where a base keeps it, it
-    has filled up its list, the lowest column first, and a mark would make noise look stable.
+    A column that is constant in the resample carries no information there. A base that keeps it has
+    filled up its list with ties, lowest column first, and counting it would make noise look stable.
     """
 
     parts: ClassVar[tuple[str, ...]] = ()
     columns: FragileColumns
 
     @property
-    def cells(self) -> int:
-        """K: how many features can be marked."""
+    def n_items(self) -> int:
+        """K: number of features that can be selected."""
         return int(self.columns.usable.sum())
 
-    def marks(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    def selected(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Sorted columns that the base kept in one resample."""
         kept = found.selected.astype(np.int64)
         kept.sort()
@@ -163,22 +161,22 @@ class FeatureMarks:
 
 
 @attrs.frozen(eq=False)
-class ScoredMarks(FeatureMarks):
-    """The same marks, of a base whose scores are wanted as well."""
+class ScoredCandidates(CandidateFeatures):
+    """The same features, tested by the scores of the base as well."""
 
     parts: ClassVar[tuple[str, ...]] = ("scores",)
 
 
 @attrs.frozen(eq=False)
-class PairMarks:
-    """Marks the pairs of columns with the largest pair weights.
+class CandidatePairs:
+    """Tests the pairs of columns with the largest pair weights.
 
     Parameters
     ----------
     columns : FragileColumns
-        Pairs with a constant column are left out.
+        Pairs with a constant column are excluded.
     n_pairs : int
-        How many pairs one resample marks, fewer where fewer have a weight above zero.
+        Number of pairs selected in a resample; fewer if fewer have a positive weight.
     """
 
     parts: ClassVar[tuple[str, ...]] = ("pair_weights",)
@@ -186,17 +184,17 @@ class PairMarks:
     n_pairs: int
 
     @property
-    def cells(self) -> int:
-        """K(K − 1)/2: how many pairs can be marked."""
+    def n_items(self) -> int:
+        """K(K − 1)/2: number of pairs that can be selected."""
         usable = int(self.columns.usable.sum())
         return usable * (usable - 1) // 2
 
-    def marks(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """Sorted codes of the pairs that one resample marks, ties by column."""
+    def selected(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """Sorted codes of the pairs selected in one resample, ties by column."""
         if found.pair_weights is None:
             raise RequestError(
-                "npfs: of=pairs needs a base that weighs pairs of features, such as "
-                "interactions, `mim:pairs=synergy` or immigrate; this one gives none"
+                "npfs: of=pairs needs a base that returns pair weights, such as interactions, "
+                "`mim:pairs=synergy` or immigrate; this one returns none"
             )
         i, j, weight = found.pair_weights.triplets()
         first, second = found.pair_weights.columns[i], found.pair_weights.columns[j]
@@ -209,14 +207,16 @@ class PairMarks:
         return np.sort(code[order])
 
 
-def tally(marks: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The codes that were marked at least once, ascending, and how often each was.
+def count_codes(
+    selected: Sequence[NDArray[np.int64]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Codes selected at least once, ascending, and the count of each.
 
-    >>> [a.tolist() for a in tally([np.array([1, 4]), np.array([4])])]
+    >>> [a.tolist() for a in count_codes([np.array([1, 4]), np.array([4])])]
     [[1, 4], [1, 2]]
     """
-    found = np.concatenate([*marks, np.zeros(0, np.int64)])
-    # Codes of features are few and small, those of pairs may be neither.
+    found = np.concatenate([*selected, np.zeros(0, np.int64)])
+    # Codes of features are few and small, those of pairs need not be.
     if found.max(initial=0) <= found.size:
         counts = np.bincount(found)
         codes = np.flatnonzero(counts)
@@ -226,23 +226,21 @@ def tally(marks: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArra
 
 
 def equal_columns(data: Dataset, wanted: NDArray[np.intp]) -> list[list[int]]:
-    """Groups of columns that are exact copies of each other and hold at least one of `wanted`.
+    """Groups of identical columns that contain at least one of `wanted`.
 
-    Notes
-    -----
-    One pass over the table, comparing the bytes of the first rows, and of all rows where these are
-    equal to those of a column in `wanted`.
+    One pass over the table, comparing the bytes of the first rows, and of all rows where the first
+    equal those of a column in `wanted`.
     """
-    first = {_bytes(column[:_LOOKED_AT]) for column in _columns_at(data, wanted)}
+    first = {_bytes(column[:_CHECKED_ROWS]) for column in _columns_at(data, wanted)}
     groups: dict[bytes, list[int]] = {}
     for start, stop in data.column_blocks():
         block = np.asarray(data.columns(start, stop), dtype=np.float64)
         for offset, column in enumerate(block.T):
-            if _bytes(column[:_LOOKED_AT]) in first:
+            if _bytes(column[:_CHECKED_ROWS]) in first:
                 digest = blake2b(_bytes(column), digest_size=16).digest()
                 groups.setdefault(digest, []).append(start + offset)
-    asked = {int(column) for column in wanted}
-    return [group for group in groups.values() if len(group) > 1 and asked & set(group)]
+    required = {int(column) for column in wanted}
+    return [group for group in groups.values() if len(group) > 1 and required & set(group)]
 
 
 def _columns_at(data: Dataset, wanted: NDArray[np.intp]) -> Iterator[NDArray[np.float64]]:

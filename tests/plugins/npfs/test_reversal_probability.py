@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fsframe.contracts.run import Run
-from fsframe_npfs.engine.seed_sensitivity import chance_of_other_answer, likely_exceedances, remedy
+from fsframe_npfs.engine.seed_sensitivity import likely_exceedances, remedy, reversal_probability
 from fsframe_npfs.methods.npfs import Npfs
 
 
@@ -18,7 +18,7 @@ def test_the_chance_is_that_of_two_binomial_counts_on_two_sides() -> None:
     n, line = 60, 20
     pi = rng.uniform(0.15, 0.6, size=40_000)
     first, second = rng.binomial(n, pi), rng.binomial(n, pi)
-    chance = chance_of_other_answer(first, n, np.full(first.shape, line), np.zeros(first.shape))
+    chance = reversal_probability(first, n, np.full(first.shape, line), np.zeros(first.shape))
     other = (first > line) != (second > line)
     for low, high in ((0.0, 0.05), (0.05, 0.2), (0.2, 0.5)):
         group = (chance >= low) & (chance < high)
@@ -79,9 +79,9 @@ def test_what_the_remedy_says_does_settle_it() -> None:
     z, line = np.array([24, 16, 21]), np.array([20, 20, 20])
     advice = remedy(z, 50, line, np.zeros(3), 0)
     # The count of 21 is half a count off the line: 20 of 50 and 21 of 50 are one number to it.
-    assert advice.hopeless.tolist() == [False, False, True]
+    assert advice.unresolvable.tolist() == [False, False, True]
     times = advice.n / 50
-    chance = chance_of_other_answer(
+    chance = reversal_probability(
         np.round((z[:2] + 0.0) * times).astype(int),
         advice.n,
         np.round((line[:2] + 0.5) * times - 0.5).astype(int),

@@ -91,8 +91,8 @@ import os, signal, sys
 import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe_npfs.engine import permutation_trial
-from fsframe_npfs.engine.standings import Standings
+from fsframe_npfs.engine import procedure
+from fsframe_npfs.engine.mean_scores import MeanScores
 
 looks, fits = [], []
 commit = Checkpoint.commit
@@ -102,7 +102,7 @@ def at_once(checkpoint, *arguments):
     checkpoint.flush()
 
 Checkpoint.commit = at_once
-run_base, add = permutation_trial.Trial._run_base, Standings.add
+run_base, add = procedure.Procedure._run_base, MeanScores.add
 
 def look(trial, *arguments):
     looks.append(trial.fits)
@@ -115,8 +115,8 @@ def fit(standings, *arguments):
             os.kill(os.getpid(), signal.SIGKILL)
     return add(standings, *arguments)
 
-permutation_trial.Trial._run_base = look
-Standings.add = fit
+procedure.Procedure._run_base = look
+MeanScores.add = fit
 Chain.parse(sys.argv[2]).run(fsframe.read(sys.argv[1] + ".csv"), seed=4, out=sys.argv[1] + ".h5")
 """
 

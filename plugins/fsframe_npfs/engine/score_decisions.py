@@ -1,4 +1,4 @@
-"""From mean scores under the true label and permuted ones to p-values and relevant features."""
+"""Decide by scores: p-values from mean scores under the true and the permuted labels."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from fsframe_npfs.engine.corrections import adjusted, level_of_one_test
-from fsframe_npfs.engine.decisions import Verdict, share_taken_off
+from fsframe_npfs.engine.count_decisions import Decisions, shrinkage_factor
 from fsframe_npfs.engine.seed_sensitivity import likely_exceedances
 
-__all__ = ["by_standings", "centred", "evenly_spread", "shares_reached", "studentised"]
+__all__ = ["centred", "decide_by_scores", "shares_reached", "shrink_permuted", "studentised"]
 
 Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-12
-_DIGITS = 9  # so that values that tie on paper tie here
+_DIGITS = 9  # rounding to these makes values tied in exact arithmetic tie here
 
 
 def centred(rows: Floats) -> Floats:
-    """Means of each labelling less λ times the mean of the feature over the other labellings.
+    """Means of each labelling minus λ times the feature's mean over the other labellings.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def centred(rows: Floats) -> Floats:
     Returns
     -------
     (n_labellings, K) float64
-        λ as in `fsframe_npfs.engine.decisions.share_taken_off`.
+        λ as in `fsframe_npfs.engine.count_decisions.shrinkage_factor`.
 
     Examples
     --------
@@ -36,12 +36,12 @@ def centred(rows: Floats) -> Floats:
     array([[5., 0.],
            [0., 5.]])
     """
-    share = share_taken_off(rows, rows.shape[1])
+    share = shrinkage_factor(rows, rows.shape[1])
     return rows - share * (rows.sum(axis=0) - rows) / (len(rows) - 1)
 
 
 def studentised(rows: Floats) -> Floats:
-    """Each feature's means in standard deviations from its mean over the other labellings.
+    """Each feature's means, standardised by its mean and deviation over the other labellings.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def studentised(rows: Floats) -> Floats:
     Returns
     -------
     (n_labellings, K) float64
-        Zero where a feature's means are the same under all labellings, and at most 1e9 in size.
+        Zero where a feature's means are equal under all labellings; at most 1e9 in magnitude.
 
     Examples
     --------
@@ -68,27 +68,27 @@ def studentised(rows: Floats) -> Floats:
     return np.where(tiny, 0.0, away / np.where(floor > 0, floor, 1.0))
 
 
-def evenly_spread(rows: Floats, within: Floats, n: int, permuted_n: int) -> Floats:
-    """Means of each labelling, the permuted ones as spread out as means of n bootstraps would be.
+def shrink_permuted(rows: Floats, within: Floats, n: int, permuted_n: int) -> Floats:
+    """Shrink the means of permuted labellings to the variance of means over n bootstraps.
 
     Parameters
     ----------
     rows : (P + 1, K) float64
-        Means of n bootstraps of the true label, and of `permuted_n` of each permuted one.
+        Means over n bootstraps of the true label, and over `permuted_n` of each permuted one.
     within : (K,) float64
-        Variance of the bootstraps of one permuted label about their mean.
+        Variance over the bootstraps of one permuted label.
     n, permuted_n : int
 
     Returns
     -------
     (P + 1, K) float64
-        A feature's permuted means vary by B + within/permuted_n, B the variance from label to
-        label; each is moved towards their mean by the root of (B + within/n) over that. The first
-        row stays.
+        A feature's permuted means have variance B + within/permuted_n, B the variance between
+        labels; their deviations are multiplied by the root of (B + within/n) over that. The first
+        row is unchanged.
 
     Examples
     --------
-    >>> evenly_spread(np.array([[9.0], [4.0], [0.0], [2.0]]), np.array([4.0]), 100, 2).round(2)
+    >>> shrink_permuted(np.array([[9.0], [4.0], [0.0], [2.0]]), np.array([4.0]), 100, 2).round(2)
     array([[9.  ],
            [3.43],
            [0.57],
@@ -102,16 +102,16 @@ def evenly_spread(rows: Floats, within: Floats, n: int, permuted_n: int) -> Floa
 
 
 def shares_reached(rows: Floats, *, own: bool = False, without_itself: bool = False) -> Floats:
-    """For each labelling and feature, the share of values that reach its own, ties counted.
+    """Share of the values that are at least as large as each value.
 
     Parameters
     ----------
     rows : (n_labellings, K) float64
     own : bool
-        Among the values of the same feature, not of all.
+        Among the values of the same feature only.
     without_itself : bool
-        Leave out the other features under the same labelling: (1 + others) / (1 + P·K). For the
-        first labelling only; the rest of the result is 1.
+        Exclude the other features under the same labelling: (1 + others) / (1 + P·K). Computed for
+        the first labelling; the other rows of the result are 1.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def shares_reached(rows: Floats, *, own: bool = False, without_itself: bool = Fa
     return (pool.size - np.searchsorted(pool, rows, side="left")) / pool.size
 
 
-def by_standings(
+def decide_by_scores(
     scores: Floats,
     ranks: Floats,
     errors: Floats,
@@ -149,14 +149,14 @@ def by_standings(
     compare: str = "centred",
     within: Floats | None = None,
     numbers: tuple[int, int] = (1, 1),
-) -> tuple[Verdict, Floats]:
-    """The verdict of mean scores and mean normal scores, and how likely another seed's differs.
+) -> tuple[Decisions, Floats]:
+    """Decide by mean scores and mean normal scores, and compute reversal probabilities.
 
     Parameters
     ----------
     scores, ranks : (P + 1, K) float64
-        Mean scores, and mean normal scores of ranks, per labelling, the true one first; of ranks a
-        corrected test looks at none.
+        Mean scores and mean normal scores of ranks per labelling, the true one first; a corrected
+        test does not use ranks.
     errors : (2, K) float64
         Standard errors of the first rows over bootstraps.
     alpha : float in (0, 1)
@@ -166,47 +166,48 @@ def by_standings(
     compare : {"centred", "pooled", "own"}
         As in `fsframe_npfs.methods.npfs.Npfs`.
     within : (K,) float64, optional
-        As in `evenly_spread`, which a corrected test of unequal `numbers` begins with.
+        As in `shrink_permuted`, which a corrected test applies if `numbers` differ.
     numbers : tuple of int
         n and `permuted_n`.
 
     Returns
     -------
-    verdict : Verdict
-        `critical` is NaN: no count decides.
-    doubt : (K,) float64 in [0, 0.5]
+    decisions : Decisions
+        `critical` is NaN, since no count is compared.
+    reversal : (K,) float64 in [0, 0.5]
+        Probability that another seed reverses the decision.
 
     Notes
     -----
-    "centred": scores less λ times the mean of the feature over the other labellings, and ranks in
-    standard deviations from it, each become the share of all (P + 1)·K values that reach them; the
-    smaller of the two shares is what is compared in the end, with those of all (P + 1)·K again.
-    "pooled": the same with scores and ranks as they are; "own": among the values of the feature
-    itself. Ranks are bounded, and far out in the tail they tie; a corrected test, which works
-    there, uses scores alone.
+    "centred": scores minus λ times the feature's mean over the other labellings, and ranks
+    standardised by them, are each converted to the share of all (P + 1)·K values that are at least
+    as large; the test statistic is the smaller of the two shares, ranked again among all
+    (P + 1)·K. "pooled": the same with scores and ranks not centred; "own": among the values of the
+    same feature. Ranks are bounded and tie far out in the tail, so a corrected test, which works
+    there, uses scores only.
 
-    Every step treats all labellings alike. Under the null they are exchangeable (equal numbers
-    of bootstraps given): among the (P + 1)·K values at most α(P + 1)K have a share of at most α,
-    whatever their dependence, and labelling 0 holds 1/(P + 1) of them on average: at most α·K.
+    Every step treats all labellings alike. Under the null they are exchangeable (for equal numbers
+    of bootstraps): of the (P + 1)·K values at most α(P + 1)K have a share of at most α, whatever
+    their dependence, and on average labelling 0 has 1/(P + 1) of them, at most α·K.
     With a correction the pool is that of the other labellings, p = (1 + #) / (1 + P·K), the usual
-    p-value of permutations: with all in the pool, "bonferroni" could name alpha·(P + 1) features
-    and no more. With "bonferroni" a labelling that names anything has
-    fewer than α(P + 1/K) values of others above its largest, so the labelling with the l-th
-    largest maximum, which has l − 1 above it, names something only if l ≤ α(P + 1/K): with
-    chance at most α any feature is named. That too is exact for equal numbers of bootstraps. With
-    fewer under permuted labels their means lie further out than that of the true one would, and
-    a far quantile of them names nearly nothing; `evenly_spread` takes that off, and what is then
-    exact is the variance, not the law: simulations stand for a proof.
+    permutation p-value: with all labellings in the pool, "bonferroni" could select at most
+    alpha·(P + 1) features. With "bonferroni", a labelling that selects any feature has fewer than
+    α(P + 1/K) values of others above its largest. The labelling with the l-th largest maximum has
+    l − 1 values above it, so it selects a feature only if l ≤ α(P + 1/K): the probability of
+    selecting any feature is at most α. That too is exact for equal numbers of bootstraps. With
+    fewer bootstraps under permuted labels, their means have a larger variance than that of the
+    true label, and a far quantile of them selects almost nothing; `shrink_permuted` corrects the
+    variance, not the shape of the distribution: the level then rests on simulations, not a proof.
 
-    The chance of another answer is Φ(−|d|), d the larger of the two statistics' distances to
-    the smallest value that passes, over √(2·s²): s² the variance of the mean over bootstraps, of
-    the feature's mean over labellings, and of the quantile that the line is.
+    The reversal probability is Φ(−|d|), d the larger of the two statistics' distances to
+    the smallest value that passes, over √(2·s²), where s² sums the variances of the mean over
+    bootstraps, of the feature's mean over labellings, and of the threshold, a quantile.
     Time O(P·K·log(P·K)), memory O(P·K).
     """
     own = compare == "own"
     raw = (scores,) if correction != "none" else (scores, ranks)
     if correction != "none" and within is not None and numbers[1] < numbers[0]:
-        scores = evenly_spread(scores, within, *numbers)
+        scores = shrink_permuted(scores, within, *numbers)
         raw = (scores,)
     scale = np.ones((len(raw), scores.shape[1]))
     if compare == "centred":
@@ -217,45 +218,42 @@ def by_standings(
             scale[1] = np.where(deviation > 0, deviation, 1.0)
     else:
         values = list(raw)
-    values = [np.round(v / _size(v), _DIGITS) * _size(v) for v in values]
+    values = [np.round(v / _magnitude(v), _DIGITS) * _magnitude(v) for v in values]
     excluding = correction != "none" and not own
     shares = [shares_reached(v, own=own, without_itself=excluding) for v in values]
     p = shares[0][0] if len(shares) == 1 else shares_reached(-np.minimum(*shares), own=own)[0]
     tests = p.size
     level = level_of_one_test(p, alpha, correction, tests)
     relevant = p <= level * (1 + _ROUNDING)
-    verdict = Verdict(
+    decisions = Decisions(
         p=p,
         adjusted=adjusted(p, correction, tests),
         level=level,
         critical=np.full(p.shape, np.nan),  # type: ignore[arg-type]
         relevant=relevant,
-        line_error=np.zeros(p.shape),
+        threshold_error=np.zeros(p.shape),
     )
-    beyond = [_permuted_beyond_the_line(s, shares, level, own) for s in shares]
+    beyond = [_permuted_beyond(s, shares, level, own) for s in shares]
     distances = [
         _distance(v, k, s, e, c, own)
         for v, k, s, e, c in zip(values, beyond, scale, errors, raw, strict=False)
     ]
-    doubt = ndtr(-np.abs(np.max(distances, axis=0)))
-    return verdict, doubt
+    return decisions, ndtr(-np.abs(np.max(distances, axis=0)))
 
 
-def _size(values: Floats) -> float:
-    """What rounding is relative to."""
+def _magnitude(values: Floats) -> float:
+    """The largest absolute value, to which rounding is relative."""
     largest = float(np.abs(values).max(initial=0.0))
     return largest if largest > 0 else 1.0
 
 
-def _permuted_beyond_the_line(
-    share: Floats, shares: list[Floats], level: float, own: bool
-) -> float:
-    """How many permuted values of one statistic lie beyond what just passes at `level`."""
-    cells = len(share) - 1 if own else share[1:].size
+def _permuted_beyond(share: Floats, shares: list[Floats], level: float, own: bool) -> float:
+    """Number of permuted values of one statistic beyond its threshold at `level`."""
+    size = len(share) - 1 if own else share[1:].size
     if own or len(shares) == 1:
-        return level * cells
+        return level * size
     smaller = np.sort(np.minimum(*shares), axis=None)
-    # What passes has a smaller share than this; the features themselves take places in the pool.
+    # Values that pass have a smaller share than this; the pool includes the features themselves.
     passing = smaller[min(int(level * smaller.size * (1 + _ROUNDING)), smaller.size - 1)]
     return float(np.count_nonzero(share[1:] < passing))
 
@@ -263,16 +261,16 @@ def _permuted_beyond_the_line(
 def _distance(
     values: Floats, beyond: float, scale: Floats, error: Floats, raw: Floats, own: bool
 ) -> Floats:
-    """How far the first row is from the line, in deviations between two seeds; above it: > 0."""
+    """Distance of the first row above the threshold, in deviations between two seeds."""
     pool = np.sort(values[1:], axis=0 if own else None)
-    cells = pool.shape[0]
+    size = pool.shape[0]
 
     def reached_by(number: int) -> Floats:
-        return pool[cells - 1 - min(max(number, 0), cells - 1)]
+        return pool[size - 1 - min(max(number, 0), size - 1)]
 
-    few, many = likely_exceedances(cells, max(beyond, 1.0) / cells)
-    line_error = np.maximum(reached_by(few) - reached_by(many), 0.0) / 2.0
+    few, many = likely_exceedances(size, max(beyond, 1.0) / size)
+    threshold_error = np.maximum(reached_by(few) - reached_by(many), 0.0) / 2.0
     of_means = raw[1:].var(axis=0, ddof=1) / (len(raw) - 1)
-    variance = 2.0 * ((error**2 + of_means) / scale**2 + line_error**2)
+    variance = 2.0 * ((error**2 + of_means) / scale**2 + threshold_error**2)
     away = values[0] - reached_by(int(beyond))
     return away / np.sqrt(np.where(variance > 0, variance, np.finfo(float).tiny))  # type: ignore[no-any-return]

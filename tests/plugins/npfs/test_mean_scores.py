@@ -13,16 +13,16 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
-from fsframe_npfs.engine.decisions import by_centred_null
-from fsframe_npfs.engine.outlook import Outlook
-from fsframe_npfs.engine.selected_items import FragileColumns
-from fsframe_npfs.engine.standing_decisions import (
-    by_standings,
+from fsframe_npfs.engine.candidates import FragileColumns
+from fsframe_npfs.engine.count_decisions import decide_by_centred_counts
+from fsframe_npfs.engine.duration_forecast import DurationForecast
+from fsframe_npfs.engine.mean_scores import MeanScores, filled_scores, variance_within
+from fsframe_npfs.engine.score_decisions import (
     centred,
-    evenly_spread,
+    decide_by_scores,
+    shrink_permuted,
     studentised,
 )
-from fsframe_npfs.engine.standings import Standings, filled_scores, variance_within
 from fsframe_npfs.methods.npfs import Npfs
 
 P, K = 39, 12
@@ -49,7 +49,7 @@ def test_labellings_together_name_no_more_than_their_share(compare: str, copies:
         scores = labelled_means(seed, copies, 2 if seed % 2 else None)
         ranks = np.tanh(scores)
         named = [
-            by_standings(s, r, np.zeros((2, K)), alpha=0.1, correction="none", compare=compare)[
+            decide_by_scores(s, r, np.zeros((2, K)), alpha=0.1, correction="none", compare=compare)[
                 0
             ].relevant.sum()
             for s, r in zip(each_as_the_true_one(scores), each_as_the_true_one(ranks), strict=True)
@@ -64,7 +64,7 @@ def test_few_labellings_name_anything_with_bonferroni(copies: int) -> None:
     for seed in range(4):
         scores = labelled_means(seed, copies)
         naming = sum(
-            by_standings(s, s, np.zeros((2, K)), alpha=0.1, correction="bonferroni")[
+            decide_by_scores(s, s, np.zeros((2, K)), alpha=0.1, correction="bonferroni")[
                 0
             ].relevant.any()
             for s in each_as_the_true_one(scores)
@@ -80,7 +80,9 @@ def test_counts_of_copies_name_no_more_than_their_share() -> None:
         rows = rng.binomial(20, 0.2, size=(few + 1, 30))
         rows[:, :20] = rows[:, :1]
         total += sum(
-            by_centred_null(r[0], r[1:], 20, alpha=0.05, correction="none", tests=30).relevant.sum()
+            decide_by_centred_counts(
+                r[0], r[1:], 20, alpha=0.05, correction="none", tests=30
+            ).relevant.sum()
             for r in each_as_the_true_one(rows)
         )
     assert total <= 20 * 0.05 * (few + 1) * 30
@@ -89,7 +91,7 @@ def test_counts_of_copies_name_no_more_than_their_share() -> None:
 def test_p_values_are_those_of_the_definition() -> None:
     scores = labelled_means(1, 3, 4)
     ranks = np.tanh(scores[:, ::-1])
-    verdict, doubt = by_standings(scores, ranks, np.zeros((2, K)), alpha=0.1, correction="none")
+    verdict, doubt = decide_by_scores(scores, ranks, np.zeros((2, K)), alpha=0.1, correction="none")
 
     def share(values: np.ndarray) -> np.ndarray:
         return (values[None, None] >= values[:, :, None, None] - 1e-9).mean(axis=(2, 3))
@@ -144,7 +146,7 @@ def test_a_base_without_scores_is_tested_by_what_it_keeps_and_that_is_said(
         Silent(k=3), slides(0, 1000, 20, 2), None, Run()
     )
     assert set(found.selected) == {0, 1}
-    assert any("the base gave no scores in 410 of 410" in w for w in found.warnings)
+    assert any("the base returned no scores in 410 of 410" in w for w in found.warnings)
 
 
 def test_columns_without_a_score_have_the_lowest_of_the_resample() -> None:
@@ -158,7 +160,7 @@ def test_standings_are_means_over_resamples() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 4))
     columns = FragileColumns.find(Dataset.from_arrays(X, np.arange(20) % 2))
-    standings, rows = Standings(columns), rng.normal(size=(6, 4))
+    standings, rows = MeanScores(columns), rng.normal(size=(6, 4))
     for row in rows:
         standings.add(Selection(selected=[0], scores=row), np.ones(20, np.int64))
     np.testing.assert_allclose(standings.means[0], rows.mean(axis=0))
@@ -172,7 +174,7 @@ def test_variance_within_labellings_is_the_mean_of_their_variances() -> None:
     rng = np.random.default_rng(0)
     columns = FragileColumns.find(Dataset.from_arrays(rng.normal(size=(20, 4)), np.arange(20) % 2))
     squares, rows = np.zeros((1, 4)), rng.normal(size=(3, 2, 4))
-    standings = [Standings(columns, ranked=False, squares=squares) for _ in rows]
+    standings = [MeanScores(columns, ranked=False, squares=squares) for _ in rows]
     for each, two in zip(standings, rows, strict=True):
         for row in two:
             each.add(Selection(selected=[0], scores=row), np.ones(20, np.int64))
@@ -196,12 +198,12 @@ def means_of_bootstraps(
 def test_few_bootstraps_of_permuted_labels_are_as_spread_out_as_many() -> None:
     rng = np.random.default_rng(0)
     rows, within = means_of_bootstraps(rng, 40, 4000, 1.5)
-    even = evenly_spread(rows, within, 200, 2)
+    even = shrink_permuted(rows, within, 200, 2)
     np.testing.assert_array_equal(even[0], rows[0])
     np.testing.assert_allclose(even[1:].mean(axis=0), rows[1:].mean(axis=0))
     # B = 2 of the gamma law, and 1.5² over 200.
     np.testing.assert_allclose(even[1:].var(axis=0).mean(), 2 + 1.5**2 / 200, rtol=0.02)
-    np.testing.assert_allclose(evenly_spread(rows, 0 * within, 200, 2), rows, atol=1e-12)
+    np.testing.assert_allclose(shrink_permuted(rows, 0 * within, 200, 2), rows, atol=1e-12)
 
 
 def test_a_corrected_test_of_few_bootstraps_holds_its_level_and_uses_it() -> None:
@@ -210,7 +212,7 @@ def test_a_corrected_test_of_few_bootstraps_holds_its_level_and_uses_it() -> Non
     for _ in range(300):
         rows, within = means_of_bootstraps(rng, 30, 60, 1.0)
         for place, known in enumerate((within, None)):
-            verdict, _ = by_standings(
+            verdict, _ = decide_by_scores(
                 rows, rows[:1], np.zeros((2, 30)),
                 alpha=0.1, correction="bh", within=known, numbers=(200, 2),
             )  # fmt: skip
@@ -240,7 +242,7 @@ def test_parameters_that_do_not_fit_are_refused(options: dict[str, Any], word: s
 def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(
     mim: Any, slides: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fsframe_npfs.engine.outlook.BRIEF", 0.0)
+    monkeypatch.setattr("fsframe_npfs.engine.duration_forecast.BRIEF", 0.0)
     data = slides(1, 120, 20, 3)
     for correction in ("none", "bh"):
         options: dict[str, Any] = {
@@ -251,8 +253,8 @@ def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(
         assert (n, permuted_n) != (12, 12) and n > 12, "nothing was borderline on this table"
         assert n + permutations * permuted_n <= 1600
         said = capsys.readouterr().err
-        assert "after 192 fits" in said and "decisions are open; on to 384 fits, about" in said
-        assert "(at most 1600," in said
+        assert "decisions are open after 192 fits; continuing to 384 fits, about" in said
+        assert "(at most 1600 fits," in said
         plain = Npfs(**options | {"n": n, "permutations": permutations})
         same = plain.select_wrapped(mim(k=4), data, None, Run())
         for name in ("p-values", "mean-scores", "doubt", "relevant"):
@@ -263,10 +265,10 @@ def test_settling_stops_where_all_is_clear_or_more_would_not_do(mim: Any, slides
     clear = Npfs(settle=0.1, n=20, permutations=60, permuted_n=2, alpha=0.1)
     found = clear.select_wrapped(mim(k=4), slides(0, 3000, 12, 4), None, Run())
     assert (found.tables["doubt"] <= 0.1).all()
-    assert not any("not every decision" in w for w in found.warnings)
+    assert not any("decisions are not settled" in w for w in found.warnings)
     short = Npfs(settle=0.001, fits=400, n=20, permutations=60, permuted_n=3)
     found = short.select_wrapped(mim(k=4), slides(1, 120, 20, 3), None, Run())
-    [said] = [w for w in found.warnings if "not every decision" in w]
+    [said] = [w for w in found.warnings if "decisions are not settled" in w]
     assert int(said.split()[-2]) == found.tables["numbers"] @ [1, 0, 0] + 3 * int(
         found.tables["numbers"][1]
     )
@@ -285,10 +287,10 @@ def test_a_long_test_says_so_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter([-900.0, 0.0, 3.0, 6.0, 9.0])
-    monkeypatch.setattr("fsframe_npfs.engine.outlook.time.monotonic", lambda: next(clock))
-    outlook = Outlook(10_000)
+    monkeypatch.setattr("fsframe_npfs.engine.duration_forecast.time.monotonic", lambda: next(clock))
+    forecast = DurationForecast(10_000)
     for done in (0, 1, 3, 6, 9):  # nothing follows from the long wait for the first
-        outlook.look(done)
+        forecast.update(done)
     said = capsys.readouterr().err
     assert said.count("screen first") == 1 and "10000 fits" in said
     assert "about 200 min" in said, "the rate is that of the fits after the first"
@@ -298,10 +300,10 @@ def test_a_short_test_says_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter([0.0, 6.0, 12.0])
-    monkeypatch.setattr("fsframe_npfs.engine.outlook.time.monotonic", lambda: next(clock))
-    outlook = Outlook(100)
+    monkeypatch.setattr("fsframe_npfs.engine.duration_forecast.time.monotonic", lambda: next(clock))
+    forecast = DurationForecast(100)
     for done in (1, 9, 20):
-        outlook.look(done)
+        forecast.update(done)
     assert not capsys.readouterr().err
 
 
@@ -317,5 +319,7 @@ def test_a_corrected_test_of_shares_of_one_whole_says_so_before_the_permuted_lab
         (f"mim:top=2 {few},correction=bh", False),  # bits have a size of their own
     ):
         found = Chain.parse(chain).select(data, seed=1)
-        assert any("shares out one whole" in text for text in found.warnings) is said, chain
-        assert ("shares out one whole" in capsys.readouterr().err) is said, chain
+        assert (
+            any("have the same sum in every resample" in text for text in found.warnings) is said
+        ), chain
+        assert ("have the same sum in every resample" in capsys.readouterr().err) is said, chain

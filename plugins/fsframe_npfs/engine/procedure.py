@@ -1,0 +1,416 @@
+"""The NPFS test: draw bootstraps, count selections or average scores, decide."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from itertools import repeat
+from typing import Any, Protocol, TypedDict, cast
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.remarks import remark
+from fsframe.contracts.run import Progress, Run
+from fsframe.contracts.selection import Selection
+from fsframe.errors import RequestError
+from fsframe.resampling.null import LawNull, Null
+from fsframe.resampling.resamples import select_resamples
+from fsframe.resampling.wrapping import Base
+from fsframe_npfs.engine import duration_forecast
+from fsframe_npfs.engine.bootstrap_draws import BASE, DRAWS, BootstrapDraws
+from fsframe_npfs.engine.candidates import CandidateFeatures, Candidates
+from fsframe_npfs.engine.count_decisions import (
+    Decisions,
+    decide_by_centred_counts,
+    decide_by_own_counts,
+    decide_by_tail,
+)
+from fsframe_npfs.engine.duration_forecast import DurationForecast, duration_text
+from fsframe_npfs.engine.mean_scores import MeanScores, variance_within
+from fsframe_npfs.engine.relabelled import PERMUTATION, Relabelled
+from fsframe_npfs.engine.score_decisions import decide_by_scores
+from fsframe_npfs.engine.seed_sensitivity import reversal_probability
+from fsframe_npfs.engine.selection_counts import SelectionCounts
+from fsframe_npfs.engine.sequential_looks import larger_tests, looks, settled
+from fsframe_npfs.engine.tails import least_bootstraps, permutation_tail
+
+__all__ = ["CONSTANT_TOTAL", "Procedure", "Settings"]
+
+CONSTANT_TOTAL = (
+    "the base's scores have the same sum in every resample, so its best columns score as high "
+    "under a permuted label as under the true one, and a corrected test, which compares scores, "
+    "may select nothing; test the screening stage before it (such as `mim:top=100 npfs`), or "
+    "compare counts (statistic=counts)"
+)
+"""Printed before the permuted labels are run, and recorded as a warning with the result."""
+
+
+class _Rule(TypedDict):
+    """Parameters that all decision functions take."""
+
+    alpha: float
+    correction: str
+    tests: int
+
+
+class Settings(Protocol):
+    """The parameters of a test: a `fsframe_npfs.methods.npfs.Npfs`."""
+
+    @property
+    def alpha(self) -> float: ...
+    @property
+    def bias(self) -> float: ...
+    @property
+    def compare(self) -> str: ...
+    @property
+    def correction(self) -> str: ...
+    @property
+    def fraction(self) -> float | None: ...
+    @property
+    def null(self) -> str: ...
+    @property
+    def compared_with(self) -> Null: ...
+    @property
+    def of(self) -> str: ...
+    @property
+    def permuted_resamples(self) -> int: ...
+    @property
+    def resamples(self) -> int: ...
+    @property
+    def scoring(self) -> bool: ...
+    @property
+    def settle(self) -> float | None: ...
+    @property
+    def stratify(self) -> bool: ...
+    @property
+    def top(self) -> int | float | None: ...
+    def most_fits(self, permutations: int) -> int: ...
+    def keep_count(self, n_features: int, default: int) -> int: ...
+
+
+SHARE = 0.5
+"""Share of a run's memory for the shards of a table in parts that are loaded together."""
+
+
+@attrs.define(eq=False)
+class Procedure:
+    """One execution of the test: bootstraps with the true label and with permuted ones."""
+
+    settings: Settings
+    base: Base
+    data: Dataset
+    start: Selection | None
+    candidates: Candidates
+    run: Run
+    n_permutations: int
+    observed: SelectionCounts = attrs.field(init=False)
+    nulls: list[SelectionCounts] = attrs.field(factory=list, init=False)
+    mean_scores: list[MeanScores] = attrs.field(factory=list, init=False)
+    codes: NDArray[np.int64] = attrs.field(init=False)
+    z: NDArray[np.int64] = attrs.field(init=False)
+    decisions: Decisions = attrs.field(init=False)
+    reversal: NDArray[np.float64] = attrs.field(init=False)
+    all_settled: bool = False
+
+    @property
+    def drawn(self) -> int:
+        """Number of resamples with the true label so far."""
+        return len(self.observed.selected)
+
+    @property
+    def threshold(self) -> NDArray[np.int64]:
+        """Largest count that is not relevant, per code; NaN where scores are compared."""
+        return self.decisions.critical - (1 if self._at_least else 0)
+
+    @property
+    def law(self) -> LawNull | None:
+        """The theoretical null distribution, or None for permuted labels."""
+        null = self.settings.compared_with
+        return null if isinstance(null, LawNull) else None
+
+    @property
+    def _at_least(self) -> bool:
+        return self.law is not None and self.law.at_least
+
+    def execute(self) -> None:
+        """Draw and decide, at one look or several."""
+        settings = self.settings
+        self.observed = SelectionCounts(self.candidates)
+        if settings.scoring:
+            self._with_scores()
+            return
+        self.nulls = [SelectionCounts(self.candidates) for _ in range(self.n_permutations)]
+        if self.law is not None and self.law.own_resamples:
+            if self.data.in_parts:
+                self.run.must_hold(
+                    8 * self.data.n_samples * settings.resamples,
+                    f"npfs: assignments of rows to {settings.resamples} shards",
+                    "use fewer (n)",
+                )
+            shards = self.law.resamples(self.data, settings.resamples, self.run.generator(DRAWS))
+            if self.data.in_parts:
+                self._run_in_parts(shards)
+            else:
+                self._run_base(shards, 0, settings.resamples)
+            self._decide()
+            return
+        plan = [settings.resamples] if settings.settle is None else looks(settings.resamples)
+        labellings = self.n_permutations + 1
+        for n in plan:
+            drawn = self.drawn
+            draws = self._draws(range(labellings), range(drawn, n))
+            self._run_base(draws, drawn * labellings, settings.resamples * labellings)
+            self._decide()
+            if settings.settle is not None and n < settings.resamples:
+                sure = settled(self.z, n, self.decisions.critical, settings.settle, len(plan))
+                if sure.all():
+                    self.all_settled = True
+                    return
+
+    def _with_scores(self) -> None:
+        """Compare scores; with `settle`, repeat with more bootstraps and permutations."""
+        settings, columns, m = (
+            self.settings,
+            self.candidates.columns,
+            self.settings.permuted_resamples,
+        )
+        ranked = settings.correction == "none"
+        squares = np.zeros((1 + ranked, int(columns.usable.sum())))
+        self.mean_scores = [MeanScores(columns)]
+        plan = [(settings.resamples, self.n_permutations)]
+        most = settings.most_fits(self.n_permutations)
+        if settings.settle is not None:
+            plan = larger_tests(*plan[0], m, most)
+            if not plan:
+                first = settings.resamples + self.n_permutations * m
+                raise RequestError(
+                    f"npfs: fits={most} is less than the {first} fits of a test without settle"
+                )
+        for place, (n, permutations) in enumerate(plan):
+            self.n_permutations = permutations
+            before, known = self.fits, len(self.nulls)
+            for _ in range(permutations - known):
+                self.nulls.append(SelectionCounts(self.candidates))
+                self.mean_scores.append(MeanScores(columns, ranked=ranked, squares=squares))
+            draws = self._draws(range(1), range(self.drawn, n)).concatenate(
+                self._draws(range(known + 1, permutations + 1), range(m))
+            )
+            began = time.monotonic()
+            self._run_base(draws, before, n + permutations * m)
+            self._decide()
+            if settings.settle is None:
+                return
+            open_ = self.reversal > settings.settle
+            self.all_settled = not open_.any()
+            if self.all_settled or place + 1 == len(plan):
+                return
+            # Errors decrease with the root of the numbers of bootstraps and permutations.
+            times = (ndtri(settings.settle) / np.minimum(ndtri(self.reversal[open_]), -1e-9)) ** 2
+            if not (times * self.fits <= most).any():
+                return
+            pace = (time.monotonic() - began) / (self.fits - before)
+            then = plan[place + 1][0] + plan[place + 1][1] * m
+            if pace * (most - self.fits) >= duration_forecast.BRIEF:
+                remark(
+                    f"npfs: {open_.sum()} of {open_.size} decisions are open after {self.fits} "
+                    f"fits; continuing to {then} fits, about "
+                    f"{duration_text(pace * (then - self.fits))} (at most {most} fits, "
+                    f"{duration_text(pace * (most - self.fits))})"
+                )
+
+    def _run_in_parts(self, shards: NDArray[np.int64]) -> None:
+        """Run the base on disjoint shards of a table in parts, as many at a time as fit in memory.
+
+        Each batch of shards is one pass over the table.
+        """
+        data, start = self.data, self.start
+        each = 8 * data.n_features * int(shards.sum(axis=1).max())
+        many = int(np.clip(SHARE * self.run.memory / each, 1, len(shards)))
+        for first in range(0, len(shards), many):
+            rows = np.flatnonzero(shards[first : first + many].sum(axis=0))
+            upstream = start
+            if start is not None and start.instance_weights is not None:
+                upstream = attrs.evolve(start, instance_weights=start.instance_weights[rows])
+            found = select_resamples(
+                self.base,
+                data.take_rows(rows),
+                shards[first : first + many, rows],
+                self.run.child(BASE).batch(first),
+                upstream=upstream,
+                parts=self.candidates.parts,
+            )
+            for selection, row in zip(found, shards[first : first + many], strict=True):
+                self.observed.add(selection, row)
+        self._check_choice()
+
+    @property
+    def fits(self) -> int:
+        """Number of fits of the base so far."""
+        return self.drawn + sum(len(null.selected) for null in self.nulls)
+
+    def _draws(self, labellings: range, numbers: range) -> BootstrapDraws:
+        """Bootstraps `numbers` of each of `labellings`."""
+        settings = self.settings
+        fraction = settings.fraction
+        if fraction is None:
+            fraction = 1.0 if self.law is None else self.law.fraction
+        return BootstrapDraws.of(
+            self.run,
+            labellings,
+            numbers,
+            fraction,
+            settings.stratify,
+            self.data.counts,
+            settings.null if self.n_permutations else PERMUTATION,
+        )
+
+    def _run_base(self, counts: NDArray[np.int64] | BootstrapDraws, first: int, total: int) -> None:
+        """Run the base on resamples, which are units `first` … of `total` in the run."""
+        base, data, every = self.base, self.data.with_counts(None), [self.observed, *self.nulls]
+        if isinstance(counts, BootstrapDraws):
+            owners = counts.labellings
+            rows: Iterable[NDArray[np.integer[Any]] | None] = repeat(None, len(counts))
+            if self.candidates.columns.columns.size:
+                rows = counts.one_by_one(data)
+        else:
+            owners, rows = np.zeros(len(counts), dtype=np.int64), counts
+        if self.nulls:
+            base = cast(Base, Relabelled.of(base, self.run, owners, first, self.settings.null))
+        forecast = DurationForecast(total)
+
+        def relay(progress: Progress) -> None:
+            forecast.update(progress.done, first)
+            self.run.progress(first + progress.done, total, progress.label)
+
+        found = select_resamples(
+            base,
+            data,
+            counts,
+            attrs.evolve(self.run.child(BASE).batch(first), listener=relay),
+            upstream=self.start,
+            parts=self.candidates.parts,
+        )
+        last = int(np.count_nonzero(owners == 0)) - 1
+        for place, (selection, row) in enumerate(zip(found, rows, strict=True)):
+            every[owners[place]].add(selection, row)
+            if self.mean_scores:
+                self.mean_scores[owners[place]].add(selection, row)
+            if place == last and not first:
+                # Known before the permuted labels are run.
+                self._check_choice()
+                if self.constant_total:
+                    remark(f"npfs: {CONSTANT_TOTAL}")
+
+    @property
+    def constant_total(self) -> bool:
+        """Whether a corrected test compares scores that always have the same sum."""
+        corrected = self.settings.correction != "none"
+        return corrected and bool(self.mean_scores) and self.mean_scores[0].constant_total
+
+    def _check_choice(self) -> None:
+        """Raise where every resample selects everything, so that no feature can stand out."""
+        scored = self.mean_scores and not self.mean_scores[0].unscored
+        if not scored and (self.observed.kept >= self.candidates.n_items).all():
+            raise RequestError(
+                f"npfs: the base keeps all {self.candidates.n_items} usable {self.settings.of} in "
+                "every bootstrap, so none can be selected more often than any other; make it keep "
+                "fewer (`top`)"
+            )
+
+    def _decide(self) -> None:
+        settings = self.settings
+        rule: _Rule = {
+            "alpha": settings.alpha,
+            "correction": settings.correction,
+            "tests": self.candidates.n_items,
+        }
+        self._list_codes()
+        if self.mean_scores:
+            self.decisions, self.reversal = decide_by_scores(
+                self.means_of(0),
+                self.means_of(1),
+                self.mean_scores[0].mean_errors,
+                alpha=settings.alpha,
+                correction=settings.correction,
+                compare=settings.compare,
+                within=self._within(),
+                numbers=(self.mean_scores[0].n, self.mean_scores[1].n),
+            )
+            return
+        if self.law is None and settings.compare != "pooled":
+            null_counts = np.stack([null.counts_of(self.codes) for null in self.nulls])
+            by_null = (
+                decide_by_own_counts if settings.compare == "own" else decide_by_centred_counts
+            )
+            self.decisions = by_null(self.z, null_counts, self.drawn, **rule)
+        else:
+            tail = self._pooled_tail() if self.law is None else self._tail_of(self.law)
+            self.decisions = decide_by_tail(
+                self.z,
+                tail,
+                at_least=self._at_least,
+                sampled=len(self.nulls) * self.candidates.n_items,
+                **rule,
+            )
+        if settings.of == "pairs":
+            # Pairs selected under permuted labels only belong to the null, not to the result.
+            selected = self.z > 0
+            self.codes, self.z = self.codes[selected], self.z[selected]
+            self.decisions = self.decisions.subset(selected)
+        error = self.decisions.threshold_error
+        self.reversal = reversal_probability(self.z, self.drawn, self.threshold, error)
+
+    def means_of(self, statistic: int) -> NDArray[np.float64]:
+        """Mean scores (0) or ranks (1), (P + 1, K), or (1, K) if only the true label has them."""
+        return np.stack([s.means[statistic] for s in self.mean_scores if statistic < len(s.means)])
+
+    def _within(self) -> NDArray[np.float64] | None:
+        """Variance of scores over bootstraps of one permuted label, (K,); None if n = 1."""
+        permuted = self.mean_scores[1:]
+        return None if permuted[0].n < 2 else variance_within(permuted)[0]
+
+    def _list_codes(self) -> None:
+        """List all usable features, or the pairs selected under any labelling, and their counts."""
+        if isinstance(self.candidates, CandidateFeatures):
+            self.codes = np.flatnonzero(self.candidates.columns.usable).astype(np.int64)
+        else:
+            found = [counts.count_codes()[0] for counts in (self.observed, *self.nulls)]
+            self.codes = np.unique(np.concatenate(found))
+        self.z = self.observed.counts_of(self.codes)
+
+    def _pooled_tail(self) -> NDArray[np.float64]:
+        apart = self.settings.correction != "none"  # as in decide_by_centred_counts
+        pool = self.nulls if apart else [self.observed, *self.nulls]
+        counts = np.concatenate([counts.count_codes()[1] for counts in pool])
+        size = len(pool) * self.candidates.n_items
+        return permutation_tail(counts, self.drawn, size, observed_too=not apart)
+
+    def _tail_of(self, law: LawNull) -> NDArray[np.float64]:
+        self._check_choice()
+        settings, n_items = self.settings, self.candidates.n_items
+        kept = self.observed.kept
+        try:
+            tail = law.tail(kept, n_items, settings.bias)
+        except ValueError as error:
+            raise RequestError(f"npfs: {error}; lower bias={settings.bias:g}") from None
+        level = settings.alpha if settings.correction == "none" else settings.alpha / n_items
+        if settings.correction == "bh":
+            # With r equal p-values, Benjamini and Hochberg compare them with r·alpha/tests.
+            level *= max(1, int(kept.max()))
+        # A count of n must be able to pass; with "≥" any positive count can.
+        last = self.drawn + 1 if law.at_least else self.drawn
+        if self.drawn == settings.resamples and tail[last] > level * (1 + 1e-12):
+            p0 = float(np.mean(kept) / n_items + settings.bias)
+            needed = least_bootstraps(p0, level)
+            way = f"use n={needed} or more, or" if needed else "no n is large enough:"
+            raise RequestError(
+                f"npfs: with n={settings.resamples} even a count of {settings.resamples} has "
+                f"probability {tail[last]:.3g} by chance (the base keeps {np.mean(kept):.4g} of "
+                f"{n_items} {settings.of}), above {level:.3g}; {way} make the base keep fewer "
+                "(`top`)"
+            )
+        return tail
