@@ -398,7 +398,7 @@ class _Disr(Selector):
     constants: Literal['compete', 'last']
 
 class _ElasticNet(Selector):
-    """Columns with a non-zero coefficient in a model with an ℓ₁ and a squared penalty."""
+    """Columns with a non-zero coefficient in a model with an ℓ₁ and an ℓ₂ penalty."""
     def __init__(
         self,
         *,
@@ -419,7 +419,7 @@ class _ElasticNet(Selector):
     weakness: float
 
 class _Ensemble(Selector):
-    """Features by their ranks over many resamples of a selector, or by how often they are kept."""
+    """Features by their ranks over many resamples of a selector, or by selection frequency."""
     def __init__(
         self,
         *,
@@ -1313,7 +1313,7 @@ class _Rrelieff(Selector):
     correction: Literal['benjamini-hochberg', 'none']
 
 class _Sequential(Selector):
-    """Columns found by adding, or removing, the one that is best by cross-validation."""
+    """Columns found by repeatedly adding, or removing, the best one by cross-validation."""
     def __init__(
         self,
         *,
@@ -1586,7 +1586,7 @@ class _Cox(Regressor):
     ties: Literal['efron', 'breslow']
 
 class _Ridge(Regressor):
-    """A linear function of the standardised columns with a penalty on squared coefficients."""
+    """Ridge regression on standardised columns."""
     def __init__(
         self,
         *,
@@ -1646,7 +1646,7 @@ class _Margin(Classifier):
     standardize: bool
 
 class _Sklearn(Classifier):
-    """A scikit-learn classifier or regressor on the columns that were kept."""
+    """A scikit-learn classifier or regressor on the selected columns."""
     def __init__(
         self,
         *,

@@ -501,7 +501,7 @@ class DISR(_WeightedSelector):
     ) -> None: ...
 
 class ElasticNet(_Selector):
-    """Columns with a non-zero coefficient in a model with an ℓ₁ and a squared penalty."""
+    """Columns with a non-zero coefficient in a model with an ℓ₁ and an ℓ₂ penalty."""
     def __init__(
         self,
         *,
@@ -521,7 +521,7 @@ class ElasticNet(_Selector):
     ) -> None: ...
 
 class Ensemble(_Selector):
-    """Features by their ranks over many resamples of a selector, or by how often they are kept."""
+    """Features by their ranks over many resamples of a selector, or by selection frequency."""
     def __init__(
         self,
         *,
@@ -1295,7 +1295,7 @@ instances as targets."""
     ) -> None: ...
 
 class Ridge(_Regressor):
-    """A linear function of the standardised columns with a penalty on squared coefficients."""
+    """Ridge regression on standardised columns."""
     def __init__(
         self,
         *,
@@ -1373,7 +1373,7 @@ subtracted."""
     ) -> None: ...
 
 class Sequential(_Selector):
-    """Columns found by adding, or removing, the one that is best by cross-validation."""
+    """Columns found by repeatedly adding, or removing, the best one by cross-validation."""
     def __init__(
         self,
         *,
@@ -1430,7 +1430,7 @@ class SimbaMBIW(_Selector):
     ) -> None: ...
 
 class Sklearn(_Classifier):
-    """A scikit-learn classifier or regressor on the columns that were kept."""
+    """A scikit-learn classifier or regressor on the selected columns."""
     def __init__(
         self,
         *,
