@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -26,6 +27,7 @@ __all__ = ["Finding", "Inspection", "inspect_table"]
 
 _USUAL = ("class", "label", "target", "y", "outcome")
 _IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
+_NUMBER = re.compile(r"[+-]?[0-9]*,?[0-9]+")
 _MANY, _FEWEST_ROWS, _FEWEST_NAMES = 20, 8, 8
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "na": 5}
 _FORM = ("delimiter", "header", "decimal", "encoding", "na", "x", "y", "names")
@@ -115,6 +117,12 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     form = {key: options[key] for key in _FORM if key in options}
     found = contents(path, label=options.get("label"), **form)
     names = tuple(column.name for column in found.columns)
+    commas = tuple(column.name for column in found.columns if _decimal_commas(column))
+    if commas and "decimal" not in options:
+        with contextlib.suppress(DataError):
+            read_so = inspect_table(path, **options, decimal=",")
+            told = Finding(columns=commas, what="numbers with decimal commas", option="--decimal ,")
+            return attrs.evolve(read_so, findings=(told, *read_so.findings))
     n = len(names)
     dropped = set(find_columns(names, n, options.get("drop", ()), f"{path}, column to drop"))
     categorical = set(range(n)) if declared is True else set()
@@ -168,6 +176,12 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         command=_command(path, chain or "immigrate npfs", suggested),
         forecast=forecast,
     )
+
+
+def _decimal_commas(column: ColumnFacts) -> bool:
+    """Whether the commonest cells of a column of text are numbers, one at least with a comma."""
+    cells = column.examples
+    return any("," in cell for cell in cells) and all(_NUMBER.fullmatch(cell) for cell in cells)
 
 
 def _keys(found: Contents) -> tuple[str | int, ...]:

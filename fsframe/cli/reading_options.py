@@ -34,6 +34,17 @@ TABLE_FORM = ("na", "delimiter", "decimal", "encoding", "header", "x", "y", "nam
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+def _list_option(name: str, **settings: Any) -> Callable[[F], F]:
+    """An option of names separated by commas; given several times, it means all of them."""
+    return click.option(
+        name,
+        multiple=True,
+        callback=lambda context, option, given: ",".join(given) or None,
+        **settings,
+    )
+
+
 reading_options = all_options(
     click.option(
         "--label",
@@ -46,13 +57,13 @@ reading_options = all_options(
         type=click.Choice(["classification", "regression"]),
         help="What the label is. [default: classes, unless it holds numbers that are not whole]",
     ),
-    click.option("--drop", metavar="NAME,…", help="Columns to leave out, such as identifiers."),
-    click.option(
+    _list_option("--drop", metavar="NAME,…", help="Columns to leave out, such as identifiers."),
+    _list_option(
         "--categorical",
         metavar="NAME,…",
         help="Nominal columns, such as blood groups.",
     ),
-    click.option(
+    _list_option(
         "--ordinal",
         metavar="NAME[=LOW<…<HIGH],…",
         help="Columns with ordered levels: size=S<M<L; without levels, in numeric order.",
@@ -67,7 +78,7 @@ reading_options = all_options(
         type=click.Choice(["onehot"]),
         help="Nominal columns become indicator columns.",
     ),
-    click.option(
+    _list_option(
         "--keep",
         metavar="NAME,…",
         help="Columns that every stage has to keep.",
@@ -88,7 +99,7 @@ reading_options = all_options(
         help="Column naming rows to keep together in every split, such as one person's.",
     ),
     click.option("--time", metavar="NAME", help="Column of time: resamples respect its order."),
-    click.option("--adjust", metavar="NAME,…", help="Covariates to adjust for."),
+    _list_option("--adjust", metavar="NAME,…", help="Covariates to adjust for."),
     click.option(
         "--feature-groups",
         metavar="FILE",
@@ -120,10 +131,16 @@ reading_options = all_options(
         help="Whether the first line holds column names. [default: detected]",
     ),
     click.option(
-        "--x", "x_path", metavar="PATH", help="HDF5, NPZ: path of the features. [default: X]"
+        "--x",
+        "x_path",
+        metavar="PATH",
+        help="HDF5, NPZ, MAT, AnnData: path of the features. [default: X]",
     ),
     click.option(
-        "--y", "y_path", metavar="PATH", help="HDF5, NPZ: path of the label. [default: y]"
+        "--y",
+        "y_path",
+        metavar="PATH",
+        help="HDF5, NPZ, MAT, AnnData: path of the label. [default: y]",
     ),
     click.option(
         "--names",

@@ -31,6 +31,8 @@ from fsframe.tables.text_file import load_text
 
 __all__ = ["Sheet", "load_sheet"]
 
+_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class Sheet:
@@ -182,7 +184,7 @@ class Sheet:
         text = first.text
         shown = text if len(text) <= 40 else text[:39] + "…"
         advice = "correct it, or leave the field empty if the value is missing"
-        if self.cells.decimal == "." and re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text):
+        if self.cells.decimal == "." and _COMMA.fullmatch(text):
             advice = "write decimals with a point, or say that it is a comma (decimal=',', "
             advice += "--decimal ,)"
         elif re.fullmatch(r"[+-]?[0-9]*(?:,[0-9]+)+(?:\.[0-9]*)?", text):
@@ -201,6 +203,12 @@ class Sheet:
             message += f". The same holds for {listed([self._brief(o) for o in others], 8)}"
             names = [self._key(column) for column in sorted(bad)[:20]]
             message += f" (to leave all out: --drop {','.join(names)})" if len(bad) <= 20 else ""
+            commas = [o for o in others if _COMMA.fullmatch(o.text)]
+            if commas and self.cells.decimal == "." and self.delimiter != ",":
+                message += (
+                    f". Cells such as {commas[0].text!r} look like numbers with decimal commas: "
+                    "--decimal , (decimal=',')"
+                )
         infinite = [column for column in infinite if column not in bad]
         if infinite:
             listing = listed([self.word(column) for column in infinite], 8)

@@ -99,6 +99,10 @@ class Impute(Selector):
             return Cost(seconds=2e-9 * n * n * p, formula="2e-9 n²p")
         return Cost(seconds=2e-8 * n * p, formula="2e-8 np")
 
+    def adjusts(self) -> bool:
+        # The label is not used, so that there is nothing to adjust.
+        return True
+
     def check_request(self, data: Dataset) -> Iterator[str]:
         if self.method == "neighbours" and missing(["fsframe[sklearn]"]):
             yield (

@@ -59,6 +59,10 @@ class Variance(Selector):
         0.0, real(0), help="Features with a variance at or below this are dropped."
     )
 
+    def adjusts(self) -> bool:
+        # The label is not used, so that there is nothing to adjust.
+        return True
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         counts = None if data.counts is None else data.counts.astype(np.float64)
         scores = np.zeros(data.n_features)
