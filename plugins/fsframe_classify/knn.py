@@ -37,12 +37,11 @@ class Knn(Classifier):
 
     Notes
     -----
-    Equally near rows (within a fraction 1e-10 of the distance) are taken in the order of the table,
-    and a tied vote goes to the first class. A row that a bootstrap drew twice votes twice. A
-    numeric target is predicted by the mean of the neighbours. Rows differ in a nominal column by
-    one step where their levels do: 1, or with `standardize` √(2 / (1 − Σ p²)), p the shares of the
-    levels, so that the mean squared difference of two rows is 2 as in a column of deviation 1. Time
-    n·m·p for m new rows; memory 32 MiB for distances, whatever m.
+    Ties in distance (within a relative 1e-10) are broken by row order, tied votes by class order. A
+    row that a bootstrap drew twice votes twice. A numeric target is predicted by the mean of the
+    neighbours. In a nominal column two different levels are at distance 1 or, with `standardize`,
+    √(2 / (1 − Σ p²)), p the shares of the levels, so that the mean squared difference of two rows
+    is 2, as in a column of deviation 1. Time n·m·p for m new rows; 32 MiB for distances.
 
     References
     ----------

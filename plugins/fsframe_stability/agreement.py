@@ -75,7 +75,7 @@ def unadjusted(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray
 
 @attrs.frozen(kw_only=True)
 class _BeyondChance(PairwiseMetric):
-    """What the metrics here have in common, where their pages say nothing else."""
+    """Defaults of the metrics in this module."""
 
     chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = "one of the sets is empty or holds every feature"

@@ -135,7 +135,7 @@ class Hamming(PairwiseMetric):
 
 @attrs.frozen(kw_only=True)
 class _Corrected(PairwiseMetric):
-    """What the corrected metrics have in common, where their pages say nothing else."""
+    """Defaults of the corrected metrics."""
 
     chance_corrected: ClassVar[bool] = True
     undefined_when: ClassVar[str] = "both sets are empty, or both hold every feature"

@@ -106,7 +106,7 @@ class Novovicova(OverlapMetric):
 
 @attrs.frozen(kw_only=True)
 class SomolCw(OverlapMetric):
-    """Stability by weighted consistency: features weigh as often as they are kept.
+    """Stability by weighted consistency: features are weighted by their selection frequency.
 
     Notes
     -----

@@ -17,7 +17,7 @@ __all__ = ["Krizek"]
 
 @attrs.frozen(kw_only=True)
 class Krizek(OverlapMetric):
-    """Stability by how often exactly the same set comes back, 1 where it always does.
+    """Stability by the frequency of identical sets, 1 if all sets are identical.
 
     Notes
     -----
@@ -25,8 +25,8 @@ class Krizek(OverlapMetric):
 
     .. math:: 1 - \\frac{H}{\\log_2 N}, \\qquad H = -\\sum_s \\frac{c_s}{m} \\log_2 \\frac{c_s}{m}
 
-    The paper reports H itself, 0 for stable; here it is divided by its largest value and turned
-    round, so that 1 is stable. N = min(m, C(p, k)) different sets can occur where all runs keep k
+    The paper reports H itself, 0 for stable; here it is normalised and subtracted from 1, so that 1
+    is stable. N = min(m, C(p, k)) different sets can occur where all runs keep k
     features, min(m, 2^p) where sizes differ (the paper has one size only). Two sets that differ in
     one feature count as wholly different. Undefined where only one set is possible (k = 0 or
     k = p in every run). O(m²p).

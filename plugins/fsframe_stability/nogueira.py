@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 FEW_RUNS = 30
-"""Below this many runs the normal approximation is not to be trusted."""
+"""Below this many runs the normal approximation is unreliable."""
 
 _UNDEFINED = "every run keeps nothing, or every run keeps every feature"
 

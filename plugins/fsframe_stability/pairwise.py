@@ -28,7 +28,7 @@ def mean_over_pairs(
     why: str,
     impute: float | None = None,
 ) -> StabilityValue:
-    """The mean score, or what stands in its way.
+    """The mean score, or the reason why it is undefined.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ def mean_over_pairs(
     why : str
         When a pair has no score, in words.
     impute : float, optional
-        Score to take for pairs that have none.
+        Score for pairs that have none.
 
     Returns
     -------
     StabilityValue
-        Without `impute`, one undefined pair leaves the whole collection undefined: a mean over the
-        remaining pairs would silently answer another question.
+        Without `impute`, one undefined pair makes the mean undefined: the mean over the remaining
+        pairs would measure something else.
     """
     missing = np.isnan(scores)
     if missing.any() and impute is None:

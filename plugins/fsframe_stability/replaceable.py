@@ -1,4 +1,4 @@
-"""Features of one set that a similar one stands in for in another set, and how many by chance."""
+"""Number of features of one set that a similar feature replaces in another, and its expectation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["expected_replaceable", "replaceable"]
 
 
 def replaceable(sets: NDArray[np.bool_], similar: Any) -> NDArray[np.int64]:
-    """How many features of one run only have a similar one among those of another run only.
+    """Count features of one run only that have a similar one among those of another run only.
 
     Parameters
     ----------

@@ -35,8 +35,8 @@ def alike(similarity: NDArray[np.float64], threshold: float) -> Any:
 
     Notes
     -----
-    Sparse, because few features are alike; its products run on one thread, so that their bits do
-    not depend on the number of threads.
+    Sparse, because few features are similar; its products run on one thread, so that results do not
+    depend on the number of threads.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Metrics that average a score over pairs of runs and count similar features as partly the same."""
+"""Metrics that average over pairs of runs a score that takes similar features into account."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["SimilarityMetric"]
 
 @attrs.frozen(kw_only=True)
 class SimilarityMetric(StabilityMetric):
-    """Base of metrics that are the mean over pairs of a score that knows which features are alike.
+    """Base of metrics that are the mean over pairs of a score that uses feature similarities.
 
     Authors write `_scores`.
 

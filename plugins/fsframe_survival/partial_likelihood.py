@@ -1,4 +1,4 @@
-"""Cox's partial likelihood: its derivatives at zero column by column, and its maximum."""
+"""Cox's partial likelihood: univariate score tests, and penalised maximisation."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ __all__ = ["Times", "fit_ridge", "score_tests"]
 
 Floats = NDArray[np.float64]
 
+_NEWTON_STEPS = 50
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class Times:
@@ -22,13 +24,12 @@ class Times:
     order : (n,) int
         Rows by descending time.
     weight : (n,) float64
-        How many rows each stands for, in that order.
+        Weights of the rows, in that order.
     moments : list of (int, int, (d,) int)
-        For each time with events, the latest first: which places of `order` have entered since the
-        one before (start, stop), and the places with events.
+        For each event time, the latest first: the positions in `order` that have entered since the
+        previous one (start, stop), and the positions with events.
     efron : bool
-        Whether rows with an event at one time leave the risk set one after the other on average
-        (Efron), or all stay in it (Breslow).
+        Efron's treatment of tied events instead of Breslow's.
     """
 
     order: NDArray[np.intp]
@@ -53,13 +54,13 @@ class Times:
         return cls(order=order, weight=weight[order], moments=moments, efron=efron)
 
     def leaving(self, happened: NDArray[np.intp]) -> Floats:
-        """Which share of the rows with an event has left at each of the events of one moment."""
+        """Share of the tied events removed from the risk set at each event of one time."""
         many = round(float(self.weight[happened].sum()))
         return np.arange(many) / many if self.efron else np.zeros(many)
 
 
 def score_tests(X: Floats, times: Times) -> tuple[Floats, Floats]:
-    """First derivative and information of the log partial likelihood of each column alone, at 0.
+    """Score and information of the log partial likelihood of each column alone, at 0.
 
     Parameters
     ----------
@@ -70,12 +71,12 @@ def score_tests(X: Floats, times: Times) -> tuple[Floats, Floats]:
     Returns
     -------
     U, V : (p,) float64
-        In units of the columns: U²/V is χ² with one degree of freedom where a column does not
-        matter; V is 0 for a column without spread. O(n p).
+        In units of the columns: under the null, U²/V is χ² with one degree of freedom; V is 0 for
+        a constant column. O(n p).
     """
     rows = X[times.order]
     weight = times.weight[:, None]
-    # Offsets would cost digits; what is left is the same test.
+    # Centring avoids cancellation and does not change the test.
     rows = rows - (weight * rows).sum(axis=0) / times.weight.sum()
     p = rows.shape[1]
     at_risk, first, second = 0.0, np.zeros(p), np.zeros(p)
@@ -95,8 +96,8 @@ def score_tests(X: Floats, times: Times) -> tuple[Floats, Floats]:
     return U, np.maximum(V, 0.0)
 
 
-def fit_ridge(X: Floats, times: Times, penalty: float, steps: int = 50) -> tuple[Floats, bool]:
-    """The coefficients (p,) that maximise log partial likelihood − penalty ‖β‖²/2.
+def fit_ridge(X: Floats, times: Times, penalty: float) -> tuple[Floats, bool]:
+    """Coefficients (p,) that maximise log partial likelihood − penalty ‖β‖²/2.
 
     Parameters
     ----------
@@ -104,8 +105,6 @@ def fit_ridge(X: Floats, times: Times, penalty: float, steps: int = 50) -> tuple
         Centred columns.
     times : Times
     penalty : float ≥ 0
-    steps : int
-        Newton steps at most, each halved until the value rises.
 
     Returns
     -------
@@ -114,8 +113,8 @@ def fit_ridge(X: Floats, times: Times, penalty: float, steps: int = 50) -> tuple
 
     Notes
     -----
-    A step costs O(n m²) with m = min(n, p): with more columns than rows β lies in the space of the
-    rows, to which they are rotated first.
+    At most 50 Newton steps, each halved until the value increases. A step costs O(n m²) with
+    m = min(n, p): with more columns than rows β lies in the row space, to which X is rotated first.
     """
     n, p = X.shape
     rotation = None
@@ -126,7 +125,7 @@ def fit_ridge(X: Floats, times: Times, penalty: float, steps: int = 50) -> tuple
     beta = np.zeros(rows.shape[1])
     value, slope, curvature = _derivatives(rows, times, beta, penalty)
     at_zero, converged = curvature, False
-    for _ in range(steps):
+    for _ in range(_NEWTON_STEPS):
         step = np.linalg.lstsq(curvature, slope, rcond=None)[0]
         gain = float(slope @ step)
         if gain <= 1e-12 * max(1.0, abs(value)):
@@ -141,7 +140,7 @@ def fit_ridge(X: Floats, times: Times, penalty: float, steps: int = 50) -> tuple
             break
         beta = beta + size * step
         value, slope, curvature = found
-    # Without a penalty a perfect order of risks has no maximum: towards infinity the value is flat.
+    # Without a penalty, risks that order the events perfectly have no finite maximum.
     flat = beta @ curvature @ beta < 1e-6 * (beta @ at_zero @ beta)
     converged = converged and not flat
     return (beta if rotation is None else rotation.T @ beta), converged
@@ -153,7 +152,7 @@ def _derivatives(
     """Penalised log partial likelihood, its gradient (m,), and minus its Hessian (m, m)."""
     m = rows.shape[1]
     linear = rows @ beta
-    # Risks count relative to each other only: the largest is 1, and none overflows.
+    # Only ratios of risks matter: scaled so that the largest is 1 and none overflows.
     risk = times.weight * np.exp(linear - linear.max(initial=0.0))
     value, slope = 0.0, np.zeros(m)
     curvature = np.zeros((m, m))

@@ -14,7 +14,7 @@ _COX = "Cox 1972, J. R. Statist. Soc. B 34:187; Efron 1977, JASA 72:557"
 
 @hookimpl
 def fsframe_selectors() -> Iterator[SelectorEntry]:
-    """Selectors for times until an event."""
+    """Selectors for survival times."""
     yield SelectorEntry(
         name="cox-score",
         target="fsframe_survival.methods.cox_score:CoxScore",
@@ -28,7 +28,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
 
 @hookimpl
 def fsframe_regressors() -> Iterator[RegressorEntry]:
-    """What predicts risks."""
+    """Models that predict risks."""
     yield RegressorEntry(
         name="cox",
         target="fsframe_survival.methods.cox:Cox",

@@ -42,15 +42,14 @@ class _Risks:
 class Cox(Regressor):
     """Log risks by Cox's proportional hazards with a ridge penalty.
 
-    They are larger where events come sooner. Weights that arrive are not used.
+    Larger values mean earlier events. Upstream weights are not used.
 
     Notes
     -----
     β maximises Σ_events [βᵀx − log Σ_R(t) exp(βᵀx)] − λ‖β‖²/2 over columns of mean 0 and standard
-    deviation 1, by Newton's method with halved steps; λ is `penalty`, and λ = 0 is Cox's own
-    model, refused where it has no maximum. The risk of a row is βᵀ(x − x̄). Equal times of events
-    as `ties` says; counts and weights of rows are as many equal rows. A step costs O(n m²),
-    m = min(n, p).
+    deviation 1, by Newton's method with step halving; λ is `penalty`, and λ = 0 is Cox's own
+    model, an error where it has no finite maximum. The risk of a row is βᵀ(x − x̄). Tied events are
+    treated by `ties`; counts and weights of rows act as copies. A step: O(n m²), m = min(n, p).
 
     References
     ----------
@@ -75,7 +74,7 @@ class Cox(Regressor):
         weight = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
         times = Times.of(*times_and_events(data.y), weight, efron=self.ties == "efron")
         if not times.moments:
-            raise DataError("cox: no event is seen in these rows, so that there is nothing to fit")
+            raise DataError("cox: these rows contain no event, so there is nothing to fit")
         rows = np.empty((data.n_samples, data.n_features))
         centre, scale = np.empty(data.n_features), np.empty(data.n_features)
         for start, stop in even_blocks(*rows.shape):

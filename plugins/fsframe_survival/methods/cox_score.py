@@ -1,4 +1,4 @@
-"""Cox's score test of each feature alone, for times until an event."""
+"""Cox's univariate score test of each feature, for survival times."""
 
 from __future__ import annotations
 
@@ -34,12 +34,11 @@ class CoxScore(Selector):
     -----
     With risk sets R(t) of the rows whose time is at least t, U = Σ_events (x − x̄_R(t)) and
     V = Σ_events var_R(t)(x), the derivatives of the log partial likelihood at β = 0 (Cox 1972,
-    eqs. 14 – 16); the score is U²/V, χ² with one degree of freedom where the feature does not
-    matter, and z = U/√V. Of a column of 0 and 1 without ties it is the log-rank test. A feature
-    without spread in any risk set scores 0. Bootstrap counts and weights of rows are as many equal
-    rows. O(n p).
+    eqs. 14 – 16); the score is U²/V, under the null χ² with one degree of freedom, and z = U/√V.
+    For a binary column without ties it is the log-rank test. A feature that is constant in every
+    risk set scores 0. Bootstrap counts and weights of rows act as copies. O(n p).
 
-    Departures: none; equal times of events are Efron's (1977) or Breslow's, as `ties` says.
+    Departures: none; tied events are treated by Efron's (1977) or Breslow's method (`ties`).
 
     References
     ----------
@@ -81,7 +80,7 @@ class CoxScore(Selector):
             block = np.asarray(data.columns(start, stop), dtype=np.float64)
             scale = np.abs(block - block.mean(axis=0)).max(axis=0, initial=0.0)
             U, V = score_tests(block / np.where(scale > 0, scale, 1.0), times)
-            # What is left of a column that is constant among the rows at risk is rounding.
+            # For a column that is constant among the rows at risk only rounding remains.
             known = V > 1e-12
             z[start:stop] = np.divide(U, np.sqrt(V), out=np.zeros_like(U), where=known)
         kept = rank_by_score(z**2, self.keep_count(data.n_features, DEFAULT_COUNT))
