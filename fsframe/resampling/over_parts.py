@@ -17,7 +17,39 @@ from fsframe.execution.worker_versions import differences, found_here, refusal
 from fsframe.resampling.handed_out import HandedOut, Job
 from fsframe.resampling.needed_versions import needed_by
 
-__all__ = ["over_parts"]
+__all__ = ["equal_parts", "over_parts"]
+
+_SHARED_EVENLY = 4
+"""Parts come in multiples of this, so that two or four workers get equal shares of a few parts."""
+
+_LEAST_ROWS = 1 << 14
+"""Rows of a part below which parts are not made smaller for the sake of equal shares."""
+
+
+def equal_parts(n: int, most: int) -> int:
+    """Rows of each part of a table, so that parts are of nearly equal size and share out evenly.
+
+    Parameters
+    ----------
+    n : int ≥ 1
+        Rows of the table.
+    most : int ≥ 1
+        Most rows of a part.
+
+    Returns
+    -------
+    int
+        At most `most`; the last part may be smaller.
+
+    Examples
+    --------
+    >>> equal_parts(400_000, 1 << 17), equal_parts(6_400_000, 1 << 17), equal_parts(1000, 300)
+    (100000, 123077, 250)
+    """
+    parts = -(-n // most)
+    if n >= _SHARED_EVENLY * _LEAST_ROWS:
+        parts += -parts % _SHARED_EVENLY
+    return -(-n // parts)
 
 
 @attrs.define(kw_only=True, eq=False)

@@ -17,6 +17,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError
 from fsframe.resampling.kept_folders import file_digest, made_whole, write_through
+from fsframe.resampling.over_parts import equal_parts
 from fsframe_interactions.engine.bit_rows import class_words, depth_of, write_bit_rows
 from fsframe_interactions.engine.shards import ShardedBitRows, ShardFile
 from fsframe_interactions.levels import column_codes
@@ -25,7 +26,7 @@ __all__ = ["stored_bit_rows"]
 
 FORMAT = 1
 SHARD_ROWS = 1 << 17
-"""Rows of a shard, so that the bit rows of eight columns fit into the processor's cache."""
+"""Most rows of a shard, so that the bit rows of eight columns fit into the processor's cache."""
 
 ROW_BYTES = 192
 """Bytes per row for reading and sorting a column, with labels and tables of logarithms."""
@@ -87,7 +88,7 @@ def stored_bit_rows(
     key = json.dumps(
         [
             FORMAT,
-            SHARD_ROWS,
+            equal_parts(data.n_samples, SHARD_ROWS),
             data.matrix.rows_sha256,
             hashlib.sha256(np.ascontiguousarray(y, dtype="<i8").tobytes()).hexdigest(),
             np.flatnonzero(data.categorical).tolist(),
@@ -137,7 +138,8 @@ def _write_new(
     run: Run,
 ) -> _Header:
     n, p, classes = data.n_samples, data.n_features, int(y.max(initial=0)) + 1
-    shards = [slice(first, min(first + SHARD_ROWS, n)) for first in range(0, n, SHARD_ROWS)]
+    rows = equal_parts(n, SHARD_ROWS)
+    shards = [slice(first, min(first + rows, n)) for first in range(0, n, rows)]
     orders = [some.start + np.argsort(y[some], kind="stable") for some in shards]
     sizes = np.array([np.bincount(y[some], minlength=classes) for some in shards])
     words = np.array([class_words(own) for own in sizes])

@@ -24,6 +24,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError
 from fsframe.resampling.kept_folders import file_digest, made_whole, write_through
+from fsframe.resampling.over_parts import equal_parts
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_columns import RawColumns
 from fsframe_infotheory.engine.discretise import Discretiser
@@ -44,7 +45,7 @@ __all__ = ["ShardFormat", "Shards", "shards_of"]
 
 FORMAT = 1
 SHARD_ROWS = 1 << 17
-"""Rows of a shard, so that the bit rows of a feature fit into the processor's cache."""
+"""Most rows of a shard, so that the bit rows of a feature fit into the processor's cache."""
 
 GROUP = 128
 """Columns that are packed together."""
@@ -263,7 +264,7 @@ def _new_shards(
     # and bit rows of the current groups.
     codes = code_type(bins.n_levels)().itemsize
     each = int(m * data.matrix.dtype.itemsize * 2.25 + min(m, GROUP * run.threads) * (3 + codes))
-    rows = int(max(64, min(SHARD_ROWS, run.memory // 2 // max(1, each))))
+    rows = equal_parts(len(y), int(max(64, min(SHARD_ROWS, run.memory // 2 // max(1, each)))))
     starts = np.concatenate([[0], np.cumsum(bins.n_levels * n_classes)])
     counts = np.zeros(starts[-1], np.int64)
     sizes, digests = [], []
