@@ -37,6 +37,19 @@ class RepetitionLaws(SelectorLaws):
         assert_equal(method.select(data, run=Run(entropy=1, threads=2)), one, "with two threads")
 
     @law
+    def test_threads_of_linear_algebra_change_no_bit(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        method = self.make()
+        # Large enough for a library to divide its products among threads.
+        data = tables.suited(method.tasks, 60, 200)
+        found = []
+        for threads in (1, 2):
+            with threadpool_limits(threads, user_api="blas"):
+                found.append(method.select(data, run=Run(entropy=1)))
+        assert_equal(found[1], found[0], "with two threads in the library of linear algebra")
+
+    @law
     def test_a_small_bound_on_memory_changes_nothing(self) -> None:
         method = self.make()
         data = tables.suited(method.tasks, 150, 12)

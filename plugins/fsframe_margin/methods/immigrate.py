@@ -195,7 +195,6 @@ class Immigrate(TunedSelector):
             if self.sigma == "cv":
                 yield "screened=diagonal goes with a fixed sigma only"
 
-    @one_blas_thread
     def cost(self, n: int, p: int) -> Cost:
         return Cost(seconds=8e-3 + 5e-10 * n * n * p * p, formula="0.008 + 5e-10 n²p²")
 
@@ -205,6 +204,7 @@ class Immigrate(TunedSelector):
         # (docs/methods/npfs.md).
         return "immigrate" if data.n_features <= 200 else ""
 
+    @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.methods import immigrate_fit as routes
 
