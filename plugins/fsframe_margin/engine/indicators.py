@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.nominal import level_places, unequal_share
 
-__all__ = ["Indicators", "differ", "nominal_steps"]
+__all__ = ["Indicators", "differ", "nominal_steps", "step_of_levels"]
 
 Floats = NDArray[np.float64]
 
@@ -57,13 +57,18 @@ def nominal_steps(
     steps = np.zeros(X.shape[1])
     total = float(counts.sum())
     for a in np.flatnonzero(nominal):
-        if not standardize:
-            steps[a] = 1.0
-            continue
         sizes = np.bincount(level_places(X[:, a])[0], weights=counts).astype(np.float64)
-        unequal = unequal_share(sizes)
-        steps[a] = np.sqrt(2.0 * max(total - 1.0, 1.0) / (total * unequal))
+        steps[a] = step_of_levels(sizes, total) if standardize else 1.0
     return steps
+
+
+def step_of_levels(sizes: Floats, total: float) -> float:
+    """The step of a nominal column with so many rows of each level, of `total` rows.
+
+    >>> step_of_levels(np.array([2.0, 2.0]), 4.0).round(9)
+    1.732050808
+    """
+    return float(np.sqrt(2.0 * max(total - 1.0, 1.0) / (total * unequal_share(sizes))))
 
 
 def differ(X: Floats, Y: Floats, steps: Floats | None) -> Floats:

@@ -9,11 +9,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.dataset import Dataset
+
 __all__ = ["Scaling", "learn_scaling"]
 
 Floats = NDArray[np.float64]
 
-_BLOCK_BYTES, _BLOCK_COLUMNS = 1 << 25, 4096
+_BLOCK_BYTES, _BLOCK_COLUMNS, _LEAST_COLUMNS = 1 << 25, 64, 16
 
 
 @attrs.frozen(eq=False)
@@ -47,9 +49,11 @@ class Scaling:
         out[:, constant] = 0.0
         return out
 
-    def apply_to_varying(self, X: Floats) -> Floats:
+    def apply_to_varying(self, X: Floats | Dataset) -> Floats:
         """As `apply`, only the columns that are not constant, row by row."""
         varying = self.varying
+        if isinstance(X, Dataset):
+            return self._columns_of(X)
         if varying.size == X.shape[1]:
             return self.apply(X)
         out = np.take(X, varying, axis=1)
@@ -57,13 +61,26 @@ class Scaling:
         out /= self.scale[varying]
         return out
 
+    def _columns_of(self, data: Dataset) -> Floats:
+        """`apply_to_varying` of a table that is read some columns at a time."""
+        varying = self.varying
+        out = np.empty((data.n_samples, varying.size))
+        for a, b in data.column_blocks(_BLOCK_BYTES):
+            i, j = np.searchsorted(varying, [a, b])
+            some = varying[i:j]
+            np.subtract(data.columns(a, b)[:, some - a], self.centre[some], out=out[:, i:j])
+            out[:, i:j] /= self.scale[some]
+        return out
 
-def learn_scaling(X: Floats, counts: Floats | None = None, standardize: bool = True) -> Scaling:
+
+def learn_scaling(
+    X: Floats | Dataset, counts: Floats | None = None, standardize: bool = True
+) -> Scaling:
     """The scaling of `X`'s columns, a row drawn c times counting c times.
 
     Parameters
     ----------
-    X : (n, A) float64, finite
+    X : (n, A) float64, finite, or a Dataset, which is read some columns at a time
     counts : (n,) float64, optional
         Bootstrap counts; 1 by default.
     standardize : bool
@@ -73,20 +90,21 @@ def learn_scaling(X: Floats, counts: Floats | None = None, standardize: bool = T
     -----
     The variance has Σc − 1 below it, as in the papers' programs. A column whose spread is within
     rounding of its size is constant: its differences are noise of the last digit. Temporaries are
-    those of 4096 columns, or as many more as 32 MB hold.
+    those of 64 columns, or as many more as 32 MB hold.
 
     Examples
     --------
     >>> learn_scaling(np.array([[1.0, 5.0], [3.0, 5.0]])).scale.round(3)
     array([1.414, 0.   ])
     """
-    weight = np.ones(len(X)) if counts is None else np.asarray(counts, dtype=float)
+    read = X.columns if isinstance(X, Dataset) else lambda a, b: X[:, a:b]
+    n, features = X.matrix.shape if isinstance(X, Dataset) else X.shape
+    weight = np.ones(n) if counts is None else np.asarray(counts, dtype=float)
     total = weight.sum()
-    n, features = X.shape
     size, centre, spread = np.empty(features), np.empty(features), np.empty(features)
     constant = np.empty(features, dtype=bool)
     for a, b in _column_blocks(n, features):
-        block = X[:, a:b]
+        block = np.ascontiguousarray(read(a, b), dtype=np.float64)
         # overflow of squares: columns of the order 1e200 are brought to 1 first
         size[a:b] = np.maximum(block.max(axis=0), -block.min(axis=0))
         size[a:b][size[a:b] == 0] = 1.0
@@ -99,16 +117,17 @@ def learn_scaling(X: Floats, counts: Floats | None = None, standardize: bool = T
     constant |= spread <= 4 * np.finfo(float).eps
     if standardize:
         return Scaling(centre * size, np.where(constant, 0.0, spread * size))
-    return Scaling(np.zeros(X.shape[1]), np.where(constant, 0.0, 1.0))
+    return Scaling(np.zeros(features), np.where(constant, 0.0, 1.0))
 
 
 def _column_blocks(n: int, features: int) -> Iterator[tuple[int, int]]:
-    """Ranges of columns of a bounded size, none of a few columns only.
+    """Ranges of columns of a bounded size, of which no result depends on the size.
 
-    Products by a library take other ways for few columns, with other roundings.
+    Products by a library take four or more columns at once, and other ways with other roundings for
+    a few: ranges begin at multiples of 64, and none has fewer than 16 columns beside others.
     """
     width = max(1, _BLOCK_BYTES // (8 * n) // _BLOCK_COLUMNS) * _BLOCK_COLUMNS
     starts = list(range(0, features, width))
-    if len(starts) > 1 and features - starts[-1] < _BLOCK_COLUMNS // 4:
+    if len(starts) > 1 and features - starts[-1] < _LEAST_COLUMNS:
         starts.pop()
     yield from pairwise([*starts, features])

@@ -15,7 +15,16 @@ from fsframe.errors import DataError
 from fsframe_margin.engine.indicators import nominal_steps
 from fsframe_margin.engine.standardise import Scaling, learn_scaling
 
-__all__ = ["Training", "require_margins", "row_notes", "take_training", "training_of"]
+__all__ = [
+    "Training",
+    "features_of",
+    "require_margins",
+    "row_notes",
+    "row_weights",
+    "take_training",
+    "training_of",
+    "varying_columns",
+]
 
 Floats = NDArray[np.float64]
 
@@ -86,7 +95,7 @@ class Training:
 
 def take_training(
     name: str,
-    X: Floats,
+    X: Floats | Dataset,
     y: NDArray[Any],
     n_classes: int,
     counts: NDArray[Any] | None = None,
@@ -101,27 +110,46 @@ def take_training(
     DataError
         If every column is constant, or the importance of all rows is zero.
     """
-    count = np.ones(len(y)) if counts is None else np.asarray(counts, dtype=np.float64)
+    count, outer = row_weights(name, len(y), counts, importance)
     scaling = learn_scaling(X, count, standardize)
     if nominal is not None and nominal.any():
         scaling = scaling.leaving(nominal)
-    varying = scaling.varying
-    if not varying.size:
-        raise DataError(
-            f"{name}: all {X.shape[1]} columns are constant in the {len(y)} rows given; there is "
-            "nothing to select from"
-        )
-    outer = count
-    if importance is not None:
-        mean = float(importance @ count) / count.sum()
-        if not mean > 0:
-            raise DataError(f"{name}: the instance weights that arrived are all zero")
-        outer = count * (importance / mean)
+    varying = varying_columns(name, scaling, len(y))
     kept = scaling.apply_to_varying(X)
-    found = Training(kept, y, outer, count, scaling, varying, X.shape[1], n_classes)
+    found = Training(kept, y, outer, count, scaling, varying, len(scaling.scale), n_classes)
     if nominal is None or not nominal[varying].any():
         return found
     return attrs.evolve(found, steps=nominal_steps(kept, nominal[varying], count, standardize))
+
+
+def row_weights(
+    name: str, n: int, counts: NDArray[Any] | None, importance: Floats | None
+) -> tuple[Floats, Floats]:
+    """Weights of n rows as neighbours and in the outer sum, `count` and `outer` of `Training`."""
+    count = np.ones(n) if counts is None else np.asarray(counts, dtype=np.float64)
+    if importance is None:
+        return count, count
+    mean = float(importance @ count) / count.sum()
+    if not mean > 0:
+        raise DataError(f"{name}: the instance weights that arrived are all zero")
+    return count, count * (importance / mean)
+
+
+def varying_columns(name: str, scaling: Scaling, n: int) -> NDArray[np.intp]:
+    """The columns that are not constant in the n rows; refused if there are none."""
+    varying = scaling.varying
+    if not varying.size:
+        raise DataError(
+            f"{name}: all {len(scaling.scale)} columns are constant in the {n} rows given; there "
+            "is nothing to select from"
+        )
+    return varying
+
+
+def features_of(data: Dataset) -> Floats | Dataset:
+    """The features as float64 where they are in memory as such, else the table itself, which is
+    read some columns at a time: only the scaled copy then takes eight bytes a value."""
+    return data.X if data.in_memory and data.matrix.dtype == np.float64 else data
 
 
 def training_of(
@@ -130,7 +158,7 @@ def training_of(
     """The training rows of a Dataset, weighted by what arrives from the left."""
     importance = None if upstream is None else upstream.instance_weights
     taken = take_training(
-        name, data.X, data.y, data.n_classes, data.counts, importance, standardize,
+        name, features_of(data), data.y, data.n_classes, data.counts, importance, standardize,
         data.categorical,
     )  # fmt: skip
     return taken if data.groups is None else attrs.evolve(taken, groups=data.groups)

@@ -9,7 +9,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.methods.boosted_settings import BoostedSettings
+from fsframe_margin.methods.boosted_settings import PROTOTYPES, BoostedSettings
 from fsframe_margin.methods.margin_selector import MarginSelector
 
 __all__ = ["Bim"]
@@ -61,7 +61,7 @@ class Bim(BoostedSettings, MarginSelector):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.margins import PairSpace
 
-        training = self.learned_from(self._training(data, upstream), run)
+        training = self._drawn(data, upstream, run, PROTOTYPES)
         rounds = self.boosted(data, training, PairSpace.of(training, run), upstream, run)
         mean = np.tensordot(rounds.alpha, rounds.weights, axes=1)
         W = training.spread(mean / np.linalg.norm(mean))

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from fsframe_margin.engine.boosting import Boosted
     from fsframe_margin.engine.margins import PairSpace
 
-__all__ = ["BoostedSettings"]
+__all__ = ["PROTOTYPES", "BoostedSettings"]
 
 Floats = NDArray[np.float64]
 
 _PAPER = "Zhao, Hong, Liu"
 
 # Key of the stream that draws prototypes; those of the rounds are their numbers.
-_PROTOTYPES = 1 << 31
+PROTOTYPES = 1 << 31
 
 
 # without slots, or it could not stand beside Selector or Classifier among the bases
@@ -87,7 +87,7 @@ class BoostedSettings(Parameterised):
 
     def learned_from(self, training: Training, run: Run) -> Training:
         """The rows that the rounds learn from: all of them, or prototypes."""
-        return with_prototypes(training, self.prototypes, run.generator(_PROTOTYPES))
+        return with_prototypes(training, self.prototypes, run.generator(PROTOTYPES))
 
     def boosted(
         self,

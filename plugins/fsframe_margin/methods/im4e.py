@@ -16,7 +16,6 @@ from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training
 from fsframe_margin.methods.margin_selector import TunedSelector
-from fsframe_margin.methods.prototypes import with_prototypes
 
 if TYPE_CHECKING:
     from fsframe_margin.engine.descent import Descent
@@ -136,8 +135,7 @@ class Im4e(TunedSelector):
         from fsframe_margin.engine.margins import PairSpace
         from fsframe_margin.engine.row_margins import row_margins
 
-        training = self._training(data, upstream)
-        training = with_prototypes(training, self.prototypes, run.generator(2))
+        training = self._drawn(data, upstream, run)
         start = self._start(training, upstream, run)
         sigma, tables = self._sigma(training, start, run)
         space = PairSpace.of(training, run, linear=True)

@@ -20,7 +20,6 @@ from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training
 from fsframe_margin.methods.im4e import descend_im4e
 from fsframe_margin.methods.margin_selector import TunedSelector
-from fsframe_margin.methods.prototypes import with_prototypes
 
 if TYPE_CHECKING:
     from fsframe_margin.engine.descent import Descent
@@ -196,7 +195,11 @@ class Immigrate(TunedSelector):
                 yield "screened=diagonal goes with a fixed sigma only"
 
     def cost(self, n: int, p: int) -> Cost:
-        return Cost(seconds=8e-3 + 5e-10 * n * n * p * p, formula="0.008 + 5e-10 n²p²")
+        m = n if self.prototypes is None else min(n, self.prototypes)
+        return Cost(
+            seconds=8e-3 + 5e-10 * m * m * p * p,
+            formula="0.008 + 5e-10 n²p²" if m == n else f"0.008 + 5e-10 p² × {m}²",
+        )
 
     @classmethod
     def proposal(cls, data: Dataset, gaps: bool) -> str:
@@ -208,8 +211,7 @@ class Immigrate(TunedSelector):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.methods import immigrate_fit as routes
 
-        training = self._training(data, upstream)
-        training = with_prototypes(training, self.prototypes, run.generator(2))
+        training = self._drawn(data, upstream, run)
         if self.screen is None:
             fit, sigma, pruned, tables = self._fit(training, upstream, run)
         else:

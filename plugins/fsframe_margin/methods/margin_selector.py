@@ -15,7 +15,11 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
 from fsframe_margin.engine.training import Training, require_margins, row_notes, training_of
-from fsframe_margin.methods.prototypes import prototypes_parameter
+from fsframe_margin.methods.prototypes import (
+    prototypes_over_parts,
+    prototypes_parameter,
+    with_prototypes,
+)
 
 if TYPE_CHECKING:
     from fsframe_margin.engine.margins import PairSpace
@@ -37,6 +41,7 @@ class MarginSelector(Selector):
     """A selector that learns from margins of weighted rows, in scaled columns that vary."""
 
     table_copies: ClassVar[float] = 2.0
+    reads_columns: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
@@ -55,6 +60,30 @@ class MarginSelector(Selector):
         if margins:
             require_margins(self.method_name(), training)
         return training
+
+    def works_in_parts(self, data: Dataset) -> bool:
+        """Prototypes are drawn over the parts, where there are fewer of them than rows."""
+        n: int | None = getattr(self, "prototypes", None)
+        few = n is not None and n < data.n_samples
+        return few and data.task == "classification" and not data.matrix.facts.missing.any()
+
+    def parts_problem(self, data: Dataset, n_features: int | None = None) -> str:
+        problem = super().parts_problem(data, n_features)
+        if problem and hasattr(self, "prototypes") and data.task == "classification":
+            return f"{problem}, or use prototypes=4000: rows are drawn over the parts"
+        return problem
+
+    def _drawn(
+        self, data: Dataset, upstream: Selection | None, run: Run, key: int = 2
+    ) -> Training:
+        """The rows to learn from: all of them, or prototypes, drawn by stream `key` of the run."""
+        name, n = self.method_name(), getattr(self, "prototypes", None)
+        generator = run.generator(key)
+        if data.in_parts and n is not None:
+            return prototypes_over_parts(
+                name, data, upstream, self.standardize, n, generator, run
+            )
+        return with_prototypes(self._training(data, upstream), n, generator)
 
     def _select_many(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run

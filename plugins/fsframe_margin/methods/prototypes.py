@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import integer, optional, param
-from fsframe_margin.engine.training import Training
+from fsframe.contracts.run import Run
+from fsframe.contracts.selection import Selection
+from fsframe_margin.engine.part_scaling import scaling_over_parts
+from fsframe_margin.engine.training import Training, row_weights, varying_columns
 
-__all__ = ["drawn_prototypes", "prototypes_parameter", "with_prototypes"]
+__all__ = [
+    "drawn_prototypes",
+    "prototypes_over_parts",
+    "prototypes_parameter",
+    "with_prototypes",
+]
+
+Floats = NDArray[np.float64]
+
+ROW_BYTES = 80
+"""Bytes per row for drawing: labels, two weights, and scratch."""
 
 
 def prototypes_parameter() -> Any:
@@ -70,14 +85,7 @@ def with_prototypes(training: Training, n: int | None, generator: np.random.Gene
     if n is None or n >= len(training.y):
         return training
     rows = drawn_prototypes(training.y, n, generator)
-    outer, count = training.outer[rows].copy(), training.count[rows].copy()
-    for label in np.unique(training.y):
-        ours, all_of_it = training.y[rows] == label, training.y == label
-        for sample, whole in ((outer, training.outer), (count, training.count)):
-            held = sample[ours].sum()
-            # instance weights may leave a class, or all of it that was drawn, without weight
-            if held > 0:
-                sample[ours] *= whole[all_of_it].sum() / held
+    outer, count = _standing_for(rows, training.y, training.outer, training.count)
     return attrs.evolve(
         training,
         X=np.ascontiguousarray(training.X[rows]),
@@ -87,3 +95,66 @@ def with_prototypes(training: Training, n: int | None, generator: np.random.Gene
         groups=None if training.groups is None else training.groups[rows],
         drawn_from=len(training.y),
     )
+
+
+def prototypes_over_parts(
+    name: str,
+    data: Dataset,
+    upstream: Selection | None,
+    standardize: bool,
+    n: int,
+    generator: np.random.Generator,
+    run: Run,
+) -> Training:
+    """The training rows that `with_prototypes` gives, of a table in parts.
+
+    Two passes over the rows: one learns the scale of the columns from all of them, one takes the
+    rows that were drawn, which are those drawn from the table in memory.
+
+    Raises
+    ------
+    RequestError
+        If the arrays per row do not fit in memory.
+    DataError
+        If every column is constant, or the importance of all rows is zero.
+    """
+    run.must_hold(
+        ROW_BYTES * data.n_samples + 8 * min(n, data.n_samples) * data.n_features,
+        f"{name}: {ROW_BYTES} bytes for each of {data.n_samples} rows, and {n} prototypes,",
+        "draw fewer, or put a filter such as mim:top=100 before",
+    )
+    importance = None if upstream is None else upstream.instance_weights
+    count, outer = row_weights(name, data.n_samples, data.counts, importance)
+    scaling, steps = scaling_over_parts(data, standardize, run.memory // 4, run.threads)
+    varying = varying_columns(name, scaling, data.n_samples)
+    rows = drawn_prototypes(data.y, n, generator)
+    outer, count = _standing_for(rows, data.y, outer, count)
+    drawn = data.take_rows(rows)
+    return Training(
+        X=scaling.apply_to_varying(drawn.X),
+        y=drawn.y,
+        outer=outer,
+        count=count,
+        scaling=scaling,
+        varying=varying,
+        n_features=data.n_features,
+        n_classes=data.n_classes,
+        groups=drawn.groups,
+        drawn_from=data.n_samples,
+        steps=steps[varying] if steps[varying].any() else None,
+    )
+
+
+def _standing_for(
+    rows: NDArray[np.intp], y: NDArray[np.int64], *weights: Floats
+) -> Iterator[Floats]:
+    """Weights of the drawn rows, scaled so that those of each class add up to what all have."""
+    for whole in weights:
+        sample = whole[rows].copy()
+        for label in np.unique(y):
+            ours = y[rows] == label
+            held = sample[ours].sum()
+            # instance weights may leave a class, or all of it that was drawn, without weight
+            if held > 0:
+                sample[ours] *= whole[y == label].sum() / held
+        yield sample

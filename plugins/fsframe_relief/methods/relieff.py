@@ -76,7 +76,11 @@ class Relieff(ReliefSelector):
             yield f"decay={self.decay:g} has an effect with weighting=rank only"
 
     def cost(self, n: int, p: int) -> Cost:
-        return Cost(seconds=1e-3 + 5e-11 * n * n * p, formula="0.001 + 5e-11 n²p")
+        m = n if self.m is None else min(n, self.m)
+        return Cost(
+            seconds=1e-3 + 5e-11 * m * n * p,
+            formula="0.001 + 5e-11 n²p" if m == n else f"0.001 + 5e-11 np × {m}",
+        )
 
     @classmethod
     def proposal(cls, data: Dataset, gaps: bool) -> str:

@@ -1,0 +1,127 @@
+"""Prototypes of a table in parts: those of the table in memory, however rows are divided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+import fsframe
+from fsframe import Chain
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
+from fsframe.errors import DataError, RequestError
+from fsframe_margin.engine.indicators import nominal_steps
+from fsframe_margin.engine.part_scaling import scaling_over_parts
+from fsframe_margin.engine.standardise import learn_scaling
+
+N = 700
+
+
+def table() -> polars.DataFrame:
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 3, N)
+    columns = {f"real{k}": rng.normal(size=N) + 0.4 * k * y for k in range(4)}
+    columns |= {"wide": rng.integers(0, 5000, N) * 1e6, "same": np.full(N, 0.1)}
+    columns |= {"bytes": rng.integers(0, 3, N), "near": 1e9 + rng.normal(size=N)}
+    return polars.DataFrame(
+        {
+            **columns,
+            "kind": polars.Series(rng.choice(["a", "b", "c"], N), dtype=polars.Categorical),
+            "person": rng.integers(0, 40, N),
+            "y": y,
+        }
+    )
+
+
+def divided(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...]) -> Dataset:
+    folder.mkdir()
+    for k, (start, stop) in enumerate(zip((0, *cuts), (*cuts, len(frame)), strict=True)):
+        frame[start:stop].write_parquet(folder / f"{k:02}.parquet")
+    return fsframe.read(folder, groups="person", label="y")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "im4e:prototypes=200",
+        "im4e:prototypes=150,sigma=cv,folds=2",
+        "im4e:prototypes=150,standardize=no",
+        "immigrate:prototypes=120,max_iter=3",
+        "immigrate:prototypes=120,max_iter=2,screen=1",
+        "bim:prototypes=120,rounds=3",
+    ],
+)
+def test_prototypes_are_those_of_the_table_in_memory(text: str, tmp_path: Path) -> None:
+    frame, chain = table(), Chain.parse(text)
+    whole = fsframe.read(frame, groups="person", label="y")
+    expected = chain.select(whole, run=Run(entropy=2))
+    found = [
+        chain.select(
+            divided(frame, tmp_path / str(k), cuts), run=Run(entropy=2, threads=th, memory=memory)
+        )
+        for k, (cuts, th, memory) in enumerate(
+            [((), 1, 1 << 30), ((1, 2, 500), 2, 1 << 30), ((450,), 3, 1 << 21)]
+        )
+    ]
+    for each in found:
+        assert each.scores.tobytes() == found[0].scores.tobytes()
+        np.testing.assert_array_equal(each.selected, expected.selected)
+        np.testing.assert_allclose(each.scores, expected.scores, rtol=0, atol=1e-9)
+        assert each.warnings == expected.warnings
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_scales_are_those_of_all_rows(standardize: bool, tmp_path: Path) -> None:
+    frame = table()
+    whole = fsframe.read(frame, groups="person", label="y")
+    expected = learn_scaling(whole.X, None, standardize).leaving(whole.categorical)
+    steps = nominal_steps(whole.X, whole.categorical, np.ones(N), standardize)
+    data = divided(frame, tmp_path / "p", (3, 299))
+    scaling, own = scaling_over_parts(data, standardize, 1 << 16, 2)
+    np.testing.assert_allclose(scaling.centre, expected.centre, rtol=1e-13)
+    np.testing.assert_allclose(scaling.scale, expected.scale, rtol=1e-8)
+    numbers = np.array(data.feature_names) != "near"  # a spread of 10⁻⁹ of the values
+    np.testing.assert_allclose(scaling.scale[numbers], expected.scale[numbers], rtol=1e-13)
+    np.testing.assert_allclose(own, steps, rtol=1e-15)
+
+
+def test_what_prototypes_cannot_do_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", "10KB")
+    data = divided(table(), tmp_path / "p", (300,))
+    with pytest.raises(DataError, match=r"prototypes=4000: rows are drawn over the parts"):
+        fsframe.select("immigrate", data)
+    # Not fewer than the rows: all of them would be needed.
+    with pytest.raises(DataError, match="needs its table in memory"):
+        fsframe.select("im4e:prototypes=5000", data)
+    with pytest.raises(RequestError, match="prototypes"):
+        Chain.parse("im4e:prototypes=200").select(data, run=Run(memory=20_000))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["im4e", "immigrate:max_iter=3", "simba", "logo", "lfe", "irelief", "gflip", "mbiw",
+     "simba-mbiw", "bim:rounds=3", "im4e:prototypes=60", "im4e:sigma=cv,folds=2"],
+)  # fmt: skip
+def test_bytes_and_sparse_tables_are_not_converted_and_change_no_bit(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import scipy.sparse
+
+    rng = np.random.default_rng(1)
+    X = (rng.integers(0, 3, (90, 150)) * (rng.random((90, 150)) < 0.3)).astype(np.uint8)
+    X[:, 7] = 2
+    y = X[:, 3] + rng.integers(0, 2, 90) > 1
+    chain = Chain.parse(text)
+    expected = chain.select(Dataset.from_arrays(X.astype(float), y))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the whole table was converted")
+
+    monkeypatch.setattr(Dataset, "X", property(refuse))
+    for kept in (X, X.astype(np.int8), scipy.sparse.csr_array(X.astype(float))):
+        found = chain.select(Dataset.from_arrays(kept, y))
+        assert found.scores.tobytes() == expected.scores.tobytes()
+        assert found.selected.tobytes() == expected.selected.tobytes()
