@@ -280,6 +280,12 @@ FIGURES: dict[str, list[Figure]] = {
             objects,
         ),
         Figure(
+            "Prototypes drawn over parts: error by their number; scale_s of the two passes",
+            "python benchmarks/parts/prototypes.py FOLDER --rows 6400000",
+            ("parts/results/prototypes.jsonl",),
+            objects,
+        ),
+        Figure(
             "mRMR of sparse tables: the first feature, with taking in, and each further one",
             "python benchmarks/infotheory/sparse.py 1000000 3000000 --values ones",
             ("infotheory/results/sparse.jsonl",),

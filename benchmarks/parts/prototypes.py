@@ -81,7 +81,8 @@ def main() -> None:
         line = {
             "what": f"{given.method}:prototypes={number}", "rows": data.n_samples,
             "columns": COLUMNS, "mean_error": round(float(off.mean()), 4),
-            "worst_error": round(float(off.max()), 4), "largest_score": round(float(centre.max()), 3),
+            "worst_error": round(float(off.max()), 4),
+            "largest_score": round(float(centre.max()), 3),
             "same_kept": sum(one == kept for one in found["kept"]), "draws": DRAWS,
             "processor_s": round(float(np.mean(found["seconds"])), 2),
             "scale_s": round(passes, 2),

@@ -85,9 +85,9 @@ def scaling_over_parts(
     else:
         scaling = Scaling(np.zeros(p), np.where(constant, 0.0, 1.0))
     steps = np.zeros(p)
-    for column, (_, sizes) in zip(nominal.tolist(), levels, strict=True):
+    for k, column in enumerate(nominal):
         if scaling.scale[column] > 0:
-            steps[column] = step_of_levels(sizes, float(n)) if standardize else 1.0
+            steps[column] = step_of_levels(levels[k][1], float(n)) if standardize else 1.0
     return scaling.leaving(data.categorical), steps
 
 
@@ -95,7 +95,7 @@ def _with_levels(levels: Floats, sizes: Floats, values: NDArray[Any]) -> tuple[F
     """Levels in ascending order and the number of rows of each, with those of more rows."""
     found, more = np.unique(values, return_counts=True)
     both, place = np.unique(np.concatenate([levels, found]), return_inverse=True)
-    return both, np.bincount(place, weights=np.concatenate([sizes, more]))
+    return both, np.bincount(place, weights=np.concatenate([sizes, more])).astype(np.float64)
 
 
 @njit()

@@ -11,7 +11,7 @@ from fsframe_relief.engine.blocks import ROW_BLOCK, row_block, run_blocks
 from fsframe_relief.engine.byte_screening import NearestBytes, bytes_suffice
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.distances import distance_rows, full_distances
-from fsframe_relief.engine.neighbours import Nearest, Rule, Target
+from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Target
 from fsframe_relief.engine.pair_sums import PairSums
 from fsframe_relief.engine.screening import NearestScreen, screening_pays
 from fsframe_relief.engine.tree_neighbours import NearestTrees, tree_pays
@@ -101,6 +101,7 @@ def feature_scores(
         mean = mean_distance(metric, target, width, threads) if rule.needs_mean else 0.0
 
     sums = PairSums(columns, target, rule)
+    whole = metric is columns and sums.whole_distances_suffice
 
     def part(start: int) -> NDArray[np.float64]:
         block = targets[start : start + width]
@@ -109,6 +110,8 @@ def feature_scores(
             if not folds:
                 rule.weigh(C, block, target, mean)
             return sums.of_block(C, block, D if folds else None)
+        if whole and isinstance(rule, Radius):
+            return sums.of_radius(block, rule, mean)
         C = np.empty((len(block), n))
         distance_rows(metric, block, C)
         rule.weigh(C, block, target, mean)

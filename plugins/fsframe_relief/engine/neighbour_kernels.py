@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.compiled import njit
 
-__all__ = ["nearest_weights", "radius_weights", "row_moments"]
+__all__ = ["class_factors", "nearest_weights", "radius_weights", "row_moments"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -58,7 +58,7 @@ def row_moments(
 
 
 @njit()
-def _class_factors(
+def class_factors(
     size: Floats,
     own: int,
     prior: Floats,
@@ -66,7 +66,7 @@ def _class_factors(
     omega: float,
     factor: Floats,
 ) -> None:
-    # Factor of the weights in each class; 0 if a class has no usable neighbour.
+    """Factor of the weights in each class; 0 if a class has no usable neighbour."""
     usable = 0.0
     for c in range(size.shape[0]):
         if c != own and size[c] > 0.0:
@@ -223,7 +223,7 @@ def nearest_weights(
                         w /= d
                 weight[q] = w
                 size[g] += w
-        _class_factors(size, own, prior, signed, omega[r], factor)
+        class_factors(size, own, prior, signed, omega[r], factor)
         row[:] = 0.0
         for q in range(found):
             row[near[q]] = weight[q] * factor[group[q]]
@@ -268,8 +268,8 @@ def radius_weights(
                 t += m[j] if d[j] > hi else 0.0
             inner[c] = s
             outer[c] = t
-        _class_factors(inner, own, prior, signed, omega[r], inside)
-        _class_factors(outer, own, prior, signed, omega[r], outside)
+        class_factors(inner, own, prior, signed, omega[r], inside)
+        class_factors(outer, own, prior, signed, omega[r], outside)
         for c in range(n_classes):
             d = D[r, bounds[c] : bounds[c + 1]]
             m = counts[bounds[c] : bounds[c + 1]]

@@ -276,7 +276,7 @@ def _class_weights(
 ) -> NDArray[np.float64]:
     """Weights of neighbours scaled by class, hits negative; all positive in regression.
 
-    The same as `_class_factors` of the compiled loops, for rows that are looked at whole.
+    The same as `class_factors` of the compiled loops, for rows that are looked at whole.
     """
     padded = np.concatenate([W, np.zeros((len(W), 1))], axis=1)
     sizes = np.add.reduceat(padded, target.bounds[:-1], axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_relief.engine.columns import Columns
-from fsframe_relief.engine.neighbours import Rule, Target
+from fsframe_relief.engine.neighbours import Radius, Rule, Target
 
 __all__ = ["PairSums"]
 
@@ -24,6 +24,11 @@ class Masks:
     levels: NDArray[np.uint64]
     start: NDArray[np.int64]
     known: NDArray[np.uint64]
+
+    def groups(self, b: int, n_classes: int) -> tuple[NDArray[Any], ...]:
+        """Room for the groups of neighbours of b targets: bits, sums of weights, and sizes."""
+        shape = (b, 2 * n_classes)
+        return _aligned((*shape, self.levels.shape[1])), np.zeros(shape), np.zeros(shape)
 
 
 class PairSums:
@@ -47,6 +52,23 @@ class PairSums:
         )
         self.masks = _level_masks(columns) if self.by_masks else None
         self.n_whole = int((~columns.gaps).sum())
+
+    @property
+    def whole_distances_suffice(self) -> bool:
+        """Whether all columns are of few levels without gaps: distances are whole numbers then, of
+        16 bits, whose moments are exact."""
+        columns = self.columns
+        return bool(
+            self.by_masks
+            and columns.levelled.size == self.n_whole < 1 << 16
+            and not columns.plain.size
+            and not columns.special.size
+            and columns.probability is None
+            and not columns.shares
+            and (columns.segments[:, 0] <= 2).all()
+            # n times the sum of n squares stays below 2⁶³
+            and columns.n * columns.levelled.size < 3_000_000_000
+        )
 
     def empty(self) -> NDArray[np.float64]:
         """The sums before the first block."""
@@ -163,20 +185,54 @@ class PairSums:
             )  # fmt: skip
             out[columns.special] = part
         if self.masks is not None:
-            from fsframe_relief.engine.mask_kernels import count_scores
+            from fsframe_relief.engine.mask_kernels import weight_groups
 
-            part = np.zeros(columns.levelled.size)
-            count_scores(
-                columns.codes, columns.gap, self.masks.levels, self.masks.start, self.masks.known,
-                self.n_whole, rows, C, target.y, n_classes, part,
-            )  # fmt: skip
-            out[columns.levelled] = part
+            groups = self.masks.groups(len(rows), n_classes)
+            weight_groups(C, rows, target.y, target.bounds, *groups)
+            out[columns.levelled] = self._of_groups(rows, *groups)
         elif self.n_whole < columns.levelled.size:
             part = np.zeros(columns.levelled.size)
             kernels.gap_scores(
                 columns.codes, columns.gap, self.n_whole, rows, C, target.y, n_classes, part
             )
             out[columns.levelled[self.n_whole :]] = part[self.n_whole :]
+
+    def of_radius(self, rows: NDArray[np.int64], rule: Radius, mean: float) -> NDArray[np.float64]:
+        """The part of the targets `rows` by a radius, where `whole_distances_suffice`."""
+        from fsframe_relief.engine.distance_kernels import whole_distances
+        from fsframe_relief.engine.mask_kernels import radius_groups
+
+        columns, target = self.columns, self.target
+        assert self.masks is not None
+        D = np.empty((len(rows), columns.n), np.uint16)
+        whole_distances(columns.planes, columns.segments, rows, D)
+        groups = self.masks.groups(len(rows), len(target.prior))
+        radius_groups(
+            D, rows, target.y, target.bounds, mean, rule.own, rule.star, target.prior,
+            target.omega[rows], *groups,
+        )  # fmt: skip
+        out = self.empty()
+        out[0, columns.levelled] = self._of_groups(rows, *groups)
+        return out
+
+    def _of_groups(
+        self,
+        rows: NDArray[np.int64],
+        mask: NDArray[np.uint64],
+        total: NDArray[np.float64],
+        size: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """The part of the targets `rows` in the discrete columns, from groups of neighbours."""
+        from fsframe_relief.engine.mask_kernels import count_scores
+
+        columns, masks = self.columns, self.masks
+        assert masks is not None
+        part = np.zeros(columns.levelled.size)
+        count_scores(
+            columns.codes, columns.gap, masks.levels, masks.start, masks.known, self.n_whole,
+            rows, self.target.y, self.target.bounds, mask, total, size, part,
+        )  # fmt: skip
+        return part
 
     def _regression_gaps(
         self, C: NDArray[np.float64], rows: NDArray[np.int64], out: NDArray[np.float64]
@@ -230,15 +286,22 @@ class PairSums:
 
 def _level_masks(columns: Columns) -> Masks:
     """Bit masks over the instances of every code of every discrete column."""
-    from fsframe.contracts.bit_counts import LANES
     from fsframe_relief.engine.mask_kernels import level_masks
 
     n, p = columns.codes.shape
     # Whole registers of words: the last ones stay empty.
-    words = -(-n // (64 * LANES)) * LANES
+    words = -(-n // 512) * 8
     start = np.concatenate([[0], np.cumsum(columns.n_levels)])[:-1].astype(np.int64)
-    levels = np.zeros((int(columns.n_levels.sum()), words), dtype=np.uint64)
+    levels = _aligned((int(columns.n_levels.sum()), words))
     n_whole = int((~columns.gaps).sum())
     known = np.zeros((p - n_whole, words), dtype=np.uint64)
     level_masks(columns.codes, columns.gap, start, levels, n_whole, known)
     return Masks(levels=levels, start=start, known=known)
+
+
+def _aligned(shape: tuple[int, ...]) -> NDArray[np.uint64]:
+    """Zeros whose registers of eight words do not lie across two lines of the cache."""
+    size = int(np.prod(shape))
+    room = np.zeros(size + 8, dtype=np.uint64)
+    first = -room.ctypes.data % 64 // 8
+    return room[first : first + size].reshape(shape)
