@@ -99,9 +99,7 @@ def _with_levels(levels: Floats, sizes: Floats, values: NDArray[Any]) -> tuple[F
 
 
 @njit()
-def add_rows(
-    rows: NDArray[Any], size: Floats, done: int, mean: Floats, squares: Floats
-) -> None:
+def add_rows(rows: NDArray[Any], size: Floats, done: int, mean: Floats, squares: Floats) -> None:
     """Add rows (r, p), divided by `size`, to mean and sum of squared deviations of `done` rows."""
     for i in range(rows.shape[0]):
         share = 1.0 / (done + i + 1)

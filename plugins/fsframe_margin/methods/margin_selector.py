@@ -73,16 +73,12 @@ class MarginSelector(Selector):
             return f"{problem}, or use prototypes=4000: rows are drawn over the parts"
         return problem
 
-    def _drawn(
-        self, data: Dataset, upstream: Selection | None, run: Run, key: int = 2
-    ) -> Training:
+    def _drawn(self, data: Dataset, upstream: Selection | None, run: Run, key: int = 2) -> Training:
         """The rows to learn from: all of them, or prototypes, drawn by stream `key` of the run."""
         name, n = self.method_name(), getattr(self, "prototypes", None)
         generator = run.generator(key)
         if data.in_parts and n is not None:
-            return prototypes_over_parts(
-                name, data, upstream, self.standardize, n, generator, run
-            )
+            return prototypes_over_parts(name, data, upstream, self.standardize, n, generator, run)
         return with_prototypes(self._training(data, upstream), n, generator)
 
     def _select_many(
