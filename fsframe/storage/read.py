@@ -21,6 +21,7 @@ from fsframe.escaping import printable
 from fsframe.storage import spec
 from fsframe.storage.array_compaction import TRIANGLE, is_packable, square_of
 from fsframe.storage.guarded_hdf5 import GuardedGroup, open_image
+from fsframe.storage.hdf5_plugins import no_hdf5_plugins
 from fsframe.storage.records import DataRecord, PairTestRecord, RunRecord, StageRecord
 from fsframe.storage.seal import check_seal
 from fsframe.storage.selection_arrays import selection_of
@@ -134,11 +135,12 @@ def _record(content: bytes, limits: Limits, version: int) -> RunRecord:
     read = READERS.get(version)
     if read is None:
         raise StoreError(f"there is no reader of run file version {version} here")
-    handle, root = open_image(content, limits)
-    try:
-        record, stored = read(root, limits, version)
-    finally:
-        handle.close()
+    with no_hdf5_plugins():
+        handle, root = open_image(content, limits)
+        try:
+            record, stored = read(root, limits, version)
+        finally:
+            handle.close()
     problems = record.problems()
     if problems:
         raise StoreError("; ".join(problems))

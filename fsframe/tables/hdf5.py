@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.storage.hdf5_plugins import no_hdf5_plugins
 from fsframe.tables.hdf5_heaps import check_heaps, check_lengths
 from fsframe.tables.size_limits import check_size, shown
 
 __all__ = ["Hdf5Arrays"]
 
 # Those that come with HDF5 and h5py: deflate, shuffle, fletcher32, szip, nbit, scaleoffset, lzf.
-# A file can name any other, and HDF5 would look for a library of that name and run it.
+# A file can name any other, and HDF5 would look for a library of it and run that.
 _FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})
 
 # Deflate compresses at most about a thousandfold.
@@ -63,7 +64,8 @@ class Hdf5Arrays:
     def listing(self) -> str:
         """The members of the root group, for messages."""
         try:
-            names = sorted(self._file)
+            with no_hdf5_plugins():
+                names = sorted(self._file)
         except (OSError, RuntimeError, ValueError, TypeError) as error:
             return f"members that cannot be listed ({error})"
         shown = ", ".join(f"/{name}" for name in names[:10]) or "nothing"
@@ -120,10 +122,16 @@ class Hdf5Arrays:
 
     @contextlib.contextmanager
     def _reading(self, what: str) -> Iterator[None]:
-        """Errors of the HDF5 library become DataErrors about `what`."""
+        """No plugin is loaded; errors of the HDF5 library become DataErrors about `what`."""
         try:
-            yield
+            with no_hdf5_plugins():
+                yield
         except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+            if "can't find plugin" in str(error):
+                raise DataError(
+                    f"{self._path}: {what} is in a group packed by an HDF5 filter which fsframe "
+                    "does not load; write it without (h5repack)"
+                ) from None
             raise DataError(f"{self._path}: {what} cannot be read: {error}") from None
 
     def _node(self, name: str) -> Any:

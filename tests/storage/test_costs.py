@@ -261,54 +261,99 @@ def test_flips_and_truncations_under_a_fitting_seal_are_refused_or_read_right(
 READING = """
 import sys
 import h5py
-from fsframe.errors import StoreError
+from fsframe.errors import DataError, StoreError
 from fsframe.storage import load_run
-if sys.argv[1] == "hdf5":
-    with h5py.File(sys.argv[2]) as file:
-        try:
-            file[sys.argv[3]][...]
-        except OSError:
-            pass
-else:
-    try:
-        load_run(sys.argv[2])
-    except StoreError as error:
-        print(error)
+from fsframe.tables.hdf5 import Hdf5Arrays
+way, path, member = sys.argv[1:]
+try:
+    if way == "hdf5":
+        with h5py.File(path) as file:
+            file[member][...]
+    elif way == "table":
+        with Hdf5Arrays(path) as file:
+            file.array(member)
+    else:
+        load_run(path)
+except (DataError, KeyError, OSError, StoreError) as error:
+    print(error)
+"""
+
+# A filter of the writer's own; h5py gives groups none, HDF5 does.
+WRITING = """
+import ctypes, re, sys
+import h5py
+what, path, name = sys.argv[1:]
+own = h5py.h5f.__file__, *re.findall(r"/\\S+libhdf5[-.]\\S*", open("/proc/self/maps").read())
+library = next(lib for lib in map(ctypes.CDLL, own) if hasattr(lib, "H5Zregister"))
+Size, Identifier = ctypes.c_size_t, ctypes.c_int64
+Pack = ctypes.CFUNCTYPE(Size, ctypes.c_uint, Size, ctypes.c_void_p, Size, ctypes.c_void_p,
+                        ctypes.c_void_p)
+class Filter(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_int), ("id", ctypes.c_int), ("encode", ctypes.c_uint),
+                ("decode", ctypes.c_uint), ("name", ctypes.c_char_p), ("can", ctypes.c_void_p),
+                ("set", ctypes.c_void_p), ("pack", Pack)]
+same = Pack(lambda flags, values, value, size, held, buffer: size)
+assert library.H5Zregister(ctypes.byref(Filter(1, 32015, 1, 1, b"evil", None, None, same))) >= 0
+plans = h5py.h5p.GROUP_CREATE, h5py.h5p.DATASET_CREATE
+plan = h5py.h5p.create(plans[what == "dataset"])
+if what == "dataset":
+    plan.set_chunk((8,))
+number = Identifier(plan.id)
+assert library.H5Pset_filter(number, 32015, ctypes.c_uint(0), Size(0), None) >= 0
+with h5py.File(path, "a", libver="latest") as file:
+    if what == "dataset":
+        plan.set_fletcher32()
+        space = h5py.h5s.create_simple((8,))
+        h5py.h5d.create(file[name].id, b"x", h5py.h5t.STD_U8LE, space, plan)
+        file[name]["x"][...] = 1
+    else:
+        assert library.H5Pset_link_phase_change(number, ctypes.c_uint(0), ctypes.c_uint(0)) >= 0
+        file.pop(name)
+        h5py.Group(h5py.h5g.create(file.id, name.encode(), gcpl=plan))["x"] = range(8)
 """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks the loader of Linux")
-def test_no_filter_of_a_file_is_loaded_from_disk(run_file, tmp_path, tamper):
-    """HDF5 looks for a filter that it lacks in a folder of plugins, and runs what it finds."""
+@pytest.mark.parametrize("what", ["dataset", "group"])
+def test_no_filter_of_a_file_is_loaded_from_disk(run_file, tmp_path, tamper, what):
+    """HDF5 looks for a filter that it lacks in a folder of plugins, and runs what it finds.
 
-    def foreign(file: h5py.File) -> None:
-        plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-        plan.set_chunk((8,))
-        plan.set_filter(32015, h5py.h5z.FLAG_OPTIONAL, (1,))
-        plan.set_fletcher32()
-        space = h5py.h5s.create_simple((8,))
-        h5py.h5d.create(file[TABLES].id, b"x", h5py.h5t.STD_U8LE, space, plan)
-        file[f"{TABLES}/x"].id.write_direct_chunk((0,), bytes(12), filter_mask=0)
+    For groups, whose links can be packed too, it did so before anything could be refused.
+    """
+    name = TABLES if what == "dataset" else "stages"
+    table = tmp_path / "table.h5"
+    with h5py.File(table, "w") as file:
+        file.create_group(name)
 
-    path = tamper(run_file, tmp_path / "foreign.h5", foreign)
+    def python(program: str, *words: object, **environ: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", program, *map(str, words)],
+            capture_output=True, text=True, errors="replace", timeout=60, cwd=ROOT,
+            env={**os.environ, **environ},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-500:]
+        return done
+
+    path = tmp_path / "foreign.h5"
+    path.write_bytes(run_file.read_bytes())
+    for one in (path, table):
+        python(WRITING, what, one, name)
+    tamper(path, path, lambda file: None)
     plugins = tmp_path / "plugins"
     plugins.mkdir()
     (plugins / "libevil.so").write_bytes(b"\x7fELF, or not")
     seen = {}
-    for way in ("hdf5", "fsframe"):
-        done = subprocess.run(
-            [sys.executable, "-c", READING, way, str(path), f"{TABLES}/x"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=60,
-            cwd=ROOT,
-            env={**os.environ, "HDF5_PLUGIN_PATH": str(plugins), "LD_DEBUG": "files"},
+    for way, one in (("hdf5", path), ("run", path), ("table", table)):
+        done = python(
+            READING, way, one, f"{name}/x", HDF5_PLUGIN_PATH=str(plugins), LD_DEBUG="files"
         )
-        assert done.returncode == 0, done.stderr[-500:]
         seen[way] = "libevil.so" in done.stderr
-        if way == "fsframe":
-            assert "no filter besides" in done.stdout
+        said = {
+            "hdf5": "",
+            "run": "no filter besides" if what == "dataset" else "HDF5 cannot read it",
+            "table": "HDF5 filter",
+        }
+        assert said[way] in done.stdout
     if not seen["hdf5"]:
         pytest.skip("this loader does not tell what it opens")
-    assert not seen["fsframe"]
+    assert not seen["run"] and not seen["table"]
