@@ -4,6 +4,7 @@
     python benchmarks/memory/peaks.py fits --shape 100x15000 --memory 100MB immigrate:screen=500
     python benchmarks/memory/peaks.py runs --shape 100x60000 --memory least,400MB
     python benchmarks/memory/peaks.py runs --shape 2000x200000 --kind bytes --memory least
+    python benchmarks/memory/peaks.py runs --shape 300000x30 --memory least --chain im4e
     python benchmarks/memory/peaks.py files --shape 100x60000
 
 `fits` runs every selector (or the chains that are named) in a process of its own: libraries are
@@ -244,6 +245,9 @@ def commands(path: Path, options: argparse.Namespace) -> Iterator[list[str]]:
     """Commands as users give them, without their bound; npfs with three times the resamples."""
     screen, resamples, (first, second) = "mim:top=20", options.resamples, options.classifiers
     n, folds = str(resamples), str(max(2, resamples - 1))
+    if options.chain:
+        yield ["chain", *options.chain.split(), "on", str(path), "--no-out"]
+        return
     npfs = f"npfs:n={3 * resamples},null=published"
     for workers in ([], ["--workers", "2"]):
         yield ["chain", screen, f"ensemble:n={n}", "on", str(path), "--no-out", *workers]
@@ -361,6 +365,7 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=4, help="runs: how many a command has")
     parser.add_argument("--classifiers", nargs=2, default=["knn", "margin"],
                         help="runs: two of compare, and the second of evaluate")  # fmt: skip
+    parser.add_argument("--chain", default="", help="runs: this chain alone, without workers")
     parser.add_argument("--only", default="", help="runs: commands with these words alone")
     parser.add_argument("--add", type=Path, help="a CSV file; lines are added to it")
     options = parser.parse_intermixed_args()

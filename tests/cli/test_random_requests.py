@@ -21,7 +21,7 @@ from fsframe.chains.chain import Chain
 from fsframe.cli import cli
 from fsframe.errors import FsframeError
 
-from .conftest import LONGEST, Call, within_seconds
+from .conftest import LONGEST, Call, TooLong, within_seconds
 
 # `warm` compiles for a minute, `check` runs all laws; both take names, which others take too.
 COMMANDS = sorted(set(cli.list_commands(click.Context(cli))) - {"warm", "check"})
@@ -103,7 +103,7 @@ def requests(call: Call, here: Path, trials: int, seed: int) -> Counter[int]:
         try:
             with within_seconds(LONGEST):
                 code = call(*words).code
-        except Exception as error:
+        except (Exception, TooLong) as error:
             # `call` fails where there is a traceback.
             fallen.append(f"{words}: {error!r}"[:800])
             continue

@@ -16,7 +16,7 @@ import pytest
 from fsframe.errors import StoreError
 from fsframe.storage import RunRecord, load_run, write_run
 
-from .conftest import LONGEST, Call, within_seconds
+from .conftest import LONGEST, Call, TooLong, within_seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = {
@@ -119,7 +119,7 @@ def tried(
                 try:
                     with within_seconds(LONGEST):
                         code = call(told).code
-                except Exception as error:
+                except (Exception, TooLong) as error:
                     # `call` fails where there is a traceback.
                     fallen.append(f"{name}, {what}: `{told}`: {error!r}"[:600])
                     continue
