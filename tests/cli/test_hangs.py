@@ -1,4 +1,4 @@
-"""The guard of the random requests tells a command that does not end, whatever the command catches."""
+"""The guard of random requests reports a command that does not end, whatever that catches."""
 
 from __future__ import annotations
 
