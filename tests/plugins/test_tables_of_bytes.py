@@ -49,9 +49,7 @@ METHODS = sorted(
     offer.name
     for registry in (fsframe.selectors, fsframe.classifiers)
     for offer in registry.offers()
-    if offer.plugin.source.distribution == "fsframe"
-    and not offer.entry.target.startswith("fsframe_margin")
-    and offer.name not in OTHERS
+    if offer.plugin.source.distribution == "fsframe" and offer.name not in OTHERS
 )
 
 

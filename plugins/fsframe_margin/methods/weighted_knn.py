@@ -14,7 +14,7 @@ from fsframe.contracts.params import flag, integer, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.engine.training import Training, take_training
+from fsframe_margin.engine.training import Training, features_of, take_training
 
 __all__ = ["FittedKnn", "WeightedKnn", "neighbour_votes"]
 
@@ -188,8 +188,8 @@ class WeightedKnn(Classifier):
         numbers = data.task == "regression"
         y = np.zeros(data.n_samples, dtype=np.int64) if numbers else data.y
         training = take_training(
-            "weighted-knn", data.X, y, data.n_classes, data.counts, None, self.standardize,
-            data.categorical,
+            "weighted-knn", features_of(data), y, data.n_classes, data.counts, None,
+            self.standardize, data.categorical,
         )  # fmt: skip
         w = np.ones(training.varying.size)
         ballots = training.count
