@@ -186,11 +186,25 @@ class PartsCounter:
         for first, last in self._spans(partner.n_levels * groups):
             start, stop = form.bounds[first][0], form.bounds[last - 1][1]
             cells = self._counted(partner, groups, (first, last))
-            starts = cell_starts(form.n_levels[start:stop], partner.n_levels * groups)
-            cell_sums(
-                cells, starts[:-1], form.n_levels[start:stop], partner.n_levels, groups, table,
-                sums[0, start:stop], sums[1, start:stop],
-            )  # fmt: skip
+            levels = form.n_levels[start:stop]
+            starts = cell_starts(levels, partner.n_levels * groups)
+            into = sums[:, start:stop]
+
+            def add(
+                some: slice,
+                cells: NDArray[np.int64] = cells,
+                starts: NDArray[np.int64] = starts,
+                levels: NDArray[np.int64] = levels,
+                into: NDArray[np.float64] = into,
+            ) -> None:
+                cell_sums(
+                    cells, starts[some], levels[some], partner.n_levels, groups, table,
+                    into[0, some], into[1, some],
+                )  # fmt: skip
+
+            threads = max(1, min(self.run.threads, len(levels)))
+            cuts = np.linspace(0, len(levels), threads + 1).astype(int).tolist()
+            in_threads(threads, add, [slice(*bound) for bound in pairwise(cuts)])
             if s is None:
                 own = cells[: starts[1]].reshape(-1, partner.n_levels, groups).sum(axis=0)
                 s, sy = sum_clogc(own.sum(axis=1)), sum_clogc(own)
