@@ -22,7 +22,7 @@ from fsframe.contracts.grammar import parse_stages
 from fsframe.errors import FsframeError
 from fsframe.plots.canvas import BLUE, axes_for, figure_bytes
 from fsframe.registry import Offer, classifiers, selectors
-from fsframe.testing.declared import declared
+from fsframe.testing.declarations import declared
 
 __all__ = ["bars", "gallery", "overview", "seen_by_classifiers", "seen_by_selectors", "sees_page"]
 

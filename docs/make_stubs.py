@@ -221,7 +221,7 @@ from typing import Any, Literal, overload
 
 from fsframe.contracts.classifier import Classifier, Regressor
 from fsframe.contracts.selector import Selector
-from fsframe.registry.registering import class_here as class_here
+from fsframe.registry.registering import local_class_version as local_class_version
 from fsframe.registry.registering import register as register
 from fsframe.registry.registering import unreachable_classes as unreachable_classes
 """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from fsframe.analysis.progress import ProgressBars, progress_shown
 from fsframe.chains.chain import Chain
-from fsframe.chains.recording import is_answer_to
+from fsframe.chains.recording import is_result_of
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import FsframeError, RequestError
 from fsframe.execution import open_engine
@@ -155,4 +155,4 @@ def _answer(out: Path, chain: Chain, table: Dataset, seed: int, command: str) ->
     except FsframeError:
         return None
     same = record.command == command and record.data.sha256 == table.sha256
-    return record if same and is_answer_to(record, chain, seed) else None
+    return record if same and is_result_of(record, chain, seed) else None

@@ -33,21 +33,21 @@ TOLERANCE = 1e-9
 
 @attrs.frozen(kw_only=True)
 class StageAudit:
-    """How one recomputed stage compares with the recorded one.
+    """Comparison of a recomputed stage with the recorded one.
 
     Parameters
     ----------
     path : str
         ``/stages/NN-name``, or ``/pair_tests``.
     verdict : {"same bits", "within rounding", "differs"}
-        "within rounding" is possible only where the numeric fingerprint of the run is not that of
-        this process, or not known.
+        "within rounding" is possible only if the numeric fingerprint of the run differs from that
+        of this process, or is not known.
     difference : float
-        Largest difference of a number, relative to the largest of its array.
+        Largest difference of two numbers, relative to the largest number of the array.
     where : str
-        The array with that difference, or the first thing that is not a matter of rounding.
+        The array with that difference, or the first part that differs by more than rounding.
     seconds : float
-        Time that the stage took now.
+        Time of recomputing the stage.
     """
 
     path: str
@@ -58,26 +58,26 @@ class StageAudit:
 
     @property
     def passed(self) -> bool:
-        """Whether the stage came out as recorded."""
+        """Whether the stage was reproduced."""
         return self.verdict != "differs"
 
 
 def choose_stages(record: RunRecord, share: float, seed: int | None = None) -> list[int]:
-    """Numbers of the stages to recompute, drawn without regard to what they are.
+    """Draw the stages to recompute, and return their numbers.
 
     Parameters
     ----------
     record : RunRecord
     share : float
-        Between 0 and 1: of the recorded seconds. One stage is drawn at least; more as long as all
-        that are drawn took no more than this share.
+        Between 0 and 1: share of the recorded seconds. At least one stage is drawn, and more as
+        long as they took no more than this share together.
     seed : int, optional
-        From the operating system by default: whoever wrote the file cannot know what is drawn.
+        From the operating system by default, so that the author of a file cannot predict it.
 
     Raises
     ------
     RequestError
-        If `share` is no such number.
+        If `share` is out of range.
     """
     if not 0 < share <= 1:
         raise RequestError(f"share must be above 0 and at most 1, not {share!r}")
@@ -101,7 +101,7 @@ def audit_run(
     stages: list[int] | None = None,
     *,
     memory: int | None = None,
-    told: Callable[[StageAudit], None] | None = None,
+    report: Callable[[StageAudit], None] | None = None,
 ) -> list[StageAudit]:
     """Recompute stages of a run, each from the recorded results of the stages before it.
 
@@ -109,16 +109,16 @@ def audit_run(
     ----------
     record : RunRecord
     data : Dataset
-        The table that the run was made on.
+        The table of the run.
     run : Run
         Threads and workers; its entropy is that of the record.
     stages : list of int, optional
-        Which; all by default. A stage is computed whole, with every resample that it takes. With
-        all of them, the tests of the answer's pairs are made again as well, if the file has any.
+        Numbers of the stages; all by default. A stage is recomputed with all of its resamples. If
+        all stages are, the tests of pairs in the file are repeated as well.
     memory : int, optional
-        The bound that the run was given, in bytes: methods choose their way by it.
-    told : callable, optional
-        Called with each verdict as it is there.
+        The memory limit of the run in bytes, which methods choose their algorithm by.
+    report : callable, optional
+        Called with each comparison as soon as it is known.
 
     Returns
     -------
@@ -131,13 +131,13 @@ def audit_run(
     RequestError
         If the chain is not the one whose stages are recorded.
     PluginError
-        As the stages say.
+        As raised by the stages.
 
     Notes
     -----
-    Since each stage starts from what the file says of the earlier ones, a stage that was altered is
-    found by itself, and by the next stage where that depends on it. What is compared is what the
-    digest of a stage covers (docs/file-format.md, section 4).
+    Each stage starts from the recorded results of the earlier ones, so an altered stage is detected
+    by itself, and by the next stage if that depends on it. The comparison covers what the digest of
+    a stage covers (docs/file-format.md, section 4).
     """
     if data.sha256 != record.data.sha256:
         raise DataError(
@@ -148,7 +148,7 @@ def audit_run(
         chain = Chain.parse(record.chain)
         if [stage.name for stage in chain.stages] != [stage.name for stage in record.stages]:
             raise RequestError(
-                f"the chain `{record.chain}` does not have the stages that the file has: "
+                f"the chain `{record.chain}` does not have the stages of the file: "
                 f"{', '.join(stage.name for stage in record.stages)}"
             )
         chain.check_request(data)
@@ -159,10 +159,10 @@ def audit_run(
         rounding = _may_round(record)
         found = []
 
-        def say(verdict: StageAudit) -> None:
+        def add(verdict: StageAudit) -> None:
             found.append(verdict)
-            if told is not None:
-                told(verdict)
+            if report is not None:
+                report(verdict)
 
         chosen = range(len(chain.stages)) if stages is None else stages
         for number in chosen:
@@ -173,38 +173,38 @@ def audit_run(
             then, now = record.stages[number], stage_record(next(steps))
             same = then.digest() == now.digest()
             parts = [] if same else [*_stage_differences(then, now)]
-            say(_verdict(record.stage_paths()[number], parts, rounding, now.seconds))
+            add(_verdict(record.stage_paths()[number], parts, rounding, now.seconds))
         if record.pair_tests is not None and len(set(chosen)) == len(chain.stages):
             begin = perf_counter()
             tests, untested = answer_tests(
                 _recorded_results(chain, record), data, run.child(len(chain.stages))
             )
             parts = [*_test_differences(record.pair_tests, tests, untested)]
-            say(_verdict("/pair_tests", parts, rounding, perf_counter() - begin))
+            add(_verdict("/pair_tests", parts, rounding, perf_counter() - begin))
     return found
 
 
 def _recorded_results(chain: Chain, record: RunRecord) -> list[StageResult]:
-    """What the file says that the selecting stages found."""
+    """The recorded results of the selecting stages."""
     return [
-        StageResult(stage=stage, key=said.seed, seconds=said.seconds, selection=said.selection)
-        for stage, said in zip(chain.stages, record.stages, strict=True)
-        if said.selection is not None
+        StageResult(stage=stage, key=then.seed, seconds=then.seconds, selection=then.selection)
+        for stage, then in zip(chain.stages, record.stages, strict=True)
+        if then.selection is not None
     ]
 
 
 def _may_round(record: RunRecord) -> bool:
-    """Whether another processor or library than now is known, or possible, for the run."""
-    told = record.environment
+    """Whether the run was, or may have been, computed with another processor or library."""
+    then = record.environment
     return (
-        bool(numeric_differences(told, fingerprint())) or "mixed" in told or "kernels" not in told
+        bool(numeric_differences(then, fingerprint())) or "mixed" in then or "kernels" not in then
     )
 
 
 def _verdict(
     path: str, parts: list[tuple[str, float]], rounding: bool, seconds: float
 ) -> StageAudit:
-    """What the parts that are not the same bits come to; the first of the largest is named."""
+    """The comparison from the parts whose bits differ, naming the one that differs most."""
     if not parts:
         return StageAudit(path=path, verdict="same bits", seconds=seconds)
     place, worst = max(parts, key=lambda part: part[1])
@@ -213,7 +213,7 @@ def _verdict(
 
 
 def _stage_differences(then: StageRecord, now: StageRecord) -> Iterator[tuple[str, float]]:
-    """By how much each part of a stage differs; infinite where it is not a matter of rounding."""
+    """The difference of each part of a stage; infinite where it cannot be rounding."""
     for name in ("name", "kind", "provider", "seed"):
         if getattr(then, name) != getattr(now, name):
             yield name, np.inf
@@ -224,7 +224,7 @@ def _test_differences(
     then: PairTestRecord, now: PairTestRecord | None, untested: str
 ) -> Iterator[tuple[str, float]]:
     if now is None:
-        yield untested or "no pair is tested now", np.inf
+        yield untested or "no pair was tested", np.inf
     elif then.digest != now.digest:
         for name in ("name", "provider", "seed"):
             if getattr(then, name) != getattr(now, name):
@@ -255,7 +255,7 @@ def _difference(a: NDArray[np.generic], b: NDArray[np.generic]) -> float:
         return 0.0 if np.array_equal(a, b) else np.inf
     one, other = a.astype(np.float64), b.astype(np.float64)
     finite = np.isfinite(one)
-    # NaN and infinities stand for "not considered" and the like: no rounding makes one.
+    # NaN and infinities have a meaning, such as "not considered"; rounding does not produce them.
     if not np.array_equal(finite, np.isfinite(other)):
         return np.inf
     if not np.array_equal(one[~finite], other[~finite], equal_nan=True):

@@ -1,4 +1,4 @@
-"""Chains: an immutable sequence of stages, each given what the one on its left kept."""
+"""Chains: immutable sequences of stages, each applied to the columns kept by the previous one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _tuple(stages: Iterable[Stage]) -> tuple[Stage, ...]:
     return tuple(stages)
 
 
-# Seconds from which a forecast is told before a chain runs.
+# A forecast of more seconds is reported before a chain runs.
 _LONG = 3600.0
 
 
@@ -49,9 +49,9 @@ _LONG = 3600.0
 class Chain:
     """An immutable sequence of stages, run from left to right.
 
-    Each stage sees the columns that the stage on its left kept and the weights that travel with
-    them. A wrapping stage without a base resamples everything on its left and sees the whole
-    table. A classifier may stand at the end.
+    Each stage gets the columns that the stage on its left kept, and their weights. A wrapping stage
+    without a base resamples all stages on its left and gets the whole table. The last stage may be
+    a classifier.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Chain:
 
     @classmethod
     def from_texts(cls, texts: tuple[StageText, ...]) -> Chain:
-        """The chain of these stages; as `parse`, after its grammar."""
+        """The chain of these parsed stages; raises the errors of `parse`."""
         stages: list[Stage] = []
         errors: list[FsframeError] = []
         for text in texts:
@@ -136,16 +136,16 @@ class Chain:
         return html_block(f"Chain {self}", (), html_table(["stage", "kind", "parameters"], rows))
 
     def check_request(self, data: Dataset) -> None:
-        """Raise the errors that stages are known to raise on `data`, before any stage runs.
+        """Raise the errors that stages would raise on `data`, before any stage runs.
 
-        Stages inside the chains that wrapping stages name are checked as well, on the whole table.
+        Stages in the bases of wrapping stages are checked too, on the whole table.
 
         Raises
         ------
         RequestError
-            Listing every stage whose request cannot be met.
+            Listing every stage whose parameters do not suit the table.
         DataError
-            If columns or rows have a role that a stage does not support: groups of rows, nominal
+            If a stage does not support a role of columns or rows, such as groups or nominal
             columns.
         """
         refused = list(dict.fromkeys(self.role_problems(data)))
@@ -156,7 +156,7 @@ class Chain:
             raise RequestError("\n".join(problems))
 
     def request_problems(self, data: Dataset) -> Iterator[str]:
-        """What `check_request` refuses, a sentence each, the stage named."""
+        """The problems of parameters that `check_request` raises, one sentence each."""
         for stage in self.stages:
             if isinstance(stage.method, Selector):
                 for problem in stage.method.check_request(data):
@@ -164,22 +164,29 @@ class Chain:
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Problems of stages with the roles of columns and rows (`Selector.role_problems`)."""
-        left: int | None = data.n_features
-        for place, stage in enumerate(self.stages):
+        columns = self._columns_given(data.n_features)
+        for place, (stage, n) in enumerate(zip(self.stages, columns, strict=True)):
             method = stage.method
             yield from method.role_problems(self._adjusted(data, place))
-            if not data.in_parts:
-                continue
-            if isinstance(method, Selector):
-                seen = data.n_features if method.wrapping else left
-                problem = "" if seen is None else method.parts_problem(data, seen)
-                left = None if method.top is None or seen is None else method.keep_count(seen, seen)
+            if data.in_parts and isinstance(method, Selector) and n is not None:
+                problem = method.parts_problem(data, n)
                 if problem:
                     yield problem
 
+    def _columns_given(self, n_features: int) -> Iterator[int | None]:
+        """The number of columns that each stage gets; None if a stage before it does not declare
+        how many it keeps."""
+        kept: int | None = n_features
+        for stage in self.stages:
+            method = stage.method
+            given = n_features if getattr(method, "wrapping", False) else kept
+            yield given
+            if isinstance(method, Selector):
+                fixed = method.top is not None and given is not None
+                kept = method.keep_count(given, given) if fixed else None
+
     def _adjusted(self, data: Dataset, place: int) -> Dataset:
-        """The table as the stage there has to honour it: covariates that a later stage, which
-        resamples it, takes out are not its affair."""
+        """The table for a stage, without covariates if a later stage that resamples it adjusts."""
         if data.covariates is None:
             return data
         later = (stage.method for stage in self.stages[place + 1 :])
@@ -188,21 +195,15 @@ class Chain:
         return data
 
     def forewarnings(self, data: Dataset) -> Iterator[str]:
-        """What the user should know before the chain runs, a sentence each, the stage named.
+        """Warnings for the user before the chain runs, one sentence each.
 
-        A stage after one that does not declare how many columns it keeps is asked without a number.
+        The number of columns is unknown after a stage that does not declare how many it keeps.
         """
-        left: int | None = data.n_features
-        for stage in self.stages:
-            if not isinstance(stage.method, Selector):
-                continue
-            seen = data.n_features if stage.method.wrapping else left
-            for warning in stage.method.forewarnings(data, seen):
-                yield f"{stage.name}: {warning}"
-            if stage.method.top is None or seen is None:
-                left = None
-            else:
-                left = stage.method.keep_count(seen, seen)
+        columns = self._columns_given(data.n_features)
+        for stage, n in zip(self.stages, columns, strict=True):
+            if isinstance(stage.method, Selector):
+                for warning in stage.method.forewarnings(data, n):
+                    yield f"{stage.name}: {warning}"
         cost = self.cost(data.n_samples, data.n_features)
         if cost is not None and cost.seconds > _LONG:
             yield (
@@ -211,7 +212,7 @@ class Chain:
             )
 
     def cost(self, n: int, p: int) -> Cost | None:
-        """Processor time on n rows and p columns, as the stages declare it.
+        """Processor time on n rows and p columns, as declared by the stages.
 
         Returns
         -------
@@ -233,7 +234,7 @@ class Chain:
         return Cost(seconds=total, formula=formula)
 
     def _resampling_cost(self, position: int, n: int, p: int) -> Cost | None:
-        """That of the stage in this place, of all fits of what it resamples."""
+        """Cost of all fits of the base of the stage at this position."""
         method = self.stages[position].method
         assert isinstance(method, Selector)
         named = getattr(method, "base", None)
@@ -247,10 +248,7 @@ class Chain:
         return Cost(seconds=many * one.seconds, formula=f"{many} fits of {one.formula} seconds")
 
     def tables_seen(self, data: Dataset) -> Iterator[tuple[Selector | Classifier, Dataset]]:
-        """Each method and the table as far as it can be told that it will see it, all columns.
-
-        Behind a stage that fills gaps there are none.
-        """
+        """Each method with its table, of all columns; filled after a stage that fills it."""
         filling = False
         for stage in self.stages:
             if filling:
@@ -273,10 +271,10 @@ class Chain:
     def steps(
         self, data: Dataset, run: Run, upstream: Selection | None = None, start: int = 0
     ) -> Iterator[StageResult]:
-        """What the stages from `start` on do on `data`, one after the other.
+        """Run the stages from `start` on `data`, and yield their results.
 
-        Stage i draws from ``run.child(i)``. The stages that a later stage wraps run on the whole
-        table too: their weights and pairs are what the wrapping stage's answer is read with.
+        Stage i draws from ``run.child(i)``. Stages that a later stage resamples also run on the
+        whole table, for their weights and pairs.
         """
         return self._steps(data, run.child, upstream, start)
 
@@ -287,7 +285,7 @@ class Chain:
         upstream: Selection | None,
         start: int = 0,
     ) -> Iterator[StageResult]:
-        """Stages `start`, `start` + 1, … with the context that `run_of` gives each."""
+        """Run the stages from `start`, each with the context given by `run_of`."""
         for position in range(start, len(self.stages)):
             stage, context = self.stages[position], run_of(position)
             method = stage.method
@@ -323,7 +321,7 @@ class Chain:
         RequestError
             If the chain consists of a classifier only.
         DataError, PluginError
-            As the stages say.
+            As raised by the stages.
         """
         return _last(self._selecting_chain().steps(data, make_run(run, seed), upstream))
 
@@ -335,10 +333,10 @@ class Chain:
         run: Run | None = None,
         seed: int | None = None,
     ) -> list[Selection]:
-        """One Selection per row of `counts` (n_resamples, n_samples): the chain on each resample.
+        """Run the chain on each resample, a row of `counts` (n_resamples, n_samples).
 
-        Stage i of resample b draws from ``run.child(i, b)``. The first stage sees all resamples of
-        the same table at once, so a method with a faster way through them uses it.
+        Stage i of resample b draws from ``run.child(i, b)``. The first stage gets all resamples at
+        once, so that methods with a faster algorithm for this use it.
         """
         context = make_run(run, seed)
         chain = self._selecting_chain()
@@ -428,15 +426,15 @@ class Chain:
             Where resamples are computed, such as a process pool or a dask client's executor; by
             default in this process, one after the other. Results do not depend on it.
         checkpoint : Checkpoint, optional
-            An open checkpoint; by default one beside `out`. What an interrupted attempt of the same
-            run left there is not computed again.
+            An open checkpoint; by default one beside `out`. Results of an interrupted attempt of
+            the same run are reused.
         restart : bool
-            Whether to discard that.
+            Whether to discard them instead.
         mixed : bool
-            Whether to continue even if that was computed on another kind of processor, or with
+            Whether to reuse them even if they were computed on another kind of processor, or with
             other versions of the numerical libraries; the run file records this.
         source, command : str
-            Where the table was read from and the command, for readers of the file.
+            Path of the table and the command, for the run file.
         label : str or int, optional
             The label of a data frame, as in `Dataset.from_frame`; a Dataset has its own.
 
@@ -444,9 +442,8 @@ class Chain:
         -------
         ChainResult
             A `RunRecord` with `.selected`, `.scores`, `.pairs`, `.stages`, `.warnings` and
-            `.to_frame()`: a `fsframe.SelectionResult`, which shows itself, with `.plot()`,
-            `.save(path)` and `.to_sklearn()`, or the result of an evaluation or of a study of
-            stability.
+            `.to_frame()`: a `fsframe.SelectionResult` with `.plot()`, `.save(path)` and
+            `.to_sklearn()`, or the result of an evaluation or stability study.
 
         Raises
         ------
@@ -456,9 +453,9 @@ class Chain:
         EngineError
             If the workers are lost.
         DataError, PluginError, RequestError
-            As the stages say.
+            As raised by the stages.
         """
-        from fsframe.chains.recording import presented, record_run
+        from fsframe.chains.recording import as_chain_result, record_run
 
         if not isinstance(data, Dataset):
             data = Dataset.from_frame(data, label)
@@ -482,11 +479,11 @@ class Chain:
             source=source,
             command=command,
         )
-        return presented(record)
+        return as_chain_result(record)
 
 
 def _part_of(run: Run, part: int) -> Callable[[int], Run]:
-    """For each stage of a chain, the context of one part of it."""
+    """A function that gives each stage of a chain its context in one resample."""
     return lambda position: run.stage(position).child(part)
 
 
@@ -511,7 +508,7 @@ def _order_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
 
 
 def _nested_problems(stages: tuple[Stage, ...]) -> Iterator[str]:
-    """What is wrong with the chains that wrapping stages name: seen here, not when they run."""
+    """Problems of the bases of wrapping stages, found before they run."""
     for stage in stages:
         text = getattr(stage.method, "base", None)
         if text is None or not getattr(stage.method, "wrapping", False):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_SHARE", "MemoryShares", "most_tables_held", "shares_of", "working_room"]
 
 LEAST_SHARE = 1 << 20
-"""What a fit is given at least, beside its rows of the table."""
+"""Minimum memory of a fit besides its rows of the table."""
 
 # Measured over whole commands (benchmarks/memory/peaks.py), rounded up.
 _ROOM, _ROOM_PER_FEATURE, _ROOM_PER_SAMPLE = 48_000_000, 400, 100
@@ -34,27 +34,27 @@ class HasStages(Protocol):
 
 @attrs.frozen(kw_only=True)
 class MemoryShares:
-    """A bound on the memory of a run, and what it goes to.
+    """The memory limit of a run and how it is divided, in bytes.
 
     Parameters
     ----------
     bound : int
-        What was asked for, in bytes; interpreters and libraries are not in it.
+        The requested limit, without interpreters and libraries.
     table : int
-        The table as this process holds it, and other tables that are held meanwhile.
+        The table in this process, and other tables in memory.
     shared : int
-        Copies of the table that exist for workers.
+        Copies of the table for workers.
     copied : int
         Rows and columns of the table that one resample copies.
     room : int
-        What the program itself works in, in this process and its workers: see `working_room`.
+        Memory of the program itself, in this process and its workers: see `working_room`.
     fits : int
-        How many fits work at a time, in processes of their own; 1 without workers.
+        Number of concurrent fits, in separate processes; 1 without workers.
     one_fit : int
-        What one fit may hold, beside the table and its copy.
+        Limit of one fit, besides the table and its copy.
     route : int
-        The bound by which methods choose their way: what one fit could hold if it were the only
-        one. It depends on the table and the bound, not on workers.
+        The limit by which methods choose their algorithm: that of a single fit. It depends on the
+        table and the bound, not on workers.
     """
 
     bound: int
@@ -68,19 +68,19 @@ class MemoryShares:
 
 
 def working_room(n_samples: int, n_features: int, workers: int = 0) -> int:
-    """Bytes that a run takes whatever it computes, beyond the imported program and the table.
+    """Bytes that any run needs besides the imported program and the table.
 
     Parameters
     ----------
     n_samples, n_features : int
-        Of the table.
+        Size of the table.
     workers : int
-        Processes that compute; 0 where this one does.
+        Number of worker processes; 0 if this process computes.
 
     Notes
     -----
     They are buffers of libraries, memory that Python's allocator keeps, the names of features, the
-    results and the image of the run file. They do not shrink with a bound.
+    results and the image of the run file. They do not depend on the limit.
 
     Examples
     --------
@@ -100,36 +100,34 @@ def shares_of(
     beside: int = 0,
     chosen_by: int | None = None,
 ) -> MemoryShares | None:
-    """How a run of `chain` on `data` divides its memory; None without a bound.
+    """How a run of `chain` on `data` divides its memory; None without a limit.
 
     Parameters
     ----------
     chain : Chain
     data : Dataset
     bound : int, optional
-        Bytes that the run may hold in all its processes together. On a cluster, whose workers are
-        elsewhere, each process may hold so much.
+        Memory limit of all processes of the run together, in bytes; on a cluster, of each process.
     executor : Engine or Executor, optional
         Where resamples are computed.
     beside : int
-        Bytes of other tables that are held meanwhile.
+        Bytes of other tables in memory.
     chosen_by : int, optional
-        The bound that the run was begun with, where it goes on with another, 0 for none: by that
-        one methods go on choosing their way.
+        The limit that the run was started with (0 for none), if it is continued with another:
+        methods keep choosing their algorithm by that one.
 
     Raises
     ------
     RequestError
-        If the table, its copies and the least that the first stage holds are more than that; with
-        the size that would do.
+        If the limit is too small for the table, its copies and the minimum of the first stage; the
+        message names a sufficient limit.
 
     Notes
     -----
-    Counted are: the table in this process; for worker processes of this machine one mapped copy of
-    it, for others one each; for every fit at a time its copy of the rows, where a stage resamples
-    (two where folds lie inside folds); what the program works in (`working_room`); the rest is
-    divided equally. Not counted are interpreters and libraries (`docs/memory.md` says what they
-    take).
+    These are counted: the table in this process; one mapped copy of it for worker processes on this
+    machine, or one per worker elsewhere; for each concurrent fit its copy of the rows if a stage
+    resamples (two for nested folds); the program itself (`working_room`). The rest is divided
+    equally among fits. Interpreters and libraries are not counted (see `docs/memory.md`).
 
     Examples
     --------
@@ -148,9 +146,9 @@ def shares_of(
     fits, here = _workers(executor)
     shared = 0 if executor is None else table
     if here and executor is not None and not hasattr(os, "memfd_create"):
-        shared = fits * table  # nothing can be mapped: each worker is sent its own
+        shared = fits * table  # Without mapping, each worker is sent a copy.
     if not here:
-        # Each worker has the table, and the bound for itself.
+        # Each worker has its own table and limit.
         fits, beside = 1, 0
     methods = [stage.method for stage in chain.stages]
     copied = int(values * max(method.rows_copied() for method in methods))
@@ -187,21 +185,21 @@ def shares_of(
 
 
 def most_tables_held(methods: Sequence[Any], n_features: int) -> float:
-    """The most copies of the whole table that one of a chain's stages holds, as far as is known.
+    """The largest number of copies of the whole table that a stage holds, as far as known.
 
     Parameters
     ----------
     methods : sequence of Selector or Classifier
         The stages of the chain, in order.
     n_features : int
-        Columns of the table.
+        Number of columns of the table.
 
     Notes
     -----
-    How many columns a stage keeps is known if `top` is a number. A stage behind another has these
-    columns as a table of its own; where they are not known, only what it resamples is counted.
+    The number of columns that a stage keeps is known if `top` is an integer. The next stage has a
+    copy of these columns; if their number is not known, only what it resamples is counted.
     """
-    # Columns that the next stage sees; 0 where that is not known.
+    # Number of columns of the next stage; 0 if not known.
     found, known = 0.0, n_features
     for place, method in enumerate(methods):
         if known:
@@ -215,7 +213,7 @@ def most_tables_held(methods: Sequence[Any], n_features: int) -> float:
 
 
 def _workers(executor: Any) -> tuple[int, bool]:
-    """How many fits an executor does at a time, and whether on this machine."""
+    """The number of concurrent fits of an executor, and whether they run on this machine."""
     if executor is None:
         return 1, True
     # An Engine says both.
@@ -228,17 +226,17 @@ def _too_little(
     bound: int, tables: int, room: int, copied: int, least: int, fits: int, data: Dataset,
     *, workers: bool, here: bool,
 ) -> str:  # fmt: skip
-    """What was asked for, what is needed for what, and what would do."""
+    """The message for a limit that is too small: what is needed, and a sufficient limit."""
     needed = tables + room + fits * (copied + least)
-    # The next whole MB, so that what the message says is enough.
+    # Rounded up to a MB, so that the limit in the message suffices.
     enough = -(-needed // 10**6)
     copies = " with the workers' copy" if workers else ""
-    parts = [f"the table {size_text(tables)}{copies}", f"the program's own work {size_text(room)}"]
+    parts = [f"the table {size_text(tables)}{copies}", f"the program itself {size_text(room)}"]
     if copied:
         parts.append(f"a resample's rows {size_text(copied)}")
     parts.append(f"a fit at least {size_text(least)}")
     times = f" for each of {fits} workers" if fits > 1 else ""
-    fewer = "take fewer workers (--workers), " if fits > 1 else ""
+    fewer = "use fewer workers (--workers), " if fits > 1 else ""
     where = "" if here else "in each worker, "
     return (
         f"{size_text(bound)} of memory is not enough for {data.n_samples} × {data.n_features} "

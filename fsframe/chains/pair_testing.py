@@ -1,4 +1,4 @@
-"""Interaction tests of the pairs among the features that a chain kept."""
+"""Interaction tests of the pairs of features that a chain kept."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from fsframe.storage import PairTestRecord
 
 __all__ = ["answer_tests", "tester_offer"]
 
-_OF_INTEREST = 50
-"""Pairs of the largest weights that are tested whether their features were kept or not."""
+_STRONGEST = 50
+"""Number of pairs of the largest weights that are tested even if their features were dropped."""
 
 
 def tester_offer() -> Offer | None:
-    """Who tests pairs here: the bundled method, else the first by name; None without any."""
+    """The method that tests pairs: the bundled one, else the first by name, else None."""
     offers = [offer for offer in selectors.offers() if PAIR_TEST in _gives(offer)]
     bundled = [offer for offer in offers if offer.plugin.source.bundled]
     return next(iter(bundled or offers), None)
@@ -34,25 +34,23 @@ def tester_offer() -> Offer | None:
 def answer_tests(
     results: Sequence[StageResult], data: Dataset, run: Run
 ) -> tuple[PairTestRecord | None, str]:
-    """The tests of the answer's pairs, and why there are none where that needs a word.
-
-    Tested are the pairs of the features kept, and those of the largest weights.
+    """Test the pairs of kept features, and the pairs of the largest weights.
 
     Parameters
     ----------
     results : sequence of StageResult
-        Of every stage, from left to right.
+        Results of all stages, from left to right.
     data : Dataset
     run : Run
-        Of the tests: its key is none of a stage's.
+        Context of the tests, with a key that no stage has.
 
     Returns
     -------
     tests : PairTestRecord, optional
-        None where the answer has no pair weights, or the pairs cannot be tested. Where the weights
-        are those of a stage that is a test of pairs itself, its own tests.
+        None if there are no pair weights, or the pairs cannot be tested. If the weights come from a
+        stage that tests pairs, its tests.
     reason : str
-        A sentence where pairs have weights and could not be tested; else empty.
+        Why weighted pairs could not be tested; else empty.
     """
     selecting = [result for result in results if result.selection is not None]
     weighed = [each for each in selecting if _weights(each) is not None]
@@ -70,7 +68,7 @@ def answer_tests(
     testing = tester_offer()
     weights = _weights(weighed[-1])
     assert weights is not None
-    listed = [(a, b) for a, b, _ in weights.top(_OF_INTEREST)]
+    listed = [(a, b) for a, b, _ in weights.top(_STRONGEST)]
     if testing is None or not (listed or kept.size > 1):
         return None, ""
     pairs = np.array(listed, dtype=np.intp).reshape(-1, 2)
@@ -82,15 +80,12 @@ def answer_tests(
             found = tester.test_pairs(data, kept, pairs, chosen_from, run)
         return _record(testing.name, testing, run.key, found, data), ""
     except FsframeError as error:
-        # The answer itself stands without them.
+        # The result is valid without them.
         return None, f"pairs were not tested for interaction: {error}"
 
 
 def _chosen_from(results: Sequence[StageResult], weighing: StageResult) -> int:
-    """How many pairs there were of the columns that some stage looked at together.
-
-    The one that weighed the pairs did, whatever it goes by when it keeps columns.
-    """
+    """Number of pairs of the columns that a multivariate stage, or the weighing one, was given."""
     columns = 0
     for result in results:
         if result is weighing or not getattr(result.stage.method, "univariate", False):
@@ -102,14 +97,14 @@ def _chosen_from(results: Sequence[StageResult], weighing: StageResult) -> int:
 def _check_can_take(tester: Any, data: Dataset) -> None:
     if not isinstance(tester, PairTester) or not isinstance(tester, Selector):
         name = getattr(tester, "method_name", lambda: type(tester).__name__)()
-        raise PluginError(f"{name} says that it tests pairs, but has no test_pairs")
+        raise PluginError(f"{name} is declared to test pairs, but has no test_pairs")
     ignored = "" if data.groups is None else tester.ignores_groups()
     if ignored:
         raise DataError(f"rows of one {data.group_name!r} are alike, and {ignored}")
     for columns, what in ((data.times, "come one after another"), (data.covariates, "depend on")):
         if columns is not None:
             names = ", ".join(columns.names)
-            raise DataError(f"rows {what} {names}, which tests of pairs do not know")
+            raise DataError(f"rows {what} {names}, which tests of pairs do not support")
     tester.check_data(data)
 
 
@@ -122,7 +117,7 @@ def _record(
         else [f"{type(found).__name__} is not a PairTests"]
     )
     if problems:
-        raise PluginError(f"{name} returned unsound tests of pairs: {'; '.join(problems)}")
+        raise PluginError(f"{name} returned invalid tests of pairs: {'; '.join(problems)}")
     return PairTestRecord(
         name=name, provider=offer.provider, provider_version=offer.version, seed=key, found=found
     )

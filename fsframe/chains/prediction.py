@@ -1,4 +1,4 @@
-"""Predicting with a finished run: its classifier is fitted again, on the run's own table."""
+"""Predict with a finished run: its classifier is fitted again on the table of the run."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ __all__ = ["refit"]
 def refit(record: RunRecord, training: Dataset, classifier: str = "") -> FittedOnColumns:
     """The fitted classifier at the end of a run.
 
-    A run file holds what the selectors found, not a program that predicts: so the classifier is
-    fitted again from the stored selection, with the run's own random stream, which gives the same
-    classifier bit for bit.
+    A run file does not store fitted classifiers: the classifier is fitted again on the stored
+    selection with the run's random stream, which gives the same classifier bit for bit.
 
     Parameters
     ----------
     record : RunRecord
     training : Dataset
-        The table the run was made on.
+        The table of the run.
     classifier : str
-        For a run whose chain does not end with a classifier.
+        Classifier for a run whose chain does not end with one.
 
     Raises
     ------
     DataError
         If `training` is not the table of the run.
     RequestError
-        If there is no classifier, or one too many.
+        If there is no classifier, or `classifier` is given for a chain that ends with one.
     """
     record.require_table(training)
     with preferring(record.providers()):

@@ -1,4 +1,4 @@
-"""Running a whole chain on a table and recording what every stage did."""
+"""Run a whole chain on a table and record every stage."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from fsframe.storage.units.selection_bytes import pack_selections, unpack_select
 from fsframe.storage.units.unit_files import Unit
 
 __all__ = [
+    "as_chain_result",
     "environment",
-    "is_answer_to",
+    "is_result_of",
     "open_checkpoint",
-    "presented",
     "record_run",
     "stage_record",
 ]
@@ -60,31 +60,31 @@ def record_run(
     source: str = "",
     command: str = "",
 ) -> RunRecord:
-    """The record of `chain` run on `data`, also left at `out` if that is given.
+    """Run `chain` on `data`, and return its record, also written to `out` if given.
 
-    With `out`, finished stages and resamples are kept beside it until it is there; those of an
-    interrupted attempt are taken over, or thrown away with `restart`. `run.checkpoint` is used, and
+    With `out`, finished stages and resamples are kept beside it until it is written; those of an
+    interrupted attempt are reused, or discarded with `restart`. `run.checkpoint` is used, and
     closed, if there is one.
 
     Raises
     ------
     StoreError
-        Before any work starts if `out` stands in the way, or an unfinished run of something else or
-        of another process does.
+        Before any work starts if `out` exists, or an unfinished run of something else or of
+        another process is there.
     DataError, PluginError, RequestError, EngineError
-        As the stages say.
+        As raised by the stages.
     """
     _check_names(chain)
     _admit_workers(chain, run, mixed)
-    heard = _observers()
+    active = _observers()
     if out is None:
         chain.check_request(data)
         _forewarn(chain, data)
-        with _heard(heard, chain, data, run, None):
-            record = _recorded(chain, data, run, source, command, heard)
-            _tell_the_end(heard, record)
+        with _observed(active, chain, data, run, None):
+            record = _recorded(chain, data, run, source, command, active)
+            _notify_end(active, record)
         return record
-    # Once and for all: a plugin may change the current folder.
+    # Resolved once, since a plugin may change the working directory.
     target = check_destination(out, overwrite=overwrite, apart_from=[source] if source else [])
     checkpoint = run.checkpoint or open_checkpoint(
         chain,
@@ -97,51 +97,51 @@ def record_run(
         command=command,
     )
     _forewarn(chain, data)
-    with checkpoint, _heard(heard, chain, data, run, target):
-        if heard:
-            checkpoint.kept = lambda unit: heard.tell("unit_kept", attrs.asdict(unit))
+    with checkpoint, _observed(active, chain, data, run, target):
+        if active:
+            checkpoint.kept = lambda unit: active.notify("unit_kept", attrs.asdict(unit))
         context = attrs.evolve(run, checkpoint=checkpoint)
-        record = _recorded(chain, data, context, source, command, heard)
-        told = len(checkpoint.notes)
+        record = _recorded(chain, data, context, source, command, active)
+        known = len(checkpoint.notes)
         checkpoint.finish(lambda: write_run(target, record, overwrite=overwrite))
-        for text in checkpoint.notes[told:]:
+        for text in checkpoint.notes[known:]:
             warnings.warn(text, FsframeWarning, stacklevel=3)
-        _tell_the_end(heard, record)
+        _notify_end(active, record)
     return record
 
 
 def _forewarn(chain: RunsInSteps, data: Dataset) -> None:
-    """Say before any work starts what is known to come out weak."""
+    """Warn before any work starts about weak results that are foreseeable."""
     for text in chain.forewarnings(data):
         warnings.warn(text, Forewarning, stacklevel=4)
 
 
 def _observers() -> Observers:
-    """What hears of this run; an observer that cannot be had costs only a warning."""
+    """The observers of this run; one that cannot be loaded gives a warning."""
     found, wrong = [], []
     for offer in observers.offers():
         try:
             found.append(observers[f"{offer.provider}/{offer.entry.name}"]())
         except Exception as error:
             wrong.append(f"the observer {offer.entry.name!r} was not notified: {one_line(error)}")
-    heard = Observers(found)
-    heard.warnings += wrong
-    return heard
+    active = Observers(found)
+    active.warnings += wrong
+    return active
 
 
-def _tell_the_end(heard: Observers, record: RunRecord) -> None:
-    """Hand the finished record over; what fails now is too late for the record's warnings."""
-    known = len(heard.warnings)
-    heard.tell("run_ended", record)
-    for text in heard.warnings[known:]:
+def _notify_end(active: Observers, record: RunRecord) -> None:
+    """Pass on the finished record; failures are warned of, since the record is complete."""
+    known = len(active.warnings)
+    active.notify("run_ended", record)
+    for text in active.warnings[known:]:
         warnings.warn(text, FsframeWarning, stacklevel=3)
 
 
 @contextlib.contextmanager
-def _heard(
-    heard: Observers, chain: RunsInSteps, data: Dataset, run: Run, out: Path | None
+def _observed(
+    active: Observers, chain: RunsInSteps, data: Dataset, run: Run, out: Path | None
 ) -> Iterator[None]:
-    """Tell the observers of a run that it begins, and of what ends it before it is there."""
+    """Notify the observers that a run begins, and of an exception that ends it."""
     about = {
         "chain": str(chain),
         "data": data.name,
@@ -151,14 +151,13 @@ def _heard(
         "seed": run.entropy,
         "out": None if out is None else str(out),
     }
-    heard.tell("run_began", about)
-    with heard.watching():
+    active.notify("run_began", about)
+    with active.watching():
         yield
 
 
 def _check_names(chain: RunsInSteps) -> None:
-    """Refuse objects whose stage names mean another class, or none: what the record says of a
-    stage is looked up by its name."""
+    """Refuse stages whose name no longer means their class, since records look it up by name."""
     for stage in chain.stages:
         found = registry_of_class(type(stage.method))[stage.name]
         if found is not type(stage.method):
@@ -170,7 +169,7 @@ def _check_names(chain: RunsInSteps) -> None:
 
 
 def _admit_workers(chain: RunsInSteps, run: Run, mixed: bool) -> None:
-    """Have workers that differ told before work starts: the first stage may take hours here."""
+    """Refuse workers with other versions now: the first stage may take hours in this process."""
     if run.executor is None:
         return
     from fsframe.execution import as_engine
@@ -195,21 +194,21 @@ def open_checkpoint(
     mixed: bool = False,
     **request: str,
 ) -> Checkpoint:
-    """The open checkpoint of the run that shall end in `out`.
+    """Open the checkpoint of the run that will be written to `out`.
 
     Parameters
     ----------
     mixed : bool
         As in `Checkpoint.open`.
     request : str
-        What `fsframe resume` needs to go on without being told again.
+        Options that `fsframe resume` needs to continue the run.
 
     Raises
     ------
     RequestError
-        As `Chain.check_request` says: nothing is left behind then.
+        As raised by `Chain.check_request`, before anything is written.
     StoreError
-        As `Checkpoint.open` says.
+        As raised by `Checkpoint.open`.
     """
     chain.check_request(data)
     if overwrite:
@@ -220,7 +219,7 @@ def open_checkpoint(
 
 
 def _recorded(
-    chain: RunsInSteps, data: Dataset, run: Run, source: str, command: str, heard: Observers
+    chain: RunsInSteps, data: Dataset, run: Run, source: str, command: str, active: Observers
 ) -> RunRecord:
     stages: list[StageRecord] = []
     results: list[StageResult] = []
@@ -228,15 +227,15 @@ def _recorded(
     for result in _results(chain, data, run):
         results.append(result)
         stages.append(stage_record(result))
-        if heard:
-            heard.tell("stage_ended", len(stages) - 1, stages[-1])
+        if active:
+            active.notify("stage_ended", len(stages) - 1, stages[-1])
         if result.selection is not None:
             selected, scores = result.selection.selected, result.selection.scores
     parts = [] if run.checkpoint is None else list(run.checkpoint.mixed)
-    # What else is an executor has no fingerprint to tell.
-    told: tuple[str, ...] = getattr(run.executor, "other_numerics", tuple)()
-    mixed = "; ".join([*parts, *(each for each in told if each not in parts)])
-    said = (f"computed in parts whose last bits may differ: {mixed}",) if mixed else ()
+    # Executors of other libraries do not know their workers' fingerprints.
+    others: tuple[str, ...] = getattr(run.executor, "other_numerics", tuple)()
+    mixed = "; ".join([*parts, *(each for each in others if each not in parts)])
+    differing = (f"computed in parts whose last bits may differ: {mixed}",) if mixed else ()
     tests, untested = answer_tests(results, data, run.child(len(chain.stages)))
     return RunRecord(
         chain=str(chain),
@@ -251,9 +250,9 @@ def _recorded(
         warnings=(
             *data.warnings,
             *chain.forewarnings(data),
-            *said,
+            *differing,
             *([untested] if untested else []),
-            *heard.warnings,
+            *active.warnings,
         ),
         environment={
             **environment(),
@@ -271,7 +270,7 @@ def _recorded(
 
 
 def _results(chain: RunsInSteps, data: Dataset, run: Run) -> Iterator[StageResult]:
-    """What each stage did: the finished ones at the front from the checkpoint, then the rest."""
+    """The result of each stage: finished ones from the checkpoint, then the rest computed."""
     if run.checkpoint is None:
         yield from chain.steps(data, run)
         return
@@ -305,10 +304,10 @@ def _stage_call(
     return call_key(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
 
 
-def is_answer_to(record: RunRecord, chain: RunsInSteps, seed: int) -> bool:
-    """Whether `record` is what `chain` gives with this seed, computed by what is installed here.
+def is_result_of(record: RunRecord, chain: RunsInSteps, seed: int) -> bool:
+    """Whether `record` has this chain and seed, and was computed with the installed versions.
 
-    The table is not looked at, nor what the record's command says of memory.
+    The table and the memory limit are not compared.
     """
     there = dict(record.environment)
     there["python"] = ".".join(str(there.get("python", "")).split(".")[:2])
@@ -319,7 +318,7 @@ def is_answer_to(record: RunRecord, chain: RunsInSteps, seed: int) -> bool:
 
 
 def stage_record(result: StageResult) -> StageRecord:
-    """What a run file keeps of a stage."""
+    """The record of a stage for the run file."""
     method = result.stage.method
     offer = registry_of_class(type(method)).offer(result.stage.name)
     common: dict[str, Any] = {
@@ -342,9 +341,9 @@ def _plain(value: Any) -> Any:
 
 
 def _plugins(chain: RunsInSteps) -> dict[str, str]:
-    """Versions of the plugins of all stages, those within a base too, by ``plugin NAME``.
+    """Versions of the plugins of all stages, also in bases, as ``plugin NAME``.
 
-    Of classes that this process has registered, by ``class MODULE:CLASS as NAME``.
+    Classes registered in this process are ``class MODULE:CLASS as NAME``.
     """
     used = software(chain)
     kinds = ("plugin ", "class ")
@@ -352,7 +351,7 @@ def _plugins(chain: RunsInSteps) -> dict[str, str]:
 
 
 def _kinds(data: Dataset) -> dict[str, Any]:
-    """Kinds of columns as the run file keeps them; nothing where all are numbers."""
+    """Kinds of columns for the run file; empty if all are numeric."""
     kinds = {
         name: ColumnKind("nominal")
         for name, nominal in zip(data.feature_names, data.categorical, strict=True)
@@ -363,14 +362,14 @@ def _kinds(data: Dataset) -> dict[str, Any]:
 
 
 def _kept(data: Dataset) -> dict[str, Any]:
-    """Columns that every stage kept, by name; nothing without."""
+    """Names of always-kept columns for the run file, if any."""
     if data.keep is None:
         return {}
     return {"keep": [data.feature_names[place] for place in np.flatnonzero(data.keep)]}
 
 
 def _other_roles(data: Dataset) -> dict[str, Any]:
-    """Groups of features, the time and what was adjusted for, by name; nothing without."""
+    """Groups of features, names of the time column and the covariates, if any."""
     found: dict[str, Any] = {}
     if data.feature_groups:
         found["feature_groups"] = {k: list(names) for k, names in data.feature_groups.items()}
@@ -382,16 +381,16 @@ def _other_roles(data: Dataset) -> dict[str, Any]:
 
 
 def _weights(data: Dataset) -> dict[str, Any]:
-    """What is kept of weights of rows: their name and their sum; nothing without."""
+    """Name and sum of the row weights, if any."""
     if not data.weight_name:
         return {}
-    # A table in parts holds each row as often as it counts.
+    # A table in parts repeats rows by weight.
     total = data.n_samples if data.counts is None else int(data.counts.sum())
     return {"weights": {"name": data.weight_name, "sum": total}}
 
 
 def _groups(data: Dataset) -> dict[str, Any]:
-    """Which rows were kept together, as far as the run file says: not what they are called."""
+    """The groups of rows for the run file, as a digest without their names."""
     if data.groups is None:
         return {}
     codes = hashlib.sha256(data.groups.astype("<i8").tobytes()).hexdigest()
@@ -405,12 +404,12 @@ def environment() -> dict[str, Any]:
 
 
 _PRESENTATION = "fsframe.analysis.results:as_result"
-"""What makes a record one that shows, draws and saves itself. It stands above the chains, so that
-it is named, as plugins name what they offer, and not imported before there is something to show."""
+"""The function that makes a record a result object; named rather than imported, since it is in a
+higher layer."""
 
 
-def presented(record: RunRecord) -> ChainResult:
-    """The record as the result that it is, for programs and notebooks."""
+def as_chain_result(record: RunRecord) -> ChainResult:
+    """The record as a result object, for programs and notebooks."""
     home, _, name = _PRESENTATION.partition(":")
     found: ChainResult = getattr(import_module(home), name)(record)
     return found

@@ -1,4 +1,4 @@
-"""The typed interface of a chain's result; `fsframe.analysis` has the rest."""
+"""The interface of a chain's result, which `fsframe.analysis` implements."""
 
 from __future__ import annotations
 

@@ -11,16 +11,16 @@ from fsframe.contracts.observer import Observer
 __all__ = ["RunLog"]
 
 _LOG = logging.getLogger("fsframe.run")
-# Without one, Python writes errors of loggers that nobody listens to on stderr.
+# Without a handler, Python writes errors to stderr.
 _LOG.addHandler(logging.NullHandler())
 
 
 class RunLog(Observer):
-    """Beginning, stages and end of each run at level INFO, kept units at DEBUG, warnings, failures
-    at ERROR.
+    """Logs start, stages and end of each run as INFO, stored units as DEBUG, warnings as WARNING,
+    failures as ERROR.
 
-    A program sees them with ``logging.basicConfig(level=logging.INFO)``, commands write them to the
-    file of ``--log``; without a handler for that level nothing is written.
+    Programs show them with ``logging.basicConfig(level=logging.INFO)``; commands write them to the
+    file of ``--log``.
     """
 
     def run_began(self, run: Mapping[str, Any]) -> None:
@@ -31,7 +31,7 @@ class RunLog(Observer):
         )  # fmt: skip
 
     def unit_kept(self, unit: Mapping[str, Any]) -> None:
-        """Which resamples are safe."""
+        """The stored resamples."""
         _LOG.debug("kept %d to %d of %s", unit["start"], unit["stop"], unit["call"])
 
     def stage_ended(self, number: int, stage: Any) -> None:
@@ -42,13 +42,13 @@ class RunLog(Observer):
             _LOG.warning("%s: %s", stage.name, warning)
 
     def run_ended(self, record: Any) -> None:
-        """Number of columns, and the digest of the answer."""
+        """Number of columns, and the digest of the result."""
         for warning in record.warnings:
             _LOG.warning("%s", warning)
-        # The digest reads every array of the record, for nothing if nobody listens.
+        # The digest reads every array of the record.
         if _LOG.isEnabledFor(logging.INFO):
             _LOG.info("kept %d columns, %s", len(record.selected), record.digests()["/result"])
 
     def run_failed(self, error: BaseException) -> None:
-        """What ended the run."""
+        """The exception that ended the run."""
         _LOG.error("%s: %s", type(error).__name__, error)

@@ -1,4 +1,4 @@
-"""One stage of a chain: a method under a name, and what it did."""
+"""One stage of a chain: a named method, and its result."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["RunsInSteps", "Stage", "StageResult", "find_method", "registry_of_cl
 
 @attrs.frozen
 class Stage:
-    """One stage: a method with its parameters, under the name it was asked for."""
+    """One stage: a method with its parameters, and the name it was requested by."""
 
     name: str
     method: Selector | Classifier
 
     @property
     def text(self) -> StageText:
-        """The stage as text, parameters at their defaults left out."""
+        """The stage as text, without parameters at their defaults."""
         return StageText(self.name, {k: format_value(v) for k, v in self.method.changed().items()})
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class Stage:
 
 @attrs.frozen(kw_only=True, eq=False)
 class StageResult:
-    """What one stage did: a Selection, or a fitted classifier, and the seconds it took."""
+    """Result of one stage: a Selection or a fitted classifier, and its running time."""
 
     stage: Stage
     key: tuple[int, ...]
@@ -47,7 +47,7 @@ class StageResult:
 
 
 class RunsInSteps(Protocol):
-    """Stages that run one after the other on a table: a `fsframe.chains.chain.Chain`."""
+    """The interface of `fsframe.chains.chain.Chain` that recording needs."""
 
     @property
     def stages(self) -> tuple[Stage, ...]: ...
@@ -67,7 +67,7 @@ def find_method(name: str) -> type[Selector] | type[Classifier]:
     Raises
     ------
     RequestError, PluginError
-        As `fsframe.registry.find_offer` says.
+        As raised by `fsframe.registry.find_offer`.
     """
     registry, offer = find_offer(name, selectors, classifiers)
     return registry[offer.name]  # type: ignore[no-any-return]

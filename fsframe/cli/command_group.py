@@ -12,7 +12,7 @@ from fsframe.errors import FsframeError, PluginError, one_line
 from fsframe.escaping import printable
 from fsframe.execution.allocator import check_address_space
 from fsframe.registry import commands
-from fsframe.registry.folders import OwnAndOffered
+from fsframe.registry.folders import ModulesAndPlugins
 from fsframe.registry.importing import interrupted
 
 __all__ = ["CommandGroup"]
@@ -28,7 +28,7 @@ class CommandGroup(click.Group):
     ``provider/name``.
     """
 
-    _commands = OwnAndOffered("fsframe.cli.commands", commands)
+    _commands = ModulesAndPlugins("fsframe.cli.commands", commands)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._commands.listed())

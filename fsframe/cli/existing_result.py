@@ -72,11 +72,11 @@ def confirmed_result(
 
 def _same_request(record: RunRecord, chain: Chain, options: Mapping[str, Any]) -> bool:
     """Whether chain, seed, memory limit and everything else that affects results are equal."""
-    from fsframe.chains.recording import is_answer_to
+    from fsframe.chains.recording import is_result_of
     from fsframe.cli.running import this_command
 
     same_memory = _memory(record.command) == _memory(this_command())
-    return same_memory and is_answer_to(record, chain, options["seed"])
+    return same_memory and is_result_of(record, chain, options["seed"])
 
 
 def _memory(command: str) -> list[str]:

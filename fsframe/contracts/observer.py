@@ -26,7 +26,7 @@ class Observer:
     ...     def run_began(self, run):
     ...         print(run["chain"], run["seed"])
     >>> observers = Observers([Names()])
-    >>> observers.tell("run_began", {"chain": "mim:top=3", "seed": 0})
+    >>> observers.notify("run_began", {"chain": "mim:top=3", "seed": 0})
     mim:top=3 0
     """
 
@@ -62,19 +62,19 @@ class Observers:
     """
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
-        self._listening = list(observers)
+        self._active = list(observers)
         self.warnings: list[str] = []
 
     def __bool__(self) -> bool:
-        return bool(self._listening)
+        return bool(self._active)
 
-    def tell(self, what: str, *about: Any) -> None:
+    def notify(self, what: str, *about: Any) -> None:
         """Call the method `what` of each; one that raises is not called again."""
-        for observer in tuple(self._listening):
+        for observer in tuple(self._active):
             try:
                 getattr(observer, what)(*about)
             except Exception as error:
-                self._listening.remove(observer)
+                self._active.remove(observer)
                 name = type(observer).__qualname__
                 self.warnings.append(
                     f"the observer {name} failed in {what} and was disabled: {one_line(error)}"
@@ -86,5 +86,5 @@ class Observers:
         try:
             yield
         except BaseException as error:
-            self.tell("run_failed", error)
+            self.notify("run_failed", error)
             raise

@@ -5,8 +5,7 @@ Nothing here imports numpy.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import attrs
@@ -251,17 +250,7 @@ class Parameterised:
             if p.required or not _same(getattr(self, p.name), p.default)
         }
 
-    def to_json(self) -> str:
-        """All parameters as one JSON object, keys in declared order."""
-        return json.dumps(self.values(), default=_plain, allow_nan=False)
-
 
 def _same(value: Any, default: Any) -> bool:
     # 1 == 1.0, but a count of one is not a fraction of one.
     return type(value) is type(default) and bool(value == default)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Sequence):
-        return list(value)
-    raise TypeError(f"{value!r} cannot be stored as a parameter")

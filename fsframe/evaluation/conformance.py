@@ -5,7 +5,7 @@ from __future__ import annotations
 _OF_ITS_CHAIN = {
     "top_is_honoured": "refused: the chain under study decides what is kept",
     "a_larger_top_only_adds": "refused: the chain under study decides what is kept",
-    "tasks_are_taken_or_refused_as_declared": "times are accepted where the chain under study "
+    "tasks_are_accepted_or_refused_as_declared": "times are accepted where the chain under study "
     "accepts them, which relieff does not",
 }
 

@@ -9,14 +9,14 @@ from concurrent.futures import Executor
 from fsframe.errors import RequestError
 from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
 from fsframe.registry import engines
-from fsframe.registry.folders import OwnAndOffered
+from fsframe.registry.folders import ModulesAndPlugins
 
 __all__ = ["ENGINES", "SERIAL", "as_engine", "open_engine"]
 
 SERIAL = "serial"
 """No engine: this process computes everything."""
 
-ENGINES = OwnAndOffered("fsframe.execution.engines", engines, "ENGINE")
+ENGINES = ModulesAndPlugins("fsframe.execution.engines", engines, "ENGINE")
 
 
 def as_engine(executor: Engine | Executor) -> Engine:

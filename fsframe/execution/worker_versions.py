@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fsframe.errors import RequestError
-from fsframe.registry import class_here, default_manager, unreachable_classes
+from fsframe.registry import default_manager, local_class_version, unreachable_classes
 from fsframe.storage import printable
 from fsframe.storage.numeric_fingerprint import NUMERIC_PARTS, fingerprint, release
 
@@ -28,7 +28,7 @@ def _found(name: str) -> str:
         return fingerprint()[name]
     kind, _, plugin = name.partition(" ")
     if kind == "class":
-        return class_here(plugin) or _ABSENT
+        return local_class_version(plugin) or _ABSENT
     if kind != "plugin":
         return release(name)
     for loaded in default_manager().plugins():

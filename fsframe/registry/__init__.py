@@ -1,11 +1,11 @@
-"""What is installed: hooks and entries of plugins, and the registries that look names up.
+"""Hooks and entries of plugins, and the registries that look up names.
 
-Listing and help need nothing numerical; a class is imported when its name is asked for.
+Listing and help import no numerical code; a class is imported when its name is looked up.
 """
 
 from __future__ import annotations
 
-from fsframe.registry.registering import class_here, register, unreachable_classes
+from fsframe.registry.registering import local_class_version, register, unreachable_classes
 from fsframe.registry.registry import (
     Offer,
     Registry,
@@ -30,12 +30,12 @@ from fsframe.registry.registry import (
 __all__ = [
     "Offer",
     "Registry",
-    "class_here",
     "classifiers",
     "commands",
     "default_manager",
     "engines",
     "find_offer",
+    "local_class_version",
     "measures",
     "nulls",
     "observers",

@@ -1,4 +1,4 @@
-"""Entries: what a plugin declares of each object it offers, known before it is imported."""
+"""Entries: what a plugin declares about each object it offers, known before its import."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 API_VERSION = 1
-"""One integer: optional arguments and entry fields come freely, removals only with a new one."""
+"""Version of the plugin API: raised by removals, not by new optional arguments or fields."""
 
 RESERVED_NAMES = frozenset({"on"})
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -67,7 +67,7 @@ def _check_words(_: Any, attribute: attrs.Attribute[Any], value: frozenset[str])
 
 def _check_api(_: Any, __: Any, value: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"entry api must be a whole number from 1, not {value!r}")
+        raise ValueError(f"entry api must be a whole number ≥ 1, not {value!r}")
 
 
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[([\w.-]+)\])?")
@@ -111,7 +111,7 @@ def _check_requires(_: Any, __: Any, value: tuple[str, ...]) -> None:
         if not isinstance(each, str) or not _REQUIREMENT.fullmatch(each):
             raise ValueError(
                 f"entry requires must be names of distributions such as 'boruta', or with an extra "
-                f"'fsframe[excel]', not {each!r}; bounds on versions belong in pyproject.toml"
+                f"'fsframe[excel]', not {each!r}; version bounds belong in pyproject.toml"
             )
 
 
@@ -137,19 +137,19 @@ class Entry:
     name : str
         Lower-case words joined by hyphens; ``on`` is reserved.
     target : str
-        ``"package.module:Class"``; imported when it is used.
+        ``"package.module:Class"``; imported on first use.
     summary : str
         One line for lists.
     reference : str
-        Where the method was published.
+        The publication of the method.
     api : int
         The smallest `API_VERSION` that the class needs.
     requires : tuple of str
-        Distributions that its class imports and that may not be installed, such as ``"boruta"``, or
-        an extra such as ``"fsframe[excel]"``. If one is missing, an error names the pip command
-        before anything is imported.
+        Optional distributions that its class imports, such as ``"boruta"``, or an extra such as
+        ``"fsframe[excel]"``. If one is missing, an error names the pip command before anything is
+        imported.
     aliases : tuple of str
-        Other names for it; runs and messages use its own.
+        Other names for it; runs and messages use `name`.
     deprecated : Deprecated, optional
         Its deprecation, reported once in every program that uses it.
 
@@ -177,15 +177,14 @@ class Entry:
 class SelectorEntry(Entry):
     """A selector on offer.
 
-    `family` groups it in lists; `gives` names what its Selection carries besides the
-    kept columns: ``scores``, ``weights``, ``pair-weights``, ``instance-weights``, ``fill``; with
-    ``pair-test`` the class is a `fsframe.contracts.pair_tests.PairTester`, by which the pairs of
-    other chains' answers are tested.
-    `wraps` says that it resamples the stages on its left. `pair_weight` says in a few words what
-    the weight of a pair is, for the heading of a list; after a colon, how to read it. `compiles`
-    says that it runs kernels that numba compiles: ``fsframe warm`` runs its family beforehand.
-    `proposed` says how early ``fsframe inspect`` considers it as a method to begin with, 1 first
-    and 0 never; its class then has `Selector.proposal` and `Selector.cost`.
+    `family` groups it in lists; `gives` names what its Selection has besides the kept columns:
+    ``scores``, ``weights``, ``pair-weights``, ``instance-weights``, ``fill``; with ``pair-test``
+    the class is a `fsframe.contracts.pair_tests.PairTester`, which tests the pairs of other chains'
+    results. `wraps`: it resamples the stages on its left. `pair_weight` describes the weight of a
+    pair in the heading of a list, with a hint for reading after a colon. `compiles`: it uses
+    kernels compiled by numba, so ``fsframe warm`` runs its family. `proposed` is its priority among
+    the methods that ``fsframe inspect`` suggests, from 1; 0 means never. Its class then implements
+    `Selector.proposal` and `Selector.cost`.
 
     >>> SelectorEntry(name="variance", target="my_package.variance:Variance").kind
     'selector'
@@ -216,9 +215,9 @@ class ClassifierEntry(Entry):
 
 @attrs.frozen(kw_only=True)
 class RegressorEntry(ClassifierEntry):
-    """A method that ends a chain and predicts numbers only; otherwise as a classifier.
+    """A regressor on offer: it ends a chain and predicts numbers only.
 
-    A method that predicts classes as well, as nearest neighbours do, is a `ClassifierEntry`.
+    A method that also predicts classes, such as nearest neighbours, has a `ClassifierEntry`.
     """
 
     kind: ClassVar[str] = "regressor"
@@ -242,7 +241,7 @@ class CommandEntry(Entry):
 class MeasureEntry(Entry):
     """A measure of predictions on offer, for `evaluate`, `compare` and studies.
 
-    `default` says whether it is computed by default, wherever it is defined.
+    `default`: whether it is computed by default, where it is defined.
     """
 
     kind: ClassVar[str] = "measure"
@@ -282,9 +281,9 @@ def _check_place(_: Any, __: Any, value: int) -> None:
 class ReportSectionEntry(Entry):
     """A section of the page about a run; its class is a `fsframe.report.section.Section`.
 
-    `place`, from 0 to 100, says where it stands: the verdict is at 0, warnings at 10, measures at
-    20, pictures at 30, the features at 40, pairs at 50, the checklist at 70, the methods text at 80
-    and how it was made at 90. Sections of one place follow one another by name.
+    `place` is its position from 0 to 100: the verdict is at 0, warnings at 10, measures at 20,
+    plots at 30, the features at 40, pairs at 50, the checklist at 70, the methods text at 80 and
+    provenance at 90. Sections with the same place are sorted by name.
     """
 
     kind: ClassVar[str] = "report section"

@@ -1,4 +1,4 @@
-"""Modules of a folder of fsframe, found without a list, together with what plugins offer."""
+"""Modules of a package of fsframe, found without a list, together with offers of plugins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fsframe.errors import PluginError, RequestError
 from fsframe.registry.registry import Offer, Registry
 from fsframe.suggest import did_you_mean
 
-__all__ = ["OwnAndOffered", "modules_in"]
+__all__ = ["ModulesAndPlugins", "modules_in"]
 
 
 def modules_in(package: str) -> dict[str, str]:
@@ -25,8 +25,8 @@ def modules_in(package: str) -> dict[str, str]:
     Parameters
     ----------
     package : str
-        Dotted name; the package itself is imported, its modules are not. Names that begin with an
-        underscore are left out.
+        Dotted name; the package is imported, its modules are not. Names with a leading underscore
+        are left out.
 
     Returns
     -------
@@ -46,13 +46,13 @@ def modules_in(package: str) -> dict[str, str]:
 def _first_line(module: str) -> str:
     spec = find_spec(module)
     source = getattr(spec and spec.loader, "get_source", lambda _: None)(module)
-    # Where only compiled modules are installed, the docstring has to be imported.
+    # If only compiled modules are installed, the docstring has to be imported.
     text = import_module(module).__doc__ if source is None else _docstring(source)
     return (text or "").strip().partition("\n")[0]
 
 
 def _docstring(source: str) -> str:
-    # The whole syntax tree would take a millisecond or two for every module.
+    # Parsing the whole module would take one or two milliseconds each.
     for token in tokenize.generate_tokens(StringIO(source).readline):
         if token.type == tokenize.STRING:
             return str(ast.literal_eval(token.string))
@@ -61,19 +61,19 @@ def _docstring(source: str) -> str:
     return ""
 
 
-class OwnAndOffered:
-    """The modules of a folder, one thing in each, and what plugins offer of the same kind.
+class ModulesAndPlugins:
+    """Objects defined one per module of a package, and those of the same kind from plugins.
 
-    A plugin's that is called like one of ours, or like another plugin's, is ``provider/name``.
+    A plugin's object is ``provider/name`` if fsframe or another plugin has one of the same name.
 
     Parameters
     ----------
     package : str
-        The folder; a module ``new_thing`` holds ``new-thing``.
+        The package; its module ``new_thing`` defines ``new-thing``.
     registry : Registry
-        What plugins offer.
+        Offers of plugins.
     attribute : str
-        What a module calls its thing; its own name by default.
+        Name of the object in its module; that of the module by default.
     """
 
     def __init__(self, package: str, registry: Registry, attribute: str = "") -> None:
@@ -81,14 +81,14 @@ class OwnAndOffered:
 
     @cached_property
     def own(self) -> dict[str, str]:
-        """Ours, and the line that lists have of each."""
+        """The objects of the package by name, with a line for lists."""
         found = modules_in(self._package)
         return {name.replace("_", "-"): line for name, line in found.items()}
 
     def listed(self) -> dict[str, str]:
-        """All by name, with a line on each; those of plugins end with their provider."""
+        """All objects by name, with a line for lists, which names the provider of a plugin's."""
         offers: tuple[Offer, ...] = ()
-        # Help has to answer whatever FSFRAME_STRICT makes of a broken plugin.
+        # Help must work even if FSFRAME_STRICT raises on a broken plugin.
         with contextlib.suppress(PluginError):
             offers = self._registry.offers()
         found = dict(self.own)
@@ -98,25 +98,25 @@ class OwnAndOffered:
         return dict(sorted(found.items()))
 
     def get(self, name: str) -> Any:
-        """The thing of that name, imported now; None where nobody has it.
+        """The object of that name, imported now; None if there is none.
 
         Raises
         ------
         PluginError
-            If several plugins offer it, or one does that is blocked or broken.
+            If several plugins offer it, or a blocked or broken one does.
         """
         if name in self.own:
             module = name.replace("-", "_")
             return getattr(import_module(f"{self._package}.{module}"), self._attribute or module)
         if self._registry.matching(name):
             return self._registry[name]
-        claim = self._registry.claim(name)
-        if claim is not None:
-            raise claim
+        error = self._registry.unusable_offer(name)
+        if error is not None:
+            raise error
         return None
 
     def unknown(self, name: str) -> RequestError:
-        """That there is none of that name, and which there are."""
+        """The error for an unknown name, listing the known ones."""
         known = self.listed()
         hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
         return RequestError(f"there is no {self._registry.kind} {name!r}{hint}")

@@ -70,7 +70,7 @@ def fsframe_selectors() -> Iterable[SelectorEntry]:  # type: ignore[empty-body]
                 reference="a textbook",
             )
 
-    The class behind `target` is imported when a chain names it, never earlier.
+    The class of `target` is imported when a chain names it, not before.
     """
 
 
@@ -137,8 +137,8 @@ def fsframe_commands() -> Iterable[CommandEntry]:  # type: ignore[empty-body]
                 summary="List the genes that a run kept",
             )
 
-    The target is a `click.Command`. Where fsframe itself, or another plugin, has a command of the
-    same name, this one is called as ``provider/name``.
+    The target is a `click.Command`. If fsframe or another plugin has a command of the same name,
+    this one is called as ``provider/name``.
     """
 
 
@@ -156,14 +156,14 @@ def fsframe_engines() -> Iterable[EngineEntry]:  # type: ignore[empty-body]
                 summary="Jobs of a SLURM cluster",
             )
 
-    The class derives from `fsframe.execution.engine.Engine`; its `open` makes one from what the
-    user asked for.
+    The class derives from `fsframe.execution.engine.Engine`; its `open` makes an engine from the
+    user's options.
     """
 
 
 @hookspec
 def fsframe_readers() -> Iterable[ReaderEntry]:  # type: ignore[empty-body]
-    """Formats of tables that this plugin reads.
+    """Table formats that this plugin reads.
 
     Example::
 
@@ -176,7 +176,7 @@ def fsframe_readers() -> Iterable[ReaderEntry]:  # type: ignore[empty-body]
                 endings=[".dta"],
             )
 
-    The class derives from `fsframe.tables.reader.Reader`; its `_read(path)` gives a data frame.
+    The class derives from `fsframe.tables.reader.Reader`; its `_read(path)` returns a data frame.
     """
 
 
@@ -191,11 +191,12 @@ def fsframe_measures() -> Iterable[MeasureEntry]:  # type: ignore[empty-body]
             yield MeasureEntry(
                 name="cost",
                 target="my_package.cost:Cost",
-                summary="Mean cost, a missed case five times that of a false alarm",
+                summary="Mean cost, with missed cases at five times the cost of false alarms",
             )
 
-    The class derives from `fsframe.contracts.prediction_measure.PredictionMeasure` and declares
-    its range, direction and what it needs of a classifier; `_value(predictions)` gives a number.
+    The class derives from `fsframe.contracts.prediction_measure.PredictionMeasure` and declares its
+    range, its direction and its requirements for classifiers; `_value(predictions)` returns a
+    number.
     """
 
 
@@ -221,7 +222,7 @@ def fsframe_events() -> Iterable[ObserverEntry]:  # type: ignore[empty-body]
 
 @hookspec
 def fsframe_writers() -> Iterable[WriterEntry]:  # type: ignore[empty-body]
-    """Formats in which this plugin writes tables.
+    """Table formats that this plugin writes.
 
     Example::
 
@@ -234,7 +235,7 @@ def fsframe_writers() -> Iterable[WriterEntry]:  # type: ignore[empty-body]
                 endings=[".dta"],
             )
 
-    The class derives from `fsframe.tables.writer.Writer`; its `_write(columns, defuse=...)` gives
+    The class derives from `fsframe.tables.writer.Writer`; its `_write(columns, defuse=...)` returns
     the bytes of the file.
     """
 
@@ -270,10 +271,10 @@ def fsframe_nulls() -> Iterable[NullEntry]:  # type: ignore[empty-body]
             yield NullEntry(
                 name="shifted",
                 target="my_package.shifted:Shifted",
-                summary="Labels of a time series, moved along as a whole",
+                summary="Labels of a time series, shifted as a whole",
             )
 
     The class derives from `fsframe.resampling.null.RelabellingNull`, whose `_labels(data,
-    generator)` gives labels under the null, or `fsframe.resampling.null.LawNull`, whose
-    `_tail(kept, cells)` gives the distribution of a count.
+    generator)` returns labels under the null, or `fsframe.resampling.null.LawNull`, whose
+    `_tail(kept, cells)` returns the distribution of a count.
     """

@@ -1,4 +1,4 @@
-"""Import modules of plugins with a time limit; an interrupt stays an interrupt."""
+"""Import modules of plugins with a time limit; interrupts remain interrupts."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from types import FrameType
 
 from fsframe.errors import PluginError
 
-__all__ = ["TIMEOUT_VARIABLE", "interrupted", "strangers_import", "time_limit"]
+__all__ = ["TIMEOUT_VARIABLE", "guarded_import", "interrupted", "time_limit"]
 
 TIMEOUT_VARIABLE = "FSFRAME_IMPORT_TIMEOUT"
-"""Seconds that importing a plugin may take; 0 means no bound."""
+"""Seconds that importing a plugin may take; 0 means no limit."""
 
 _DEFAULT_SECONDS = 30.0
 
 
 class _TooLong(BaseException):
-    """The time is over; no `except Exception` of a stranger shall stop this."""
+    """The time limit is reached; not an Exception, so that plugins do not catch it."""
 
-    # Nor is it the stranger's own error (`fsframe.contracts.boundary.in_stage`).
+    # Not counted as the plugin's own error (`fsframe.contracts.boundary.in_stage`).
     from_outside = True
 
 
 def interrupted(error: BaseException) -> bool:
-    """Whether `error` is an interrupt (Ctrl-C), or what a module has made of one.
+    """Whether `error` is an interrupt (Ctrl-C), or was raised because of one.
 
     >>> try:
     ...     try:
@@ -50,18 +50,15 @@ def interrupted(error: BaseException) -> bool:
 
 
 @contextlib.contextmanager
-def strangers_import(
-    share: float = 1.0, environ: Mapping[str, str] | None = None
-) -> Iterator[None]:
-    """Around an import of a stranger's module.
+def guarded_import(share: float = 1.0, environ: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Context for importing a third-party module.
 
-    What it prints goes to stderr, the current folder is afterwards what it was, and its time is
-    bounded.
+    Its output goes to stderr, the working directory is restored, and its time is limited.
 
     Parameters
     ----------
     share : float
-        Times the seconds of ``FSFRAME_IMPORT_TIMEOUT`` (30).
+        Factor for the seconds of ``FSFRAME_IMPORT_TIMEOUT`` (30).
     environ : mapping, optional
         Where that is read; `os.environ` by default.
 
@@ -70,13 +67,13 @@ def strangers_import(
     PluginError
         If it takes longer.
     KeyboardInterrupt
-        If it was interrupted, whatever the module has made of that.
+        If it was interrupted, even if the module converts the interrupt.
 
     Notes
     -----
-    The bound is a signal to the main thread (SIGALRM). It ends loops and waits of Python code; not
-    compiled code that never returns to the interpreter, nor a module that catches everything in a
-    loop of its own, nor an import in another thread or where there are no such signals (Windows).
+    The limit is a signal to the main thread (SIGALRM). It ends loops and waits of Python code, but
+    not compiled code that does not return to the interpreter, a module that catches everything in a
+    loop, or an import in another thread or on a system without the signal (Windows).
     """
     try:
         folder = os.getcwd()
@@ -89,7 +86,7 @@ def strangers_import(
             yield
     except _TooLong:
         raise PluginError(
-            f"importing it took longer than {seconds:g} s and was given up ({TIMEOUT_VARIABLE} "
+            f"importing it took longer than {seconds:g} s and was stopped ({TIMEOUT_VARIABLE} "
             "sets the limit)"
         ) from None
     except BaseException as error:
@@ -105,7 +102,7 @@ def strangers_import(
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Around a stranger's code that may never end, as far as a signal can end it.
+    """Context for third-party code that may not end, as far as a signal can end it.
 
     Raises
     ------
@@ -116,7 +113,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         with _alarm(seconds):
             yield
     except _TooLong:
-        raise AssertionError(f"it did not end within {seconds:g} s") from None
+        raise AssertionError(f"it did not finish within {seconds:g} s") from None
 
 
 def _seconds(environ: Mapping[str, str]) -> float:
@@ -130,7 +127,7 @@ def _seconds(environ: Mapping[str, str]) -> float:
 
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """Raise `_TooLong` in this thread after so many seconds, as far as that is possible."""
+    """Raise `_TooLong` in this thread after that time, if possible."""
     main = threading.current_thread() is threading.main_thread()
     if not (main and seconds and hasattr(signal, "setitimer")):
         yield
@@ -140,7 +137,7 @@ def _alarm(seconds: float) -> Iterator[None]:
         raise _TooLong
 
     before = signal.signal(signal.SIGALRM, ring)
-    # Again and again: a module may have a `finally` that waits as well.
+    # Repeatedly, since a `finally` of the module may wait as well.
     left, again = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         yield

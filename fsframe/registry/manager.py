@@ -1,18 +1,17 @@
-"""Load plugins one at a time, so that a broken one affects no other.
+"""Load plugins one at a time, so that a broken one does not affect the others.
 
-Environment, read before anything of a plugin is imported:
+Environment variables, read before plugins are imported:
 
 ``FSFRAME_PLUGINS``
-    Comma-separated names (of plugins or distributions) of the only plugins to load; set but empty,
-    none.
+    Comma-separated names (of plugins or distributions) of the only plugins to load; none if empty.
 ``FSFRAME_BLOCK``
     Comma-separated names of plugins not to load.
 ``FSFRAME_STRICT``
-    ``1``: the first plugin that cannot be loaded raises PluginError.
+    ``1``: raise PluginError for the first plugin that cannot be loaded.
 ``FSFRAME_IMPORT_TIMEOUT``
     Seconds that importing a plugin may take, 30 by default (see `fsframe.registry.importing`).
 ``FSFRAME_TRACE``
-    ``1``: each step of loading is written to stderr.
+    ``1``: write each step of loading to stderr.
 ``FSFRAME_PREFER``
     Comma-separated ``provider/name``: the provider to use for a name that several plugins offer.
 """
@@ -49,7 +48,7 @@ from fsframe.registry.entries import (
     StabilityMetricEntry,
     WriterEntry,
 )
-from fsframe.registry.importing import strangers_import
+from fsframe.registry.importing import guarded_import
 from fsframe.suggest import did_you_mean
 
 __all__ = [
@@ -62,7 +61,7 @@ __all__ = [
 ]
 
 THIS_PROCESS = "this-process"
-"""The provider of classes that a program has registered itself (`fsframe.register`)."""
+"""The provider of classes registered in this process (`fsframe.register`)."""
 
 HOOKS: Mapping[str, type[Entry]] = {
     "fsframe_selectors": SelectorEntry,
@@ -82,22 +81,22 @@ HOOKS: Mapping[str, type[Entry]] = {
 
 @attrs.frozen(kw_only=True)
 class PluginSource:
-    """A plugin that is installed, before it is loaded.
+    """An installed plugin, before it is loaded.
 
     Parameters
     ----------
     name : str
-        Unique: the entry point's name, or ``distribution.name`` where two distributions chose the
-        same or it is that of a bundled plugin.
+        Unique: the entry point's name, or ``distribution.name`` if several distributions or a
+        bundled plugin have that name.
     distribution, version, target : str
-        Where it comes from, and the module that its entry point names.
+        Its distribution, and the module that its entry point names.
     load : callable
         Imports it.
     bundled : bool
-        Whether it came with fsframe. Bundled methods own their plain names.
+        Whether it is part of fsframe. Bundled methods own their plain names.
     provider : str
-        How its methods are asked for, ``provider/name``: of a bundled plugin its name, of a
-        stranger's that of its distribution, which nobody else can have.
+        The prefix of its methods, ``provider/name``: the name of a bundled plugin, else the name of
+        the distribution, which is unique.
     """
 
     name: str
@@ -115,13 +114,12 @@ class PluginSource:
 
 @attrs.frozen(kw_only=True)
 class LoadedPlugin:
-    """What became of a plugin.
+    """The result of loading a plugin.
 
-    `status` is ``loaded``, ``blocked`` (by the environment) or ``failed``; `reason` says why it
-    is not loaded. A failed plugin's `entries` are those that it had offered before it failed;
-    nobody can use them, but asking for one repeats the reason. `detail` is the traceback, if any;
-    `notes` say what of it is not used here. `registered` is the class itself where no plugin but
-    this process offers it.
+    `status` is ``loaded``, ``blocked`` (by the environment) or ``failed``; `reason` explains the
+    latter two. `entries` of a failed plugin are those that it yielded before; they cannot be used,
+    and looking one up gives the reason. `detail` is the traceback, if any; `notes` name unused
+    parts. `registered` is the class if it was registered in this process.
     """
 
     source: PluginSource
@@ -139,13 +137,13 @@ class LoadedPlugin:
 
     @property
     def reference(self) -> str:
-        """How other processes find a class that this one has registered: ``module:Class as name``;
-        empty for an installed plugin."""
+        """Where other processes find a registered class, ``module:Class as name``; empty for an
+        installed plugin."""
         return "" if self.registered is None else f"{self.source.target} as {self.entries[0].name}"
 
     @property
     def software(self) -> str:
-        """What its version is recorded and compared under."""
+        """The key under which its version is recorded and compared."""
         return f"class {self.reference}" if self.registered else f"plugin {self.provider}"
 
     @property
@@ -159,14 +157,14 @@ def _normal(name: str) -> str:
 
 
 def installed_plugins() -> tuple[PluginSource, ...]:
-    """The plugins of the entry-point group ``fsframe``, by name; none of them is imported.
+    """The plugins of the entry-point group ``fsframe``, by name, without importing them.
 
-    A distribution whose own description cannot be read becomes a plugin that fails to load.
+    A distribution with unreadable metadata becomes a plugin that fails to load.
     """
     found: dict[tuple[str, str], PluginSource] = {}
     seen: set[str] = set()
     for distribution in metadata.distributions():
-        # The first of two copies of one distribution is the one that Python itself would import.
+        # Of two copies of a distribution, Python imports the first.
         key = _normal(_folder_name(distribution) or _distribution_name(distribution))
         if key in seen:
             continue
@@ -179,7 +177,7 @@ def installed_plugins() -> tuple[PluginSource, ...]:
     def named(name: str, owner: str, source: PluginSource) -> PluginSource:
         if owner == hookspecs.PROJECT:
             return attrs.evolve(source, bundled=True, provider=name)
-        # A distribution that is called like a bundled plugin does not take its place.
+        # A distribution with the name of a bundled plugin does not replace it.
         taken = source.provider in own or source.provider == THIS_PROCESS
         provider = f"{source.provider}.{name}" if taken else source.provider
         unique = names.count(name) == 1 and name not in own
@@ -196,10 +194,10 @@ def _folder_name(distribution: metadata.Distribution) -> str:
 
 
 def _distribution_name(distribution: metadata.Distribution) -> str:
-    """The distribution's name; that of its folder where its metadata do not say."""
+    """The distribution's name, from its folder if its metadata lack it."""
     try:
         name = distribution.metadata["Name"]
-    except Exception:  # Unreadable metadata of a stranger.
+    except Exception:  # Unreadable third-party metadata.
         name = None
     return str(name or _folder_name(distribution) or "unknown")
 
@@ -208,7 +206,7 @@ def _sources_of(distribution: metadata.Distribution) -> Iterator[PluginSource]:
     """The plugins of one distribution."""
     owner = ""
     try:
-        # Nothing else is read of the many distributions that have no plugin.
+        # Most distributions have no plugin; nothing else of them is read.
         if hookspecs.PROJECT not in (distribution.read_text("entry_points.txt") or ""):
             return
         owner = _distribution_name(distribution)
@@ -239,7 +237,7 @@ def _sources_of(distribution: metadata.Distribution) -> Iterator[PluginSource]:
 def _version(distribution: metadata.Distribution) -> str:
     try:
         return str(distribution.metadata["Version"] or "unknown")
-    except Exception:  # Unreadable metadata of a stranger.
+    except Exception:  # Unreadable third-party metadata.
         return "unknown"
 
 
@@ -258,7 +256,7 @@ def _words(variable: str, environ: Mapping[str, str]) -> frozenset[str] | None:
 
 
 def _names(source: PluginSource) -> frozenset[str]:
-    """What the environment may call a plugin: its name, its provider, or its distribution."""
+    """Names of a plugin in environment variables: its name, its provider, its distribution."""
     return frozenset(_normal(n) for n in (source.name, source.provider, source.distribution))
 
 
@@ -267,12 +265,12 @@ def _set(variable: str, environ: Mapping[str, str]) -> bool:
 
 
 class PluginManager:
-    """Loads plugins one by one and keeps what became of each.
+    """Loads plugins one by one and keeps the result of each.
 
     Parameters
     ----------
     sources : iterable of PluginSource, optional
-        What to load; the installed plugins by default.
+        The plugins to load; the installed ones by default.
     environ : mapping, optional
         Where the ``FSFRAME_…`` variables are read; `os.environ` by default.
 
@@ -294,22 +292,22 @@ class PluginManager:
         self._plugins: tuple[LoadedPlugin, ...] | None = None
         self._here: dict[tuple[str, str], LoadedPlugin] = {}
         self.loading = False
-        """Whether plugins are being imported: what others offer is not known then."""
+        """Whether plugins are being imported, so that not all offers are known yet."""
 
-    def offer_here(self, plugin: LoadedPlugin) -> None:
-        """Have a class of this process found by its name, in place of an earlier one of it."""
+    def add_registered(self, plugin: LoadedPlugin) -> None:
+        """Add a class registered in this process, replacing an earlier one of that name."""
         (entry,) = plugin.entries
         self._here[entry.kind, entry.name] = plugin
 
     def plugins(self) -> tuple[LoadedPlugin, ...]:
-        """Every plugin with its status, sorted by name, then what this process has registered.
+        """Every plugin with its status, sorted by name, then the registered classes.
 
-        Installed ones are loaded on the first call.
+        Installed plugins are loaded on the first call.
         """
         installed = self._installed()
         if not self._here:
             return installed
-        # A class that an installed plugin offers is that plugin's, also if its module registers it.
+        # A class that an installed plugin offers belongs to it, even if its module registers it.
         published = {(entry.name, entry.target) for p in installed for entry in p.entries}
         here = (
             plugin
@@ -332,7 +330,7 @@ class PluginManager:
         return self._plugins
 
     def _load(self, source: PluginSource, before: list[Entry]) -> LoadedPlugin:
-        """What becomes of a plugin whose provider has offered what was `before`."""
+        """Load a plugin whose provider has already offered the entries `before`."""
         blocked = self._blocked(source)
         if blocked:
             self._trace(f"{source.name}: {blocked}")
@@ -341,7 +339,7 @@ class PluginManager:
         notes: list[str] = []
         try:
             self._trace(f"{source.name}: importing {source.target}")
-            with strangers_import(environ=self._environ):
+            with guarded_import(environ=self._environ):
                 plugin = source.load()
                 notes.extend(self._check_hooks(plugin))
                 self._pluggy.register(plugin, name=source.name)
@@ -351,8 +349,8 @@ class PluginManager:
                     raise PluginError("; ".join([f"it offers nothing; implement {hooks}", *notes]))
         except KeyboardInterrupt:
             raise
-        # The plugin boundary: whatever a stranger's module raises, even SystemExit, is kept as its
-        # reason and stops nobody else.
+        # The plugin boundary: whatever its module raises, even SystemExit, is recorded and does not
+        # affect others.
         except BaseException as error:
             return self._failed(source, error, offered)
         self._trace(f"{source.name}: offers {', '.join(entry.name for entry in offered)}")
@@ -370,7 +368,7 @@ class PluginManager:
         if _set("FSFRAME_STRICT", self._environ):
             raise PluginError(
                 f"plugin {source.name!r} ({source.distribution} {source.version}): {reason}. "
-                "FSFRAME_STRICT is set; unset it to carry on without this plugin."
+                "FSFRAME_STRICT is set; unset it to continue without this plugin."
             ) from error
         detail = (
             "" if isinstance(error, PluginError) else "".join(traceback.format_exception(error))
@@ -389,7 +387,7 @@ class PluginManager:
         return ""
 
     def remarks(self) -> tuple[str, ...]:
-        """What to say of the environment: names in its variables that belong to no plugin."""
+        """Remarks on names in the environment variables that are not plugins."""
         sources = [plugin.source for plugin in self.plugins()]
         known = frozenset().union(*(_names(source) for source in sources))
         return tuple(
@@ -401,12 +399,12 @@ class PluginManager:
         )
 
     def _check_hooks(self, plugin: object) -> Iterator[str]:
-        """What is said of hooks that are not known here.
+        """Remarks on unknown hooks.
 
         Raises
         ------
         PluginError
-            On quiet mistakes: a hook's name misspelled, its marker forgotten.
+            If the name of a hook is misspelled, or its marker is missing.
         """
         for name, member in inspect.getmembers(plugin, callable):
             options = getattr(member, f"{hookspecs.PROJECT}_impl", None)
@@ -414,11 +412,11 @@ class PluginManager:
             options = options if isinstance(options, Mapping) else {}
             hook = options.get("specname") or name
             if marked and hook not in HOOKS:
-                # All hooks begin alike; what follows tells them apart.
+                # Compared without the common prefix.
                 near = did_you_mean(_rest(hook), [_rest(known) for known in HOOKS])
                 hint = did_you_mean(hook, HOOKS) if near else ""
-                # A hook of a later fsframe has a name of its own; one that is nearly a known one is
-                # a mistake, unless its author has said that it may be unknown.
+                # An unknown hook may be one of a later fsframe; a name similar to a known one is a
+                # mistake, unless it is marked as optional.
                 if hint and not options.get("optionalhook"):
                     raise PluginError(f"{hook!r} is not a hook{hint}")
                 yield f"the hook {hook!r} is not known to this fsframe and is not called{hint}"
@@ -463,9 +461,9 @@ class PluginManager:
                 f"{hookspecs.API_VERSION}; upgrade fsframe or install an older plugin"
             )
         if entry.name in entry.aliases or len(set(entry.aliases)) < len(entry.aliases):
-            raise PluginError(f"{entry.name!r} has an alias twice, or its own name as one")
+            raise PluginError(f"{entry.name!r} has a duplicate alias, or its own name as an alias")
         for other in offered:
-            # Selectors and classifiers stand in the same chain: a name there means one of them.
+            # Selectors and classifiers share the names in chains.
             if other.kind != kind.kind and not _in_chains(other, entry):
                 continue
             for name in {other.name, *other.aliases} & {entry.name, *entry.aliases}:

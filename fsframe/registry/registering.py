@@ -14,7 +14,7 @@ import attrs
 
 from fsframe.errors import RequestError
 from fsframe.registry.entries import ClassifierEntry, Entry, SelectorEntry
-from fsframe.registry.importing import strangers_import
+from fsframe.registry.importing import guarded_import
 from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginSource
 from fsframe.registry.registry import (
     Registry,
@@ -25,11 +25,11 @@ from fsframe.registry.registry import (
     stability_metrics,
 )
 
-__all__ = ["class_here", "register", "unreachable_classes"]
+__all__ = ["local_class_version", "register", "unreachable_classes"]
 
 C = TypeVar("C", bound=type)
 
-# A regressor is a classifier by its class: what is more special goes first.
+# Regressor is a subclass of Classifier, so regressors come first.
 _REGISTRIES = (selectors, regressors, classifiers, stability_metrics)
 _INTERACTIVE = (
     "put it into a module (a file such as my_methods.py) and import it from there, or run without "
@@ -61,9 +61,8 @@ def register(method: C | None = None, /, *, name: str | None = None, **described
         Lower-case words joined by hyphens; by default made of the class's name, ``my-method`` of
         ``MyMethod``.
     **described
-        Its description in lists: ``summary`` (by default the first line of the docstring),
-        ``reference``, and further fields of `SelectorEntry`, `ClassifierEntry` or
-        `StabilityMetricEntry`, such as ``family`` and ``gives``.
+        Fields of `SelectorEntry`, `ClassifierEntry` or `StabilityMetricEntry`: ``summary`` (by
+        default the first line of the docstring), ``reference``, ``family``, ``gives`` and others.
 
     Returns
     -------
@@ -120,7 +119,7 @@ def _registered(method: Any, name: str | None, described: Mapping[str, Any]) -> 
     entry = _entry(registry, method, name, described)
     others = () if default_manager().loading else _others(registry, entry)
     if any(offer.entry.target == entry.target for offer in others):
-        # A plugin offers the very class.
+        # A plugin offers the same class.
         return method
     for offer in others:
         raise RequestError(
@@ -135,7 +134,7 @@ def _registered(method: Any, name: str | None, described: Mapping[str, Any]) -> 
         load=lambda: method,
         provider=THIS_PROCESS,
     )
-    default_manager().offer_here(
+    default_manager().add_registered(
         LoadedPlugin(source=source, status="loaded", entries=(entry,), registered=method)
     )
     return method
@@ -146,7 +145,7 @@ _Undecorated = type(attrs.field())
 
 def _registry_of(method: Any) -> Registry:
     bases = getattr(method, "__mro__", ()) if isinstance(method, type) else ()
-    # A class of the package itself is imported by whoever derives from it, never from here.
+    # Compared by name, so that no class of fsframe is imported here.
     names = {f"{base.__module__}:{base.__qualname__}" for base in bases}
     for registry in _REGISTRIES:
         if registry.base in names:
@@ -177,21 +176,21 @@ def _entry(
 
 
 def _first_line(method: Any) -> str:
-    # Not inherited: the docstring of a base says nothing of this class.
+    # Not inherited: the docstring of a base does not describe this class.
     text = vars(method).get("__doc__") or ""
     line = text.strip().partition("\n")[0].strip()
     return line if line.isprintable() else ""
 
 
 def _target(method: Any) -> str:
-    """``module:Class``; a program that workers have imported again is still ``__main__``."""
+    """``module:Class``; the main program imported by a worker is also ``__main__``."""
     module = "__main__" if method.__module__ == "__mp_main__" else method.__module__
     return f"{module}:{method.__name__}"
 
 
 def _others(registry: Registry, entry: Entry) -> list[Any]:
-    """Who else offers something by that name: not this class, nor an earlier version of it."""
-    # Selectors and classifiers stand in the same chain: a name there means one of them.
+    """Other offers of that name, except earlier versions of the class."""
+    # Selectors and classifiers share the names in chains.
     in_chains = issubclass(registry.entries, (SelectorEntry, ClassifierEntry))
     beside = (selectors, classifiers) if in_chains else (registry,)
     return [
@@ -204,14 +203,14 @@ def _others(registry: Registry, entry: Entry) -> list[Any]:
     ]
 
 
-def class_here(reference: str) -> str | None:
-    """The version of a class that another process has registered, as it is here; None if absent.
+def local_class_version(reference: str) -> str | None:
+    """The version in this process of a class that another one registered; None if absent.
 
     Parameters
     ----------
     reference : str
-        ``module:Class as name``. The module is imported if need be, and the class registered under
-        the name, so that chains find it.
+        ``module:Class as name``. If necessary, the module is imported and the class registered
+        under the name.
     """
     target, _, name = reference.partition(" as ")
     plugins = default_manager().plugins()
@@ -220,13 +219,13 @@ def class_here(reference: str) -> str | None:
             return plugin.source.version
     module, _, class_name = target.partition(":")
     try:
-        with strangers_import(share=4.0):
+        with guarded_import(share=4.0):
             found = getattr(importlib.import_module(module), class_name)
-        # The module may have registered it when it was imported.
+        # Importing the module may already have registered it.
         register(name=name)(found)
     except KeyboardInterrupt:
         raise
-    # Whatever the module raises, or is: this process does not have the class.
+    # Whatever the module raises, this process does not have the class.
     except BaseException:
         return None
     for plugin in default_manager().plugins():
@@ -236,14 +235,14 @@ def class_here(reference: str) -> str | None:
 
 
 def unreachable_classes(references: Iterator[str], *, program: bool) -> Iterator[str]:
-    """Why other processes cannot import classes that this one has registered, a sentence each.
+    """Why other processes cannot import classes registered here, one sentence each.
 
     Parameters
     ----------
     references : iterator of str
-        As in `class_here`.
+        As in `local_class_version`.
     program : bool
-        Whether the other processes import the program of this one, ``__main__``, as well.
+        Whether the other processes also import the main program, ``__main__``.
     """
     for reference in references:
         target, _, name = reference.partition(" as ")
@@ -267,7 +266,7 @@ def unreachable_classes(references: Iterator[str], *, program: bool) -> Iterator
         ):
             yield (
                 f"`{name}` is a class that other processes cannot import, since {module} has no "
-                f"{class_name} at its top level, or has another by now: {_INTERACTIVE}"
+                f"{class_name} at its top level, or has replaced it: {_INTERACTIVE}"
             )
 
 
@@ -277,9 +276,8 @@ def _program_file() -> bool:
 
 
 def _code_digest(method: type) -> str:
-    """Twelve hexadecimal digits of a SHA-256 over what the class does, without places and comments.
-
-    The same in every process of one release of Python.
+    """Twelve hexadecimal digits of a SHA-256 over the code of a class, without comments and line
+    numbers; the same in every process of one release of Python.
     """
     digest = hashlib.sha256()
     for part in _code_parts(method):
@@ -296,7 +294,7 @@ def _code_parts(method: type) -> Iterator[str]:
             function = getattr(value, "__func__", getattr(value, "fget", value))
             code = getattr(function, "__code__", None)
             if isinstance(code, CodeType):
-                # What attrs generates follows from the parameters.
+                # Code generated by attrs follows from the parameters.
                 if not code.co_filename.startswith("<attrs generated"):
                     yield f"{name}="
                     yield from _of_code(code)
@@ -320,7 +318,7 @@ def _of_code(code: CodeType) -> Iterator[str]:
 
 
 def _constant(value: Any) -> str:
-    """The text of a constant; sets in an order that does not change from process to process."""
+    """The text of a constant, with sets in a fixed order."""
     if isinstance(value, frozenset):
         return "{" + ",".join(sorted(map(_constant, value))) + "}"
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""The registry: names to entries to classes; a class is imported when it is asked for."""
+"""The registry: names → entries → classes; a class is imported when it is looked up."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fsframe.registry.entries import (
     StabilityMetricEntry,
     WriterEntry,
 )
-from fsframe.registry.importing import strangers_import
+from fsframe.registry.importing import guarded_import
 from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginManager
 from fsframe.registry.required import missing, pip_command
 from fsframe.suggest import did_you_mean
@@ -61,8 +61,8 @@ __all__ = [
 class Offer:
     """An entry together with its provider.
 
-    `name` identifies it uniquely: the entry's name, or ``provider/name`` if the name alone means a
-    bundled method or is offered by several plugins.
+    `name` identifies it uniquely: the entry's name, or ``provider/name`` if a bundled method or
+    several plugins have that name.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Offer:
 
     @property
     def provider(self) -> str:
-        """Its provider: a bundled plugin, or another distribution."""
+        """Its provider: a bundled plugin, or a third-party distribution."""
         return self.plugin.provider
 
     @property
@@ -93,17 +93,17 @@ class Registry(Mapping[str, Any]):
     base : str
         ``"module:Class"`` that every class must derive from.
     manager : callable
-        Returns the PluginManager; asked on first use.
+        Returns the PluginManager; called on first use.
     instances : bool
-        Entries name objects of that class, not classes.
+        Whether entries name objects of that class rather than classes.
 
     Raises
     ------
     RequestError
-        On look-up of an unknown name.
+        On lookup of an unknown name.
     PluginError
-        On look-up of a name that several plugins offer, whose plugin is blocked or has failed, or
-        whose class cannot be imported.
+        On lookup of a contested name, of one whose plugin is blocked or has failed, or whose class
+        cannot be imported.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Registry(Mapping[str, Any]):
         return self._base
 
     def offers(self) -> tuple[Offer, ...]:
-        """The offers of usable plugins, sorted by name; nothing is imported."""
+        """The offers of usable plugins, sorted by name, without importing them."""
         found: list[tuple[Entry, LoadedPlugin]] = [
             (entry, plugin)
             for plugin in self._manager().plugins()
@@ -161,7 +161,7 @@ class Registry(Mapping[str, Any]):
         return tuple(sorted(offers, key=lambda offer: offer.name))
 
     def matching(self, name: str) -> tuple[Offer, ...]:
-        """The offers that `name`, or alias, may mean: one, several if contested, or none."""
+        """The offers of a name or alias: one, several if contested, or none."""
         provider, slash, plain = name.rpartition("/")
         return tuple(
             offer
@@ -176,12 +176,12 @@ class Registry(Mapping[str, Any]):
         Raises
         ------
         RequestError, PluginError
-            As the class says.
+            As for the class.
         """
         return find_offer(name, self)[1]
 
-    def claim(self, name: str) -> PluginError | None:
-        """Why `name` cannot be used, if it is known to belong to a plugin that is not loaded."""
+    def unusable_offer(self, name: str) -> PluginError | None:
+        """The error for a name of a plugin that is not loaded; None if there is none."""
         provider, slash, plain = name.rpartition("/")
         for plugin in self._manager().plugins():
             if plugin.status == "loaded" or (slash and plugin.provider != provider):
@@ -201,7 +201,7 @@ class Registry(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         offer = self.offer(name)
         if offer.entry.deprecated is not None:
-            _tell_once(offer.entry.deprecated.words(offer.name))
+            _warn_once(offer.entry.deprecated.words(offer.name))
         if offer.plugin.registered is not None:
             return offer.plugin.registered
         key = f"{offer.plugin.name}/{offer.entry.name}"
@@ -222,13 +222,13 @@ class Registry(Mapping[str, Any]):
             )
         base = getattr(import_module(base_module), base_name)
         try:
-            # It may import large libraries.
-            with strangers_import(share=4.0):
+            # Longer, since it may import large libraries.
+            with guarded_import(share=4.0):
                 found = getattr(import_module(module_name), class_name)
         except (KeyboardInterrupt, MemoryError):
             # Neither is the plugin's fault.
             raise
-        # The plugin boundary again: the class's module is a stranger's too.
+        # The plugin boundary.
         except BaseException as error:
             reason = str(error) if isinstance(error, PluginError) else one_line(error)
             failure = PluginError(
@@ -276,24 +276,24 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
     RequestError
         If no plugin offers it.
     PluginError
-        If several plugins offer it, or one that is blocked or has failed does, or may.
+        If several plugins offer it, or a blocked or failed one does or may.
     """
     found = [(registry, offer) for registry in registries for offer in registry.matching(name)]
     if len(found) > 1 and "/" not in name:
-        found = _settled(name, found)
+        found = _preferred_offers(name, found)
     if len(found) == 1:
         return found[0]
     plain = name.rpartition("/")[2]
-    # A name goes before another's alias.
+    # Names take precedence over aliases.
     named = [each for each in found if each[1].entry.name == plain]
     if len(named) == 1:
         return named[0]
     if found:
         raise _contested(plain, [offer for _, offer in found])
     for registry in registries:
-        claim = registry.claim(name)
-        if claim is not None:
-            raise claim
+        error = registry.unusable_offer(name)
+        if error is not None:
+            raise error
     if _recorded.get().get(name) == THIS_PROCESS or f"{THIS_PROCESS}/{name}" in _preferred():
         raise PluginError(
             f"{name!r} was a class of the program that made this run (@fsframe.register), not of "
@@ -311,15 +311,13 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
             f"no usable plugin offers the {kinds} {name!r}, but some plugins are not loaded and "
             f"may offer it ({reasons})"
         )
-    raise RequestError(
-        f"there is no {kinds} {name!r}{hint or '. `fsframe methods` lists what there is'}"
-    )
+    raise RequestError(f"there is no {kinds} {name!r}{hint or '. `fsframe methods` lists all'}")
 
 
 def real_name(name: str, *registries: Registry) -> str:
-    """`name`, or the name of what it is an alias of, with the provider where it has to be said.
+    """The name that an alias stands for, with its provider if necessary.
 
-    A name that nobody offers, or several do, is returned as it is.
+    Other names, also unknown and contested ones, are returned unchanged.
 
     >>> real_name("mim", selectors)
     'mim'
@@ -327,7 +325,7 @@ def real_name(name: str, *registries: Registry) -> str:
     if default_manager().loading:
         return name
     provider, _, plain = name.rpartition("/")
-    # Aliases are rare: what is a name already needs no more looking.
+    # Aliases are rare; names need no further lookup.
     found = [offer for registry in registries for offer in registry.matching(name)]
     if all(offer.entry.name == plain for offer in found):
         return name
@@ -343,10 +341,10 @@ def real_name(name: str, *registries: Registry) -> str:
 _Found = list[tuple[Registry, Offer]]
 
 
-def _settled(name: str, found: _Found) -> _Found:
-    """Which of several offers a plain name means: that of a record, the bundled one, a preference.
+def _preferred_offers(name: str, found: _Found) -> _Found:
+    """Choose among offers of a plain name: that of a record, the bundled one, a preference.
 
-    The names of bundled methods cannot be taken; that somebody else offers one is told once.
+    Bundled methods keep their names; a warning says once that another plugin offers one too.
     """
     provider = _recorded.get().get(name)
     of_record = [each for each in found if each[1].provider == provider]
@@ -356,7 +354,7 @@ def _settled(name: str, found: _Found) -> _Found:
     if bundled:
         others = sorted(offer.provider for _, offer in found if not offer.plugin.source.bundled)
         if others:
-            _tell_once(
+            _warn_once(
                 f"{name!r} is the bundled {bundled[0][1].entry.kind}; that of {others[0]} is "
                 f"`{others[0]}/{name}`"
             )
@@ -375,12 +373,12 @@ _recorded: ContextVar[Mapping[str, str]] = ContextVar("recorded", default={})  #
 
 @contextlib.contextmanager
 def preferring(providers: Mapping[str, str]) -> Iterator[None]:
-    """Within this context, plain names refer to these providers, as when a run was recorded.
+    """Context in which plain names refer to these providers, as when a run was recorded.
 
     Parameters
     ----------
     providers : mapping of str to str
-        From names of methods to their providers. Other names mean what they always mean.
+        Names of methods → providers. Other names are looked up as usual.
     """
     token = _recorded.set(dict(providers))
     try:
@@ -392,9 +390,9 @@ def preferring(providers: Mapping[str, str]) -> Iterator[None]:
 _told: set[str] = set()
 
 
-def _tell_once(text: str) -> None:
+def _warn_once(text: str) -> None:
     processes = sys.modules.get("multiprocessing")
-    # Workers look up the same names; the process that they work for has told it.
+    # Workers look up the same names; the main process has already warned.
     is_worker = processes is not None and processes.parent_process() is not None
     if text not in _told and not is_worker:
         _told.add(text)
@@ -406,8 +404,8 @@ def _contested(name: str, offers: Sequence[Offer]) -> PluginError:
     ways = " or ".join(sorted(f"{offer.provider}/{name}" for offer in offers))
     owners = " and ".join(sorted(f"{o.provider} {o.version}" for o in offers))
     return PluginError(
-        f"the {kinds} {name!r} is offered by {owners}; name one: {ways} (FSFRAME_PREFER chooses "
-        "permanently)"
+        f"the {kinds} {name!r} is offered by {owners}; use one of: {ways} (FSFRAME_PREFER sets a "
+        "default)"
     )
 
 
@@ -424,7 +422,7 @@ def default_manager() -> PluginManager:
 
 selectors = Registry(SelectorEntry, "fsframe.contracts.selector:Selector", default_manager)
 classifiers = Registry(ClassifierEntry, "fsframe.contracts.classifier:Classifier", default_manager)
-"""What may end a chain: the methods that predict classes, and the regressors."""
+"""Methods that may end a chain: classifiers and regressors."""
 regressors = Registry(RegressorEntry, "fsframe.contracts.classifier:Regressor", default_manager)
 stability_metrics = Registry(
     StabilityMetricEntry, "fsframe.contracts.stability_metric:StabilityMetric", default_manager

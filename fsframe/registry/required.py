@@ -1,4 +1,4 @@
-"""Distributions that a part of a plugin needs, and the command that installs what is missing."""
+"""Optional distributions that a plugin requires, and the command that installs missing ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["missing", "pip_command"]
 
 
 def missing(requires: Iterable[str]) -> tuple[str, ...]:
-    """Those of `requires` that are not installed, of an extra what it would bring.
+    """The distributions in `requires`, or in its extras, that are not installed.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def missing(requires: Iterable[str]) -> tuple[str, ...]:
 
 
 def pip_command(requires: Iterable[str]) -> str:
-    """How to install them.
+    """The pip command that installs them.
 
     >>> pip_command(["fsframe[excel]", "boruta"])
     "pip install 'fsframe[excel]' boruta"

@@ -41,7 +41,7 @@ from fsframe.sklearn.tables import (
     training_table,
     with_gaps_filled,
 )
-from fsframe.testing.declared import declared
+from fsframe.testing.declarations import declared
 
 __all__ = [
     "ClassifierEstimator",

@@ -1,4 +1,4 @@
-"""The conformance suite: inherit one class to test a method against all that the core promises.
+"""The conformance suite: inherit one class to test a method against the promises of the core.
 
 In a plugin's own tests::
 
@@ -15,15 +15,15 @@ in the test class::
 
         exceptions = {"scale_changes_nothing": "the variance depends on the unit"}
 
-A declared exception that is not needed fails, so that declarations stay true. Nothing here imports
+A declared exception that is not needed fails, so declarations stay true. Nothing here imports
 pytest; ``fsframe check NAME`` runs the same checks from the command line, with the exceptions that
-a module ``conformance`` beside the method's module declares (`fsframe.testing.declared`).
+a ``conformance`` module next to the method's module declares (`fsframe.testing.declarations`).
 """
 
 from __future__ import annotations
 
 from fsframe.testing.conformance import Conformance, Outcome, by_cause, run_checks
-from fsframe.testing.declared import suite_for
+from fsframe.testing.declarations import suite_for
 from fsframe.testing.metrics import StabilityMetricConformance
 from fsframe.testing.predictors import ClassifierConformance, RegressorConformance
 from fsframe.testing.selectors import SelectorConformance

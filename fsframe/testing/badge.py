@@ -14,14 +14,14 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selector import Selector
 from fsframe.errors import FsframeError, one_line
 from fsframe.testing.conformance import Outcome
-from fsframe.testing.watching import peak_bytes
+from fsframe.testing.side_effects import peak_bytes
 
 __all__ = ["Measured", "badge_lines", "facts_of", "measure"]
 
 _NOISE_TABLES = 20
 _NOISE = (80, 40)
 _SHAPES = ((200, 20), (400, 20), (800, 20), (200, 80), (200, 320))
-# A size is left out after one that took longer, in seconds of the processor.
+# Larger sizes are left out after one that took longer, in seconds of processor time.
 _LONGEST = 5.0
 
 
@@ -42,7 +42,7 @@ def measure(make: Callable[[], Selector]) -> tuple[list[int], list[Measured]]:
     Parameters
     ----------
     make : callable
-        Gives the method, with its parameters.
+        Returns the method, with its parameters.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def measure(make: Callable[[], Selector]) -> tuple[list[int], list[Measured]]:
 
 
 def _table(method: Selector, rows: int, columns: int, seed: int) -> Dataset:
-    """Noise; where classes are not taken, with a number or times as target."""
+    """Noise, with a numeric target or survival times if classes are not supported."""
     generator = np.random.Generator(np.random.PCG64([17, seed]))
     X = generator.standard_normal((rows, columns))
     if "classification" in method.tasks:
@@ -94,13 +94,13 @@ def _costs(make: Callable[[], Selector]) -> Iterator[Measured]:
 
 
 def _growth(cost: Sequence[Measured], of: str, what: str) -> str:
-    """The power of the number of rows (columns) by which a cost grows, from the largest two."""
+    """The power of the number of rows (columns) with which a cost grows, from the largest two."""
     fixed = "columns" if of == "rows" else "rows"
     base = cost[0] if cost else None
     along = [c for c in cost if base and getattr(c, fixed) == getattr(base, fixed)]
     along = [c for c in along if getattr(c, what) > (1e-3 if what == "seconds" else 1e5)]
     if len(along) < 2:
-        return f"too small to tell with the number of {of}"
+        return f"too little to measure with the number of {of}"
     a, b = along[-2:]
     power = np.log(getattr(b, what) / getattr(a, what)) / np.log(getattr(b, of) / getattr(a, of))
     return f"as {of}^{power:.1f}"
@@ -122,7 +122,7 @@ def badge_lines(
     facts : sequence of (str, str)
         Facts for the head: versions, the processor.
     outcomes : sequence of Outcome
-        Of every law.
+        Outcomes of all laws.
     kept, cost
         Results of `measure`; empty for methods that are not selectors.
     """
@@ -140,11 +140,11 @@ def badge_lines(
             yield from ("", f"## {title}", "")
             yield from (f"* {o.law.replace('_', ' ')}: {o.detail}" for o in found)
     if kept:
-        yield from ("", "## With a label that carries no information", "")
+        yield from ("", "## With a random label", "")
         some = sum(number > 0 for number in kept)
         yield (
-            f"{len(kept)} tables of noise, {_NOISE[0]} × {_NOISE[1]}: something was kept of "
-            f"{some}, {min(kept)} to {max(kept)} columns, {np.mean(kept):.1f} on average."
+            f"{len(kept)} tables of noise, {_NOISE[0]} × {_NOISE[1]}: columns were kept in {some} "
+            f"of them, {min(kept)} to {max(kept)} columns, {np.mean(kept):.1f} on average."
         )
     if cost:
         yield from ("", "## Time and memory", "", "| rows | columns | seconds | peak, MiB |")
@@ -158,8 +158,8 @@ def badge_lines(
             yield f"| {each.rows} | {each.columns} | {figures} |"
         yield ""
         yield (
-            "One thread, processor time of a second fit on noise; peak of what Python and numpy "
-            "hold. "
+            "One thread, processor time of a second fit on noise; peak memory of Python and "
+            "numpy. "
             f"Time grows {_growth(cost, 'rows', 'seconds')} and "
             f"{_growth(cost, 'columns', 'seconds')}, memory {_growth(cost, 'rows', 'peak')} and "
             f"{_growth(cost, 'columns', 'peak')}."

@@ -1,4 +1,4 @@
-"""What every conformance class shares: laws as test methods, declared exceptions, a tally."""
+"""Base of the conformance classes: laws as test methods, declared exceptions, a tally."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from fsframe.contracts.params import Parameterised
+from fsframe.contracts.params import Parameterised, format_value
 from fsframe.errors import one_line
 from fsframe.registry.importing import time_limit
 
@@ -43,12 +43,12 @@ def not_applicable(reason: str) -> unittest.SkipTest:
 
 
 def law(function: Callable[[Any], None]) -> Callable[[Any], None]:
-    """A method ``test_…`` as a law: exceptions are honoured, the outcome is counted.
+    """Make a method ``test_…`` a law: exceptions are honoured, the outcome is counted.
 
     Raises
     ------
     AssertionError
-        If the law is broken without a declared exception, or kept in spite of one.
+        If the law is broken without a declared exception, or holds despite one.
     """
     name = function.__name__.removeprefix("test_")
 
@@ -64,13 +64,13 @@ def law(function: Callable[[Any], None]) -> Callable[[Any], None]:
             raise
         except KeyboardInterrupt:
             raise
-        # A law is broken by a wrong result and by a crash alike; both are told with the law's name.
+        # A wrong result and a crash both break a law.
         except BaseException as error:
             if reason is not None:
                 outcomes.append(Outcome(law=name, status="excepted", detail=reason))
                 return
-            told = isinstance(error, AssertionError) and str(error)
-            detail = str(error) if told else one_line(error)
+            stated = isinstance(error, AssertionError) and str(error)
+            detail = str(error) if stated else one_line(error)
             outcomes.append(Outcome(law=name, status="failed", detail=detail))
             raise
         if reason is not None:
@@ -95,8 +95,11 @@ class Conformance:
     seconds : float
         Time limit of one law: an endless loop breaks it. Compiled code that does not return to
         Python cannot be stopped.
+    name : str, optional
+        The name that the method is registered under.
     """
 
+    name: ClassVar[str | None] = None
     exceptions: ClassVar[Mapping[str, str]] = {}
     rtol: ClassVar[float] = 1e-7
     seconds: ClassVar[float] = 300.0
@@ -108,7 +111,7 @@ class Conformance:
 
     @classmethod
     def laws(cls) -> tuple[str, ...]:
-        """Names of the laws, as exceptions are declared with."""
+        """Names of the laws, as used in `exceptions`."""
         found = [name for name in dir(cls) if getattr(getattr(cls, name), "is_law", False)]
         return tuple(name.removeprefix("test_") for name in found)
 
@@ -121,9 +124,16 @@ class Conformance:
             )
             assert reason.strip(), f"the exception {name!r} has no reason"
 
+    @law
+    def test_parameters_read_back_from_text(self) -> None:
+        method = self.make()
+        for values in (method.changed(), method.values()):
+            texts = {name: format_value(value) for name, value in values.items()}
+            assert type(method).from_texts(texts) == method
+
 
 def run_checks(suite: type[Conformance]) -> Iterator[Outcome]:
-    """The outcome of every law of `suite`, one after the other, without pytest."""
+    """Run every law of `suite` without pytest, and yield the outcomes."""
     for name in suite.laws():
         outcomes = TALLY.setdefault(suite.__qualname__, [])
         before = len(outcomes)
@@ -131,14 +141,14 @@ def run_checks(suite: type[Conformance]) -> Iterator[Outcome]:
             getattr(suite(), f"test_{name}")()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # The outcome tells it; the next law is run all the same.
+        except BaseException as error:  # Recorded as the outcome; the next law is run anyway.
             if len(outcomes) == before:
                 outcomes.append(Outcome(law=name, status="failed", detail=one_line(error)))
         yield outcomes[-1]
 
 
 def by_cause(outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
-    """The failed laws, by message: one fault may break many.
+    """The failed laws, by message: one fault may break several.
 
     >>> broken = [Outcome(law=name, status="failed", detail="IndexError") for name in ("a", "b")]
     >>> by_cause([*broken, Outcome(law="c", status="passed")])
@@ -152,7 +162,7 @@ def by_cause(outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
 
 
 def check_declarations(method: Parameterised, name: str | None) -> None:
-    """Assert what help and docs need: docstring, help for every parameter, the registered name."""
+    """Assert that docstring, help of every parameter and registered name are there."""
     cls = type(method)
     first = (cls.__doc__ or "").strip().partition("\n")[0]
     assert first and not first.startswith("Method generated by attrs"), (

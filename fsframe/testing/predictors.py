@@ -1,4 +1,4 @@
-"""The laws of what ends a chain: classifiers and regressors."""
+"""The laws of classifiers and regressors."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ import numpy as np
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import parse_stages
-from fsframe.contracts.params import format_value
 from fsframe.contracts.prediction_measure import SCORE_KINDS
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, FsframeError, one_line
 from fsframe.registry import selectors
 from fsframe.testing import tables
-from fsframe.testing.comparing import frozen_bytes
+from fsframe.testing.comparisons import frozen_bytes
 from fsframe.testing.conformance import Conformance, check_declarations, law, not_applicable
 from fsframe.testing.selector_laws.base import some_upstream
-from fsframe.testing.watching import changed_globals, written_files
+from fsframe.testing.side_effects import changed_globals, written_files
 
 __all__ = ["ClassifierConformance", "PredictorConformance", "RegressorConformance"]
 
@@ -33,13 +32,12 @@ class PredictorConformance(Conformance):
     Attributes
     ----------
     name : str, optional
-        The name it is registered under, if it is.
+        The name it is registered under.
     after : str, optional
-        The stage that it needs on its left, such as ``"immigrate"``: every law is then tried behind
-        it, and that it is refused without, in words.
+        The stage that it needs on its left, such as ``"immigrate"``: every law is then tested after
+        it, and without it the method must raise an error.
     """
 
-    name: ClassVar[str | None] = None
     after: ClassVar[str] = ""
 
     @staticmethod
@@ -47,19 +45,19 @@ class PredictorConformance(Conformance):
         raise NotImplementedError("write make() so that it returns the method to test")
 
     def table(self, n_samples: int = 96, n_features: int = 6) -> Dataset:
-        """The table that most laws are tried on."""
+        """The table that most laws use."""
         raise NotImplementedError
 
     def nominal_table(self) -> Dataset:
-        """One with nominal columns."""
+        """A table with nominal columns."""
         raise NotImplementedError
 
     def answer(self, fitted: Any, X: Any) -> np.ndarray:
-        """All that it says of the rows of `X`."""
+        """Its predictions for the rows of `X`."""
         raise NotImplementedError
 
     def _fit(self, data: Dataset, upstream: Selection | None = None, **options: Any) -> Any:
-        """The method fitted on `data`, behind the stage that it needs."""
+        """The method fitted on `data`, after the stage that it needs."""
         if self.after and upstream is None:
             upstream = self._stage_before(data)
         return self.make().fit(data, upstream, **options)
@@ -79,12 +77,6 @@ class PredictorConformance(Conformance):
         check_declarations(method, self.name)
 
     @law
-    def test_parameters_read_back_from_text(self) -> None:
-        method = self.make()
-        every = {name: format_value(value) for name, value in method.values().items()}
-        assert type(method).from_texts(every) == method
-
-    @law
     def test_pickles(self) -> None:
         method, data = self.make(), self.table()
         assert pickle.loads(pickle.dumps(method)) == method
@@ -93,17 +85,17 @@ class PredictorConformance(Conformance):
         assert self.answer(again, data.X).tobytes() == self.answer(fitted, data.X).tobytes()
 
     @law
-    def test_a_stage_that_it_needs_is_declared(self) -> None:
+    def test_a_required_stage_is_declared(self) -> None:
         try:
             self.make().fit(self.table())
         except FsframeError as error:
-            told = error.exit_code == 2 and str(error).strip()
-            assert told, f"without a stage on its left: {one_line(error)}"
+            stated = error.exit_code == 2 and str(error).strip()
+            assert stated, f"without a stage on its left: {one_line(error)}"
             assert self.after, (
                 f"it needs a stage on its left ({error}): name one, TRIED_AFTER in conformance.py"
             )
             return
-        assert not self.after, f"after={self.after} is declared, but it fits without"
+        assert not self.after, f"after={self.after} is declared, but it fits without it"
 
     @law
     def test_nothing_global_is_changed(self) -> None:
@@ -167,7 +159,7 @@ class PredictorConformance(Conformance):
         assert frozen_bytes(X, y, upstream) == before
 
     @law
-    def test_only_columns_left_upstream_are_used(self) -> None:
+    def test_only_columns_kept_upstream_are_used(self) -> None:
         data = self.table()
         upstream = Selection(selected=[3, 1], scores=np.ones(data.n_features))
         if self.after:
@@ -179,13 +171,13 @@ class PredictorConformance(Conformance):
         assert found.tobytes() == self.answer(fitted, data.X).tobytes()
 
     @law
-    def test_missing_values_are_taken_or_refused_as_declared(self) -> None:
+    def test_missing_values_are_accepted_or_refused_as_declared(self) -> None:
         data = self.table()
         X = data.X.copy()
         X[3, 1] = np.nan
         table = Dataset.from_arrays(X, data.y, task=data.task)
         if self.make().takes_missing:
-            # What it wraps may refuse them all the same, in words.
+            # The method that it wraps may still refuse them.
             with contextlib.suppress(DataError):
                 assert not np.isnan(self._answers(table)).any()
             return
@@ -194,7 +186,7 @@ class PredictorConformance(Conformance):
                 refused()
             except DataError:
                 continue
-            raise AssertionError("missing values are neither taken nor refused")
+            raise AssertionError("missing values are neither accepted nor refused")
 
     @law
     def test_names_of_levels_do_not_matter(self) -> None:
@@ -204,7 +196,7 @@ class PredictorConformance(Conformance):
                 self.make().fit(data)
             except DataError:
                 return
-            raise AssertionError("nominal columns are neither taken nor refused")
+            raise AssertionError("nominal columns are neither accepted nor refused")
         other = tables.recoded(data)
         learned, left = np.arange(40), np.arange(40, data.n_samples)
         expected = self.answer(self.make().fit(data.take_rows(learned)), data.X[left])
@@ -214,10 +206,10 @@ class PredictorConformance(Conformance):
         )
 
     @law
-    def test_a_level_that_training_rows_lack_is_borne(self) -> None:
+    def test_an_unseen_level_is_handled(self) -> None:
         data = self.nominal_table()
         if list(self.make().role_problems(data)):
-            raise not_applicable("it takes no nominal columns")
+            raise not_applicable("it does not accept nominal columns")
         known = np.flatnonzero(data.X[:, 0] != 3)
         fitted = self.make().fit(data.take_rows(known))
         other = data.X.copy()
@@ -225,14 +217,14 @@ class PredictorConformance(Conformance):
         found = self.answer(fitted, data.X)
         assert not np.isnan(found).any()
         assert np.allclose(self.answer(fitted, other), found, rtol=self.rtol, atol=1e-12), (
-            "the name of a level that training rows lack changes predictions"
+            "the code of a level that training rows lack changes predictions"
         )
 
 
 class ClassifierConformance(PredictorConformance):
     """Everything the core promises of a classifier; inherit it and write `make`.
 
-    One that `predicts` numbers too is held to what `RegressorConformance` says of numbers.
+    If it also predicts numbers, the laws of `RegressorConformance` apply to them.
     """
 
     def table(self, n_samples: int = 96, n_features: int = 6) -> Dataset:
@@ -269,7 +261,7 @@ class ClassifierConformance(PredictorConformance):
         if kind == "probabilities":
             scores = self._fit(data).predict_scores(data.X)
             assert (scores >= 0).all(), "a probability is negative"
-            assert np.allclose(scores.sum(axis=1), 1.0, atol=1e-6), "they do not add up to one"
+            assert np.allclose(scores.sum(axis=1), 1.0, atol=1e-6), "they do not sum to one"
 
     @law
     def test_a_separable_table_is_learned(self) -> None:
@@ -279,26 +271,26 @@ class ClassifierConformance(PredictorConformance):
         assert right >= 0.8, f"{right:.0%} of new rows of a separable table are right"
 
     @law
-    def test_labels_come_back_as_they_were_given(self) -> None:
+    def test_labels_are_returned_as_given(self) -> None:
         data = self.table()
         named = Dataset.from_arrays(data.X, np.array(["well", "ill"])[data.y])
         labels = self._fit(named).predict_labels(data.X)
         assert set(labels) <= {"well", "ill"}
 
     @law
-    def test_a_class_without_rows_in_a_resample_is_borne(self) -> None:
+    def test_a_class_without_rows_in_a_resample_is_handled(self) -> None:
         data = tables.classes(45, n_classes=3)
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             try:
                 fitted = self._fit(data.with_counts((data.y != 1) * 1))
             except FsframeError as error:
-                assert isinstance(error, DataError), f"the data are at fault: {error}"
+                assert isinstance(error, DataError), f"this should be a DataError: {error}"
                 return
-            assert 1 not in fitted.predict(data.X), "a class that was never seen is predicted"
+            assert 1 not in fitted.predict(data.X), "a class without training rows is predicted"
 
     @law
-    def test_numeric_targets_are_taken_or_refused_as_declared(self) -> None:
+    def test_numeric_targets_are_accepted_or_refused_as_declared(self) -> None:
         data = tables.target()
         if "regression" in self.make().predicts():
             suite = type(
@@ -311,16 +303,16 @@ class ClassifierConformance(PredictorConformance):
                 if check is not None and name != "test_classes_are_refused":
                     check(suite)
             return
-        assert list(self.make().task_problems(data)), "it is not refused beforehand"
+        assert list(self.make().task_problems(data)), "task_problems does not report it"
         try:
             self.make().fit(data)
         except DataError:
             return
-        raise AssertionError("a numeric target is fitted")
+        raise AssertionError("a numeric target is accepted")
 
 
 class RegressorConformance(PredictorConformance):
-    """Everything the core promises of what predicts numbers, or risks of times until an event;
+    """Everything the core promises of methods that predict numbers, or risks for survival times;
     inherit it and write `make`."""
 
     def table(self, n_samples: int = 96, n_features: int = 6) -> Dataset:
@@ -337,25 +329,26 @@ class RegressorConformance(PredictorConformance):
     def test_classes_are_refused(self) -> None:
         predicts = self.make().predicts()
         assert predicts and predicts <= {"regression", "survival"}, (
-            f"predicts() gives {sorted(predicts)}; what predicts classes too is a classifier"
+            f"predicts() gives {sorted(predicts)}; a method that also predicts classes is a "
+            "classifier"
         )
         data = tables.classes()
-        assert list(self.make().task_problems(data)), "classes are not refused beforehand"
+        assert list(self.make().task_problems(data)), "task_problems does not report classes"
         try:
             self.make().fit(data)
         except DataError:
             return
-        raise AssertionError("a table with classes is fitted")
+        raise AssertionError("a table with classes is accepted")
 
     @law
-    def test_predictions_are_one_number_a_row(self) -> None:
+    def test_predictions_are_one_number_per_row(self) -> None:
         data = self.table()
         found = self._fit(data).predict(data.X[:7])
         assert found.shape == (7,) and found.dtype == np.float64
         assert np.isfinite(found).all()
 
     @law
-    def test_a_target_that_follows_a_column_is_learned(self) -> None:
+    def test_a_target_that_depends_on_a_column_is_learned(self) -> None:
         if "regression" not in self.make().predicts():
             data = tables.survival()
             found = self._fit(data.take_rows(np.arange(64))).predict(data.X[64:])
@@ -369,16 +362,16 @@ class RegressorConformance(PredictorConformance):
         assert error <= 0.8, f"squared error of new rows is {error:.2f} of their variance"
 
     @law
-    def test_a_target_of_one_value_is_borne(self) -> None:
+    def test_a_constant_target_is_handled(self) -> None:
         data = self.table()
         if data.task == "survival":
-            raise not_applicable("it predicts risks, and events at one time are a target")
+            raise not_applicable("it predicts risks; equal times of different events are a target")
         table = Dataset.from_arrays(data.X, np.full(data.n_samples, 2.5), task="regression")
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             try:
                 found = self._answers(table)
             except FsframeError as error:
-                assert isinstance(error, DataError), f"the data are at fault: {error}"
+                assert isinstance(error, DataError), f"this should be a DataError: {error}"
                 return
         assert np.isfinite(found).all(), "not finite where every target is 2.5"

@@ -23,6 +23,6 @@ def tally_line() -> str:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Write the tally at the end of a run that checked any law."""
+    """Write the tally at the end of a run that tested any law."""
     if TALLY:
         terminalreporter.write_line(tally_line())

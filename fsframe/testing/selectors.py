@@ -5,10 +5,10 @@ from __future__ import annotations
 from fsframe.testing.selector_laws.counts import CountLaws
 from fsframe.testing.selector_laws.grouped_rows import GroupLaws
 from fsframe.testing.selector_laws.invariance import InvarianceLaws
-from fsframe.testing.selector_laws.manners import MannerLaws
-from fsframe.testing.selector_laws.odd_tables import OddTableLaws
+from fsframe.testing.selector_laws.kinds_of_tables import TableLaws
 from fsframe.testing.selector_laws.repetition import RepetitionLaws
 from fsframe.testing.selector_laws.results import ResultLaws
+from fsframe.testing.selector_laws.side_effects import SideEffectLaws
 
 __all__ = ["SelectorConformance"]
 
@@ -18,20 +18,20 @@ class SelectorConformance(
     RepetitionLaws,
     InvarianceLaws,
     CountLaws,
-    OddTableLaws,
+    TableLaws,
     GroupLaws,
-    MannerLaws,
+    SideEffectLaws,
 ):
     """Everything the core promises of a selector; inherit it and write `make`.
 
     Attributes
     ----------
     name : str, optional
-        The name it is registered under, if it is.
+        The name it is registered under.
     gives : frozenset of str, optional
-        What its entry says that it gives.
+        The field `gives` of its entry.
 
     Notes
     -----
-    A stage that resamples others is made with a base, such as ``Npfs(base="mim:top=2")``.
+    A stage that resamples others needs a base, such as ``Npfs(base="mim:top=2")``.
     """

@@ -11,25 +11,25 @@ _HALVES = "which half of the rows chooses is drawn by place, as bootstraps are"
 
 EXCEPTIONS = {
     "interactions": {
-        "three_classes_are_taken": _MAIN,
+        "three_classes_are_accepted": _MAIN,
         "a_column_that_separates_the_classes_comes_first": _MAIN,
-        "a_target_that_follows_a_column_puts_it_first": _MAIN,
+        "a_column_that_determines_the_target_comes_first": _MAIN,
         "equal_counts_change_nothing": "a test statistic grows with the number of rows, as it does "
         "when rows are copied",
     },
     "interactions-split": {
         "result_is_sound": _MAIN,
-        "three_classes_are_taken": _MAIN,
+        "three_classes_are_accepted": _MAIN,
         "a_column_that_separates_the_classes_comes_first": _MAIN,
-        "a_target_that_follows_a_column_puts_it_first": _MAIN,
+        "a_column_that_determines_the_target_comes_first": _MAIN,
         "equal_counts_change_nothing": "a test statistic grows with the number of rows, as it does "
         "when rows are copied",
         "counts_equal_copies": "a drawn row is in one half with all its copies; rows that were "
         "copied in the table may be in both",
         "order_of_rows_does_not_matter": _HALVES,
         "order_of_classes_does_not_matter": _HALVES,
-        "nominal_values_are_no_order_of_rows": _HALVES,
-        "no_resample_takes_a_group_apart": "it draws one half, and the law looks at several "
+        "nominal_codes_do_not_order_rows": _HALVES,
+        "resamples_keep_groups_whole": "it draws one half, and the law looks at several "
         "resamples; tests/plugins/interactions holds that groups stay whole",
         "upstream_weights_matter_as_declared": "they are the base's, and may change what it "
         "chooses; what is tested are rows",

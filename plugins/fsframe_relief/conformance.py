@@ -13,7 +13,7 @@ _FILLED = {
 _FAR = {
     "a_column_that_separates_the_classes_comes_first": "published: far misses are subtracted, and "
     "with a column that separates the classes all misses are far",
-    "three_classes_are_taken": "published: far misses are subtracted, which costs strong main "
+    "three_classes_are_accepted": "published: far misses are subtracted, which costs strong main "
     "effects their first place",
 }
 

@@ -11,9 +11,9 @@ _SAGA = "SAGA stops when coefficients change by less than 1e-5"
 
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "sklearn-selector": {
-        "tasks_are_taken_or_refused_as_declared": "the score f_classif needs classes; other "
+        "tasks_are_accepted_or_refused_as_declared": "the score f_classif needs classes; other "
         "scores take a numeric target",
-        "a_target_that_follows_a_column_puts_it_first": "the score f_classif needs classes",
+        "a_column_that_determines_the_target_comes_first": "the score f_classif needs classes",
     },
     "importance": {
         "a_duplicated_column_scores_as_its_original": _SHARED,
@@ -54,7 +54,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "variance": {
         "scale_changes_nothing": "the variance has the square of the column's unit",
-        "a_target_that_follows_a_column_puts_it_first": "it does not use the target",
+        "a_column_that_determines_the_target_comes_first": "it does not use the target",
     },
 }
 TRIED_AS = {

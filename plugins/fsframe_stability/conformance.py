@@ -4,7 +4,7 @@ from __future__ import annotations
 
 EXCEPTIONS = {
     "lustgarten": {
-        "equal_runs_are_as_stable_as_can_be": "published: the difference to chance is divided by "
+        "identical_runs_are_perfectly_stable": "published: the difference to chance is divided by "
         "its whole possible range, which equal sets do not reach"
     }
 }

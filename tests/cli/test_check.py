@@ -19,7 +19,7 @@ def test_declared_exceptions_are_shown_with_their_reason() -> None:
     done = fsframe("check", "lustgarten")
     assert done.code == 0
     (line,) = [line for line in done.out.splitlines() if "excepted  " in line]
-    assert "equal runs are as stable as can be: published:" in line
+    assert "identical runs are perfectly stable: published:" in line
     assert done.out.splitlines()[-1].endswith("1 excepted, 16 passed")
 
 
@@ -59,7 +59,7 @@ def test_failures_are_told_by_cause_and_a_badge_says_all(tmp_path: Path) -> None
     assert text.startswith("# `fake-spread` fails the conformance checks of fsframe\n")
     for part in (
         "## Failed",
-        "## With a label that carries no information",
+        "## With a random label",
         "## Time and memory",
         "fake-sound",
     ):

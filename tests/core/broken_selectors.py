@@ -165,7 +165,7 @@ BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
         lambda inner, self, data, up, run: scored(
             inner().scores + (run.memory < 2**30) * np.arange(data.n_features), self
         ),
-        "a_small_bound_on_memory_changes_nothing",
+        "a_small_memory_limit_changes_nothing",
     ),
     "the place of a column": (
         lambda inner, self, data, *a: scored(
@@ -279,7 +279,7 @@ BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
         lambda inner, self, data, up, run: scored(
             inner().scores + (0 if up is None else np.nan_to_num(up.scores)), self
         ),
-        "only_columns_left_upstream_are_seen",
+        "only_columns_kept_upstream_are_seen",
     ),
     "weights that the entry does not name": (
         lambda inner, *a: attrs.evolve(inner(), weights=np.ones(inner().scores.size)),
@@ -305,7 +305,7 @@ BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
     ),
     "stdout": (_print, "nothing_is_printed_and_progress_only_grows"),
     "progress that goes back": (_count_down, "nothing_is_printed_and_progress_only_grows"),
-    "warnings of numpy": (_warn, "ties_and_contradicting_rows_are_borne"),
+    "warnings of numpy": (_warn, "ties_and_contradictory_rows_are_handled"),
     "the user's own array": (_overwrite, "inputs_are_not_modified"),
     "numpy's error handling": (
         _before(lambda data, run: np.seterr(all="ignore")),
@@ -314,7 +314,7 @@ BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
     "numpy's seed": (_before(lambda data, run: np.random.seed(0)), "nothing_global_is_changed"),
     "Python's seed": (_before(lambda data, run: random.seed(0)), "nothing_global_is_changed"),
     "matplotlib's backend": (_before(_backend), "nothing_global_is_changed"),
-    "the filters of warnings": (
+    "the warning filters": (
         _before(lambda data, run: warnings.simplefilter("ignore")),
         "nothing_global_is_changed",
     ),
@@ -322,7 +322,7 @@ BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
         _before(lambda data, run: os.environ.update(OMP_NUM_THREADS="1")),
         "nothing_global_is_changed",
     ),
-    "the working folder": (
+    "the working directory": (
         _before(lambda data, run: os.chdir(os.path.dirname(os.getcwd()))),
         "nothing_global_is_changed",
     ),
@@ -338,7 +338,7 @@ BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
     "threads above a thousand rows": (_by_chunks, "number_of_threads_changes_no_bit_on_many_rows"),
     "all distances at once": (
         _before(_all_distances),
-        "the_bound_on_memory_is_kept_on_many_rows",
+        "the_memory_limit_holds_on_many_rows",
     ),
     "an endless loop on a constant column": (_before(_endless), "a_constant_column_comes_last"),
     "what an earlier call found": (_remember, "equal_seeds_give_equal_bits"),
@@ -360,7 +360,7 @@ BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
     ),
     "a ValueError on flat tables": (
         lambda inner, self, data, *a: inner() if np.ptp(data.X) else int("flat"),
-        "small_and_flat_tables_are_borne",
+        "small_and_constant_tables_are_handled",
     ),
 }
 """What is wrong, to how it is done and the law that has to find it."""

@@ -44,7 +44,7 @@ def altered(record, number, **changes):
 
 def test_every_stage_of_a_sound_run_has_the_same_bits(record, data):
     told = []
-    found = audit_run(record, data, Run(), told=told.append)
+    found = audit_run(record, data, Run(), report=told.append)
     assert found == told
     assert [audit.verdict for audit in found] == ["same bits"] * 5
     assert [audit.path for audit in found] == [*record.stage_paths(), "/pair_tests"]
@@ -106,7 +106,7 @@ def test_tests_of_pairs_are_made_again():
 def test_another_table_or_chain_is_refused(record, data):
     with pytest.raises(DataError, match="is not the table the run was made on"):
         audit_run(record, data.take_columns(np.arange(5)), Run())
-    with pytest.raises(RequestError, match="does not have the stages that the file has"):
+    with pytest.raises(RequestError, match="does not have the stages of the file"):
         audit_run(attrs.evolve(record, chain="mim:top=3"), data, Run())
 
 

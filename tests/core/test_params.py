@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -306,13 +305,6 @@ def test_objects_are_immutable_and_compare_by_value() -> None:
     assert hash(method) == hash(TestedMethod(sigma=2.0))
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         method.sigma = 3.0  # type: ignore[misc]
-
-
-def test_parameters_become_one_json_object_in_declared_order() -> None:
-    found = json.loads(TestedMethod(names=["a"]).to_json())
-    assert list(found) == ["sigma", "low", "high", "names", "share", "top"]
-    assert found["names"] == ["a"]
-    assert found["top"] is None
 
 
 @given(st.floats(1e-9, 1e9), st.lists(words).map(tuple), st.none() | st.integers(1, 99))

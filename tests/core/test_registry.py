@@ -155,8 +155,8 @@ def test_contested_name_lists_both_providers() -> None:
     with pytest.raises(PluginError) as caught:
         selectors.offer("x")
     assert str(caught.value) == (
-        "the selector 'x' is offered by dist-one 1.0 and dist-two 2.0; name one: dist-one/x or "
-        "dist-two/x (FSFRAME_PREFER chooses permanently)"
+        "the selector 'x' is offered by dist-one 1.0 and dist-two 2.0; use one of: dist-one/x or "
+        "dist-two/x (FSFRAME_PREFER sets a default)"
     )
     assert selectors.offer("dist-two/x").version == "2.0"
 
@@ -202,7 +202,7 @@ def test_unknown_names_are_answered_with_a_suggestion_or_the_list() -> None:
         selectors.offer("relief")
     with pytest.raises(RequestError, match=r"Did you mean `relieff`"):
         selectors.offer("two/relieff")
-    with pytest.raises(RequestError, match=r"`fsframe methods` lists what there is"):
+    with pytest.raises(RequestError, match=r"`fsframe methods` lists all"):
         selectors.offer("zzz")
 
 

@@ -69,7 +69,7 @@ def test_a_broken_law_is_found(case: str) -> None:
     found = outcome_of(law, breaking(change), gives=frozenset({"scores"}), seconds=seconds)
     assert found.status == "failed" and found.detail
     if "endless" in case:
-        assert "did not end within 0.5 s" in found.detail
+        assert "did not finish within 0.5 s" in found.detail
 
 
 def test_there_are_forty_faults_at_least_and_a_sound_method_has_none_of_them() -> None:
@@ -108,7 +108,7 @@ class Deaf(Gap):
 
 
 def test_regression_declared_without_signal_is_found() -> None:
-    found = outcome_of("a_target_that_follows_a_column_puts_it_first", Deaf)
+    found = outcome_of("a_column_that_determines_the_target_comes_first", Deaf)
     assert found.status == "failed" and "the target is column 4" in found.detail
 
 
@@ -128,7 +128,7 @@ def test_a_declared_refusal_is_about_the_data_and_no_fault() -> None:
     flat = Dataset.from_arrays(np.ones((4, 2)), [0, 1, 0, 1])
     with pytest.raises(DataError, match=r"^refusing: all values are equal$"):
         Refusing().select(flat)
-    assert outcome_of("small_and_flat_tables_are_borne", Refusing).status == "passed"
+    assert outcome_of("small_and_constant_tables_are_handled", Refusing).status == "passed"
     with pytest.raises(PluginError, match="all values"):
         attrs.make_class("Undeclared", {}, bases=(Refusing,), frozen=True, class_body={
             "data_errors": (), "__doc__": "Undeclared.",
@@ -160,12 +160,12 @@ class _FittedMeans:
 
 
 def test_a_classifier_that_needs_a_stage_is_found_and_tried_behind_it() -> None:
-    law = "a_stage_that_it_needs_is_declared"
+    law = "a_required_stage_is_declared"
     alone = outcome_of(law, AfterImmigrate, ClassifierConformance)
     assert alone.status == "failed" and "TRIED_AFTER" in alone.detail
     behind = {"after": "relieff"}
     assert outcome_of(law, AfterImmigrate, ClassifierConformance, **behind).status == "passed"
-    for other in ("a_separable_table_is_learned", "only_columns_left_upstream_are_used"):
+    for other in ("a_separable_table_is_learned", "only_columns_kept_upstream_are_used"):
         found = outcome_of(other, AfterImmigrate, ClassifierConformance, **behind)
         assert found.status == "passed", found.detail
     assert outcome_of(law, Constant, ClassifierConformance, **behind).status == "failed"
@@ -240,11 +240,11 @@ def test_crashes_on_odd_tables_are_found() -> None:
 
     # A class made inside a function cannot be pickled; that is not what is tried here.
     assert failed(outcomes(breaking(crash))) - {"pickles"} == {
-        "a_class_of_one_row_is_borne",
-        "a_class_without_rows_in_a_resample_is_borne",
-        "extreme_magnitudes_are_borne",
-        "small_and_flat_tables_are_borne",
-        "three_classes_are_taken",
+        "a_class_of_one_row_is_handled",
+        "a_class_without_rows_in_a_resample_is_handled",
+        "extreme_magnitudes_are_handled",
+        "small_and_constant_tables_are_handled",
+        "three_classes_are_accepted",
     }
 
 
@@ -275,8 +275,8 @@ def test_false_declarations_are_found() -> None:
     found = failed(outcomes(Silent, name="gap"))
     assert {
         "declarations_are_complete",
-        "missing_values_are_taken_or_refused_as_declared",
-        "tasks_are_taken_or_refused_as_declared",
+        "missing_values_are_accepted_or_refused_as_declared",
+        "tasks_are_accepted_or_refused_as_declared",
     } <= found
 
 
@@ -379,10 +379,10 @@ class _FittedSlope:
     ("fault", "laws"),
     [
         ("", set()),
-        ("ignorant", {"a_target_that_follows_a_column_is_learned"}),
+        ("ignorant", {"a_target_that_depends_on_a_column_is_learned"}),
         ("batched", {"each_row_is_predicted_by_itself"}),
-        ("columns", {"predictions_are_one_number_a_row"}),
-        ("scaled", {"a_target_of_one_value_is_borne"}),
+        ("columns", {"predictions_are_one_number_per_row"}),
+        ("scaled", {"a_constant_target_is_handled"}),
         ("boastful", {"classes_are_refused"}),
     ],
 )
@@ -402,7 +402,7 @@ class First(StabilityMetric):
 def test_a_metric_that_measures_nothing_is_found() -> None:
     found = failed(outcomes(First, StabilityMetricConformance))
     assert {
-        "equal_runs_are_as_stable_as_can_be",
+        "identical_runs_are_perfectly_stable",
         "order_of_features_does_not_matter",
         "order_of_runs_does_not_matter",
         "the_value_is_finite_and_inside_its_interval",

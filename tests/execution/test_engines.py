@@ -10,7 +10,7 @@ from fsframe.errors import RequestError
 from fsframe.execution import engine_choice, open_engine
 from fsframe.execution import engines as folder
 from fsframe.registry import engines
-from fsframe.registry.folders import OwnAndOffered
+from fsframe.registry.folders import ModulesAndPlugins
 from tests.command_line import fsframe
 
 NEW = '''"""One thread beside this one."""
@@ -35,7 +35,7 @@ ENGINE = Beside
 def test_a_new_engine_is_one_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "beside.py").write_text(NEW)
     monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
-    found = OwnAndOffered("fsframe.execution.engines", engines, "ENGINE")
+    found = ModulesAndPlugins("fsframe.execution.engines", engines, "ENGINE")
     monkeypatch.setattr(engine_choice, "ENGINES", found)
     assert found.listed()["beside"] == "One thread beside this one."
     with open_engine("beside", workers=2) as engine:

@@ -15,7 +15,7 @@ import pytest
 import fsframe
 from fsframe.errors import FsframeError
 from fsframe.testing import suite_for, tables
-from fsframe.testing.declared import declared
+from fsframe.testing.declarations import declared
 
 REGISTRIES = (fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics)
 BUNDLED = [

@@ -82,7 +82,7 @@ def test_a_failure_is_told_once(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({"requires": "boruta>=0.3"}, "bounds on versions"),
+        ({"requires": "boruta>=0.3"}, "version bounds"),
         ({"aliases": "On"}, "lower-case words"),
         ({"aliases": "on"}, "reserved"),
         ({"deprecated": "0.9"}, "Deprecated"),

@@ -21,7 +21,7 @@ from fsframe.contracts.stage_view import filled_rows
 from fsframe.errors import DataError, PluginError, RequestError, StoreError
 from fsframe.evaluation.fold_task import FoldTask
 from fsframe.storage import load_run, write_run
-from fsframe.testing.comparing import assert_equal
+from fsframe.testing.comparisons import assert_equal
 from tests.cli.conftest import Call, call, here  # noqa: F401
 from tests.plugins.test_impute import (
     by_hand,

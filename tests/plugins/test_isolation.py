@@ -210,7 +210,7 @@ def test_contested_name_lists_both_providers() -> None:
     assert done.code == 3
     assert done.err.strip() == (
         "fsframe: the selector 'fake-contested' is offered by fake-alpha 1.0 and fake-beta 2.0; "
-        "name one: fake-alpha/fake-contested or fake-beta/fake-contested (FSFRAME_PREFER chooses "
+        "use one of: fake-alpha/fake-contested or fake-beta/fake-contested (FSFRAME_PREFER chooses "
         "permanently)"
     )
 

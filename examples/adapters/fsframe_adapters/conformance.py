@@ -15,7 +15,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "a_constant_column_comes_last": _EQUALITY,
         "order_of_columns_does_not_matter": _EQUALITY + ": with all scores equal, places decide",
         "scale_changes_nothing": "its distances are in the columns' units",
-        "three_classes_are_taken": _EQUALITY,
+        "three_classes_are_accepted": _EQUALITY,
     },
     "fast-can": {"a_duplicated_column_scores_as_its_original": _SEARCH},
     "pandas-mrmr": {"a_duplicated_column_scores_as_its_original": _SEARCH},

@@ -80,7 +80,9 @@ def audit(
 
     with open_engine("processes" if workers else None, workers) as engine:
         stoppable(
-            lambda: audit_run(record, data, Run(executor=engine), chosen, memory=memory, told=told),
+            lambda: audit_run(
+                record, data, Run(executor=engine), chosen, memory=memory, report=told
+            ),
             lambda number: stop_command(number, engine),
         )
     if failed:

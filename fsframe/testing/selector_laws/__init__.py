@@ -1,1 +1,1 @@
-"""The laws of selectors, a module for each thing that the core promises."""
+"""The laws of selectors, a module for each promise of the core."""

@@ -1,4 +1,4 @@
-"""What the laws of selectors share: the method under test, its table, and a valid result."""
+"""Base of the laws of selectors: the method under test, its tables, and a valid result."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ __all__ = ["SelectorLaws", "assert_refused", "assert_sound", "resamples", "some_
 
 
 class SelectorLaws(Conformance):
-    """Base of the groups of laws; `SelectorConformance` says what `name` and `gives` are."""
+    """Base of the groups of laws; `SelectorConformance` documents `name` and `gives`."""
 
-    name: ClassVar[str | None] = None
     gives: ClassVar[frozenset[str] | None] = None
 
     @staticmethod
@@ -30,16 +29,16 @@ class SelectorLaws(Conformance):
         raise NotImplementedError("write make() so that it returns the selector to test")
 
     def table(self) -> Dataset:
-        """The table that most laws are tried on: classes, else a target, else times."""
+        """The table that most laws use: classes, else a numeric target, else survival times."""
         return tables.suited(self.make().tasks)
 
     def _with_levels(self) -> Dataset:
-        """A table with nominal columns, of classes or of a target as `table` is."""
+        """A table with nominal columns, and classes or a numeric target as in `table`."""
         taken = "classification" in self.make().tasks
         return tables.categories(task="classification" if taken else "regression")
 
     def _confounded(self) -> Dataset:
-        """Column 0 follows a covariate, and so does the label; column 1 the label within strata."""
+        """A covariate determines column 0 and the label; column 1 follows the label given it."""
         draw = np.random.Generator(np.random.PCG64(5))
         z = np.arange(120) % 3.0
         y = (draw.random(120) < 0.2 + 0.3 * z).astype(np.int64)
@@ -51,25 +50,25 @@ class SelectorLaws(Conformance):
 
     def _of_classes(self) -> Dataset:
         if "classification" not in self.make().tasks:
-            raise not_applicable("it takes no classes")
+            raise not_applicable("it does not accept classes")
         return self.table()
 
     @staticmethod
     def _quietly(select: Callable[[], Selection]) -> Selection:
-        """What `select` returns, a RuntimeWarning of numpy counting as an error."""
+        """The result of `select`, with RuntimeWarnings of numpy as errors."""
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             return select()
 
     def _sound_or_refused(self, table: Dataset) -> None:
-        """Assert that the method gives a sound result on `table`, or refuses it in words."""
+        """Assert that the method gives a valid result on `table`, or refuses it with a message."""
         try:
             found = self._quietly(lambda: self.make().select(table))
         except FsframeError as error:
             assert isinstance(error, DataError) or error.exit_code == 2, (
-                f"{type(error).__name__} where the data are at fault: {error}"
+                f"{type(error).__name__} instead of a DataError: {error}"
             )
-            assert str(error).strip(), "refused without a word"
+            assert str(error).strip(), "refused without a message"
             return
         assert_sound(found, table)
 
@@ -114,7 +113,7 @@ def resamples(data: Dataset, n: int) -> NDArray[np.int64]:
 
 
 def some_upstream(data: Dataset) -> Selection:
-    """A stage on the left that kept five columns and sends weights of every kind."""
+    """The selection of an upstream stage: five columns, and weights of every kind."""
     p, n = data.n_features, data.n_samples
     columns = np.arange(min(5, p))
     weights = np.zeros(p)

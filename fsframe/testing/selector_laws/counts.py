@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from fsframe.testing.comparing import assert_close
+from fsframe.testing.comparisons import assert_close
 from fsframe.testing.conformance import law, not_applicable
 from fsframe.testing.selector_laws.base import SelectorLaws, resamples
 

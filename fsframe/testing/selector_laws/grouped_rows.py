@@ -1,4 +1,4 @@
-"""Rows that belong together: a method that resamples keeps them so, or refuses the table."""
+"""Grouped rows: a method that resamples keeps groups whole, or refuses the table."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ __all__ = ["GroupLaws", "Probe"]
 
 
 class Probe:
-    """A base that checks each resample it is given: no group may be split.
-
-    Scores are random, so that what wraps it has something to count.
-    """
+    """A base that checks that no resample splits a group; its scores are random."""
 
     def __init__(self) -> None:
         self.seen: list[NDArray[Any]] = []
@@ -34,15 +31,18 @@ class Probe:
     def select(
         self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
     ) -> Selection:
-        assert data.groups is not None, "a resample came without its groups"
         counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
+        self._check(data, counts)
+        self.seen.append(np.where(counts > 0, data.y, -1))
+        scores = (Run() if run is None else run).generator().random(data.n_features)
+        return Selection(selected=np.argsort(-scores)[:2], scores=scores)
+
+    def _check(self, data: Dataset, counts: NDArray[np.int64]) -> None:
+        assert data.groups is not None, "a resample has lost its groups"
         for group in np.unique(data.groups):
             rows = data.groups == group
             assert np.unique(counts[rows]).size == 1, "a resample splits a group"
             assert np.unique(data.y[rows]).size == 1, "labels are permuted within a group"
-        self.seen.append(np.where(counts > 0, data.y, -1))
-        scores = (Run() if run is None else run).generator().random(data.n_features)
-        return Selection(selected=np.argsort(-scores)[:2], scores=scores)
 
     def select_many(
         self,
@@ -55,26 +55,20 @@ class Probe:
 
 
 class TimeProbe(Probe):
-    """A base that checks that blocks of time are whole in each resample."""
+    """A base that checks that no resample splits a block of time."""
 
-    def select(
-        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
-    ) -> Selection:
-        assert data.together is not None, "a resample came without its times"
-        counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
-        for stretch in np.unique(data.together):
-            drawn = counts[data.together == stretch]
+    def _check(self, data: Dataset, counts: NDArray[np.int64]) -> None:
+        assert data.together is not None, "a resample has lost its times"
+        for block in np.unique(data.together):
+            drawn = counts[data.together == block]
             assert np.unique(drawn).size == 1, "a resample splits a block of time"
-        self.seen.append(np.where(counts > 0, data.y, -1))
-        scores = (Run() if run is None else run).generator().random(data.n_features)
-        return Selection(selected=np.argsort(-scores)[:2], scores=scores)
 
 
 class GroupLaws(SelectorLaws):
-    """Rows that belong together."""
+    """Groups of rows, and blocks of time."""
 
     def _grouped(self) -> Dataset:
-        """The table of most laws, its rows in groups of two or three with a label in common."""
+        """The table of most laws, with its rows in groups of two or three of equal label."""
         data = self.table()
         place = np.empty(data.n_samples, dtype=np.int64)
         place[np.argsort(data.y, kind="stable")] = np.arange(data.n_samples)
@@ -85,7 +79,7 @@ class GroupLaws(SelectorLaws):
         return attrs.evolve(data, y=y, groups=groups.astype(np.int64), group_name="person")
 
     @law
-    def test_groups_are_taken_or_refused_as_declared(self) -> None:
+    def test_groups_are_accepted_or_refused_as_declared(self) -> None:
         data, method = self._grouped(), self.make()
         if method.ignores_groups():
             assert_refused(lambda: method.select(data), "groups")
@@ -93,50 +87,45 @@ class GroupLaws(SelectorLaws):
         assert_sound(self._quietly(lambda: method.select(data)), data)
 
     @law
-    def test_no_resample_takes_a_stretch_of_time_apart(self) -> None:
-        plain, method = self.table(), self.make()
-        data = plain.with_roles(time=plain.feature_names[-1])
+    def test_resamples_keep_blocks_of_time_whole(self) -> None:
+        plain = self.table()
+        self._probe(plain.with_roles(time=plain.feature_names[-1]), "time", TimeProbe())
+
+    def _probe(self, data: Dataset, what: str, *probes: Probe) -> None:
+        """Assert that a table with times is refused, or each resample passes the probes."""
+        method = self.make()
         if list(method.role_problems(data)):
-            assert_refused(lambda: method.select(data), "time")
+            assert_refused(lambda: method.select(data), what)
             return
         if not method.wrapping or getattr(method, "reads_own_base", False):
             assert_sound(self._quietly(lambda: method.select(data)), data)
             return
         wrapping = attrs.evolve(method, base=None)  # type: ignore[call-arg]
-        probe = TimeProbe()
-        wrapping.select_wrapped(probe, data, None, Run())  # type: ignore[attr-defined]
-        assert len(probe.seen) > 1, "the base saw no resample"
+        for probe in probes:
+            wrapping.select_wrapped(probe, data, None, Run())  # type: ignore[attr-defined]
+            assert len(probe.seen) > 1, "the base was given no resample"
 
     @law
-    def test_groups_one_after_another_stay_whole_in_stretches_of_time(self) -> None:
+    def test_resamples_keep_consecutive_groups_whole_in_time(self) -> None:
         grouped, method = self._grouped(), self.make()
         day = np.random.default_rng(11).permutation(grouped.n_groups)[grouped.groups]
         hours = np.linspace(0, 0.9, grouped.n_samples)
         times = SideColumns.of({"day": day + hours}, [False], "column")
         data = attrs.evolve(grouped, times=times)
-        if list(method.role_problems(data)):
-            assert_refused(lambda: method.select(data), "day")
-            return
-        if not method.wrapping or getattr(method, "reads_own_base", False):
-            assert_sound(self._quietly(lambda: method.select(data)), data)
-            return
-        wrapping = attrs.evolve(method, base=None)  # type: ignore[call-arg]
-        for probe in (Probe(), TimeProbe()):
-            wrapping.select_wrapped(probe, data, None, Run())  # type: ignore[attr-defined]
-            assert len(probe.seen) > 1, "the base saw no resample"
+        self._probe(data, "day", Probe(), TimeProbe())
         overlapping = attrs.evolve(data, times=attrs.evolve(times, values=times.values % 1.0))
         if list(method.role_problems(overlapping)):
             assert_refused(lambda: method.select(overlapping), "overlap in time")
 
     @law
-    def test_no_resample_takes_a_group_apart(self) -> None:
+    def test_resamples_keep_groups_whole(self) -> None:
         data, method = self._grouped(), self.make()
         if not method.wrapping or getattr(method, "reads_own_base", False):
-            raise not_applicable("it resamples no base that could look")
+            raise not_applicable("it does not resample a base")
         if method.ignores_groups():
             raise not_applicable("it refuses a table with groups")
         probe, wrapping = Probe(), attrs.evolve(method, base=None)  # type: ignore[call-arg]
         found = wrapping.select_wrapped(probe, data, None, Run())  # type: ignore[attr-defined]
         assert_sound(found, data)
-        assert len(probe.seen) > 1, "the base saw no resample"
+        assert len(probe.seen) > 1, "the base was given no resample"
         assert len({seen.tobytes() for seen in probe.seen}) > 1, "all resamples are the same"

@@ -6,7 +6,7 @@ import numpy as np
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selection import Selection
-from fsframe.testing.comparing import assert_close, assert_equal, frozen_bytes
+from fsframe.testing.comparisons import assert_close, assert_equal, frozen_bytes
 from fsframe.testing.conformance import law
 from fsframe.testing.selector_laws.base import SelectorLaws, assert_sound, resamples, some_upstream
 
@@ -81,9 +81,9 @@ class InvarianceLaws(SelectorLaws):
         assert_sound(found, table)
         assert 2 not in found.selected[:2], "a constant column was kept before informative ones"
         if "kept_columns_come_best_first" in self.exceptions:
-            return  # Scores of different columns are not compared there.
+            return  # Scores of different columns are not comparable.
         score, others = found.scores[2], np.delete(found.scores, 2)
-        # Where noise may score below zero, zero is what a column without information deserves.
+        # Noise may score below zero, and a constant column zero.
         least = max(0.0, float(np.nanmin(others)))
         assert np.isnan(score) or score <= least + 1e-12, (
             f"the constant column scores {score:.3g}, others from {least:.3g}"

@@ -7,7 +7,7 @@ import numpy as np
 from fsframe.contracts.run import Run
 from fsframe.errors import FsframeError
 from fsframe.testing import tables
-from fsframe.testing.comparing import assert_close, assert_equal
+from fsframe.testing.comparisons import assert_close, assert_equal
 from fsframe.testing.conformance import law
 from fsframe.testing.selector_laws.base import SelectorLaws, resamples, some_upstream
 
@@ -23,7 +23,7 @@ class RepetitionLaws(SelectorLaws):
     def test_equal_seeds_give_equal_bits(self) -> None:
         data = self.table()
         first = self.make().select(data, seed=7)
-        np.random.default_rng().random()  # Nothing global may matter, nor be moved.
+        np.random.default_rng().random()  # Global state must neither matter nor change.
         before = repr(np.random.get_state())
         assert_equal(self.make().select(data, seed=7), first, "the second run with one seed")
         after = repr(np.random.get_state())
@@ -50,14 +50,14 @@ class RepetitionLaws(SelectorLaws):
         assert_equal(found[1], found[0], "with two threads in the library of linear algebra")
 
     @law
-    def test_a_small_bound_on_memory_changes_nothing(self) -> None:
+    def test_a_small_memory_limit_changes_nothing(self) -> None:
         method = self.make()
         data = tables.suited(method.tasks, 150, 12)
         wide = method.select(data, run=Run(entropy=1))
         try:
             tight = method.select(data, run=Run(entropy=1, memory=1 << 18))
         except FsframeError as error:
-            # What cannot be done in blocks may be refused, saying what it is that is too small.
+            # A method that cannot work in blocks may refuse, and must name the limit.
             assert "memory" in str(error), f"refused with 256 KB: {error}"
             return
         assert_close(tight, wide, "with 256 KB for temporaries", self.rtol)
@@ -70,7 +70,7 @@ class RepetitionLaws(SelectorLaws):
         assert len(many) == len(counts)
         for b, (row, found) in enumerate(zip(counts, many, strict=True)):
             alone = method.select(data.with_counts(row), run=run.child(b))
-            # Tables are for people who look at one result; among many they may be left out.
+            # Tables are for single results and may be left out here.
             assert_equal(found, alone, f"resample {b} among many", besides=_FOR_ONE)
         tail = method.select_many(data, counts[1:], run=run.batch(1))
         assert_equal(tail[0], many[1], "resample 1 in another batch")

@@ -1,4 +1,4 @@
-"""What a selector declares, and what it returns."""
+"""The declarations and the results of a selector."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fsframe.contracts.params import format_value
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.survival import LABELS
 from fsframe.testing import tables
-from fsframe.testing.comparing import assert_equal
+from fsframe.testing.comparisons import assert_equal
 from fsframe.testing.conformance import check_declarations, law, not_applicable
 from fsframe.testing.selector_laws.base import SelectorLaws, assert_sound
 
@@ -20,9 +19,7 @@ __all__ = ["ResultLaws"]
 
 
 class ResultLaws(SelectorLaws):
-    """What a selector is, and what comes back from it."""
-
-    # What it is
+    """The declarations and the results of a selector."""
 
     @law
     def test_declarations_are_complete(self) -> None:
@@ -33,21 +30,11 @@ class ResultLaws(SelectorLaws):
         assert method.tasks and method.tasks <= known, f"tasks must be among {known}"
 
     @law
-    def test_parameters_read_back_from_text(self) -> None:
-        method = self.make()
-        texts = {name: format_value(value) for name, value in method.changed().items()}
-        assert type(method).from_texts(texts) == method
-        every = {name: format_value(value) for name, value in method.values().items()}
-        assert type(method).from_texts(every) == method
-
-    @law
     def test_pickles(self) -> None:
         method = self.make()
         assert pickle.loads(pickle.dumps(method)) == method
         found = method.select(self.table())
         assert_equal(pickle.loads(pickle.dumps(found)), found, "the pickled result")
-
-    # What comes back
 
     @law
     def test_result_is_sound(self) -> None:
@@ -67,9 +54,9 @@ class ResultLaws(SelectorLaws):
             "instance-weights": found.instance_weights,
             "fill": found.fill,
         }
-        silent = [key for key, held in carried.items() if held is not None]
-        silent = [key for key in silent if key not in self.gives]
-        assert not silent, f"the result has {', '.join(silent)}; the entry's gives does not say so"
+        extra = [key for key, value in carried.items() if value is not None]
+        extra = [key for key in extra if key not in self.gives]
+        assert not extra, f"the result has {', '.join(extra)}, which the entry's gives lacks"
         missing = [key for key in self.gives if key in carried and carried[key] is None]
         assert not missing, f"the entry promises {', '.join(missing)}; the result has none"
 
@@ -100,7 +87,7 @@ class ResultLaws(SelectorLaws):
         for column in (0, 4):
             selected = self.make().select(tables.planted(column)).selected
             assert selected.size and selected[0] == column, (
-                f"column {column} separates the classes, but kept were {selected.tolist()}"
+                f"column {column} separates the classes, but {selected.tolist()} were kept"
             )
 
     @law
@@ -115,7 +102,7 @@ class ResultLaws(SelectorLaws):
     @law
     def test_declared_axes_of_the_model_follow_the_columns(self) -> None:
         if "order_of_columns_does_not_matter" in self.exceptions:
-            raise not_applicable("the order of columns matters to it")
+            raise not_applicable("it depends on the order of columns")
         data = self.table()
         order = np.random.Generator(np.random.PCG64(1)).permutation(data.n_features)
         found, turned = self.make().select(data), self.make().select(data.take_columns(order))
@@ -128,8 +115,8 @@ class ResultLaws(SelectorLaws):
                 continue
             scale = float(np.nanmax(np.abs(expected), initial=0.0))
             assert np.allclose(array, expected, self.rtol, self.rtol * scale, equal_nan=True), (
-                f"model[{name!r}] of shuffled columns is not the shuffled one: its axes "
-                f"{axes} do not run over the columns"
+                f"model[{name!r}] is not shuffled with the columns: its axes {axes} do not run "
+                "over them"
             )
 
     @law

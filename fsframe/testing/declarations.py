@@ -6,7 +6,7 @@ A plugin may have a module ``conformance`` in the package of its methods, or in 
     TRIED_AS = {"my-ensemble": "my-ensemble:base=mim,n=10"}
     TRIED_AFTER = {"my-classifier": "immigrate"}
 
-`TRIED_AS` is the stage to try where the defaults will not do: a wrapping stage needs a base.
+`TRIED_AS` is the stage to test if the defaults do not suffice: a wrapping stage needs a base.
 `TRIED_AFTER` is the stage that a classifier or regressor needs on its left.
 """
 
@@ -36,7 +36,7 @@ _SUITES: Mapping[str, type[Conformance]] = {
 
 
 def suite_for(text: str) -> type[Conformance]:
-    """The conformance class for what `text` names, such as ``relieff`` or ``relieff:k=5``.
+    """The conformance class for a method such as ``relieff`` or ``relieff:k=5``.
 
     Raises
     ------
@@ -53,9 +53,9 @@ def suite_for(text: str) -> type[Conformance]:
     cls = registry[offer.name]
     name = offer.entry.name
     params = {**_tried_as(offer).params, **stage.params}
-    # Refused parameters are told before any law is tried.
+    # Invalid parameters are reported before any law is tested.
     if getattr(cls.from_texts(params), "base", "") is None:
-        raise RequestError(f"{name} resamples another method: say which, as in {name}:base=mim")
+        raise RequestError(f"{name} resamples another method: give it, as in {name}:base=mim")
     body: dict[str, Any] = {
         "make": staticmethod(lambda: cls.from_texts(params)),
         "name": name,
@@ -73,7 +73,7 @@ def suite_for(text: str) -> type[Conformance]:
 
 
 def declared(offer: Offer, what: str) -> Mapping[str, Any]:
-    """The mapping `what` of the module ``conformance`` nearest the method's; {} without one."""
+    """The mapping `what` of the ``conformance`` module nearest to the method's; {} without one."""
     package = offer.entry.target.partition(":")[0]
     while package:
         path = f"{package}.conformance"

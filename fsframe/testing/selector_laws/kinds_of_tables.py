@@ -1,4 +1,4 @@
-"""Behaviour within a chain, and on tables of all kinds."""
+"""Behaviour in a chain, and on tables of all kinds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fsframe.contracts.selection import Selection
 from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.errors import DataError
 from fsframe.testing import tables
-from fsframe.testing.comparing import assert_close
+from fsframe.testing.comparisons import assert_close
 from fsframe.testing.conformance import law, not_applicable
 from fsframe.testing.selector_laws.base import (
     SelectorLaws,
@@ -26,23 +26,24 @@ from fsframe.testing.selector_laws.base import (
     some_upstream,
 )
 
-__all__ = ["OddTableLaws"]
+__all__ = ["TableLaws"]
 
 
-class OddTableLaws(SelectorLaws):
-    """A place in a chain, and tables of all kinds."""
+class TableLaws(SelectorLaws):
+    """Behaviour in a chain, and on tables of all kinds."""
 
     # In a chain
 
     @law
-    def test_only_columns_left_upstream_are_seen(self) -> None:
+    def test_only_columns_kept_upstream_are_seen(self) -> None:
         data = self.table()
         scores = np.full(data.n_features, np.nan)
         scores[[1, 3, 4]] = [0.9, 0.5, 0.7]
         upstream = Selection(selected=[1, 4, 3], scores=scores)
         found = self.make().select(data, upstream)
         alone = self.make().select(data.take_columns(np.array([1, 3, 4])))
-        assert_close(found, alone.lift(np.array([1, 3, 4]), data.n_features), "behind", 1e-9)
+        expected = alone.lift(np.array([1, 3, 4]), data.n_features)
+        assert_close(found, expected, "after another stage", 1e-9)
 
     @law
     def test_upstream_weights_matter_as_declared(self) -> None:
@@ -60,7 +61,7 @@ class OddTableLaws(SelectorLaws):
     # Tables of all kinds
 
     @law
-    def test_missing_values_are_taken_or_refused_as_declared(self) -> None:
+    def test_missing_values_are_accepted_or_refused_as_declared(self) -> None:
         data = self.table()
         X = data.X.copy()
         X[::5, 0] = np.nan
@@ -72,13 +73,13 @@ class OddTableLaws(SelectorLaws):
         try:
             found = self.make().select(table)
         except DataError as error:
-            # A method may ask to be told what to do with them.
-            assert "missing" in str(error), f"missing values are declared to be taken: {error}"
+            # A method may require a parameter for them.
+            assert "missing" in str(error), f"missing values are declared as accepted: {error}"
             return
         assert_sound(found, table)
 
     @law
-    def test_tasks_are_taken_or_refused_as_declared(self) -> None:
+    def test_tasks_are_accepted_or_refused_as_declared(self) -> None:
         for table in (tables.classes(), tables.target(), tables.survival()):
             task = table.task
             if task in self.make().tasks:
@@ -87,7 +88,7 @@ class OddTableLaws(SelectorLaws):
                 assert_refused(partial(self.make().select, table), task)
 
     @law
-    def test_three_classes_are_taken(self) -> None:
+    def test_three_classes_are_accepted(self) -> None:
         self._of_classes()
         data = tables.classes(45, n_classes=3)
         found = self.make().select(data)
@@ -95,27 +96,27 @@ class OddTableLaws(SelectorLaws):
         assert found.selected.size and found.selected[0] == 1
 
     @law
-    def test_a_class_without_rows_in_a_resample_is_borne(self) -> None:
+    def test_a_class_without_rows_in_a_resample_is_handled(self) -> None:
         self._of_classes()
         data = tables.classes(45, n_classes=3)
         self._sound_or_refused(data.with_counts((data.y != 1) * 1))
 
     @law
-    def test_a_class_of_one_row_is_borne(self) -> None:
+    def test_a_class_of_one_row_is_handled(self) -> None:
         self._of_classes()
         data = tables.classes(30, n_classes=3)
         lonely = (data.y != 2) | (np.arange(30) == 5)
         self._sound_or_refused(data.with_counts(lonely * 1))
 
     @law
-    def test_ties_and_contradicting_rows_are_borne(self) -> None:
+    def test_ties_and_contradictory_rows_are_handled(self) -> None:
         self._of_classes()
         data = tables.ties()
         found = self._quietly(lambda: self.make().select(data))
         assert_sound(found, data)
 
     @law
-    def test_nominal_columns_are_taken_or_refused_as_declared(self) -> None:
+    def test_nominal_columns_are_accepted_or_refused_as_declared(self) -> None:
         data = self._with_levels()
         refused = list(self.make().role_problems(data))
         if refused:
@@ -127,39 +128,39 @@ class OddTableLaws(SelectorLaws):
     def test_names_of_levels_do_not_matter(self) -> None:
         data = self._with_levels()
         if list(self.make().role_problems(data)):
-            raise not_applicable("it takes no nominal columns")
+            raise not_applicable("it does not accept nominal columns")
         found, expected = self.make().select(tables.recoded(data)), self.make().select(data)
         assert_close(found, expected, "with other codes of levels", self.rtol)
 
     @law
-    def test_nominal_values_are_no_order_of_rows(self) -> None:
+    def test_nominal_codes_do_not_order_rows(self) -> None:
         data = self._with_levels()
         if list(self.make().role_problems(data)):
-            raise not_applicable("it takes no nominal columns")
+            raise not_applicable("it does not accept nominal columns")
         if "order_of_rows_does_not_matter" in self.exceptions:
-            raise not_applicable("the order of rows matters to it")
+            raise not_applicable("it depends on the order of rows")
         order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
         found = self.make().select(tables.recoded(data).take_rows(order))
         assert_close(found, self.make().select(data), "with shuffled rows", self.rtol)
 
     @law
-    def test_a_sparse_table_gives_the_bits_of_the_widened_one(self) -> None:
+    def test_sparse_and_dense_tables_give_equal_bits(self) -> None:
         data = self.table()
         X = np.where(np.quantile(data.X, 0.75, axis=0) < data.X, data.X, 0.0)
-        wide = Dataset.from_arrays(X, data.y, task=data.task)
-        held = Dataset.from_arrays(sparse.csr_array(X), data.y, task=data.task)
-        assert isinstance(held.matrix, SparseColumns) and held.sha256 == wide.sha256
+        dense = Dataset.from_arrays(X, data.y, task=data.task)
+        thin = Dataset.from_arrays(sparse.csr_array(X), data.y, task=data.task)
+        assert isinstance(thin.matrix, SparseColumns) and thin.sha256 == dense.sha256
         counts = resamples(data, 2)
         for found, expected in zip(
-            (self.make().select(held), *self.make().select_many(held, counts)),
-            (self.make().select(wide), *self.make().select_many(wide, counts)),
+            (self.make().select(thin), *self.make().select_many(thin, counts)),
+            (self.make().select(dense), *self.make().select_many(dense, counts)),
             strict=True,
         ):
             assert found.selected.tolist() == expected.selected.tolist(), "columns kept differ"
             for name in ("scores", "weights"):
                 here, there = getattr(found, name), getattr(expected, name)
                 same = here is there if there is None else here.tobytes() == there.tobytes()
-                assert same, f"{name} differ in some bits where the table is sparse"
+                assert same, f"{name} of the sparse and the dense table differ in some bits"
 
     @law
     def test_groups_of_features_are_kept_or_dropped_whole(self) -> None:
@@ -175,14 +176,14 @@ class OddTableLaws(SelectorLaws):
                 assert len(kept & set(members)) != 1, f"one of {members} was kept, one dropped"
 
     @law
-    def test_covariates_are_taken_out_or_refused(self) -> None:
+    def test_covariates_are_adjusted_for_or_refused(self) -> None:
         data, method = self._confounded(), self.make()
         if list(method.role_problems(data)):
             assert_refused(lambda: method.select(data), "covariates")
             return
         found = method.select(data).selected.tolist()
         assert 0 not in found or (1 in found and found.index(1) < found.index(0)), (
-            "a column that adds nothing to the covariate is ranked before one that does"
+            "a column that adds no information to the covariate is ranked before one that does"
         )
 
     @law
@@ -198,14 +199,14 @@ class OddTableLaws(SelectorLaws):
         for found in (method.select(data), *method.select_many(data, counts)):
             problems = found.problems(data.n_features, data.n_samples)
             assert not problems, "; ".join(problems)
-            assert {0, 4} <= set(found.selected.tolist()), "a column to be kept was dropped"
+            assert {0, 4} <= set(found.selected.tolist()), "an always-kept column was dropped"
         few = data.take_columns(np.array([4, 5, 1]))
         assert 0 in method.select(few).selected, (
-            "a column to be kept was dropped after another stage"
+            "an always-kept column was dropped after another stage"
         )
 
     @law
-    def test_weights_of_rows_are_counts_or_refused(self) -> None:
+    def test_row_weights_count_as_copies_or_are_refused(self) -> None:
         plain, method = self.table(), self.make()
         counts = np.arange(plain.n_samples) % 3
         drawn = plain.with_counts(counts)
@@ -215,17 +216,17 @@ class OddTableLaws(SelectorLaws):
             return
         found, expected = method.select(data), method.select(drawn)
         assert found.scores.tobytes() == expected.scores.tobytes(), (
-            "rows of weight 2 give another result than rows drawn twice"
+            "rows of weight 2 and rows drawn twice give different results"
         )
 
     @law
-    def test_extreme_magnitudes_are_borne(self) -> None:
+    def test_extreme_magnitudes_are_handled(self) -> None:
         data = self.table()
         factors = np.array([1e150, 1.0, 1e-150, 1e100, 1e-100, 1.0])[: data.n_features]
         self._sound_or_refused(Dataset.from_arrays(data.X * factors, data.y, task=data.task))
 
     @law
-    def test_small_and_flat_tables_are_borne(self) -> None:
+    def test_small_and_constant_tables_are_handled(self) -> None:
         data = self.table()
         for rows, columns in ((4, 6), (2, 2), (12, 1)):
             small = Dataset.from_arrays(data.X[:rows, :columns], data.y[:rows], task=data.task)

@@ -1,4 +1,4 @@
-"""Side effects of code: files it writes, memory it takes, global state it changes."""
+"""Detect side effects of a call: files written, memory allocated, global state changed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["changed_globals", "peak_bytes", "read_attributes", "written_files"]
 _heard: list[str] | None = None
 _hearing = False
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-# Made anew whenever they are missing, and no file of anybody's.
-_NOT_TOLD = (f"{os.sep}__pycache__{os.sep}", f"{os.sep}dev{os.sep}")
+# Caches and devices, which nobody minds.
+_IGNORED = (f"{os.sep}__pycache__{os.sep}", f"{os.sep}dev{os.sep}")
 
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
@@ -40,10 +40,10 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def written_files(call: Callable[[], Any]) -> list[str]:
-    """The files and folders that `call` makes or changes and leaves behind, in no special order.
+    """The files and folders that `call` creates or changes and leaves behind.
 
-    It is called twice and watched the second time: compiled kernels and caches of libraries are
-    written when they are first needed.
+    It is called twice and observed the second time, since compiled kernels and caches of libraries
+    are written at first use.
     """
     global _heard, _hearing
     if not _hearing:
@@ -57,13 +57,13 @@ def written_files(call: Callable[[], Any]) -> list[str]:
         finally:
             heard, _heard = _heard, None
         found = {path for path in heard if os.path.lexists(path)}
-    return sorted(path for path in found if not any(part in path for part in _NOT_TOLD))
+    return sorted(path for path in found if not any(part in path for part in _IGNORED))
 
 
 def peak_bytes(call: Callable[[], Any]) -> int:
-    """The most that Python and numpy hold at one time during `call`, beside what is held before.
+    """Peak of the memory that Python and numpy allocate during `call`, in bytes.
 
-    Memory of compiled code that it asks the system for by itself is not seen.
+    Memory that compiled code allocates directly from the system is not counted.
     """
     running = tracemalloc.is_tracing()
     if not running:
@@ -79,10 +79,10 @@ def peak_bytes(call: Callable[[], Any]) -> int:
 
 
 def changed_globals(call: Callable[[], Any]) -> list[str]:
-    """What `call` has changed that belongs to the whole process, in words.
+    """The parts of the process's global state that `call` changes, in words.
 
-    The state is first made one that nobody sets on purpose, so that what an earlier call changed is
-    seen as well; afterwards it is what it was.
+    The state is first set to unusual values, so that a change made by an earlier call is detected
+    too; afterwards it is restored.
     """
     with _kept(), tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         _scramble()
@@ -97,7 +97,7 @@ _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEX
 
 @contextlib.contextmanager
 def _kept() -> Iterator[None]:
-    """Put everything back that `_scramble` and the call change."""
+    """Restore everything that `_scramble` and the call change."""
     numpy_state, python_state = np.random.get_state(), random.getstate()
     errors, options = np.geterr(), np.get_printoptions()
     environ, path, limit = dict(os.environ), list(sys.path), sys.getrecursionlimit()
@@ -138,7 +138,7 @@ def _scramble() -> None:
 
 
 def _settings() -> Any:
-    """matplotlib's settings, without choosing a backend; None where it is not installed."""
+    """matplotlib's settings, without choosing a backend; None if it is not installed."""
     if importlib.util.find_spec("matplotlib") is None:
         return None
     from matplotlib import rcParams
@@ -147,7 +147,7 @@ def _settings() -> Any:
 
 
 class _Plain:
-    """A mapping read and written as a plain dict, past what its class makes of that."""
+    """A mapping read and written as a plain dict, bypassing its class's methods."""
 
     def __init__(self, mapping: dict[str, Any]) -> None:
         self._mapping = mapping
@@ -172,8 +172,8 @@ def _state() -> dict[str, Any]:
         "numpy's random state (use run.generator())": repr(np.random.get_state()),
         "Python's random state (use run.generator())": random.getstate(),
         "numpy's print options": repr(np.get_printoptions()),
-        "the filters of warnings (use `with warnings.catch_warnings()`)": list(warnings.filters),
-        "the working folder": os.getcwd(),
+        "the warning filters (use `with warnings.catch_warnings()`)": list(warnings.filters),
+        "the working directory": os.getcwd(),
         "environment variables": dict(os.environ),
         "sys.path": list(sys.path),
         "the recursion limit": sys.getrecursionlimit(),
@@ -184,15 +184,15 @@ def _state() -> dict[str, Any]:
     }
 
 
-# Where reading an attribute is no use of it: generic code, and rules about what is allowed.
+# Functions whose reading of an attribute does not count as use.
 _GENERIC = ("check_parameters",)
 
 
 def read_attributes(thing: Any, call: Callable[[], Any]) -> set[str]:
     """Names of the attributes of `thing` that are read during `call`.
 
-    Comparing, copying and showing it, and checking what it was given, count for nothing. Nothing
-    else may use objects of its class meanwhile.
+    Comparing, copying, displaying and validating it do not count. No other object of its class may
+    be used meanwhile.
     """
     kind, found = type(thing), set()
 

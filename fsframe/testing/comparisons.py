@@ -16,7 +16,7 @@ __all__ = ["assert_close", "assert_equal", "frozen_bytes"]
 def assert_equal(
     found: Selection, expected: Selection, what: str, besides: tuple[str, ...] = ()
 ) -> None:
-    """Assert that two selections are equal in every bit of every array, `besides` some fields."""
+    """Assert that two selections are equal bit for bit, except the fields in `besides`."""
     differing = [
         name
         for name, a, b in _paired(found, expected)
@@ -25,23 +25,17 @@ def assert_equal(
     assert not differing, f"{what}: {', '.join(differing)} differ"
 
 
-def assert_close(
-    found: Selection, expected: Selection, what: str, rtol: float, *, order: bool = True
-) -> None:
-    """Assert that two selections keep the same columns, with scores equal up to rounding.
-
-    Without `order`, the kept columns are compared as sets.
-    """
-    keep = (lambda s: list(s.selected)) if order else (lambda s: sorted(s.selected))
+def assert_close(found: Selection, expected: Selection, what: str, rtol: float) -> None:
+    """Assert that two selections keep the same columns, with scores equal up to rounding."""
     a, b = found.scores, expected.scores
     assert np.array_equal(np.isnan(a), np.isnan(b)), f"{what}: other columns are considered"
     scale = float(np.nanmax(np.abs(b), initial=0.0))
-    # Scores are compared on the scale of the largest: one that ought to be zero has no digits.
+    # Relative to the largest score, since one that should be zero has no relative error.
     largest = float(np.nanmax(np.abs(a - b), initial=0.0))
     assert largest <= rtol * max(scale, np.finfo(float).tiny), (
         f"{what}: scores differ by {largest:.3g}, the largest being {scale:.3g}"
     )
-    assert keep(found) == keep(expected), (
+    assert found.selected.tolist() == expected.selected.tolist(), (
         f"{what}: keeps {found.selected.tolist()}, not {expected.selected.tolist()}"
     )
 
@@ -81,7 +75,7 @@ def _bit_equal(a: Any, b: Any) -> bool:
 
 
 def frozen_bytes(*things: Any) -> list[bytes]:
-    """The bytes of all arrays in some objects, to see afterwards whether any was changed."""
+    """The bytes of all arrays in some objects, to detect changes."""
     return [np.ascontiguousarray(array).tobytes() for thing in things for array in _arrays(thing)]
 
 

@@ -16,21 +16,21 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selector import Selector
 from fsframe.errors import FsframeError
 from fsframe.testing import tables
-from fsframe.testing.comparing import assert_equal
+from fsframe.testing.comparisons import assert_equal
 from fsframe.testing.conformance import law, not_applicable
 from fsframe.testing.selector_laws.base import SelectorLaws
-from fsframe.testing.watching import changed_globals, peak_bytes, read_attributes, written_files
+from fsframe.testing.side_effects import changed_globals, peak_bytes, read_attributes, written_files
 
-__all__ = ["MannerLaws"]
+__all__ = ["SideEffectLaws"]
 
 _MEMORY = 4 << 20
-# Beside `run.memory` a fit may hold copies of a table this small, tables of counts and results.
+# Besides `run.memory` a fit may hold copies of so small a table, tables of counts and results.
 _BESIDE = 4 << 20
 _TRIED = 4
 
 
-class MannerLaws(SelectorLaws):
-    """What a method leaves alone, the bounds it keeps, and parameters that do something."""
+class SideEffectLaws(SelectorLaws):
+    """Side effects, memory limits, and parameters without effect."""
 
     @law
     def test_nothing_global_is_changed(self) -> None:
@@ -53,7 +53,7 @@ class MannerLaws(SelectorLaws):
             assert_equal(found, one, f"with {threads} threads and {data.n_samples} rows")
 
     @law
-    def test_the_bound_on_memory_is_kept_on_many_rows(self) -> None:
+    def test_the_memory_limit_holds_on_many_rows(self) -> None:
         method, data = self.make(), self._many_rows()
 
         def select() -> None:
@@ -75,13 +75,13 @@ class MannerLaws(SelectorLaws):
         return tables.suited(self.make().tasks, 1200, 4)
 
     @law
-    def test_a_target_that_follows_a_column_puts_it_first(self) -> None:
+    def test_a_column_that_determines_the_target_comes_first(self) -> None:
         if "regression" not in self.make().tasks:
-            raise not_applicable("it takes no numbers as target")
-        data = tables.followed(4)
+            raise not_applicable("it does not accept numeric targets")
+        data = tables.followed()
         found = self.make().select(data)
         assert found.selected.size and found.selected[0] == 4, (
-            f"the target is column 4 with a little noise, but kept were {found.selected.tolist()}"
+            f"the target is column 4 with a little noise, but {found.selected.tolist()} were kept"
         )
 
     @law
@@ -91,7 +91,7 @@ class MannerLaws(SelectorLaws):
         X[::9, 2] = np.nan
         holed = Dataset.from_arrays(X, data.y, task=data.task)
         wanted = {p.name for p in method.parameters()} - {"top", "base"}
-        # What is not read for these parameters may be for others: variants, one change at a time.
+        # A parameter may matter only with other values of another: change one at a time.
         for variant in (method, *_variants(method)):
             if not wanted:
                 return
@@ -101,11 +101,11 @@ class MannerLaws(SelectorLaws):
                     wanted -= read
         idle = [p for p in method.parameters() if p.name in wanted]
         unread = [p.name for p in idle if not _refuses(method, p, data)]
-        assert not unread, f"never read, whatever the other parameters are: {', '.join(unread)}"
+        assert not unread, f"never read for any value of the other parameters: {', '.join(unread)}"
 
 
 def _others(parameter: Parameter, value: Any) -> Iterator[Any]:
-    """Some other values that a parameter takes."""
+    """Some other valid values of a parameter."""
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
     wanted: list[Any] = [not value if isinstance(value, bool) else None]
     wanted += parameter.kind.choices()
@@ -120,7 +120,7 @@ def _others(parameter: Parameter, value: Any) -> Iterator[Any]:
             taken = parameter.kind.convert(each)
         except (ValueError, TypeError):
             continue
-        # A word that any text is taken for says nothing of what was meant.
+        # A parameter of free text would accept anything.
         if isinstance(taken, str) and not isinstance(each, str):
             continue
         if not any(type(taken) is type(old) and taken == old for old in given):
@@ -139,13 +139,13 @@ def _variants(method: Selector) -> Iterator[Selector]:
 
 
 def _asked(method: Selector, data: Dataset) -> None:
-    """What a chain does: ask what the method refuses, then select."""
+    """Check the request, then select, as a chain does."""
     list(method.check_request(data))
     method.select(data, seed=2)
 
 
 def _refuses(method: Selector, parameter: Parameter, data: Dataset) -> bool:
-    """Whether another value of it is refused: then it is not ignored."""
+    """Whether another value of it is refused, so that it is not ignored."""
     for value in _others(parameter, getattr(method, parameter.name)):
         try:
             attrs.evolve(method, **{parameter.name: value}).select(data, seed=2)
