@@ -1,4 +1,4 @@
-"""Other methods that messages of refusal name: for a task, and for missing values."""
+"""Alternatives named in error messages: methods for a task, or for missing values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["selectors_for", "ways_with_missing"]
 
 
 def _bundled_selectors() -> Iterator[tuple[Offer, type[Any]]]:
-    """The bundled selectors; others are not imported for the sake of a message."""
+    """The bundled selectors; those of other plugins are not imported for a message."""
     for offer in selectors.offers():
         if offer.plugin.source.distribution == "fsframe":
             with contextlib.suppress(PluginError):
@@ -31,7 +31,7 @@ def selectors_for(task: str) -> str:
 
 
 def ways_with_missing(name: str, task: str) -> str:
-    """What to do where a method takes no missing values, for a message."""
+    """What to do if a method does not accept missing values, for a message."""
     fill, take = [], []
     for offer, method in _bundled_selectors():
         if "fill" in getattr(offer.entry, "gives", ()):

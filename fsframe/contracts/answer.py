@@ -29,7 +29,7 @@ _MISSING = -1
 
 
 class PairsTested(Protocol):
-    """Tests of pairs of columns of the table; a `PairTests` is one."""
+    """Tests of pairs of columns of the table, such as `PairTests`."""
 
     @property
     def pairs(self) -> NDArray[np.intp]: ...
@@ -126,20 +126,20 @@ def feature_table(
     Parameters
     ----------
     names : sequence of str
-        Of all columns of the table.
+        Names of all columns of the table.
     stages : sequence of (str, Selection)
-        Results of the stages, left to right, with their names. The last one is the result.
+        Names and results of the stages, left to right; the last one is that of the chain.
     data : Dataset, optional
-        The table itself, for `direction` and the means.
+        The table, for `direction` and the means.
 
     Returns
     -------
     AnswerTable
-        ``rank`` (from 1, of those with a score), ``feature``, ``kept``, ``score``; where the last
-        stage has them ``p``, ``q``, ``frequency``, ``frequency_low``, ``frequency_high``; with
-        `data`, ``direction`` and ``mean_CLASS`` for each class (``correlation`` for a target that
-        is a number); then for each earlier stage ``STAGE_rank``, ``STAGE_score``, ``STAGE_kept``,
-        and its p, q and frequency.
+        ``rank`` (from 1, of those with a score), ``feature``, ``kept``, ``score``; if the last
+        stage gives them ``p``, ``q``, ``frequency``, ``frequency_low``, ``frequency_high``; with
+        `data`, ``direction`` and ``mean_CLASS`` for each class (``correlation`` for a numeric
+        target); then for each earlier stage ``STAGE_rank``, ``STAGE_score``, ``STAGE_kept``, and
+        its p, q and frequency.
 
     Raises
     ------
@@ -150,11 +150,11 @@ def feature_table(
 
     Notes
     -----
-    q is the stage's own adjusted p-value; where it adjusts none, Benjamini and Hochberg's over the
-    features it tested (1995, J. R. Stat. Soc. B 57:289). The interval of a frequency is the stage's
-    own, or Wilson's of 95 % over its resamples (1927, J. Am. Stat. Assoc. 22:209): for the share of
-    resamples *of this table* that keep the feature. Folds of a cross-validation share rows, and
-    have none. O(p log p) per stage, and one pass over `data`.
+    q is the adjusted p-value of the stage, or else that of Benjamini and Hochberg over the features
+    it tested (1995, J. R. Stat. Soc. B 57:289). The interval of a frequency is that of the stage,
+    or else Wilson's 95 % interval over its resamples (1927, J. Am. Stat. Assoc. 22:209) for the
+    share of resamples *of this table* that keep the feature. Folds of a cross-validation share
+    rows, so they have none. O(p log p) per stage, and one pass over `data`.
 
     Examples
     --------
@@ -201,16 +201,15 @@ def pair_table(
     names, stages
         As in `feature_table`.
     tests : PairTests, optional
-        Tests of pairs, made after the last stage.
+        Tests of pairs after the last stage.
 
     Returns
     -------
     AnswerTable
-        ``rank``, ``feature``, ``with``, ``kept`` (whether both are), and as far as they are known
-        ``weight``, ``G2`` or ``F``, ``df``, ``p``, ``q``, ``frequency`` with its bounds: by p, then
-        by size of weight, then by column. Pairs of weight zero that were not tested are left out;
-        without any pair, no row. Where the stage has a p of its own, that of `tests` is
-        ``interaction_p``, and so on.
+        ``rank``, ``feature``, ``with``, ``kept`` (whether both are), and if known ``weight``,
+        ``G2`` or ``F``, ``df``, ``p``, ``q``, ``frequency`` with its bounds; sorted by p, then by
+        absolute weight, then by column. Untested pairs of weight zero are left out. If the stage
+        has p-values, those of `tests` are ``interaction_p``, and so on.
 
     Examples
     --------
@@ -239,7 +238,7 @@ def pair_table(
 
 
 def _pair_finder(stages: Sequence[tuple[str, Found]]) -> Found | None:
-    """The last stage that weighed or tested pairs itself."""
+    """The last stage with pair weights or tests of its own."""
     for _, found in reversed(stages):
         own = found.pair_weights is not None and "pair_weights" not in found.carried
         seen = len(found.scores) if found.features_in is None else found.features_in.size
@@ -249,7 +248,7 @@ def _pair_finder(stages: Sequence[tuple[str, Found]]) -> Found | None:
 
 
 def _weighed_or_tested(found: Found, n: int) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]]:
-    """The pairs of a stage as (m, 2) columns, the lower first, and what it says of each."""
+    """The pairs of a stage as (m, 2) columns, the lower first, and its statistics of each."""
     seen, tables = columns_seen(found, n), by_common_names(found.tables)
     tested = pairs_tested(tables, seen.size)
     weights = None if "pair_weights" in found.carried else found.pair_weights
@@ -281,10 +280,8 @@ def _with_tests(
         for name, column in columns.items()
     }
     place = _places(every, tests.pairs, n)
-    said = statistics(by_common_names(tests.tables), len(tests.pairs))
-    found: dict[str, NDArray[Any]] = {
-        name: said[name] for name in ("G2", "F", "df") if name in said
-    }
+    known = statistics(by_common_names(tests.tables), len(tests.pairs))
+    found = {name: known[name] for name in ("G2", "F", "df") if name in known}
     found |= {"p": tests.p_values, "q": tests.q_values}
     for name, column in found.items():
         title = f"interaction_{name}" if name in columns else name
@@ -300,7 +297,7 @@ def _lengthened(column: NDArray[Any], length: int, place: NDArray[np.intp]) -> N
 
 
 def _distinct(columns: Iterable[tuple[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    """Columns by unique names: a class may be called what a stage is."""
+    """Columns by unique names, since a class may have the name of a stage."""
     found: dict[str, NDArray[Any]] = {}
     for name, column in columns:
         unique, number = name, 1
@@ -326,7 +323,7 @@ def _marked(n: int, columns: NDArray[np.intp]) -> NDArray[np.bool_]:
 def _order(n: int, stages: Sequence[Found]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """All columns, best first, and the rank of those that the last stage considered.
 
-    Columns that the last one did not consider follow in the order of the stage before, and so on.
+    The others follow in the order of the stage before it, and so on.
     """
     found = stages[-1]
     order = dict.fromkeys(found.selected.tolist())
@@ -341,7 +338,7 @@ def _order(n: int, stages: Sequence[Found]) -> tuple[NDArray[np.intp], NDArray[n
 
 
 def _labelled(stages: Sequence[tuple[str, Found]]) -> list[tuple[str, Found]]:
-    """Names of stages without their providers, told apart by their place where they are equal."""
+    """Names of stages without their providers, numbered if they repeat."""
     plain = [name.rpartition("/")[2] for name, _ in stages]
     return [
         (name if plain.count(name) == 1 else f"{name}_{place + 1}", found)
@@ -350,7 +347,7 @@ def _labelled(stages: Sequence[tuple[str, Found]]) -> list[tuple[str, Found]]:
 
 
 def _places(pairs: NDArray[np.intp], wanted: NDArray[np.intp], n: int) -> NDArray[np.intp]:
-    """Where each wanted pair stands among `pairs`, −1 where it does not; O(m log m)."""
+    """Position of each wanted pair in `pairs`, −1 if absent; O(m log m)."""
     keys = pairs.min(axis=1, initial=n) * n + pairs.max(axis=1, initial=0)
     order = np.argsort(keys, kind="stable")
     sought = wanted.min(axis=1, initial=n) * n + wanted.max(axis=1, initial=0)

@@ -1,8 +1,7 @@
 """Statistics of each tested feature or pair, read from the tables of a stage.
 
-Stages name their arrays themselves; those that mean the same here go by the names below, whichever
-of ``-`` and ``_`` stands between words. An array that does not fit is left out: any plugin may use
-a name for something else.
+These names of arrays have a common meaning, with ``-`` or ``_`` between words. An array that does
+not fit is left out, since a plugin may use the name for something else.
 
 * per feature tested (those of ``columns``, or all seen): ``p_values``; ``adjusted_p_values``,
   ``q_values`` or ``p_adjusted``; ``frequency``, or counts ``z`` out of the resamples in ``kept``,
@@ -36,7 +35,7 @@ _NORMAL = 1.959963984540054
 
 
 class Found(Protocol):
-    """The result of one stage; a `Selection` is one."""
+    """The result of one stage, such as `Selection`."""
 
     @property
     def selected(self) -> NDArray[np.intp]: ...
@@ -53,7 +52,7 @@ class Found(Protocol):
 
 
 def by_common_names(tables: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """`tables` with ``_`` between words, whatever separator their author used."""
+    """`tables` with ``_`` between the words of names."""
     return {name.replace("-", "_"): np.asarray(array) for name, array in tables.items()}
 
 
@@ -63,7 +62,7 @@ def columns_seen(found: Found, n: int) -> NDArray[np.intp]:
 
 
 def _shares(tables: Mapping[str, NDArray[Any]], names: Sequence[str], m: int) -> Floats | None:
-    """The first table of these names that holds m numbers from 0 to 1 (NaN: none)."""
+    """The first table of these names with m numbers from 0 to 1, or NaN."""
     for name in names:
         array = tables.get(name)
         if array is None or array.shape != (m,) or array.dtype.kind not in "fiu":
@@ -79,7 +78,7 @@ def feature_statistics(n: int, found: Found) -> dict[str, NDArray[Any]]:
     """p, q and frequency of every column of the table that the stage tested, NaN elsewhere."""
     tables, seen = by_common_names(found.tables), columns_seen(found, n)
     if "pairs" in tables:
-        # What is counted and tested are pairs.
+        # The statistics are those of pairs.
         return {}
     where = seen
     if "columns" in tables:
@@ -113,7 +112,7 @@ def statistics(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[
 
 
 def _adjusted(p: Floats) -> Floats:
-    """Benjamini and Hochberg's adjusted p-values, of the numbers among p."""
+    """Benjamini and Hochberg's adjusted p-values, without NaN."""
     from scipy.stats import false_discovery_control
 
     known = ~np.isnan(p)
@@ -124,7 +123,7 @@ def _adjusted(p: Floats) -> Floats:
 
 
 def _frequency(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[Any]]:
-    """How often each was kept, with bounds where the resamples are draws."""
+    """Frequency of selection, with bounds unless the resamples are folds."""
     share = _shares(tables, ("frequency",), m)
     kept = tables.get("kept")
     n = 0 if kept is None or kept.ndim not in (1, 2) else len(kept)
@@ -148,12 +147,12 @@ def _wilson(share: Floats, n: int) -> tuple[Floats, Floats]:
     square = _NORMAL**2 / n
     middle = (share + square / 2) / (1 + square)
     half = _NORMAL * np.sqrt(share * (1 - share) / n + square / (4 * n)) / (1 + square)
-    # At 0 and 1 the ends meet the share but for rounding.
+    # At 0 and 1 an end equals the share up to rounding.
     return np.clip(middle - half, 0.0, share), np.clip(middle + half, share, 1.0)
 
 
 def pairs_tested(tables: Mapping[str, NDArray[Any]], m: int) -> NDArray[np.intp] | None:
-    """The (q, 2) positions, among the m columns seen, of what was tested; None if no pairs were."""
+    """The tested pairs as (q, 2) positions among the m columns seen; None if there are none."""
     pairs = tables.get("pairs")
     if pairs is None or pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         return None

@@ -1,4 +1,4 @@
-"""Check the arrays of a table and convert them to the form in which it keeps them."""
+"""Check the arrays of a table and convert them to the form in which they are stored."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
 
     Returns
     -------
-    float64 array of that shape, in C order, not to be written to; one of bytes (uint8, int8) stays
-    one of bytes, and a sparse one of scipy sparse where that spares half of the memory
+    read-only float64 array of that shape, in C order; arrays of bytes (uint8, int8) stay bytes, and
+    scipy's sparse ones stay sparse if that saves half of the memory
 
     Raises
     ------
@@ -64,7 +64,7 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
         return _frozen(table) if isinstance(table, np.ndarray) else table
     try:
         if np.asarray(X).dtype.kind in "cmM":
-            raise TypeError(f"values of {np.asarray(X).dtype} are no real numbers")
+            raise TypeError(f"values of {np.asarray(X).dtype} are not real numbers")
         given = np.asarray(X)
         kept = given.dtype if given.dtype in (np.uint8, np.int8) else np.float64
         matrix = np.array(given, dtype=kept, order="C", copy=None)
@@ -77,7 +77,7 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
     if matrix.dtype.kind != "f":
         return _frozen(matrix)
     with np.errstate(over="ignore", invalid="ignore"):
-        # A finite sum has no infinite terms, and takes half the time of looking at each.
+        # A finite sum has no infinite terms, and takes half the time of a check of each.
         finite = np.isfinite(matrix.sum())
     if not finite and (infinite := np.isinf(matrix)).any():
         row, column = np.argwhere(infinite)[0]
@@ -90,7 +90,7 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
 
 def _frozen(matrix: NDArray[Any]) -> NDArray[Any]:
     if matrix.flags.writeable:
-        # A view: the caller's own array stays writable, ours is frozen.
+        # A view, so that the caller's array stays writable.
         matrix = matrix.view()
         matrix.setflags(write=False)
     return matrix
@@ -105,11 +105,11 @@ def as_mask(given: Any, n_features: int, what: str = "categorical columns") -> N
         None for no column.
     n_features : int
     what : str
-        What the columns are, for messages.
+        Description of the columns for messages.
 
     Returns
     -------
-    bool array of shape (n_features,), not to be written to
+    read-only bool array of shape (n_features,)
 
     Raises
     ------
@@ -138,12 +138,12 @@ def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.integer[Any]]:
     given : array_like of shape (n_samples,) or (n_resamples, n_samples)
         Whole numbers.
     shape : tuple of int
-        The shape that it must have.
+        The required shape.
 
     Returns
     -------
     integer array of that shape
-        `given` itself where its type is one of whole numbers.
+        `given` itself if it has an integer type.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.integer[Any]]:
 
 
 def as_names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
-    """One name per column, all different; ``f1, f2, …`` where there are none.
+    """One unique name per column; ``f1, f2, …`` by default.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def _numbered(n_features: int) -> tuple[str, ...]:
 
 
 def _plain_labels(labels: NDArray[Any], label_name: str) -> NDArray[Any]:
-    """Labels of Python objects as numbers where all are numbers, else as text."""
+    """Labels of Python objects as numbers if all are numbers, else as text."""
     if labels.dtype.kind != "O" or labels.ndim != 1:
         return labels
     found = labels.tolist()
@@ -216,13 +216,13 @@ def _plain_labels(labels: NDArray[Any], label_name: str) -> NDArray[Any]:
     if all(isinstance(label, numbers.Real) for label in found):
         return np.array(found)
     texts = [str(label) for label in found]
-    # NumPy keeps every text in the room of the longest.
+    # NumPy stores every text in the size of the longest.
     long = max(map(len, texts), default=0) > _LONG
     return np.array(texts, dtype=object if long else None)
 
 
 def _codes(labels: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
-    """The different labels in ascending order, and for each row which it is."""
+    """The distinct labels in ascending order, and the position of each row's label."""
     if labels.dtype.kind != "O":
         values, codes = np.unique(labels, return_inverse=True)
         return values, codes
@@ -246,14 +246,14 @@ def as_labels(
         Its name in messages.
     task : str or None
         ``"classification"``, ``"regression"``, or ``"survival"`` of signed times
-        (`fsframe.contracts.survival`); None to tell from the values (`infer_task`).
+        (`fsframe.contracts.survival`); by default as the values suggest (`infer_task`).
 
     Returns
     -------
-    y : array of shape (n_samples,), not to be written to
+    y : read-only array of shape (n_samples,)
         int64 codes 0 … n_classes - 1, or the target as float64.
     classes : tuple
-        What the codes stand for, in ascending order; none for a target.
+        The labels of the codes, in ascending order; empty for a target.
     task : str
 
     Raises
@@ -289,7 +289,7 @@ def as_labels(
     elif values.dtype.kind == "U":
         check_text(values.tolist(), f"class of {label_name!r}")
     elif values.dtype.kind == "f":
-        # From 2^63 on a whole number has no place among the integers, and stays what it is.
+        # Whole numbers from 2^63 on do not fit into int64.
         whole = np.all(values == np.round(values)) and np.abs(values).max() < 2.0**63
         values = values.astype(np.int64) if whole else values
     codes = codes.astype(np.int64)
@@ -298,7 +298,7 @@ def as_labels(
 
 
 def as_groups(groups: ArrayLike, n_samples: int, group_name: str) -> NDArray[np.int64]:
-    """Which rows belong together, as codes 0 … n_groups - 1 in the order of the sorted names.
+    """Groups of rows as codes 0 … n_groups - 1, in the order of their sorted names.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def as_groups(groups: ArrayLike, n_samples: int, group_name: str) -> NDArray[np.
 
 
 def kept_columns(given: Any, n_features: int) -> NDArray[np.bool_] | None:
-    """The mask of columns that every stage keeps, or None where there are none.
+    """The mask of columns that every stage keeps, or None without any.
 
     Raises
     ------
@@ -358,7 +358,7 @@ def kept_columns(given: Any, n_features: int) -> NDArray[np.bool_] | None:
     if not mask.any():
         return None
     if mask.all():
-        raise DataError("every column is to be kept: there is nothing to select among")
+        raise DataError("all columns are always kept: there is nothing left to select")
     return mask
 
 
@@ -373,14 +373,14 @@ def whole_weights(given: Any, n_samples: int, name: str) -> NDArray[np.int64]:
     try:
         found = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"weights {name!r} are no numbers") from None
+        raise DataError(f"weights {name!r} are not numbers") from None
     if found.shape != (n_samples,):
         raise DataError(f"weights {name!r} have shape {found.shape}, not ({n_samples},)")
     wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0) & (found == np.floor(found))))
     if len(wrong):
         raise DataError(
-            f"weights {name!r} must be whole numbers ≥ 0, how many rows each row stands for; row "
-            f"{wrong[0] + 1} has {found[wrong[0]]:g}. Methods count rows: scale shares to counts"
+            f"weights {name!r} must be whole numbers ≥ 0, the number of rows that each row stands "
+            f"for; row {wrong[0] + 1} has {found[wrong[0]]:g}. Scale fractions to counts"
         )
     if not 0 < found.sum() < 2**31:
         raise DataError(f"weights {name!r} add up to {found.sum():g}; they must be from 1 to 2³¹")

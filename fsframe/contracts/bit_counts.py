@@ -48,7 +48,7 @@ def popcount(typing_context: Any, word: Any) -> Any:
 
 @intrinsic
 def at(typing_context: Any, array: Any, offset: Any) -> Any:
-    """Address of element `offset` of a contiguous uint64 array; nothing checks the bound."""
+    """Address of element `offset` of a contiguous uint64 array, without bounds check."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -59,7 +59,7 @@ def at(typing_context: Any, array: Any, offset: Any) -> Any:
 
 @intrinsic
 def shifted(typing_context: Any, address: Any, offset: Any) -> Any:
-    """The address `offset` words further on."""
+    """The address `offset` words later."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.gep(args[0], [args[1]])
@@ -114,7 +114,7 @@ def _ctpop(builder: Any, vector: Any) -> Any:
 
 
 def _vector_at(builder: Any, address: Any) -> Any:
-    """Eight words from an address that need not be aligned to them."""
+    """Eight words from an address without alignment to vectors."""
     found = builder.load(builder.bitcast(address, _VECTOR.as_pointer()))
     found.align = 8
     return found

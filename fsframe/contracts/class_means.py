@@ -48,7 +48,7 @@ def class_means(data: Dataset) -> list[tuple[str, NDArray[Any]]]:
 
 
 def _row_weights(data: Dataset) -> NDArray[np.float64]:
-    """What each row counts, (n, 1)."""
+    """Row weights, (n, 1)."""
     counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
     return counts[:, None]
 

@@ -1,4 +1,4 @@
-"""Contract of what may end a chain: a classifier or regressor, which uses upstream weights."""
+"""Contract of classifiers and regressors, which may end a chain and use upstream weights."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class FittedOnColumns:
     takes_missing : bool
         Whether NaN among those columns is allowed.
     fill : (n_features,) float64, optional
-        Values that an earlier stage puts in place of missing ones; NaN: none.
+        Values by which an earlier stage replaces missing ones; NaN: none.
     donors : Donors, optional
-        Rows whose values it uses instead, as `Selection.donors`.
+        Rows whose values it uses instead, as in `Selection.donors`.
     name : str
         Its name in messages.
     method : type, optional
@@ -84,7 +84,7 @@ class FittedOnColumns:
 
     @property
     def task(self) -> str:
-        """``"classification"``, or ``"regression"`` where numbers are predicted."""
+        """``"classification"``, or ``"regression"`` if it predicts numbers."""
         return "classification" if self.classes else "regression"
 
     def _in_stage(self) -> contextlib.AbstractContextManager[None]:
@@ -244,10 +244,7 @@ class Classifier(Parameterised):
         return "scores"
 
     def tables_held(self, n_features: int) -> float:
-        """As `table_copies` says.
-
-        `n_features` is the number of columns that it sees; the copies are of a table with these.
-        """
+        """Number of copies (`table_copies`) of a table with `n_features` columns, those it sees."""
         return self.table_copies
 
     def rows_copied(self) -> float:

@@ -101,7 +101,7 @@ def as_ordinal(given: Ordinal | None) -> dict[str | int, tuple[str, ...]]:
 
 
 def looks_boolean(texts: Iterable[str]) -> tuple[str, str] | None:
-    """The words for false and true if these are all the words there are, else None.
+    """The words for false and true if there are no others, else None.
 
     >>> looks_boolean({"yes", "no"}), looks_boolean({"yes", "maybe"})
     (('no', 'yes'), None)
@@ -120,7 +120,7 @@ def days_of(text: str) -> float | None:
     (2.0, 0.5, None, None)
     """
     plain = text.strip()
-    # "2021" and "20210304" are numbers to everybody else.
+    # "2021" and "20210304" are taken as numbers elsewhere.
     if len(plain) < 8 or "-" not in plain[1:]:
         return None
     try:

@@ -13,11 +13,11 @@ from fsframe.contracts.compiled import njit
 __all__ = ["ColumnsSeen"]
 
 _WINDOW = 8192
-"""Whole numbers that are told apart: twice the longest range that stays as it is, so that such a
-range lies within wherever in it the first value stands."""
+"""Number of whole numbers that are tracked: twice the longest range of levels, so that such a range
+fits wherever the first value is in it."""
 
 _MOST = 1 << 28
-"""Bytes of the windows of all columns; wider tables have shorter windows."""
+"""Maximum bytes of the windows of all columns; wider tables have shorter windows."""
 
 
 @njit()
@@ -25,7 +25,7 @@ def _see(
     flat: Any, n_rows: int, n_columns: int, start: int, stop: int, base: Any, low: Any, high: Any,
     whole: Any, outside: Any, holes: Any, bad: Any, seen: Any,
 ) -> None:  # fmt: skip
-    """Take in columns start … stop−1 of rows that lie one after the other in `flat`."""
+    """Add columns start … stop−1 of rows that are consecutive in `flat`."""
     width = seen.shape[1]
     for row in range(n_rows):
         at = row * n_columns
@@ -109,7 +109,7 @@ class ColumnsSeen:
                 see(block.reshape(-1), n, m, *bound, *found)
                 return
             for j in range(*bound):
-                # A column that lies by itself is a table of one.
+                # A contiguous column is a table of one column.
                 see(block[:, j], n, 1, 0, 1, *(each[j : j + 1] for each in found))
 
         for _ in in_turn(work, list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))):
@@ -129,7 +129,7 @@ class ColumnsSeen:
         return found + self.base[column] if found.size else np.empty(0)
 
     def levels_of(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """How many different values some columns have, −1 where not known, and those values."""
+        """Number of distinct values of some columns, −1 if not known, and the values."""
         found = [self.levels(column) for column in columns.tolist()]
         known = [levels for levels in found if levels is not None]
         sizes = [-1 if levels is None else levels.size for levels in found]

@@ -24,23 +24,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _sign() -> tuple[Path, bool]:
-    """The file that says that it was said, and whether this process is nobody's worker."""
+    """The file that marks that compilation was announced, and whether this is the main process."""
     processes = sys.modules.get("multiprocessing")
     parent = None if processes is None else processes.parent_process()
     owner = os.getpid() if parent is None else parent.pid
     return Path(tempfile.gettempdir()) / f"fsframe-{owner}.compiling", parent is None
 
 
-def _first_to_say() -> bool:
-    """Whether no process of this one's run has said it before."""
+def _first_to_announce() -> bool:
+    """Whether neither the main process nor one of its workers has announced it before."""
     sign, _ = _sign()
     try:
-        # Exclusively: what another user has put there is neither followed nor written to.
+        # Exclusively, so that a file or link of another user is not written to.
         os.close(os.open(sign, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         return False
     except OSError:
-        # Rather twice than never.
+        # Better twice than never.
         return True
     return True
 
@@ -51,16 +51,15 @@ def _forget(sign: Path) -> None:
 
 
 class _Compiling(event.Listener):
-    """What goes with the compilation of kernels; cached kernels raise no event.
+    """Announces the compilation of kernels; cached kernels raise no event.
 
-    That it happens is said once for a process and its workers, which compile at the same time. On
-    a terminal the seconds are counted while it lasts. Python's search for garbage is put off
-    meanwhile: nothing is found, in a sixth of the time that compiling takes.
+    It is announced once for a process and its workers. A terminal shows the elapsed seconds.
+    Garbage collection is paused: it finds nothing, in a sixth of the time of compilation.
     """
 
     def __init__(self) -> None:
-        self._said = False
-        self._tells = False
+        self._announced = False
+        self._shown = False
         self._depth = 0
         self._meanwhile = contextlib.ExitStack()
 
@@ -72,12 +71,12 @@ class _Compiling(event.Listener):
         if gc.isenabled():
             gc.disable()
             self._meanwhile.callback(gc.enable)
-        if not self._said:
-            self._said = True
-            if _first_to_say():
+        if not self._announced:
+            self._announced = True
+            if _first_to_announce():
                 remark("compiling numerical kernels (once on this machine, kept for later runs) …")
-                self._tells = True
-        if self._tells:
+                self._shown = True
+        if self._shown:
             self._meanwhile.enter_context(ticking("compiling"))
 
     def on_end(self, event: Any) -> None:
@@ -88,23 +87,23 @@ class _Compiling(event.Listener):
 
 event.register("numba:compile", _Compiling())
 if _sign()[1]:
-    # Of an earlier process of this number that was killed.
+    # Left by a killed process with the same number.
     _forget(_sign()[0])
-    # A worker may be the one that says it.
+    # Also if a worker announces it.
     atexit.register(_forget, _sign()[0])
 
 
 def njit(**options: Any) -> Callable[[F], F]:
     """A decorator that compiles a function on its first call and keeps the machine code on disk.
 
-    What is kept serves until any module of the function's folder, or `bit_counts`, changes:
-    a kernel contains those of other modules that it calls. Where it is kept, and what happens where
-    nothing can be, says `fsframe.contracts.kernel_cache`.
+    The code is valid until a module of the function's folder, or `bit_counts`, changes, since a
+    kernel contains the kernels of other modules that it calls. `fsframe.contracts.kernel_cache`
+    documents the cache.
 
     Parameters
     ----------
     **options
-        Options of `numba.njit`; ``cache=True`` and ``nogil=True`` unless told otherwise.
+        Options of `numba.njit`; ``cache=True`` and ``nogil=True`` by default.
 
     Returns
     -------
@@ -124,7 +123,7 @@ def njit(**options: Any) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         compiled = numba.njit(**options)(function)
-        # A function is compiled by numba only where there is no NUMBA_DISABLE_JIT.
+        # With NUMBA_DISABLE_JIT, `njit` returns the function itself.
         if kept and hasattr(compiled, "_cache"):
             compiled._cache = KernelCache(function)
         return compiled  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""The cost of a fit, as methods declare it."""
+"""The declared cost of a fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Cost:
     ----------
     seconds : float ≥ 0
     formula : str
-        The formula behind them, for n rows and p columns: ``"0.001 + 5e-11 n²p"``.
+        Their formula, for n rows and p columns: ``"0.001 + 5e-11 n²p"``.
     """
 
     seconds: float

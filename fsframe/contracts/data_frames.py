@@ -1,6 +1,6 @@
 """Data frames of pandas, polars, pyarrow and xarray as columns, with their names and kinds.
 
-None of these libraries is imported: a frame is asked through its own methods.
+None of these libraries is imported; only methods of the frame are used.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class FrameParts:
     groups : (n_samples,) object, or None
     group_name : str
     kinds : mapping of str to ColumnKind
-        Of columns that do not simply hold numbers.
+        Kinds of columns that do not simply hold numbers.
     keep : (n_features,) bool, optional
         Columns that every stage keeps.
     weights : (n_samples,) object, or None
@@ -113,13 +113,13 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
     given : DataArray of samples × features, or Dataset of variables over samples
         The second dimension's coordinate names the features; f1, f2, … without one.
     beside : iterable
-        Coordinates along the samples become columns where they stand here: label, groups, ….
+        Names of coordinates along the samples that become columns: label, groups, ….
 
     Raises
     ------
     DataError
-        If it has another number of dimensions, or neither a coordinate along the samples nor a
-        column is called what stands in `beside`.
+        If it has another number of dimensions, or there is no coordinate along the samples, or
+        column, of a name in `beside`.
     """
     array = type(given).__name__ == "DataArray"
     if len(given.dims) != 1 + array:
@@ -168,7 +168,7 @@ def take_annotated(
 ) -> FrameParts:
     """The features of an AnnData, and columns of its `obs` as label and groups.
 
-    Sparse values stay so where that spares memory.
+    Sparse values stay sparse if that saves memory.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def take_frame(
     Parameters
     ----------
     frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        Missing values (NaN, NA, null) become NaN; an index is no column.
+        Missing values (NaN, NA, null) become NaN; an index is not a column.
     label : str or int, optional
         By default the last column that is not dropped.
     drop : str, int or several
@@ -243,11 +243,11 @@ def take_frame(
     groups : str or int, optional
         Column whose equal values mark rows that belong together; not a feature.
     with_label : bool
-        Whether there is one.
+        Whether the frame has a label.
     ordinal, dates, keep, weight
         As in `Dataset.from_frame`.
     worded : sequence of str
-        Columns that are categorical where they hold text.
+        Columns that are categorical if they hold text.
 
     Raises
     ------
@@ -351,21 +351,21 @@ class ColumnRefusals:
 
     def check(self, table: str) -> None:
         """Raise DataError if a column was refused."""
-        said = []
+        problems = []
         if self.text:
-            said.append(
+            problems.append(
                 f"{_listed(self.text)} hold{'s' * (len(self.text) == 1)} neither numbers nor "
                 "categories: drop them (--drop, drop=), declare them categorical "
                 "(--categorical, categorical=), or ordinal (--ordinal, ordinal=)"
             )
         if self.dates:
-            said.append(
+            problems.append(
                 f"{_listed(self.dates)} hold{'s' * (len(self.dates) == 1)} dates: drop them "
                 "(--drop, drop=), or convert them to days (--dates days, dates='days')"
             )
-        said += self.order
-        if said:
-            raise DataError(f"{table}: " + "; ".join(said))
+        problems += self.order
+        if problems:
+            raise DataError(f"{table}: " + "; ".join(problems))
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -375,7 +375,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _own_order(series: Any) -> tuple[str, ...] | None:
-    """The order of levels that a column of pandas has itself."""
+    """The order of levels of an ordered categorical column of pandas."""
     kind = series.dtype
     if not getattr(kind, "ordered", False) or not hasattr(kind, "categories"):
         return None
@@ -390,7 +390,7 @@ def _ordered(
 ) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
     """Ranks of an ordinal column."""
     if values is None:
-        refused.order.append(f"column {name!r} is of a kind that has no levels")
+        refused.order.append(f"column {name!r} is of a type without levels")
         return None, None
     if isinstance(values, list) or order:
         texts = [
@@ -414,7 +414,7 @@ def _ordered(
 def _worded(
     values: list[Any], name: str, dates: str | None, refused: ColumnRefusals
 ) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
-    """A column of text that nothing is said of: truth values, dates, or refused."""
+    """A column of text without a declared kind: boolean, dates, or refused."""
     texts = ["" if value is None else str(value) for value in values]
     there = {text for text in texts if text}
     words = looks_boolean(there)

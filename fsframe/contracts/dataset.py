@@ -1,4 +1,4 @@
-"""The table a chain runs on: made from arrays and data frames, with roles of its columns."""
+"""The table that a chain runs on, made from arrays or data frames, with roles of its columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = ["ColumnSource", "Dataset", "RowSource", "infer_task"]
 
 
 def _as_one(groups: dict[str, tuple[str, ...]], name: str, columns: tuple[str, ...]) -> None:
-    """Put the indicators of a column where it stood in its group, or in one of their own."""
+    """Replace a column in its group by its indicators, or make a group of them."""
     of = [title for title, members in groups.items() if name in members]
     for title in of:
         members = groups[title]
@@ -84,7 +84,7 @@ class Dataset(FrozenTable):
         Kinds of columns that do not simply hold numbers, with the levels of their codes. It may
         name columns that this table does not have.
     counts : (n_samples,) int64, optional
-        How often a bootstrap drew each row, or its weight; zero leaves it out. None: once each.
+        Number of times a bootstrap drew each row, or its weight; zero leaves it out. None: once.
     name, label_name, task : str
         Names of the table and its label; ``"classification"``, ``"regression"`` or ``"survival"``.
     groups : (n_samples,) int64, optional
@@ -143,7 +143,7 @@ class Dataset(FrozenTable):
         task : {"classification", "regression"}, optional
             By default regression if `y` holds numbers that are not whole, else classification.
         kinds : mapping of str to ColumnKind, optional
-            What columns are that do not simply hold numbers, as the field says.
+            Kinds of columns that do not simply hold numbers, as the field.
         keep : (n_features,) bool or column indices, optional
             Columns that every stage keeps; not all of them.
         weights : (n_samples,) whole numbers ≥ 0, optional
@@ -231,13 +231,13 @@ class Dataset(FrozenTable):
         Parameters
         ----------
         frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table, AnnData, or of xarray
-            Columns of numbers or truth values; missing ones become NaN. Columns of categories
-            (category, Categorical, Enum, dictionary) are nominal, those of pandas that are ordered
-            ordinal. An index is no column.
-            Of an AnnData, ``X`` are the features; label and groups are columns of ``obs``. A
-            DataArray of xarray is samples × features, named by the second dimension's coordinate,
-            a Dataset has a variable over samples for each column; further coordinates along the
-            samples are columns where a role names them.
+            Numeric or boolean columns; missing values become NaN. Categorical columns (category,
+            Categorical, Enum, dictionary) are nominal, ordered ones of pandas ordinal. An index is
+            not a column.
+            Features of an AnnData are its ``X``; label and groups are columns of ``obs``. A
+            DataArray of xarray is samples × features, named by the coordinate of the second
+            dimension; a Dataset has a variable over the samples for each column. Coordinates along
+            the samples are columns if a role names them.
         label : str or int, optional
             The label by name, or by position from 0; by default the last column.
         drop : str, int or several
@@ -250,8 +250,8 @@ class Dataset(FrozenTable):
         task : {"classification", "regression"}, optional
             As in `from_arrays`.
         ordinal : str, int, several, or mapping of these to sequences, optional
-            Ordinal columns, with the order of their levels: ``{"size": ["S", "M", "L"]}``, or,
-            where levels are numbers, the name alone. They become ranks 0, 1, ….
+            Ordinal columns with the order of their levels, ``{"size": ["S", "M", "L"]}``, or the
+            name alone if the levels are numbers. They become ranks 0, 1, ….
         dates : {"days"}, optional
             Dates become days since 1970-01-01; without this they raise an error.
         encode : {"onehot"}, optional
@@ -320,8 +320,8 @@ class Dataset(FrozenTable):
             weight_name=parts.weight_name,
         )
         beside = {name: frame.obs[name] for name in frame.obs} if is_annotated(frame) else {}
-        played = found.with_roles(feature_groups, time, adjust, beside)
-        return played.with_events(event).encoded(encode)
+        data = found.with_roles(feature_groups, time, adjust, beside)
+        return data.with_events(event).encoded(encode)
 
     def with_roles(
         self,
@@ -385,11 +385,11 @@ class Dataset(FrozenTable):
         data = self.take_columns(left)
         groups = {name: tuple(members) for name, members in (feature_groups or {}).items()}
         feature_sets(groups, data.feature_names, did_you_mean)
-        # A column that counts the rows is none to be dropped where it is the time.
-        told = f"1 column counting the rows: {time};"
+        # A column that counts the rows may be the time.
+        counting = f"1 column counting the rows: {time};"
         return attrs.evolve(
             data,
-            warnings=tuple(note for note in data.warnings if not note.startswith(told)),
+            warnings=tuple(note for note in data.warnings if not note.startswith(counting)),
             feature_groups=groups or data.feature_groups,
             times=found.get("time", data.times),
             covariates=found.get("adjust", data.covariates),
@@ -421,8 +421,8 @@ class Dataset(FrozenTable):
         place = self.feature_names.index(event)
         if self.categorical[place]:
             raise DataError(
-                f"{self.name}: events {event!r} must be numbers, not names: 1 where the event "
-                "was seen, 0 where the time is censored"
+                f"{self.name}: events {event!r} must be numbers, not names: 1 if the event was "
+                "observed, 0 if the time is censored"
             )
         seen = np.asarray(self.columns(place, place + 1))[:, 0]
         y = signed_times(self.y, seen, self.label_name, event)
@@ -455,8 +455,8 @@ class Dataset(FrozenTable):
             return self
         if not self.nbytes:
             raise DataError(
-                f"{self.name}: a table that stays in its file cannot be encoded; read it into "
-                "memory (in_memory=True), or declare its columns as numbers"
+                f"{self.name}: a table that is read from its file by columns cannot be encoded; "
+                "read it into memory (in_memory=True), or declare its columns as numbers"
             )
         blocks: list[NDArray[Any]] = []
         names: list[str] = []

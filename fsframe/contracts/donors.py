@@ -1,4 +1,4 @@
-"""Donors: rows whose values stand for the missing ones of the rows nearest to them."""
+"""Donors: rows whose values replace the missing ones of the nearest rows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from fsframe.errors import DataError, PluginError
 __all__ = ["Donors"]
 
 _CHUNK_MEBIBYTES = 16
-"""Of distances at a time. The same for any bound on memory, so that no bit depends on it."""
+"""Size of the distances computed at a time; fixed, so that results do not depend on it."""
 _MOST_BYTES = 8 << 30
 _ROWS = 4096
-"""That are filled at a time, at most."""
+"""Maximum number of rows filled at a time."""
 
 
 def _counts(value: Any) -> Any:
@@ -33,11 +33,11 @@ def _flags(value: Any) -> Any:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Donors:
-    """Rows of a table, and how their values are put in place of missing ones.
+    """Rows of a table that serve to fill missing values of other rows.
 
-    A missing number becomes the mean of the `k` nearest donors that have a value in its column, a
-    missing level the most frequent among theirs. Distances are Euclidean over the columns that
-    both rows have, scaled up to all columns (`sklearn.impute.KNNImputer`).
+    A missing number becomes the mean of the `k` nearest donors with a value in its column, a
+    missing level the most frequent one among them. Distances are Euclidean over the columns known
+    in both rows, scaled up to all columns (`sklearn.impute.KNNImputer`).
 
     Parameters
     ----------
@@ -46,27 +46,26 @@ class Donors:
     rows : (m, q) float64
         NaN where a value is missing.
     times : (m,) int64 ≥ 0
-        How often each row counts; one that counts k times is k donors.
+        Number of times each row counts; one that counts k times is k donors.
     nominal : (q,) bool
         Columns whose numbers are codes of levels.
     k : int
-        Fewer where not so many have a value.
+        Number of neighbours; fewer if not so many have a value.
     standardize : bool
-        Whether columns of numbers are brought to deviation 1 for the distance.
+        Whether numeric columns are scaled to deviation 1 for the distance.
 
     Notes
     -----
-    A column whose values are whole numbers gets whole numbers: the mean is rounded, half to even.
-    A nominal column enters the distance, scaled up or not, as a column of two values for each of
-    its levels: rows of different levels differ by √(2 / (1 − Σ p²)), p the shares of the levels, so
-    that the mean square over all pairs of rows is 2, as in a standardised column; with
-    ``standardize=False`` by 1. Of levels equally frequent among the neighbours it is the one that
-    more donors have, then the one that comes first in the order of rows. Where no donor shares a
-    known column with the row, it is the mean, or the most frequent level, of all of them. A column
-    without any known value stays as it is.
+    In a column of whole numbers, the mean is rounded, half to even. A nominal column enters the
+    distance as one column of two values for each of its levels: rows of different levels differ by
+    √(2 / (1 − Σ p²)), p the shares of the levels, so that the mean square over all pairs of rows is
+    2, as in a standardised column; with ``standardize=False`` they differ by 1. Ties between levels
+    go to the one that more donors have, then to the first in the order of rows. If no donor shares
+    a known column with the row, all donors are used. A column without any known value stays as it
+    is.
 
-    O(n m q) time for n rows with gaps. Memory beside the table: up to ten copies of the donors, as
-    many of up to 4,096 rows, and 100 MB of distances; `memory` says.
+    O(n m q) time for n rows with missing values. Memory besides the table: up to ten copies of the
+    donors, as many of up to 4,096 rows, and 100 MB of distances (`memory`).
 
     References
     ----------
@@ -89,13 +88,13 @@ class Donors:
             raise ValueError(f"donors of shape {self.rows.shape} over {q} columns, {m} counts")
         if self.k < 1 or (m and self.times.min() < 0) or np.isinf(self.rows).any():
             raise ValueError("donors with infinite values, negative counts or no neighbours")
-        # What comes from a file must not ask for more than its arrays may take.
+        # Counts from a file must not demand more memory than arrays may take.
         if 8.0 * q * float(self.times.sum(dtype=np.float64)) > _MOST_BYTES:
             raise ValueError("donors that count more often than memory holds")
 
     @property
     def memory(self) -> int:
-        """Bytes that filling takes beside the table, about."""
+        """Approximate bytes that filling needs besides the table."""
         live = np.flatnonzero(self.times)
         places = np.flatnonzero(self.nominal).tolist()
         width = len(self.columns) - len(places)
@@ -105,11 +104,11 @@ class Donors:
 
     @property
     def _block(self) -> int:
-        """How many rows are filled at a time."""
+        """Number of rows filled at a time."""
         return max(64, min(_ROWS, int(self.times.sum())))
 
     def averages(self) -> NDArray[np.float64]:
-        """What stands for a missing value where no donor is near; NaN where nothing does.
+        """The values that all donors give, (q,); NaN in columns that no donor has a value in.
 
         Returns
         -------
@@ -119,7 +118,7 @@ class Donors:
         return self.filled(row)[0] if len(self.columns) else row[0]
 
     def filled(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows (n, q), over `columns`, without gaps but in columns that no donor has a value in.
+        """Rows (n, q), over `columns`, filled except in columns that no donor has a value in.
 
         Raises
         ------
@@ -138,8 +137,9 @@ class Donors:
         if len(endless):
             row, column = endless[0]
             raise DataError(
-                "gaps are filled by the nearest rows, which cannot be found from infinite values; "
-                f"the first is in row {places[row] + 1}, column {self.columns[column] + 1}"
+                "missing values are filled from the nearest rows, which infinite values make "
+                f"undefined; the first is in row {places[row] + 1}, column "
+                f"{self.columns[column] + 1}"
             )
         live = np.flatnonzero(self.times)
         space = _Space.of(self, self.rows[live], self.times[live])
@@ -152,7 +152,7 @@ class Donors:
         return found
 
     def restrict(self, columns: NDArray[np.intp]) -> Donors:
-        """The same with those of `columns` that there are, renumbered to positions there."""
+        """The same with only the columns in `columns`, renumbered to positions there."""
         if np.array_equal(self.columns, columns):
             return attrs.evolve(self, columns=np.arange(len(columns)))
         place = np.searchsorted(columns, self.columns)
@@ -163,13 +163,13 @@ class Donors:
         )
 
     def lift(self, columns: NDArray[np.intp]) -> Donors:
-        """The same in the numbering of the table in which position p is ``columns[p]``."""
+        """The same with position p renamed to ``columns[p]``."""
         return attrs.evolve(self, columns=columns[self.columns])
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Space:
-    """Where distances are taken: a coordinate for a column of numbers, one for each level."""
+    """Coordinates for distances: one for each numeric column, one for each level."""
 
     centre: NDArray[np.float64]
     scale: NDArray[np.float64]
@@ -189,7 +189,7 @@ class _Space:
         for place in np.flatnonzero(donors.nominal).tolist():
             found = _levels(rows[:, place], times)
             levels[place] = np.array([level for level, _ in found])
-            # In order of size: what levels are called is not to change a rounding.
+            # Sorted by size, so that rounding does not depend on the codes of levels.
             unequal = unequal_share(np.sort([float(count) for _, count in found]))
             step = 1 / np.sqrt(unequal) if unequal > 1e-14 else 0.0
             steps[place] = float(step) if donors.standardize else np.sqrt(0.5)
@@ -219,22 +219,21 @@ class _Space:
         for place in np.flatnonzero(~self.empty).tolist():
             if place in self.levels:
                 levels = self.levels[place]
-                # Shares of the neighbours that have each level; equal ones are equal to the bit
-                # but for the step that they are multiplied by.
+                # Shares of the neighbours with each level, rounded because of the step.
                 shares = np.round(coordinates[:, at : at + len(levels)], 9)
                 found[:, place] = levels[shares.argmax(axis=1)]
                 at += len(levels)
                 continue
             column, scale = coordinates[:, at], self.scale[place]
             value = self.centre[place] + (0.0 if np.isinf(scale) else column * scale)
-            # Rounded before: the mean of 0 and 1 is to be one half in any scale.
+            # Rounded first, so that the mean of 0 and 1 is one half in any scale.
             found[:, place] = np.rint(np.round(value, 9)) if self.whole[place] else value
             at += 1
         return found
 
 
 def _levels(column: NDArray[np.float64], times: NDArray[np.int64]) -> list[tuple[float, int]]:
-    """The levels of a nominal column and how many rows have each, the most frequent first."""
+    """The levels of a nominal column with their numbers of rows, the most frequent first."""
     known = ~np.isnan(column)
     values, first, place = np.unique(column[known], return_index=True, return_inverse=True)
     counts = np.bincount(place.ravel(), weights=times[known], minlength=len(values))
@@ -243,7 +242,7 @@ def _levels(column: NDArray[np.float64], times: NDArray[np.int64]) -> list[tuple
 
 
 def _imputer() -> Any:
-    """A context that gives, for donors and k, what fills rows; scikit-learn's."""
+    """A context manager that returns scikit-learn's imputer for donors and k."""
     try:
         import sklearn
         from sklearn.impute import KNNImputer
@@ -252,12 +251,13 @@ def _imputer() -> Any:
         if "No module named 'sklearn'" not in str(error):
             raise PluginError(f"scikit-learn cannot be imported: {error}") from error
         raise PluginError(
-            "filling gaps by nearest neighbours needs scikit-learn: pip install 'fsframe[sklearn]'"
+            "filling missing values from neighbours needs scikit-learn: "
+            "pip install 'fsframe[sklearn]'"
         ) from None
 
     @contextlib.contextmanager
     def impute(donors: NDArray[np.float64], k: int) -> Any:
-        # One thread, and pieces of one size: sums that are split otherwise differ in last bits.
+        # One thread and fixed chunks: sums split otherwise differ in the last bits.
         with threadpool_limits(1), sklearn.config_context(working_memory=_CHUNK_MEBIBYTES):
             yield KNNImputer(n_neighbors=k, keep_empty_features=True).fit(donors).transform
 

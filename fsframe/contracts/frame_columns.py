@@ -51,8 +51,8 @@ def columns_of(frame: Any) -> list[tuple[str, Any]]:
 
 
 def values_of(series: Any) -> tuple[NDArray[Any] | list[Any] | None, bool]:
-    """Numbers, or a list of texts (None where missing), or None for what is neither; and whether
-    the kind of the column says that it is of categories."""
+    """Numbers, a list of texts (None where missing), or None for other types; and whether the
+    column has a categorical type."""
     kind = str(series.dtype)
     is_category = kind == "category" or kind.startswith(("Categorical", "Enum"))
     if is_category:
@@ -83,7 +83,7 @@ def _as_floats(series: Any) -> NDArray[np.float64]:
 
 def as_list(series: Any) -> list[Any]:
     found: list[Any] = series.to_list()
-    # NaN and pandas.NA, which is equal to nothing and has no truth, are missing.
+    # NaN and pandas.NA, which equals nothing and has no truth value, are missing.
     return [None if _is_missing(value) else value for value in found]
 
 
@@ -97,7 +97,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _plain(values: list[Any]) -> NDArray[np.float64] | list[Any]:
-    """Numbers where all are, else text."""
+    """Numbers if all values are numbers, else text."""
     if all(value is None or isinstance(value, (bool, int, float, np.number)) for value in values):
         return np.array([np.nan if value is None else float(value) for value in values])
     return [None if value is None else str(value) for value in values]

@@ -1,4 +1,4 @@
-"""Read-only arrays, as results hold them."""
+"""Read-only arrays for results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def freeze(value: Any, dtype: Any = None) -> Any:
     """`value` as a read-only array, or None; the caller's array stays writable."""
     if value is None:
         return None
-    # Thousands of resamples arrive with arrays that are as they should be.
+    # The usual case for thousands of resamples.
     ready = type(value) is np.ndarray and not value.flags.writeable
     if ready and (dtype is None or value.dtype == dtype):
         return value
@@ -28,7 +28,7 @@ def freeze(value: Any, dtype: Any = None) -> Any:
 
 
 def indices(value: Any) -> Any:
-    """Column numbers, frozen; ValueError for numbers that are not whole."""
+    """Column numbers, frozen; ValueError unless they are integers."""
     kind = value.dtype.kind if isinstance(value, np.ndarray) else np.asarray(value).dtype.kind
     if kind not in "iu" and value is not None and np.size(value):
         # Rounding a column number would silently name another column.
@@ -40,7 +40,7 @@ def floats(value: Any) -> Any:
     """Numbers as float64, frozen; ValueError for complex ones."""
     given = value if isinstance(value, np.ndarray) else np.asarray(value)
     if given.dtype.kind in "cmM":
-        # A cast would keep the real part, and say so in a warning at most.
+        # A cast would keep the real part, with a warning at most.
         raise ValueError(f"numbers must be real, not {given.dtype}")
     return freeze(value, np.float64)
 
@@ -64,7 +64,7 @@ class Arrays(Mapping[str, NDArray[Any]]):
         return repr(self._arrays)
 
     def __reduce__(self) -> tuple[type[Arrays], tuple[dict[str, NDArray[Any]]]]:
-        # Through the constructor: unpickled arrays are writable until they are frozen again.
+        # Through the constructor, since unpickled arrays are writable.
         return Arrays, (self._arrays,)
 
 

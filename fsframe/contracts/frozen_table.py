@@ -1,4 +1,4 @@
-"""Fields of a dataset and what is derived from them: facts, columns, rows, SHA-256."""
+"""Fields of a dataset and their derived values: facts, columns, rows, SHA-256."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ __all__ = ["ColumnSource", "FrozenTable", "RowSource"]
 _SHOWN_FEATURES = 20
 _BYTES = (np.dtype(np.uint8), np.dtype(np.int8))
 
-# Arrays of bytes and sparse tables by identity, and what they are as float64, for as long as they
-# live: bootstraps and permuted labels share their table's array, which is to be widened once.
+# Arrays of bytes and sparse tables by identity → their float64 form, as long as they live:
+# bootstraps and permuted labels share the array of their table, which is converted once.
 _wide: dict[int, tuple[weakref.ref[Any], NDArray[np.float64]]] = {}
 _lock = threading.Lock()
 
@@ -47,7 +47,7 @@ def _widened(matrix: Any) -> NDArray[np.float64]:
             whole = matrix if isinstance(matrix, np.ndarray) else matrix.read(0, matrix.shape[1])
             loaded = np.ascontiguousarray(whole, dtype=np.float64)
             loaded.setflags(write=False)
-            # It takes no lock: the array may be collected while this thread holds it.
+            # Without the lock, since the array may be collected while this thread holds it.
             _wide[key] = weakref.ref(matrix, lambda _: _wide.pop(key, None)), loaded
         return _wide[key][1]
 
@@ -90,7 +90,7 @@ class RowSource(ColumnSource, Protocol):
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class FrozenTable:
-    """The fields of a `Dataset` (documented there), and what is derived from them."""
+    """The fields of a `Dataset` (documented there), and values derived from them."""
 
     matrix: Any = attrs.field(repr=False)
     y: NDArray[Any] = attrs.field(repr=False)
@@ -124,7 +124,7 @@ class FrozenTable:
         return html_block(f"Dataset {self.name}", facts, html_table(["feature", "kind"], rows))
 
     def _facts(self) -> list[str]:
-        """Shape, kind of the numbers, label and groups, a phrase each."""
+        """Shape, data type, label and groups, one phrase each."""
         where = "" if self.nbytes else ", read from its file by columns"
         where = ", in parts" if self.in_parts else where
         if isinstance(self.matrix, SparseColumns):
@@ -133,9 +133,9 @@ class FrozenTable:
         facts = [
             f"{self.n_samples} samples × {self.n_features} features ({self.matrix.dtype}{where})"
         ]
-        told = self.kinds_told()
-        if told:
-            facts[0] += f", {told}"
+        kinds = self.kinds_told()
+        if kinds:
+            facts[0] += f", {kinds}"
         if self.task == "classification":
             sizes = self.class_sizes()
             shown = [f"{c} {n}" for c, n in zip(self.classes, sizes, strict=True)]
@@ -197,8 +197,7 @@ class FrozenTable:
     def together(self) -> NDArray[np.int64] | None:
         """Rows that a resample draws or leaves out together, as codes (n_samples,).
 
-        Those of one group, or of one block of time, which holds whole groups; None if each row is
-        by itself.
+        These are groups, or blocks of time, which contain whole groups; None without either.
         """
         return self.groups if self.when is None else time_blocks(self.when)
 
@@ -429,7 +428,7 @@ class FrozenTable:
         return self.matrix.dtype if self.matrix.dtype in _BYTES else np.dtype(np.float64)
 
     def take_rows(self, rows: NDArray[np.intp]) -> Self:
-        """Only these rows, in this order; all classes stay, even those without members."""
+        """Only these rows, in this order; classes without rows remain."""
         matrix: Any
         if hasattr(self.matrix, "take_rows"):
             matrix = self.matrix.take_rows(np.asarray(rows, dtype=np.intp))

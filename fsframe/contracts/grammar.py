@@ -9,9 +9,9 @@
     value     = plain | quoted | "[" … "]" | "{" … "}" | "(" chain ")"
     quoted    = "'" text "'" | '"' text '"'
 
-Plain text runs to the next comma or blank. Brackets, braces and parentheses nest and may hold
-both. Inside a quoted text its own mark is written twice: ``'it''s'``. Nothing is looked up here:
-names and values are text.
+Plain text ends at the next comma or blank. Brackets, braces and parentheses nest and may contain
+both. A quotation mark in a text quoted by it is doubled: ``'it''s'``. Names and values are text;
+nothing is looked up here.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def parse_stages(text: str) -> tuple[StageText, ...]:
     """
     body = text.strip()
     while _is_group(body, "("):
-        # As it stands behind `base=`; a shell passes the parentheses on with an option too.
+        # As after `base=`; a shell also passes on parentheses in options.
         body = body[1:-1].strip()
     stages = tuple(parse_stage(part) for part in _split(body, blank=True))
     if not stages:
@@ -95,7 +95,7 @@ def parse_stage(text: str) -> StageText:
     if not _NAME.match(name):
         raise RequestError(
             f"stage {text!r}: {name!r} is not a name; a stage is written name or name:key=value,…"
-            + (f"; if it is the table, say `on` before it: on {text}" if _FILE.search(text) else "")
+            + (f"; if it is the table, put `on` before it: on {text}" if _FILE.search(text) else "")
         )
     params: dict[str, str] = {}
     if colon and not rest.strip():
@@ -132,7 +132,7 @@ def _split(text: str, *, blank: bool) -> list[str]:
             quoted = character
         elif character in _CLOSING:
             open_brackets.append(_CLOSING[character])
-            # Each level is read again for itself: without a bound a short text takes minutes.
+            # Each level is parsed again: without a limit, a short text could take minutes.
             if len(open_brackets) > _DEEPEST:
                 raise RequestError(
                     f"brackets are nested deeper than {_DEEPEST} at position {position + 1}"
@@ -163,7 +163,7 @@ def _is_group(text: str, opening: str) -> bool:
         return False
     try:
         _split(text, blank=True)
-        # Without its last bracket a single pair never closes; two pairs would close in between.
+        # Without its last bracket a single pair is open; two pairs would close in between.
         return not _reads(text[:-1]) and _reads(text[1:-1])
     except RequestError:
         return False

@@ -1,15 +1,15 @@
 """Cache of compiled kernels on disk: files with a checksum, discarded when damaged.
 
-One file per kernel, signature and processor. numba's own cache keeps an index beside its data; two
-processes that compile at once can leave an index that points to the other's data, and a flipped
-byte in machine code is executed. Here the file's name follows from what it holds, and its SHA-256
-is checked before anything in it is read.
+One file per kernel, signature and processor. numba's cache keeps an index besides its data: two
+processes that compile at the same time can leave an index that points to the other's data, and a
+flipped byte in machine code is executed. Here the name of a file follows from its content, and its
+SHA-256 is checked before it is used.
 
-Folders, in this order: ``NUMBA_CACHE_DIR`` if it is set; ``__pycache__`` beside the package (see
+Folders, in this order: ``NUMBA_CACHE_DIR`` if it is set; ``__pycache__`` next to the package (see
 `_beside`); ``fsframe`` in the user's cache folder (``XDG_CACHE_HOME``, ``~/.cache``); a temporary
-one that this process and its workers share and that goes with it. What is found in any of them is
-used; what is compiled goes to the first that can be written to. If that is a temporary folder, or
-none, a note on stderr says so.
+folder that this process shares with its workers and removes at exit. Kernels are read from all of
+them, and written to the first writable one. If that is the temporary one, or there is none, a note
+on stderr says so.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SHARED = "FSFRAME_KERNELS"
 
 
 class _Results(CompileResultCacheImpl):  # type: ignore[misc]
-    """How numba turns a compiled function into bytes and back; where they go is not its matter."""
+    """numba's conversion of a compiled function to bytes and back."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._lineno = function.__code__.co_firstlineno
@@ -55,16 +55,16 @@ class _Results(CompileResultCacheImpl):  # type: ignore[misc]
 
 
 class _Source:
-    """What numba names in its warnings."""
+    """The source that numba names in its warnings."""
 
     def __init__(self, file: str) -> None:
         self._py_file = file
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """The compiled forms of one function, cached for later processes; replaces numba's own cache.
+    """The compiled forms of one function, cached for later processes; replaces numba's cache.
 
-    Errors with a file never reach the caller: the function is compiled instead.
+    If a file cannot be read, the function is compiled.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     @property
     def cache_path(self) -> str:
-        """The folder that is asked first."""
+        """The first folder."""
         return str(next(iter(_folders(self._file)), ""))
 
     def flush(self) -> None:
@@ -104,8 +104,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         key, name = self._named(sig, target_context.codegen())
         for folder in _folders(self._file):
             path = folder / name
-            # Whatever a damaged file, or one of another build, makes numba raise: a kernel that
-            # cannot be read is compiled.
+            # A damaged file, or one of another build, may make numba raise anything.
             try:
                 found = _opened(path, key)
                 if found is not None:
@@ -122,7 +121,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         try:
             key, name = self._named(sig, data.codegen)
             content = _sealed(key, self._impl.reduce(data))
-        except Exception as error:  # numba could not put it into bytes: it serves this process.
+        except Exception as error:  # numba cannot serialise it; this process can use it.
             _note(f"compiled kernels are not cached ({type(error).__name__}: {error})")
             return
         refused = ""
@@ -164,10 +163,10 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 KEPT: Counter[str] = Counter()
-"""How many kernels this process has put where; under ``""`` those that do not outlast it."""
+"""Folder → number of kernels stored by this process; under ``""`` those removed at its end."""
 
 _REFUSED: set[Path] = set()
-"""Folders that have refused a file in this process; they are not asked again."""
+"""Folders that could not be written to in this process; they are not tried again."""
 
 
 def _sealed(key: str, payload: Any) -> bytes:
@@ -176,12 +175,12 @@ def _sealed(key: str, payload: Any) -> bytes:
 
 
 def _opened(path: Path, key: str) -> Any:
-    """What a file holds; None if there is none.
+    """The code in a file; None if there is no file.
 
     Raises
     ------
     ValueError
-        If the file has changed since it was written, or is of another key.
+        If the file is damaged, or has another key.
     """
     try:
         content = path.read_bytes()
@@ -220,13 +219,13 @@ def _remove(folder: Path, stem: str, except_for: str | None = None) -> None:
 
 
 def _folders(file: Path) -> Iterator[Path]:
-    """Where kernels of a module may be, the first choice first; none is made here."""
+    """The folders for kernels of a module, by priority; none is created here."""
     inside = f"{file.parent.name}_{hashlib.sha256(os.fsencode(file.parent)).hexdigest()[:16]}"
     if _chosen():
         yield Path(os.path.abspath(_chosen())) / inside
     yield _beside(file)
     own = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    # Without a home, `~` stays what it is, and would become a folder of that name here.
+    # Without a home directory, `~` stays in the path.
     if os.path.isabs(own):
         yield Path(own) / "fsframe" / "kernels" / inside
     shared = os.environ.get(_SHARED)
@@ -237,9 +236,8 @@ def _folders(file: Path) -> Iterator[Path]:
 def _beside(file: Path) -> Path:
     """The folder for kernels of a module next to where it is installed.
 
-    ``__pycache__`` beside the outermost package, not inside it: an uninstaller removes what it has
-    installed, and a package's folder that kernels kept alive would stand before the same package
-    installed elsewhere, as a namespace without modules.
+    ``__pycache__`` next to the outermost package, not inside it: an uninstaller would leave the
+    package's folder with the kernels, which would then hide the same package installed elsewhere.
     """
     package: list[str] = []
     folder = file.parent
@@ -255,7 +253,7 @@ def _chosen() -> str:
 
 
 def _writable(file: Path) -> Iterator[Path]:
-    """The folders to try in turn; a temporary one is made where all others have refused."""
+    """The folders to try in turn; if all fail, a temporary one is created."""
     shared = os.environ.get(_SHARED)
     for folder in _folders(file):
         if folder not in _REFUSED and str(folder) != shared:
@@ -266,7 +264,7 @@ def _writable(file: Path) -> Iterator[Path]:
 
 
 def _temporary() -> Path | None:
-    """The folder that this process shares with its workers, made when first asked for."""
+    """The temporary folder that this process shares with its workers, created on first use."""
     shared = os.environ.get(_SHARED)
     if shared and _is_ours(shared):
         return Path(shared)
@@ -285,7 +283,7 @@ def _forget(folder: str, owner: int) -> None:
 
 
 def _is_ours(folder: str) -> bool:
-    """Whether nobody else can have put anything there: what is in it will be executed."""
+    """Whether no other user can write to the folder, since its content is executed."""
     try:
         state = os.lstat(folder)
     except OSError:
@@ -301,16 +299,14 @@ def _note_other_folder(folder: Path) -> None:
 
 @cache
 def _note(text: str) -> None:
-    """Say a remark, once per process."""
+    """Print a remark, once per process."""
     remark(text)
 
 
 @lru_cache
 def _sources(folder: Path) -> str:
-    """Digest of name, time of change and size of every module of a folder, and of the bit counts.
-
-    `fsframe.contracts.bit_counts` holds kernels that those of several plugins contain.
-    """
+    """Digest of name, modification time and size of every module of a folder, and of `bit_counts`,
+    whose kernels those of several plugins contain."""
     shared = Path(__file__).with_name("bit_counts.py")
     with contextlib.suppress(OSError):
         found = [(path.name, path.stat()) for path in [*sorted(folder.glob("*.py")), shared]]

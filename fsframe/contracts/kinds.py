@@ -1,7 +1,7 @@
-"""Kinds of parameters: which values one takes, in words and in code.
+"""Kinds of parameters: their valid values, in words and in code.
 
-Conversion refuses loss (``3.9`` is not an integer) and non-finite numbers. Nothing here imports
-numpy.
+Conversion refuses loss of information (``3.9`` is not an integer) and non-finite numbers. Nothing
+here imports numpy.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ __all__ = [
 
 
 MOST_TIMES = 100_000_000
-"""Upper limit for numbers of rounds, trees and the like; more is taken for a typing error."""
+"""Upper limit for numbers of rounds, trees and the like; more is assumed to be a typing error."""
 
 
 @runtime_checkable
 class Kind(Protocol):
-    """Which values a parameter takes.
+    """The valid values of a parameter.
 
-    `convert` turns a Python value into the stored one, `parse` does the same from text (both raise
-    ValueError with the rule that was broken), `describe` says the rule in a few words, and
-    `choices` lists words worth offering in shell completion.
+    `convert` turns a Python value into the stored one, `parse` does the same for text (both raise
+    ValueError with the violated rule), `describe` states the rule in a few words, and `choices`
+    lists words for shell completion.
     """
 
     def convert(self, value: Any) -> Any: ...
@@ -64,7 +64,7 @@ def real(
     above: float | None = None,
     below: float | None = None,
 ) -> Kind:
-    """A finite number, with bounds that belong to the range (least, most) or do not (above, below).
+    """A finite number, with inclusive (least, most) or exclusive (above, below) bounds.
 
     >>> real(above=0).describe()
     'a number > 0'
@@ -79,7 +79,7 @@ def integer(
     above: int | None = None,
     below: int | None = None,
 ) -> Kind:
-    """A whole number; ``3.0`` is taken, ``3.9`` is not.
+    """A whole number; ``3.0`` is accepted, ``3.9`` is not.
 
     >>> integer(1).convert(3.0)
     3
@@ -110,8 +110,8 @@ def annotation(kind: Kind) -> str:
     >>> annotation(optional(either(integer(1), choice("auto", "all"))))
     "int | Literal['auto', 'all'] | None"
     """
-    said = getattr(kind, "annotation", None)
-    return str(said()) if callable(said) else "Any"
+    own = getattr(kind, "annotation", None)
+    return str(own()) if callable(own) else "Any"
 
 
 def choice(*words: str) -> Kind:
@@ -120,9 +120,9 @@ def choice(*words: str) -> Kind:
 
 
 def offered(registry: str) -> Kind:
-    """The name of something that plugins offer: `registry` is one of `fsframe.registry`.
+    """The name of an offer of plugins in `registry`, one of `fsframe.registry`.
 
-    It is not imported, but its existence is checked.
+    Its existence is checked, without importing it.
 
     >>> offered("nulls").parse("published")
     'published'
@@ -172,8 +172,18 @@ def stages() -> Kind:
     return _Stages()
 
 
+class _Worded:
+    """Base of kinds of which text is converted as it is, and nothing can be completed."""
+
+    def parse(self, text: str) -> Any:
+        return self.convert(text)  # type: ignore[attr-defined]
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
 @attrs.frozen
-class _Real:
+class _Real(_Worded):
     least: float | None = None
     most: float | None = None
     above: float | None = None
@@ -202,12 +212,9 @@ class _Real:
     def annotation(self) -> str:
         return "float"
 
-    def choices(self) -> tuple[str, ...]:
-        return ()
-
 
 @attrs.frozen
-class _Integer:
+class _Integer(_Worded):
     least: int | None = None
     most: int | None = None
     above: int | None = None
@@ -217,7 +224,7 @@ class _Integer:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ValueError(f"must be {self.describe()}")
         number: Any = value
-        # Only what is not whole already is asked whether it is finite: 10**400 has no float.
+        # Integers need no test for finiteness, and 10**400 has no float.
         whole = isinstance(value, numbers.Integral) or (
             math.isfinite(number) and int(number) == number
         )
@@ -238,12 +245,9 @@ class _Integer:
     def annotation(self) -> str:
         return "int"
 
-    def choices(self) -> tuple[str, ...]:
-        return ()
-
 
 @attrs.frozen
-class _CountOrFraction:
+class _CountOrFraction(_Worded):
     def convert(self, value: Any) -> int | float:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise ValueError(f"must be {self.describe()}")
@@ -271,9 +275,6 @@ class _CountOrFraction:
 
     def annotation(self) -> str:
         return "int | float"
-
-    def choices(self) -> tuple[str, ...]:
-        return ()
 
 
 def _within(number: float, bounds: Any) -> bool:
@@ -326,7 +327,7 @@ class _Flag:
 
 
 @attrs.frozen
-class _Choice:
+class _Choice(_Worded):
     words: tuple[str, ...]
 
     def convert(self, value: Any) -> str:
@@ -334,9 +335,6 @@ class _Choice:
             return str(value)
         hint = did_you_mean(value, self.words) if isinstance(value, str) else ""
         raise ValueError(f"must be {self.describe()}{hint}")
-
-    def parse(self, text: str) -> str:
-        return self.convert(text)
 
     def describe(self) -> str:
         return " or ".join(self.words)
@@ -354,7 +352,7 @@ def offered_by(kind: Kind) -> str:
 
 
 @attrs.frozen
-class _Offered:
+class _Offered(_Worded):
     registry: str
 
     def _offers(self) -> Any:
@@ -374,9 +372,6 @@ class _Offered:
             raise ValueError(f"must be {self.describe()}{hint}") from None
         return str(value)
 
-    def parse(self, text: str) -> str:
-        return self.convert(text)
-
     def describe(self) -> str:
         return " or ".join(self.choices())
 
@@ -388,7 +383,7 @@ class _Offered:
 
 
 @attrs.frozen
-class _Text:
+class _Text(_Worded):
     what: str = "text"
 
     def convert(self, value: Any) -> str:
@@ -396,17 +391,11 @@ class _Text:
             raise ValueError(f"must be {self.what}")
         return str(value)
 
-    def parse(self, text: str) -> str:
-        return text
-
     def describe(self) -> str:
         return self.what
 
     def annotation(self) -> str:
         return "str"
-
-    def choices(self) -> tuple[str, ...]:
-        return ()
 
 
 def _real_name(name: str) -> str:
@@ -416,8 +405,8 @@ def _real_name(name: str) -> str:
 
 
 @attrs.frozen
-class _Stages:
-    """Text of a chain; what it names is looked up when the chain is resolved."""
+class _Stages(_Worded):
+    """Text of a chain; its names are looked up when the chain is built."""
 
     def convert(self, value: Any) -> str:
         try:
@@ -426,17 +415,11 @@ class _Stages:
         except RequestError as error:
             raise ValueError(f"must be {self.describe()}: {error}") from None
 
-    def parse(self, text: str) -> str:
-        return self.convert(text)
-
     def describe(self) -> str:
         return "a selector or a chain, such as jmi or (mim:top=50 jmi)"
 
     def annotation(self) -> str:
         return "str"
-
-    def choices(self) -> tuple[str, ...]:
-        return ()
 
 
 @attrs.frozen
@@ -444,7 +427,7 @@ class _Optional:
     kind: Kind
 
     def convert(self, value: Any) -> Any:
-        # The word says the same from a program as from the command line.
+        # The word "none" is accepted from programs too.
         if value is None or (isinstance(value, str) and _is_none(value)):
             return None
         return self.kind.convert(value)
@@ -463,7 +446,7 @@ class _Optional:
 
 
 def _union(*kinds: Kind | str) -> str:
-    """Different types among those of some kinds, in order."""
+    """The union of the types of some kinds, without repetition."""
     texts = [kind if isinstance(kind, str) else annotation(kind) for kind in kinds]
     return " | ".join(dict.fromkeys(texts))
 
@@ -501,7 +484,7 @@ class _Either:
 
 
 @attrs.frozen
-class _Listing:
+class _Listing(_Worded):
     kind: Kind
     least: int = 0
 
@@ -529,6 +512,3 @@ class _Listing:
 
     def annotation(self) -> str:
         return f"Sequence[{annotation(self.kind)}]"
-
-    def choices(self) -> tuple[str, ...]:
-        return ()

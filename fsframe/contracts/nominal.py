@@ -1,4 +1,4 @@
-"""Nominal columns: their levels, sums of squares over them, and methods that cannot take them."""
+"""Nominal columns: their levels, sums of squares, and methods that do not accept them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ _NAMED = 5
 
 
 def nominal_problems(name: str, takes_nominal: bool, data: Dataset) -> Iterator[str]:
-    """Why the method `name` refuses `data`, if it has nominal columns that the method does not
-    accept.
+    """Why the method `name` refuses the nominal columns of `data`, if it does.
 
     Yields
     ------
     str
-        One sentence with all the columns, and what to do.
+        One sentence with the columns, and what to do.
     """
     places = () if takes_nominal else np.flatnonzero(data.categorical)
     if len(places):
@@ -31,7 +30,7 @@ def nominal_problems(name: str, takes_nominal: bool, data: Dataset) -> Iterator[
         yield (
             f"{name} needs numeric columns, and {named}{more} {hold} categories: encode them as "
             "indicator columns (--encode onehot, encode='onehot'), leave them out (--drop), or "
-            "use a method that takes categories (mim, relieff, immigrate, …)"
+            "use a method that accepts them (mim, relieff, immigrate, …)"
         )
 
 

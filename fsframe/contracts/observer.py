@@ -12,13 +12,12 @@ __all__ = ["Observer", "Observers"]
 
 
 class Observer:
-    """Base class of observers of runs; every method does nothing unless it is overridden.
+    """Base class of observers of runs; its methods do nothing unless overridden.
 
     One object is made for each run. Its methods are called in the process that runs the chain, one
-    at a time, in the order in which things happen. What they return is not used, what they raise
-    becomes a warning of the run (in `run_ended`, when the record is made, an `FsframeWarning`) and
-    ends its calls: an observer cannot spoil a result. What an observer changes in the objects that
-    it is handed is its own fault, as in any plugin.
+    at a time, in the order of events. Their return values are not used. An exception becomes a
+    warning of the run (an `FsframeWarning` in `run_ended`, when the record is complete) and ends
+    further calls. Observers must not change the objects they are given.
 
     Examples
     --------
@@ -42,8 +41,8 @@ class Observer:
     def stage_ended(self, number: int, stage: Any) -> None:
         """Stage `number`, from 0, has finished, with its `StageRecord`.
 
-        `stage.selection` is None for a classifier. `stage.digest()` reads all its arrays, which
-        takes a while where they are large.
+        `stage.selection` is None for a classifier. `stage.digest()` reads all arrays, which takes
+        time if they are large.
         """
 
     def run_ended(self, record: Any) -> None:
@@ -54,7 +53,7 @@ class Observer:
 
 
 class Observers:
-    """The observers of one run, called one after the other.
+    """The observers of one run, called in turn.
 
     Parameters
     ----------
@@ -69,7 +68,7 @@ class Observers:
         return bool(self._active)
 
     def notify(self, what: str, *about: Any) -> None:
-        """Call the method `what` of each; one that raises is not called again."""
+        """Call the method `what` of each observer; one that raises is not called again."""
         for observer in tuple(self._active):
             try:
                 getattr(observer, what)(*about)

@@ -1,4 +1,4 @@
-"""Contract of tests of pairs of columns: how a method is called, and what it returns."""
+"""Contract of tests of pairs of columns: the interface of methods, and their results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fsframe.contracts.selection import Selection
 __all__ = ["PAIR_TEST", "PairTester", "PairTests"]
 
 PAIR_TEST = "pair-test"
-"""What an entry's `gives` says of a method that is a `PairTester`."""
+"""The word in an entry's `gives` for a method that is a `PairTester`."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -124,7 +124,7 @@ class PairTester(Protocol):
             The whole table, which the method takes (`Selector.check_data` has been called).
         columns : (m,) int, ascending
         pairs : (q, 2) int
-            Columns a < b of pairs to report whatever their p; of any columns.
+            Columns a < b of pairs to report for any p; any columns.
         chosen_from : int
             Number of pairs that q is adjusted for, those not tested counting as p = 1; at least the
             number tested.

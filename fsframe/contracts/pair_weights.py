@@ -28,7 +28,7 @@ class PairWeights:
     Parameters
     ----------
     columns : (m,) int
-        Which columns the rows and columns of the weights are.
+        The columns that the rows and columns of the weights stand for.
     matrix : (m, m) float64, symmetric, optional
         The weights; the diagonal holds main effects.
     i, j, weight : (n_pairs,) arrays, optional

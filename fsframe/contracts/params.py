@@ -1,4 +1,4 @@
-"""Parameters declared once: for the constructor, the command line, the store, help and docs.
+"""Parameters, declared once for the constructor, the command line, storage, help and docs.
 
 Nothing here imports numpy.
 """
@@ -52,7 +52,7 @@ __all__ = [
 
 @attrs.frozen
 class _Rejected:
-    """A value that its kind refused; kept until all of an object's values are known."""
+    """An invalid value, kept until all values of an object are known."""
 
     value: Any
     rule: str
@@ -66,7 +66,7 @@ def param(
     symbol: str = "",
     source: str = "",
 ) -> Any:
-    """An attrs field that knows its kind, its help and its source in the paper.
+    """An attrs field with a kind, a help text and a source in the paper.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def param(
 
     Notes
     -----
-    The converter never raises: an invalid value is put aside so that *all* invalid values of an
-    object can be reported in one message.
+    The converter never raises: invalid values are kept, so that *all* of an object's can be
+    reported in one message.
     """
     taken = kind if kind is not None else text()
 
@@ -103,7 +103,7 @@ def param(
     if default is attrs.NOTHING:
         return attrs.field(converter=convert, metadata=metadata, kw_only=True)
     try:
-        # Kept as it is stored, so that a value that equals the default is seen to do so.
+        # Converted, so that equal values compare as equal.
         default = taken.convert(default)
     except ValueError as error:
         raise ValueError(f"the default {default!r} {error}") from None
@@ -112,7 +112,7 @@ def param(
 
 @attrs.frozen(kw_only=True)
 class Parameter:
-    """One declared parameter of a class, as help, command line, store and docs see it."""
+    """One declared parameter of a class, for help, command line, storage and docs."""
 
     name: str
     kind: Kind
@@ -151,13 +151,13 @@ def format_value(value: Any) -> str:
 
 @attrs.frozen(kw_only=True)
 class Parameterised:
-    """Base of everything that has declared parameters.
+    """Base of all classes with declared parameters.
 
     Attributes
     ----------
     data_errors : tuple of exception types
-        Exceptions of the author's code that are due to the data, such as the ValueErrors of a
-        package about a class of one row: reported as a DataError (exit code 4), not as a fault of
+        Exceptions of the author's code that are caused by the data, such as ValueErrors of a
+        library about a class of one row: reported as a DataError (exit code 4), not as an error of
         the plugin.
 
     Raises
@@ -232,7 +232,7 @@ class Parameterised:
             if p.required and name not in given
         )
         if unlike_any:
-            # Once, however many names are wrong.
+            # Once for all unknown names.
             problems.append(f"it has {', '.join(known)}" if known else "it has no parameters")
         if problems:
             raise RequestError(f"{cls.method_name()}: " + "; ".join(problems))

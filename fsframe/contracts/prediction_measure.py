@@ -17,7 +17,7 @@ from fsframe.errors import PluginError
 __all__ = ["SCORE_KINDS", "PredictionMeasure", "Predictions"]
 
 SCORE_KINDS = ("labels", "scores", "probabilities")
-"""What a classifier's scores are, from least to most: bare answers, an order, probabilities."""
+"""Kinds of scores of classifiers: labels only, an order of classes, probabilities."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -27,8 +27,7 @@ class Predictions:
     Parameters
     ----------
     truth : (n,) int or float
-        Class codes; the target itself where it is a number; signed times of survival
-        (`fsframe.contracts.survival`).
+        Class codes, the numeric target, or signed survival times (`fsframe.contracts.survival`).
     predicted : (n,) int or float
         Likewise.
     scores : (n, n_classes) float64, optional
@@ -44,7 +43,7 @@ class Predictions:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes of the table, whether these rows have them all or not."""
+        """Number of classes of the table, also if these rows lack some."""
         return len(self.classes)
 
 
@@ -88,10 +87,10 @@ class PredictionMeasure(Parameterised):
         Parameters
         ----------
         task : str
-            Of the table.
+            Task of the table.
         classes : tuple
         scores : str
-            The kind of scores of the classifier, one of `SCORE_KINDS`.
+            Kind of the classifier's scores, one of `SCORE_KINDS`.
         """
         if task != self.task:
             yield f"it is for {LABELS[self.task]}, and the table has {LABELS[task]}"
@@ -107,7 +106,7 @@ class PredictionMeasure(Parameterised):
         Raises
         ------
         PluginError
-            If the author's part gives something else than a number within the declared range.
+            If the author's part returns anything but a number in the declared range.
         """
         if not len(predictions.truth):
             return float("nan")
@@ -116,7 +115,7 @@ class PredictionMeasure(Parameterised):
         name = self.method_name()
         with in_stage(type(self), name):
             value = float(self._value(predictions))
-        # A last bit beyond the range is rounding.
+        # Up to rounding.
         reach = 1e-9 * max(1.0, abs(value))
         if not (np.isnan(value) or self.lowest - reach <= value <= self.highest + reach):
             raise PluginError(

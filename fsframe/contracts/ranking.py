@@ -1,4 +1,4 @@
-"""Best first: the one rule for ties of all rankings."""
+"""Rankings, best first, with one rule for ties."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 __all__ = ["TIE", "rank_by_score", "tied_order"]
 
 TIE = 1e-10
-"""Values that differ by no more than this fraction are equal.
+"""Values that differ by at most this fraction are ties.
 
-Sums of the same terms in another order differ by 1e-16 to 1e-13 of their size; whoever ranks by
-such a difference ranks by noise, which changes with the processor.
+Sums of the same terms in another order differ by 1e-16 to 1e-13 of their size; a ranking by such
+differences is noise, which depends on the processor.
 """
 
 
@@ -27,10 +27,9 @@ def tied_order(
     values : (n,) float64
         Without NaN; may be infinite.
     tie : float
-        The fraction of a value within which others are equal to it.
+        The fraction of a value within which others are ties.
     least : float
-        An absolute difference that counts as none: for values that are differences of larger ones
-        of known size.
+        An absolute difference that counts as none, for values that are differences of larger ones.
 
     Returns
     -------
@@ -39,10 +38,9 @@ def tied_order(
 
     Notes
     -----
-    A group begins with the least value v left, takes in all that are at most
-    v + max(tie · abs(v), least), and is ordered by index; the next begins with the least of the
-    rest. Being equal is thus transitive (a chain of small steps does not tie its ends), and the
-    first k do not depend on what follows.
+    A group begins with the least remaining value v, contains all values of at most
+    v + max(tie · abs(v), least), and is ordered by index. Ties are thus transitive (a chain of
+    small steps does not tie its ends), and the first k do not depend on the rest.
 
     Examples
     --------
@@ -52,7 +50,7 @@ def tied_order(
     order = np.argsort(values, kind="stable")
     v = values[order]
     with np.errstate(invalid="ignore", over="ignore"):
-        # Infinities that are equal give NaN here, and are in order already.
+        # Equal infinities give NaN here, and are in order already.
         steps = np.diff(v)
         linked = np.isfinite(steps) & (steps <= 2 * np.maximum(tie * np.abs(v[:-1]), least))
         if not (linked & (steps > 0)).any():
@@ -71,7 +69,7 @@ def tied_order(
 
 
 def _reach(value: float, tie: float, least: float) -> float:
-    """How far above `value` others are still equal to it."""
+    """The difference up to which larger values are ties with `value`."""
     return max(tie * abs(value), least) if math.isfinite(value) else 0.0
 
 
@@ -80,14 +78,14 @@ def rank_by_score(
 ) -> NDArray[np.intp]:
     """Columns from the best score to the worst, ties by column, NaN left out.
 
-    Scores that differ by no more than `TIE` of their size are ties, as `tied_order` says.
+    Scores that differ by at most `TIE` of their size are ties (`tied_order`).
 
     Parameters
     ----------
     scores : array of shape (n_features,)
         Higher is better; NaN for a column that cannot be kept.
     count : int, optional
-        The first so many in that order only; all by default.
+        Number of columns to return; all by default.
     least : float
         As for `tied_order`.
 
@@ -110,7 +108,7 @@ def rank_by_score(
     if count is not None and count < len(known):
         if count < 1:
             return known[:0]
-        # All that are as good as the last: which of them are kept is up to the order below.
+        # All ties with the last one; the order below decides among them.
         last = float(np.partition(falling, count - 1)[count - 1])
         good = falling <= last + 2 * _reach(last, TIE, least)
         known, falling = known[good], falling[good]

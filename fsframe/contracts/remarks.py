@@ -1,4 +1,4 @@
-"""Notes that belong to no run, such as that kernels are compiled, or where they are cached."""
+"""Notes outside of any run, such as that kernels are being compiled, or where they are cached."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def time_blocks(times: NDArray[np.float64]) -> NDArray[np.int64]:
     """
     n = len(times)
     length = max(1, round(n ** (1 / 3)))
-    # Ties have the place of the first of them.
+    # Ties have the position of their first row.
     place = np.searchsorted(np.sort(times), times, side="left")
     found: NDArray[np.int64] = np.unique(place // length, return_inverse=True)[1].astype(np.int64)
     return found
@@ -155,7 +155,7 @@ def times_of_wholes(times: NDArray[np.float64], groups: NDArray[Any]) -> NDArray
     np.minimum.at(first, code, times)
     np.maximum.at(last, code, times)
     order = np.argsort(first, kind="stable")
-    # The latest row of all groups that have begun before: later than that, a whole can begin.
+    # A merged group can begin after the last row of all groups that began before.
     ended = np.maximum.accumulate(last[order])
     begins = np.append(True, first[order][1:] > ended[:-1])
     begun = np.empty(names.size)
@@ -176,7 +176,7 @@ def feature_sets(
     names : sequence of str
         All features.
     suggest : callable
-        Gives the suggestion to add to a message about an unknown name.
+        Returns the suggestion to add to a message about an unknown name.
 
     Raises
     ------
@@ -210,9 +210,9 @@ def feature_sets(
 
 
 def weights_in_parts(name: str, weights: str) -> str:
-    """Why the method `name` does not take weights of rows of a table in parts, and what to do."""
+    """Why the method `name` does not support row weights of a table in parts, and what to do."""
     return (
-        f"{name} does not take weights of rows ({weights!r}) of a table in parts; methods that are "
-        "sums over rows do (mim, chi2, anova-f, mrmr, jmi). Leave the weights out (--drop "
+        f"{name} does not support row weights ({weights!r}) of a table in parts; methods that sum "
+        "over rows do (mim, chi2, anova-f, mrmr, jmi). Leave the weights out (--drop "
         f"{weights}), or read the table into memory, as fsframe.read(polars.read_parquet(…))"
     )

@@ -1,4 +1,4 @@
-"""What a stage receives besides data: random stream, limits, progress, executor, checkpoint."""
+"""The context of a stage besides data: random stream, limits, progress, executor, checkpoint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_MEMORY", "Progress", "Run", "Steps", "size_text"]
 
 DEFAULT_MEMORY = 2 * 1024**3
-"""Bound on a method's temporaries in bytes, unless told otherwise."""
+"""Default limit of a method's temporary arrays, in bytes."""
 
 
 @attrs.frozen(kw_only=True)
@@ -65,7 +65,7 @@ class Steps(Protocol):
 
 
 class _Unkept:
-    """Steps where nothing is kept: each is computed when it is asked for."""
+    """Steps that are not stored: each is computed when it is requested."""
 
     def get(
         self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]
@@ -128,7 +128,7 @@ class Run:
     threads: int = attrs.field(factory=available_threads)
     first: int = 0
     listener: Callable[[Progress], None] | None = attrs.field(default=None, eq=False, repr=False)
-    # Typed by what is above this room: fsframe.execution.Engine, fsframe.storage.units.Checkpoint.
+    # Of types in higher layers: fsframe.execution.Engine, fsframe.storage.units.Checkpoint.
     executor: Any = attrs.field(default=None, eq=False, repr=False)
     checkpoint: Any = attrs.field(default=None, eq=False, repr=False)
     pace: dict[str, float] = attrs.field(factory=dict, eq=False, repr=False)
@@ -152,7 +152,7 @@ class Run:
         what : str
             What needs the memory, for the message: "im4e: the table in two orders".
         instead : str
-            What to do instead of allowing more.
+            Advice besides allowing more memory.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class Run:
         im4e: two copies takes 5 MiB beside the
         """
         if n_bytes > self.memory:
-            fewer = "" if self.route <= self.memory else ", take fewer workers (--workers)"
+            fewer = "" if self.route <= self.memory else ", use fewer workers (--workers)"
             raise MemoryBoundError(
                 f"{what} takes {size_text(n_bytes)} beside the table, more than the "
                 f"{size_text(self.memory)} of memory that one fit may hold; {instead}{fewer}, or "
@@ -252,13 +252,13 @@ class Run:
         try:
             self.listener(Progress(label=label, done=done, total=total, key=self.key))
         except BaseException as error:
-            # Not the fault of the stage that happens to report.
+            # Not an error of the reporting stage.
             error.from_outside = True  # type: ignore[attr-defined]
             raise
 
 
 def make_run(run: Run | None, seed: int | None, **options: Any) -> Run:
-    """`run` itself, or a new one with that seed (0 where none is given)."""
+    """`run` itself, or a new one with that seed (0 by default)."""
     if run is not None:
         return run
     return Run(entropy=0 if seed is None else seed, **options)

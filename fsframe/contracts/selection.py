@@ -1,4 +1,4 @@
-"""What a selector returns: the kept columns, scores, weights and tables; frozen."""
+"""The immutable result of a selector: kept columns, scores, weights and tables."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class Selection:
     instance_weights : (n_samples,) float64, optional
         Non-negative importance of rows.
     fill : (n_features,) float64, optional
-        Value that replaces missing ones in each column from here on, in this chain and in new rows;
-        NaN: none. The core fills it in before the next stage sees the table.
+        Value that replaces missing ones in each column for later stages and new rows; NaN: none.
+        The core fills the table before the next stage.
     donors : Donors, optional
-        Rows whose values fill the gaps of the rows nearest to them, in columns where `fill` is a
+        Rows whose values fill missing values of the nearest rows, in columns where `fill` is a
         number; `fill` is the value without donors.
     model : mapping of str to array
         Arrays that a later stage or a classifier needs to apply the method.
@@ -109,7 +109,7 @@ class Selection:
         )
 
     def _facts(self) -> list[str]:
-        """How many columns are kept, and what else there is, a phrase each."""
+        """Number of kept columns, and further contents, one phrase each."""
         facts = [f"kept {self.selected.size} of {self.n_features} columns"]
         also = [
             what
@@ -144,7 +144,7 @@ class Selection:
         Raises
         ------
         ValueError
-            If `selected` holds numbers that are not whole.
+            If `selected` contains non-integers.
 
         Examples
         --------
@@ -183,7 +183,7 @@ class Selection:
         DataError
             If `data` or `feature_names` have another number of columns.
         PluginError, RequestError
-            As `AnswerTable.to_frame` says.
+            As raised by `AnswerTable.to_frame`.
 
         Examples
         --------
@@ -243,7 +243,7 @@ class Selection:
         return found
 
     def _donor_problems(self, n_features: int) -> Iterator[str]:
-        """What is wrong with `donors` for a table of so many columns."""
+        """Problems of `donors` for a table of so many columns."""
         assert self.donors is not None
         columns = self.donors.columns
         if self.fill is None:
@@ -257,7 +257,7 @@ class Selection:
             yield "fill holds columns that donors lack"
 
     def _axis_problems(self, n_seen: int) -> Iterator[str]:
-        """What is wrong with `model_columns` where the method saw `n_seen` columns."""
+        """Problems of `model_columns` if the method saw `n_seen` columns."""
         for name, axes in self.model_columns.items():
             if name not in self.model:
                 yield f"model_columns names {name[:40]!r}, which is not in the model"
@@ -294,7 +294,7 @@ class Selection:
         )
 
     def _model_over(self, columns: NDArray[np.intp]) -> dict[str, Any]:
-        """`model`, `model_columns` and `features_in` as a stage sees them that has `columns`."""
+        """`model`, `model_columns` and `features_in` for a stage that has `columns`."""
         seen = np.arange(self.n_features) if self.features_in is None else self.features_in
         if np.array_equal(seen, columns):
             return {"features_in": np.arange(columns.size)}

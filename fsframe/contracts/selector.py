@@ -1,4 +1,5 @@
-"""The selector contract: the core checks, the author's part selects, the core checks again."""
+"""The selector contract: the core checks the input, the author's part selects, the core checks the
+result."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ class Selector(Parameterised):
     takes_missing : bool
         Whether NaN in the features is allowed.
     fills_missing : bool
-        Whether its result gives values to fill them in from there on (`Selection.fill`).
+        Whether its result has values that replace missing ones for later stages (`Selection.fill`).
     takes_counts : bool
         Whether `data.counts` is supported; otherwise drawn rows are copied, with a warning.
     takes_short_counts : bool
@@ -313,7 +314,7 @@ class Selector(Parameterised):
     def missing_taken(self) -> bool:
         """Whether NaN is allowed with these parameters; what estimators of scikit-learn declare.
 
-        Authors override this where neither `takes_missing` nor a parameter `missing` says it.
+        Authors override this if neither `takes_missing` nor a parameter `missing` decides it.
         """
         return self.takes_missing and getattr(self, "missing", None) != "refuse"
 
@@ -338,8 +339,8 @@ class Selector(Parameterised):
         return False
 
     def adjusts_base(self) -> bool:
-        """Of a stage that resamples: whether it does that for what it resamples, as one that
-        permutes labels within strata."""
+        """Whether a resampling stage adjusts for covariates in the stages that it resamples, such
+        as by permuting labels within strata."""
         return False
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
@@ -397,7 +398,7 @@ class Selector(Parameterised):
         return self.takes_parts
 
     def parts_problem(self, data: Dataset, n_features: int | None = None) -> str:
-        """Why a table in parts, or so many columns of it, is too much; empty if it is not."""
+        """Why a table in parts, or so many columns of it, is too large; empty if it is not."""
         p = data.n_features if n_features is None else n_features
         if not data.in_parts or self.works_in_parts(data):
             return ""
@@ -440,14 +441,12 @@ class Selector(Parameterised):
                 )
 
     def tasks_taken(self) -> frozenset[str]:
-        """`tasks`, and those of what this stage resamples where these are what counts."""
+        """`tasks`, or those of the stages that it resamples."""
         return self.tasks
 
     def tables_held(self, n_features: int) -> float:
-        """As `table_copies` says, of this stage or of what it resamples.
-
-        `n_features` is the number of columns that it sees; the copies are of a table with these.
-        """
+        """Number of copies (`table_copies`) of a table with `n_features` columns, those it sees, by
+        this stage or the ones it resamples."""
         return self.table_copies
 
     def rows_copied(self) -> float:
@@ -457,7 +456,7 @@ class Selector(Parameterised):
         return 0.0
 
     def _require_memory(self, data: Dataset, p: int, run: Run) -> None:
-        """Refuse a bound on memory that not even copies of the table fit into."""
+        """Refuse a memory limit that is too small for copies of the table."""
         if data.in_parts and self.works_in_parts(data):
             return
         n, copies, what = data.n_samples, self.table_copies, "its working copy of"
@@ -479,7 +478,7 @@ class Selector(Parameterised):
     def _seen(
         self, data: Dataset, columns: NDArray[np.intp], upstream: Selection | None
     ) -> Dataset:
-        """`data` with these columns only, its gaps filled as `upstream` says; checked."""
+        """`data` with these columns only, filled by `upstream`, and checked."""
         if data.in_parts:
             given = data.take_columns(columns)
             self.check_roles(given)
@@ -493,9 +492,9 @@ class Selector(Parameterised):
         return seen
 
     def _localise(self, local: Dataset) -> tuple[Dataset, NDArray[np.intp], tuple[str, ...]]:
-        """`local` with only its live rows, those rows, and what to warn of.
+        """`local` with only its drawn rows, those rows, and warnings.
 
-        Where the method does not take counts, drawn rows are copied.
+        If the method does not support counts, drawn rows are copied.
         """
         if local.counts is None:
             return local, np.arange(local.n_samples), ()
@@ -516,7 +515,7 @@ class Selector(Parameterised):
             raise PluginError(
                 f"{self.method_name()} returned {type(found).__name__}, not a Selection"
             )
-        # What the method saw are the columns of `local`, whatever a copied Selection says.
+        # The method saw the columns of `local`, even if a copied Selection has others.
         own = found if found.features_in is None else attrs.evolve(found, features_in=None)
         problems = own.problems(local.n_features, local.n_samples)
         if problems:

@@ -1,4 +1,4 @@
-"""Work in parallel threads, and the rows of a resample as a fit sees them."""
+"""Work in parallel threads, and the rows of a resample for a fit."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def drawn_rows(
     ----------
     data : Dataset
     counts : (n_samples,) int
-        How often each row was drawn; they become the counts of the table.
+        Number of times each row was drawn; they become the counts of the table.
     upstream : Selection, optional
-        Its instance weights are cut to the rows drawn.
+        Its instance weights are restricted to the drawn rows.
     """
     rows = np.flatnonzero(counts)
     if upstream is not None and upstream.instance_weights is not None:

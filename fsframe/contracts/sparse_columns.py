@@ -20,9 +20,9 @@ class SparseColumns:
     Parameters
     ----------
     values : (n_stored,) float32, float64, uint8, int8 or another type of whole numbers
-        Of the first column, then of the second, …; NaN is a missing value. None is zero.
+        By column; NaN is a missing value. None is zero.
     rows : (n_stored,) int
-        Where each stands in its column, no row twice.
+        The row of each value, unique within a column.
     starts : (n_features + 1,) int
         Column j owns ``values[starts[j] : starts[j + 1]]``.
     n_samples : int
@@ -47,7 +47,7 @@ class SparseColumns:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of what `read` gives: bytes stay bytes, all else is float64."""
+        """Type of the result of `read`: bytes stay bytes, all else is float64."""
         small = self.values.dtype in (np.uint8, np.int8)
         return self.values.dtype if small else np.dtype(np.float64)
 
@@ -65,7 +65,7 @@ class SparseColumns:
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Columns ``start … stop-1`` as (n_samples, stop-start), zeros written out."""
         stop = max(start, stop)
-        # By rows, as a table in memory is: sums over a block then have the same order of terms.
+        # In C order like a dense table, so that sums over a block have the same order of terms.
         found = np.zeros((self.n_samples, stop - start), dtype=self.dtype)
         first, last = int(self.starts[start]), int(self.starts[stop])
         column = np.repeat(np.arange(stop - start), np.diff(self.starts[start : stop + 1]))
@@ -120,7 +120,7 @@ def as_table(matrix: Any) -> SparseColumns | NDArray[Any]:
     Raises
     ------
     DataError
-        If it holds other than real numbers, or infinite ones.
+        If it contains anything but real numbers, or infinite ones.
     """
     if matrix.dtype.kind not in "fiub" or len(matrix.shape) != 2:
         raise DataError(f"the features must be a table of real numbers, not of {matrix.dtype}")
@@ -143,14 +143,14 @@ def as_table(matrix: Any) -> SparseColumns | NDArray[Any]:
 
 
 def _of(matrix: Any) -> SparseColumns:
-    """The columns of a sparse matrix, what it holds of zeros and repetitions taken out."""
+    """The columns of a sparse matrix, without stored zeros and duplicates."""
     by_column = matrix.tocsc()
     if by_column.dtype.kind == "b":
         by_column = by_column.astype(np.uint8)
     elif by_column.dtype.itemsize < 4 and by_column.dtype not in (np.uint8, np.int8):
         by_column = by_column.astype(np.float32)
     if not by_column.has_canonical_format or (by_column.data == 0).any():
-        # Sums of repeated entries as float64, so that they are those of the widened table.
+        # Duplicates are summed as float64, as in the dense table.
         small = by_column.dtype in (np.uint8, np.int8)
         by_column = by_column.astype(by_column.dtype if small else np.float64, copy=True)
         by_column.sum_duplicates()

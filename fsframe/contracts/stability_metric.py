@@ -23,9 +23,9 @@ class StabilityValue:
     value : float
         NaN if the measure is not defined; then `undefined` says why.
     variance : float, optional
-        Of the estimate, where the theory gives one.
+        Variance of the estimate, if the theory gives one.
     interval : (float, float), optional
-        Confidence interval, where the theory gives one.
+        Confidence interval, if the theory gives one.
     level : float, optional
         Confidence level of the interval.
     undefined : str
@@ -53,7 +53,7 @@ class StabilityMetric(Parameterised):
     ----------
     input : str
         ``"sets"``: a boolean (n_runs, n_features) matrix; ``"ranks"``: (n_runs, n_features) scores,
-        larger better, or ranks where a parameter of the measure says so.
+        larger better, or ranks if a parameter of the measure says so.
     unequal_sizes : bool
         Whether runs may keep different numbers of features.
     chance_corrected : bool
@@ -63,7 +63,7 @@ class StabilityMetric(Parameterised):
     larger_is_stabler : bool
         False for a distance, which is 0 for identical runs.
     undefined_when : str
-        Where the measure has no value, in words; empty if it always has one.
+        When the measure has no value, in words; empty if it always has one.
     """
 
     input: ClassVar[str] = "sets"
@@ -92,15 +92,15 @@ class StabilityMetric(Parameterised):
         Raises
         ------
         DataError
-            If there are fewer than two runs, or the matrix is not what the measure takes.
+            If there are fewer than two runs, or the matrix does not suit the measure.
         RequestError
-            If a similarity is missing, or given to a measure without use for it.
+            If a similarity is missing, or given to a measure that does not use it.
         """
         checked = self._checked(np.asarray(matrix))
         if self.needs_similarity and similarity is None:
             raise RequestError(f"{self.method_name()} needs the similarity of the features")
         if not self.needs_similarity and similarity is not None:
-            raise RequestError(f"{self.method_name()} takes no similarity of features")
+            raise RequestError(f"{self.method_name()} does not use a similarity of features")
         if similarity is None:
             return self._measure(checked)
         alike = np.asarray(similarity, dtype=np.float64)

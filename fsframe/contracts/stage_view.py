@@ -1,4 +1,4 @@
-"""What a stage sees of a table and of the stage before, and its result for the whole table."""
+"""The table and upstream selection as a stage gets them, and its result for the whole table."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.int
     ----------
     data : Dataset
     upstream : Selection, optional
-        What the stage on the left kept, in the column numbers of `data`.
+        Selection of the stage on the left, in the column numbers of `data`.
 
     Returns
     -------
     (k,) int
-        Not to be written to.
+        Read-only.
 
     Raises
     ------
@@ -55,10 +55,10 @@ def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.int
     if upstream is not None and upstream.n_features != data.n_features:
         raise RequestError(
             f"the stage on the left saw {upstream.n_features} columns, {data.name!r} has "
-            f"{data.n_features}: both must be of one table"
+            f"{data.n_features}: both must belong to the same table"
         )
     columns = np.arange(data.n_features) if upstream is None else np.sort(upstream.selected)
-    # Results hold it as it is, the same array in all of many resamples.
+    # Results of all resamples share this array.
     columns.setflags(write=False)
     return columns
 
@@ -83,9 +83,9 @@ def filled(data: Dataset, fill: NDArray[np.float64] | None) -> Dataset:
 
 
 def view(data: Dataset, columns: NDArray[np.intp], upstream: Selection | None) -> Dataset:
-    """`data` with these columns only, its gaps filled as `upstream` says.
+    """`data` with these columns only, its missing values filled by `upstream`.
 
-    A table in parts is read into memory where something is to be put into its gaps.
+    A table in parts is read into memory if its missing values are filled.
     """
     given = data.take_columns(columns)
     if upstream is None or upstream.fill is None:
@@ -106,20 +106,20 @@ def filled_rows(
     fill: NDArray[np.float64] | None,
     donors: Donors | None,
 ) -> NDArray[np.float64]:
-    """These columns of new rows (n, n_features), their gaps filled.
+    """These columns of new rows (n, n_features), with missing values filled.
 
     Parameters
     ----------
     table : (n, n_features) float64
-        All columns: donors may be found by others than those that are wanted.
+        All columns, since the nearest donors may depend on others.
     columns : (k,) int
     fill, donors
-        As a Selection has them.
+        As in a Selection.
 
     Returns
     -------
     (n, k) float64
-        NaN where nothing stands for a missing value.
+        NaN where there is no value to fill in.
     """
     taken = np.ascontiguousarray(table[:, columns])
     if fill is None or not np.isnan(taken).any():
@@ -136,19 +136,19 @@ def _lent(
     fill: NDArray[np.float64],
     donors: Donors,
 ) -> NDArray[np.float64]:
-    """`taken`, (n, k), with values of donors in its gaps; `rows` holds the donors' columns."""
+    """`taken`, (n, k), filled with values of donors; `rows` has the donors' columns."""
     known = np.flatnonzero(~np.isnan(fill[columns]))
     found = np.array(taken)
     lacking = np.isnan(taken[:, known]).any(axis=1)
     place = np.searchsorted(donors.columns, columns[known])
-    # Only rows with a gap in these columns: other gaps of the table are not asked about.
+    # Only rows with missing values in these columns.
     found[np.ix_(lacking, known)] = donors.filled(rows[lacking])[:, place]
     return found
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class _FilledColumns:
-    """A table on disk, read with something in place of its missing values."""
+    """A table on disk, read with its missing values filled."""
 
     source: Any
     fill: NDArray[np.float64]
@@ -217,7 +217,7 @@ def local_upstream(
     upstream : Selection, optional
     columns : (k,) int, ascending
     rows : (m,) int
-        A row that stands there twice was copied.
+        A row that occurs twice was copied.
     """
     if upstream is None:
         return None
@@ -235,17 +235,17 @@ def in_whole_table(
     upstream: Selection | None,
     notes: tuple[str, ...],
 ) -> Selection:
-    """`found` in the numbering of `data`, with the weights that travel past this stage.
+    """`found` in the numbering of `data`, with the weights of earlier stages.
 
     Parameters
     ----------
     found : Selection
-        Of the table that has `columns` and `rows` of `data` only.
+        Selection on a table with only these columns and rows of `data`.
     data : Dataset
     columns, rows : (k,), (m,) int
         As for `local_upstream`.
     upstream : Selection, optional
-        What the stage on the left kept, in the numbering of `data`.
+        Selection of the stage on the left, in the numbering of `data`.
     notes : tuple of str
         Warnings to add.
     """
@@ -253,10 +253,10 @@ def in_whole_table(
     changes: dict[str, Any] = {}
     own = found.instance_weights
     if own is not None and not np.array_equal(rows, np.arange(data.n_samples)):
-        # A row that stands in `rows` more than once was copied; its weight is the copies' sum.
+        # The weight of a copied row is the sum over its copies.
         changes["instance_weights"] = np.bincount(rows, weights=own, minlength=data.n_samples)
     if lifted.fill is not None and upstream is not None and upstream.fill is not None:
-        # The first to fill a column has done it for good.
+        # The first stage that fills a column determines the values.
         first = upstream.fill
         changes["fill"] = np.where(np.isnan(first), lifted.fill, first)
         changes["donors"] = upstream.donors
@@ -269,7 +269,7 @@ def in_whole_table(
 
 
 def _carried(found: Selection, upstream: Selection | None) -> dict[str, Any]:
-    """The weights of earlier stages that travel past this one, as far as its columns were kept."""
+    """The weights of earlier stages that this one passes on, for the columns that it kept."""
     if upstream is None:
         return {}
     carried: dict[str, Any] = {}
@@ -310,20 +310,20 @@ def first_missing(data: Dataset) -> tuple[int, int, int] | None:
         return None
     for start, stop in data.column_blocks():
         block = data.columns(start, stop)
-        # A sum is NaN if any term is: one pass without a temporary for the usual, complete table.
+        # A sum is NaN if any term is: one pass without a temporary array for complete tables.
         if not np.isnan(block.sum()):
             continue
         places = np.argwhere(np.isnan(block))
         total += len(places)
         if len(places):
-            # argwhere goes row by row, so that the block's first place is its first row.
+            # argwhere goes row by row, so its first result is in the first row.
             place = (int(places[0, 0]), start + int(places[0, 1]))
             first = place if first is None else min(first, place)
     return None if first is None else (first[0], first[1], total)
 
 
 def _first_in_parts(data: Dataset) -> tuple[int, int, int] | None:
-    """`first_missing` of a table in parts: which columns have gaps is known."""
+    """`first_missing` of a table in parts, whose number of missing values is known."""
     total = int(data.matrix.facts.missing.sum())
     row = 0
     for block in data.matrix.blocks() if total else ():

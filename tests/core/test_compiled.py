@@ -69,12 +69,12 @@ def test_that_kernels_are_compiled_is_said_once_for_a_run(tmp_path, monkeypatch)
     from fsframe.contracts import compiled
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert [compiled._first_to_say(), compiled._first_to_say()] == [True, False]
+    assert [compiled._first_to_announce(), compiled._first_to_announce()] == [True, False]
     compiled._forget(compiled._sign()[0])
-    assert compiled._first_to_say()
+    assert compiled._first_to_announce()
     # Where nothing can be left behind, it is said all the same.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    assert compiled._first_to_say()
+    assert compiled._first_to_announce()
 
 
 def test_the_search_for_garbage_rests_only_while_kernels_are_compiled():

@@ -72,7 +72,7 @@ def test_similarity_is_asked_for_and_checked() -> None:
     assert KeptAlike()(runs, [[1, 0.5], [0.5, 1]]).value == 0.75
     with pytest.raises(RequestError, match="needs the similarity"):
         KeptAlike()(runs)
-    with pytest.raises(RequestError, match="takes no similarity"):
+    with pytest.raises(RequestError, match="does not use a similarity"):
         Kept()(runs, np.eye(2))
     for wrong in (np.eye(3), [[1, 0.5], [0.2, 1]], [1, 1]):
         with pytest.raises(DataError, match="symmetric 2 × 2 matrix"):

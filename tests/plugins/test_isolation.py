@@ -210,8 +210,8 @@ def test_contested_name_lists_both_providers() -> None:
     assert done.code == 3
     assert done.err.strip() == (
         "fsframe: the selector 'fake-contested' is offered by fake-alpha 1.0 and fake-beta 2.0; "
-        "use one of: fake-alpha/fake-contested or fake-beta/fake-contested (FSFRAME_PREFER chooses "
-        "permanently)"
+        "use one of: fake-alpha/fake-contested or fake-beta/fake-contested (FSFRAME_PREFER sets a "
+        "default)"
     )
 
 
@@ -315,7 +315,7 @@ def test_strict_stops_at_the_first_plugin_that_fails() -> None:
     assert done.code == 3
     assert done.err.strip() == (
         "fsframe: plugin 'exits' (fake-exits 1.0): SystemExit: 7. FSFRAME_STRICT is set; unset it "
-        "to carry on without this plugin."
+        "to continue without this plugin."
     )
     assert fsframe("plugins", fakes=["fake_exits"], env={"FSFRAME_STRICT": "0"}).code == 0
     assert fsframe("--help", fakes=["fake_exits"], env={"FSFRAME_STRICT": "1"}).code == 0
