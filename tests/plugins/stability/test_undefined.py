@@ -202,7 +202,7 @@ def test_only_metrics_of_sets_follow_rankings_and_only_with_what_they_need() -> 
     orders = [[0, 1, 2], [2, 1, 0]]
     with pytest.raises(fsframe.RequestError, match="whole rankings"):
         metrics["spearman"]().along_rankings(orders, 3)
-    with pytest.raises(fsframe.RequestError, match="does not use a similarity"):
+    with pytest.raises(fsframe.RequestError, match="takes no similarity"):
         metrics["jaccard"]().along_rankings(orders, 3, similarity=np.eye(3))
     with pytest.raises(fsframe.RequestError, match="needs the similarity"):
         metrics["yu"]().along_rankings(orders, 3)
