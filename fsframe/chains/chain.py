@@ -182,8 +182,10 @@ class Chain:
             given = n_features if getattr(method, "wrapping", False) else kept
             yield given
             if isinstance(method, Selector):
-                fixed = method.top is not None and given is not None
-                kept = method.keep_count(given, given) if fixed else None
+                if method.top is None or given is None:
+                    kept = None
+                else:
+                    kept = method.keep_count(given, given)
 
     def _adjusted(self, data: Dataset, place: int) -> Dataset:
         """The table for a stage, without covariates if a later stage that resamples it adjusts."""

@@ -281,7 +281,9 @@ def _with_tests(
     }
     place = _places(every, tests.pairs, n)
     known = statistics(by_common_names(tests.tables), len(tests.pairs))
-    found = {name: known[name] for name in ("G2", "F", "df") if name in known}
+    found: dict[str, NDArray[Any]] = {
+        name: known[name] for name in ("G2", "F", "df") if name in known
+    }
     found |= {"p": tests.p_values, "q": tests.q_values}
     for name, column in found.items():
         title = f"interaction_{name}" if name in columns else name

@@ -8,7 +8,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "a_column_that_separates_the_classes_comes_first": _BLIND,
         "a_column_that_determines_the_target_comes_first": _BLIND,
         "three_classes_are_accepted": _BLIND,
-        "covariates_are_taken_out_or_refused": _BLIND,
+        "covariates_are_adjusted_for_or_refused": _BLIND,
         "order_of_columns_does_not_matter": "columns that are equally complete are tied, and ties "
         "go by column",
     }
