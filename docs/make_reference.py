@@ -176,7 +176,7 @@ def _plugins() -> Iterator[str]:
         yield f"### `{hook}`\n"
         yield _as_code_blocks(inspect.getdoc(getattr(hookspecs, hook)) or "") + "\n"
     yield "### Environment\n"
-    text = (manager.__doc__ or "").partition("Environment, ")[2]
+    text = (manager.__doc__ or "").partition("Environment variables, ")[2]
     yield "Read before anything of a plugin is imported.\n"
     for name, meaning in re.findall(r"``(\w+)``\n((?:    .*\n?)+)", text):
         yield f"* `{name}`: {' '.join(meaning.split()).replace('``', '`')}"
