@@ -64,7 +64,7 @@ __all__ = ["TableParts", "large_in_file", "read_parts"]
 BLOCK_BYTES = 1 << 26
 """Bytes of a block of rows; at least one row is read."""
 
-_ROWS_AT_A_TIME = 512
+_ROWS_AT_A_TIME, _BYTES_AT_A_TIME = 512, 1 << 22
 
 _KINDS = ("parquet", "arrow", "hdf5")
 _TEXT = "its columns have kinds already; leave it out"
@@ -435,12 +435,14 @@ def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) ->
     threads = available_threads()
     side_by_side = partial(in_threads, threads)
     rows = max(1, BLOCK_BYTES // (dtype.itemsize * len(features)))
-    in_rows = np.empty((min(rows, _ROWS_AT_A_TIME), len(features)), dtype)
+    fitting = max(1, _BYTES_AT_A_TIME // (dtype.itemsize * len(features)))
+    together = min(rows, _ROWS_AT_A_TIME, fitting)
+    in_rows = np.empty((together, len(features)), dtype)
     for block in reader.blocks(features, rows, dtype):
         facts.add(block, side_by_side, threads)
         # In C order, converted in pieces that fit the processor cache.
-        for start in range(0, len(block), _ROWS_AT_A_TIME):
-            rows_in_turn = block[start : start + _ROWS_AT_A_TIME]
+        for start in range(0, len(block), together):
+            rows_in_turn = block[start : start + together]
             in_rows[: len(rows_in_turn)] = rows_in_turn
             digest.update(in_rows[: len(rows_in_turn)].data)
         n_samples += len(block)

@@ -209,7 +209,7 @@ def test_what_is_no_sum_over_rows_refuses_weights_in_parts(
     folder = written(weighted, tmp_path / "parts", (100,))
     data = fsframe.read(folder, label="ill", weight="times", groups="person", drop="gap")
     for chain in ("relieff", "mim:top=2 relieff", "mim:top=2 knn", "cmi:top=2"):
-        with pytest.raises(DataError, match=r"weights of rows \('times'\) of a table in parts"):
+        with pytest.raises(DataError, match=r"row weights \('times'\) of a table in parts"):
             Chain.parse(chain).run(data)
     with pytest.raises(DataError, match="npfs samples or splits single rows"):
         Chain.parse("mim:top=2 npfs").run(data)
