@@ -335,7 +335,7 @@ def test_a_nested_chain_is_read_with_the_chain(call: Call, chain: str, words: tu
 def test_what_a_later_stage_refuses_is_refused_before_the_first(call: Call, here: Path) -> None:
     before = set(here.iterdir())
     done = call("chain mim:top=4 npfs:n=10,permutations=4 on small")
-    assert done.code == 2 and "ask for permutations=" in done.err
+    assert done.code == 2 and "use permutations=" in done.err
     assert "mim: kept" not in done.out + done.err
     assert set(here.iterdir()) == before
     # nothing stands in the way of the corrected command

@@ -56,7 +56,7 @@ def test_stages_that_resample_have_them_in_every_resample_and_in_the_answer(data
         # Scores are compared, and those are what they were: nothing else is named.
         assert set(kept.selected.tolist()) - {0, 6} == set(plain.selected.tolist()) - {0, 6}
         told = " ".join(kept.stages[-1].selection.warnings)
-        assert "kept by request (--keep), whatever the test says: f1, f7" in told
+        assert "kept by request (--keep), whatever the test decides: f1, f7" in told
     if "turf" in chain:
         assert set(kept.selected.tolist()) - {0, 6} == set(plain.selected.tolist())
 

@@ -65,7 +65,7 @@ def nominal_steps(
 def step_of_levels(sizes: Floats, total: float) -> float:
     """The step of a nominal column with so many rows of each level, of `total` rows.
 
-    >>> step_of_levels(np.array([2.0, 2.0]), 4.0).round(9)
+    >>> round(step_of_levels(np.array([2.0, 2.0]), 4.0), 9)
     1.732050808
     """
     return float(np.sqrt(2.0 * max(total - 1.0, 1.0) / (total * unequal_share(sizes))))
