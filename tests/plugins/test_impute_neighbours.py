@@ -238,7 +238,9 @@ def test_without_scikit_learn_it_is_refused_before_any_work(
 def test_infinite_values_of_new_rows_are_named() -> None:
     found = near(with_gaps())
     row = np.array([[np.nan, np.inf, 0.0, 0.0, 1.0]])
-    with pytest.raises(DataError, match=r"which infinite values make undefined; the first is in row 1, column 2"):
+    with pytest.raises(
+        DataError, match=r"which infinite values make undefined; the first is in row 1, column 2"
+    ):
         own_fill(found, row)
 
 

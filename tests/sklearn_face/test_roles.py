@@ -141,7 +141,10 @@ def test_metadata_are_cut_to_the_rows_of_each_fold(frame, X) -> None:
         ),
         (lambda X, y, site, day: MIM(always_keep=[9]).fit(X, y), "no column number 10"),
         (lambda X, y, site, day: MIM(always_keep=[True]).fit(X, y), "not True"),
-        (lambda X, y, site, day: MIM(always_keep=list("abcde")).fit(X, y), "all columns are always kept"),
+        (
+            lambda X, y, site, day: MIM(always_keep=list("abcde")).fit(X, y),
+            "all columns are always kept",
+        ),
         (lambda X, y, site, day: MIM(feature_groups=["a"]).fit(X, y), "must be a mapping"),
         (
             lambda X, y, site, day: MIM(feature_groups={"p": ["a"], "q": ["a"]}).fit(X, y),
