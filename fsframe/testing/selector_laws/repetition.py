@@ -42,7 +42,7 @@ class RepetitionLaws(SelectorLaws):
 
         method = self.make()
         # Large enough for a library to divide its products among threads.
-        data = tables.suited(method.tasks, 60, 200)
+        data = tables.suited(method.tasks, 60, 130)
         found = []
         for threads in (1, 2):
             with threadpool_limits(threads, user_api="blas"):
