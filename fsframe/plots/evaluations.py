@@ -192,7 +192,9 @@ def _roc_curves(records: Sequence[RunRecord]) -> Iterator[tuple[str, float, list
                 rows = np.flatnonzero(fold >= 0)
                 scores = tables.class_scores[repeat, rows, code]
                 if n_classes == 2:
-                    scores = scores - tables.class_scores[repeat, rows, 0]
+                    # infinite scores of a file that was changed: not drawable
+                    with np.errstate(invalid="ignore"):
+                        scores = scores - tables.class_scores[repeat, rows, 0]
                 truth = tables.truth[rows] == code
                 if not drawable(scores).all() or truth.all() or not truth.any():
                     continue
