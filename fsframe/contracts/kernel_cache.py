@@ -10,12 +10,17 @@ Folders, in this order: ``NUMBA_CACHE_DIR`` if it is set; ``__pycache__`` next t
 folder that this process shares with its workers and removes at exit. Kernels are read from all of
 them, and written to the first writable one. If that is the temporary one, or there is none, a note
 on stderr says so.
+
+A checksum does not tell who wrote a file, and a kernel is executed. A folder or file is used only
+if it belongs to the user, to root, or to the owner of the package's source, and if nobody else can
+write to it (`fsframe.contracts.file_owners`).
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import hashlib
 import os
 import pickle
@@ -37,6 +42,7 @@ from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
 
+from fsframe.contracts.file_owners import distrust, distrust_folder, trusted_owners
 from fsframe.contracts.remarks import remark
 
 __all__ = ["KEPT", "KernelCache"]
@@ -106,7 +112,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             path = folder / name
             # A damaged file, or one of another build, may make numba raise anything.
             try:
-                found = _opened(path, key)
+                found = _opened(path, key, trusted_owners(self._file))
                 if found is not None:
                     return self._impl.rebuild(target_context, found)
             except Exception:
@@ -127,7 +133,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         refused = ""
         for folder in _writable(self._file):
             try:
-                _place(folder, name, content)
+                _place(folder, name, content, trusted_owners(self._file))
             except OSError as error:
                 refused = refused or f"{folder}: {error.strerror or error}"
                 _REFUSED.add(folder)
@@ -174,8 +180,8 @@ def _sealed(key: str, payload: Any) -> bytes:
     return f"fsframe-kernel 1\nsha256 {hashlib.sha256(body).hexdigest()}\n".encode() + body
 
 
-def _opened(path: Path, key: str) -> Any:
-    """The code in a file; None if there is no file.
+def _opened(path: Path, key: str, owners: frozenset[int]) -> Any:
+    """The code in a file; None if there is no file, or others than `owners` can have written it.
 
     Raises
     ------
@@ -183,7 +189,13 @@ def _opened(path: Path, key: str) -> Any:
         If the file is damaged, or has another key.
     """
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            # Of the open file: the one at this path may be replaced at any time.
+            reason = distrust(os.fstat(file.fileno()), owners)
+            if reason:
+                _note_distrusted(path, reason)
+                return None
+            content = file.read()
     except OSError:
         return None
     head = _HEAD.match(content)
@@ -196,11 +208,16 @@ def _opened(path: Path, key: str) -> Any:
     return payload
 
 
-def _place(folder: Path, name: str, content: bytes) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def _place(folder: Path, name: str, content: bytes, owners: frozenset[int]) -> None:
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    # Another process can have created it, and some file systems give files to another user.
+    reason = distrust_folder(folder, owners)
+    if reason:
+        raise PermissionError(errno.EPERM, reason)
     sibling = folder / f".{secrets.token_hex(8)}.partial"
     try:
-        sibling.write_bytes(content)
+        with open(os.open(sibling, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644), "wb") as file:
+            file.write(content)
         os.replace(sibling, folder / name)
     finally:
         with contextlib.suppress(OSError):
@@ -219,7 +236,21 @@ def _remove(folder: Path, stem: str, except_for: str | None = None) -> None:
 
 
 def _folders(file: Path) -> Iterator[Path]:
-    """The folders for kernels of a module, by priority; none is created here."""
+    """The folders for kernels of a module that only trusted users can have written to."""
+    owners = trusted_owners(file)
+    for folder in _candidates(file):
+        reason = distrust_folder(folder, owners)
+        if reason:
+            _note_distrusted(folder, reason)
+        else:
+            yield folder
+    shared = os.environ.get(_SHARED)
+    if shared and _is_ours(shared):
+        yield Path(shared)
+
+
+def _candidates(file: Path) -> Iterator[Path]:
+    """The lasting folders for kernels of a module, by priority; none is created here."""
     inside = f"{file.parent.name}_{hashlib.sha256(os.fsencode(file.parent)).hexdigest()[:16]}"
     if _chosen():
         yield Path(os.path.abspath(_chosen())) / inside
@@ -228,9 +259,6 @@ def _folders(file: Path) -> Iterator[Path]:
     # Without a home directory, `~` stays in the path.
     if os.path.isabs(own):
         yield Path(own) / "fsframe" / "kernels" / inside
-    shared = os.environ.get(_SHARED)
-    if shared and _is_ours(shared):
-        yield Path(shared)
 
 
 def _beside(file: Path) -> Path:
@@ -295,6 +323,20 @@ def _note_other_folder(folder: Path) -> None:
     chosen = _chosen()
     if chosen and not folder.is_relative_to(os.path.abspath(chosen)):
         _note(f"NUMBA_CACHE_DIR={chosen} cannot be used; compiled kernels are cached in {folder}")
+
+
+_DISTRUSTED: set[Path] = set()
+"""What holds the folders and files of which this process has said that they are not used."""
+
+
+def _note_distrusted(place: Path, reason: str) -> None:
+    """Say that a folder or file is not used; once for all that stand side by side."""
+    if place.parent not in _DISTRUSTED:
+        _DISTRUSTED.add(place.parent)
+        _note(
+            f"compiled kernels in {place} are not used, since it {reason}; remove it, or set "
+            "NUMBA_CACHE_DIR to a folder that only you can write to"
+        )
 
 
 @cache

@@ -1,9 +1,11 @@
-"""Kernels on disk: damaged, out of reach, or written by two at once, they are compiled anew."""
+"""Kernels on disk: damaged, out of reach, of somebody else, or written by two at once."""
 
 from __future__ import annotations
 
+import grp
 import importlib.util
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from typing import Any
 import pytest
 from numba.core import config
 
-from fsframe.contracts import kernel_cache
+from fsframe.contracts import file_owners, kernel_cache
 from fsframe.contracts.compiled import njit
 
 KERNEL = """
@@ -43,6 +45,7 @@ def module(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleTyp
     monkeypatch.setattr(config, "CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(package.parent / "cache"))
     monkeypatch.setattr(kernel_cache, "_REFUSED", set())
+    monkeypatch.setattr(kernel_cache, "_DISTRUSTED", set())
     spec = importlib.util.spec_from_file_location("small_kernels", package / "small.py")
     assert spec is not None and spec.loader is not None
     found = importlib.util.module_from_spec(spec)
@@ -126,6 +129,156 @@ def test_a_temporary_folder_that_others_can_write_to_is_not_used(
     assert shared in kernel_cache._folders(tmp_path / "m.py")
     shared.chmod(0o777)
     assert shared not in kernel_cache._folders(tmp_path / "m.py")
+
+
+class Forged:
+    """What runs a command when a kernel's file is opened."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = str(mark)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        return os.mkdir, (self.mark,)
+
+
+def forge(file: Path, mark: Path) -> None:
+    """Replace a kernel's file by one with a right checksum that leaves a mark when it is read."""
+    key = "the key is read after the harm is done"
+    file.write_bytes(kernel_cache._sealed(key, Forged(mark)))
+
+
+STRANGERS = frozenset({4_000_000_000})
+
+
+def folder_of_a_stranger(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "trusted_owners", lambda source: STRANGERS)
+
+
+def folder_open_to_everybody(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.parent.chmod(0o777)
+
+
+def folder_open_to_a_group(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_owners, "_private", lambda user, group: False)
+    file.parent.chmod(0o775)
+
+
+def file_open_to_everybody(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.chmod(0o666)
+
+
+def folder_behind_a_link(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.parent.rename(file.parent.with_name("elsewhere"))
+    file.parent.symlink_to("elsewhere")
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        folder_of_a_stranger, folder_open_to_everybody, folder_open_to_a_group,
+        file_open_to_everybody, folder_behind_a_link,
+    ],
+)  # fmt: skip
+def test_a_kernel_that_somebody_else_can_have_written_is_not_read(
+    module: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    opened: Callable[[Path, pytest.MonkeyPatch], None],
+) -> None:
+    assert module.triple(2) == 6
+    (file,) = files(Path(str(module.__file__)).parents[1])
+    mark = tmp_path / "mark"
+    forge(file, mark)
+    assert hits(module.triple, 2) == 0
+    assert mark.is_dir(), "this forgery works where its writer is trusted"
+    mark.rmdir()
+    forge(file, mark)
+    opened(file, monkeypatch)
+    capsys.readouterr()
+    assert hits(module.triple, 2) == 0
+    assert not mark.exists()
+    said = capsys.readouterr().err
+    assert "are not used, since it " in said and "set NUMBA_CACHE_DIR" in said
+
+
+def test_kernels_of_a_stranger_are_replaced_by_own_ones_elsewhere(
+    module: ModuleType, tmp_path: Path
+) -> None:
+    assert module.triple(2) == 6
+    (file,) = files(Path(str(module.__file__)).parents[1])
+    file.parent.chmod(0o777)
+    assert hits(module.triple, 2) == 0
+    (own,) = files(tmp_path / "cache")
+    assert own.stat().st_mode & 0o022 == own.parent.stat().st_mode & 0o022 == 0
+    assert hits(module.triple, 2) == 1
+
+
+def test_own_folders_and_files_are_closed_to_others_whatever_the_umask(
+    module: ModuleType,
+) -> None:
+    before = os.umask(0)
+    try:
+        assert module.triple(2) == 6
+    finally:
+        os.umask(before)
+    (file,) = files(Path(str(module.__file__)).parents[1])
+    assert file.stat().st_mode & 0o022 == file.parent.stat().st_mode & 0o022 == 0
+    assert hits(module.triple, 2) == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give away")
+def test_a_folder_given_to_another_user_is_not_used(package: Path, tmp_path: Path) -> None:
+    own = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert ask(package, **own)[0] == "6"
+    (file,) = files(package.parent / "__pycache__")
+    os.chown(file.parent, 4242, 4242)
+    answer, said = ask(package, **own)
+    assert answer == "6" and "compiling" in said
+    assert f"compiled kernels in {file.parent} are not used, since it belongs to" in said
+    # The program itself belongs to that user now: who can change it may change its kernels.
+    os.chown(package / "small.py", 4242, 4242)
+    answer, said = ask(package, **own)
+    assert answer == "6" and "compiling" not in said and "not used" not in said
+
+
+def test_a_link_of_a_stranger_above_the_folder_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "target"
+    (target / "kernels").mkdir(parents=True)
+    link = tmp_path / "link"
+    link.symlink_to(target)
+    ours = file_owners.trusted_owners(Path(__file__))
+    assert file_owners.distrust_folder(link / "kernels", ours) == ""
+    found = file_owners.distrust_folder(link / "kernels", STRANGERS)
+    assert found.startswith(f"is reached by a link, {link}, that belongs to")
+
+
+def test_the_private_group_of_the_owner_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = {7: pwd.struct_passwd(("ann", "x", 7, 70, "", "/", "/"))}
+    groups = {
+        70: grp.struct_group(("ann", "x", 70, [])),
+        71: grp.struct_group(("staff", "x", 71, [])),
+    }
+    monkeypatch.setattr(pwd, "getpwuid", people.__getitem__)
+    monkeypatch.setattr(grp, "getgrgid", groups.__getitem__)
+    file_owners._private.cache_clear()
+
+    def reason(mode: int, user: int = 7, group: int = 70) -> str:
+        state = os.stat_result((0o40000 | mode, 1, 1, 1, user, group, 0, 0, 0, 0))
+        file_owners._private.cache_clear()
+        return file_owners.distrust(state, frozenset({0, 7, 8}))
+
+    assert reason(0o775) == ""
+    assert reason(0o755, group=71) == ""
+    assert reason(0o775, group=71) == "can be written to by the group staff"
+    assert reason(0o777) == "can be written to by everybody"
+    assert reason(0o775, user=8) == "can be written to by the group ann"
+    assert reason(0o755, user=9).startswith("belongs to user 9, not to you")
+    groups[70] = grp.struct_group(("ann", "x", 70, ["ann", "bob"]))
+    assert reason(0o775) == "can be written to by the group ann"
+    file_owners._private.cache_clear()
 
 
 def ask(package: Path, code: str = ASK, **environ: str) -> tuple[str, str]:
