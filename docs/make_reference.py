@@ -1,4 +1,4 @@
-"""Writes docs/reference.md from the program itself: commands, methods, plugins, laws.
+"""Writes docs/reference.md from the program itself: commands, methods, plugins, checks.
 
 ``python docs/make_reference.py`` writes the page; with ``--check`` it says whether it is current.
 """
@@ -205,10 +205,10 @@ def _as_code_blocks(text: str) -> str:
 
 
 def _laws() -> Iterator[str]:
-    yield "## Conformance laws\n"
+    yield "## Conformance checks\n"
     yield (
-        "What `fsframe check` and the classes of `fsframe.testing` hold a method to. An exception "
-        "is declared by the name of the law and a reason.\n"
+        "The properties that `fsframe check` and the classes of `fsframe.testing` test. An "
+        "exception is declared by the name of the check, with a reason.\n"
     )
     suites: tuple[tuple[str, type[Conformance]], ...] = (
         ("Selectors", SelectorConformance),

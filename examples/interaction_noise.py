@@ -2,11 +2,10 @@
 
     python examples/interaction_noise.py [--tables 20] [--out interaction_noise.svg]
 
-Two classes of 100 rows, normal with means (4, 2) and (6, 0) and covariance [[1, ½], [½, 1]]: what
-separates them is the relation of the two features. A share of each class, 5 % to 50 %, is drawn
-around (8, −2) and (2, 4) with covariance [[8, 4], [4, 8]] instead, across the border. Printed, and
-drawn, is the size of the weight of the pair (1, 2) that IMMIGRATE and LFE give, mean and spread
-over tables.
+Two classes of 100 rows, normal with means (4, 2) and (6, 0) and covariance [[1, ½], [½, 1]]: the
+relation of the two features separates them. As noise, a share of each class, 5 % to 50 %, is drawn
+around (8, −2) and (2, 4) instead, with covariance [[8, 4], [4, 8]]. The script prints and plots the
+absolute weight of the pair (1, 2) under IMMIGRATE and LFE: mean and standard deviation over tables.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ COVARIANCE = np.array([[1.0, 0.5], [0.5, 1.0]])
 
 
 def table(level: float, generator: np.random.Generator) -> fsframe.Dataset:
-    """200 rows of which the share `level` is noise."""
+    """200 rows, a share `level` of them noise."""
     rows, labels = [], []
     for label in (0, 1):
         noisy = round(100 * level)
@@ -52,7 +51,7 @@ def experiment(n_tables: int, seed: int = 0) -> dict[str, np.ndarray]:
 
 
 def draw(found: dict[str, np.ndarray], path: str) -> None:
-    """The figure: mean weight by noise level, with the spread over tables."""
+    """The figure: mean weight by noise level, with the standard deviation over tables."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""A method of one's own, by name in a chain and in a comparison; passes `mypy --strict`.
+"""A method of your own, used by name in a chain and in a comparison; passes `mypy --strict`.
 
 python examples/own_method.py
 """
@@ -37,7 +37,7 @@ class MedianGap(fsframe.Selector):
 
 
 def compared() -> fsframe.ComparisonResult:
-    """The method beside a bundled one, each with the same classifier on the same folds."""
+    """The method compared with a bundled one, with the same classifier on the same folds."""
     chains = ["median-gap:top=3 knn", "anova-f:top=3 knn"]
     data = fsframe.read(TABLE)
     return fsframe.compare(chains, data, folds=5, repeats=1, progress=False)

@@ -22,7 +22,7 @@ def best_names(selector: MRMR | Immigrate | ChainSelector, names: tuple[str, ...
 
 
 def main() -> None:
-    """Print what two selectors keep, and how well two pipelines predict people not seen."""
+    """Print what two selectors keep, and how well two pipelines predict unseen people."""
     data = fsframe.read(Path(__file__).parent / "parkinsons_subjects.csv", groups="subject")
     X: NDArray[np.float64] = data.X
     y: NDArray[np.int64] = data.y

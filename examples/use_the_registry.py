@@ -10,7 +10,7 @@ import fsframe
 def main() -> None:
     data = fsframe.read(Path(__file__).with_name("parkinsons.csv"))
 
-    # The registry: names to classes, with who offers them. Nothing is imported until asked for.
+    # The registry maps names to classes and their providers. A class is imported when it is used.
     print("selectors:", ", ".join(fsframe.selectors))
     print("immigrate comes from", fsframe.selectors.offer("immigrate").provider)
 
@@ -25,7 +25,7 @@ def main() -> None:
     record = fsframe.Chain.parse("immigrate npfs").run(data, seed=1)
     print("immigrate npfs:", ", ".join(record.selected_names))
 
-    # How alike are the answers of ten different halves of the data?
+    # How similar are the answers on ten different halves of the data?
     import numpy as np
 
     rng = np.random.default_rng(0)

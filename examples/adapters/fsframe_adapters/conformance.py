@@ -1,4 +1,4 @@
-"""Laws that do not apply, found by `fsframe check`, with their reasons."""
+"""Conformance checks that do not apply, as `fsframe check` found, with their reasons."""
 
 _SEARCH = "of two equal columns a search takes the first, and the other adds nothing"
 _SEEDED = "a forest draws rows and columns by their numbers"
