@@ -1,7 +1,7 @@
 """Survival labels: times until an event, some of which are censored.
 
-A table keeps it as one float64 a row, so that resamples, folds and permutations carry time and
-event together: the time, with a minus where it is censored. Zero has a sign too.
+A table stores one float64 per row, so that resamples, folds and permutations keep time and event
+together: the time, negated if it is censored. Zero is signed too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LABELS = {
 def signed_times(
     time: ArrayLike, event: ArrayLike, label: str = "time", flag: str = "event"
 ) -> NDArray[np.float64]:
-    """Times and events in the form a table stores them.
+    """Times and events as one signed number per row, as a table stores them.
 
     Parameters
     ----------
@@ -35,12 +35,12 @@ def signed_times(
     event : (n,) 0 or 1, or truth values
         Whether the event was observed at that time; otherwise the time is censored.
     label, flag : str
-        Their name in messages.
+        Their names in messages.
 
     Returns
     -------
     (n,) float64
-        Negative where censored.
+        Negative if censored.
 
     Raises
     ------
@@ -55,8 +55,8 @@ def signed_times(
         seen = np.asarray(event, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(
-            f"the label {label!r} with events {flag!r} must be numbers: times, and 1 where the "
-            "event was seen, 0 where not"
+            f"the label {label!r} and the events {flag!r} must be numbers: times, and 1 if the "
+            "event was observed, 0 if the time is censored"
         ) from None
     if times.shape != seen.shape:
         raise DataError(f"{len(seen)} events {flag!r} for {len(times)} times {label!r}")
@@ -68,15 +68,15 @@ def signed_times(
     if odd.size:
         row = int(odd[0])
         raise DataError(
-            f"events {flag!r} must be 1 (seen) or 0 (censored); row {row + 1} has {seen[row]:g}"
+            f"events {flag!r} must be 1 (observed) or 0 (censored); row {row + 1} has {seen[row]:g}"
         )
     if not seen.any():
-        raise DataError(f"no event is seen in {flag!r}: every time is censored")
+        raise DataError(f"no event is observed in {flag!r}: every time is censored")
     return np.copysign(times, np.where(seen == 1, 1.0, -1.0))
 
 
 def times_and_events(y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Times and events from a label in the form a table stores it.
+    """Times and events from signed numbers.
 
     >>> [part.tolist() for part in times_and_events(np.array([2.0, -5.0, -0.0]))]
     [[2.0, 5.0, 0.0], [True, False, False]]

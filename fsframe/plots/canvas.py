@@ -34,16 +34,16 @@ __all__ = [
 
 BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#8C8C8C"
 COLOURS = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
-"""Told apart by people who see colours differently (Okabe, Ito 2008), but for the last."""
+"""Distinguishable with colour vision deficiency (Okabe, Ito 2008), except the last."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 3)), (0, (3, 1)))
-"""Beside colours, markers and dashes tell things apart in print without colour."""
+"""Markers and dashes make the same distinctions as colours, for print without colour."""
 
 FORMATS = ("svg", "pdf", "png")
 
 _LARGEST = 1e150
-# Fixed identifiers: equal runs give equal bytes. Fonts go into a PDF as they are, text of an SVG
-# stays text. No text is a formula: a name with dollar signs would be set as one, or fail to be.
+# Fixed identifiers, so that equal runs give equal bytes. PDFs embed TrueType fonts; SVG text stays
+# text. Formulas are off: a name with dollar signs would be typeset as one, or raise an error.
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "fsframe",
@@ -78,9 +78,9 @@ def _matplotlib() -> Any:
 
 
 def _style() -> dict[str, Any]:
-    """The library's own settings with ours upon them, whatever the caller has set; no backend."""
+    """The library's defaults with our settings, regardless of the caller's; without a backend."""
     own = _matplotlib().rcParamsDefault
-    # Those of a backend are left as they are: setting them would choose one.
+    # Settings of the backend are left alone: setting them would select one.
     kept = {key: own[key] for key in own if not key.startswith(("backend", "interactive"))}
     return {**kept, **_STYLE}
 
@@ -92,11 +92,11 @@ def axes_for(ax: Any, width: float, height: float, panels: int = 1) -> Iterator[
     Parameters
     ----------
     ax : matplotlib Axes or None
-        Of the caller's: its figure and style stay as they are.
+        The caller's axes; their figure and style are not changed.
     width, height : float
-        Of a new figure, in inches.
+        Size of a new figure, in inches.
     panels : int
-        How many axes a new figure has side by side.
+        Number of axes side by side in a new figure.
     """
     matplotlib = _matplotlib()
     style = _style() if ax is None else {"text.parse_math": False}
@@ -122,10 +122,10 @@ def figure_bytes(
     figure : matplotlib Figure
     form : {"svg", "pdf", "png"}
     dpi : float
-        Pixels per inch of PNG.
+        Resolution of PNG, in pixels per inch.
     outlines : bool
-        In SVG, whether text is drawn as outlines, which look the same everywhere, instead of text
-        that can be read, searched and edited.
+        Draw SVG text as shapes, which look the same everywhere, instead of text that can be read,
+        searched and edited.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def figure_bytes(
     style = {**_style(), "svg.fonttype": "path" if outlines else "none"}
     target = io.BytesIO()
     with _matplotlib().rc_context(style), warnings.catch_warnings():
-        # Of signs that the font lacks: the text itself goes into the picture, not its outline.
+        # About characters that the font lacks: SVG contains the text itself, not its shapes.
         warnings.filterwarnings("ignore", message="Glyph")
         figure.savefig(target, format=form, dpi=dpi, metadata=_METADATA[form])
     return target.getvalue()
@@ -149,29 +149,29 @@ def lacks(record: RunRecord, what: str, how: str) -> RequestError:
 
 
 def short(text: str, longest: int = 28) -> str:
-    """A text from a file as a label: visible signs, and not too many."""
+    """A text from a file as a label: printable characters, shortened."""
     # matplotlib leaves labels that begin with an underscore out of a legend.
     return printable(text, longest=longest).replace("_", "\u02cd", text.startswith("_"))
 
 
 def feature_label(record: RunRecord, column: int) -> str:
-    """The name of a feature, to write at an axis."""
+    """The name of a feature as an axis label."""
     return printable(record.feature_names[column], longest=28)
 
 
 def label_axis(axis: Any, places: Iterable[float], labels: Sequence[str], **style: Any) -> None:
-    """Names at an axis, dollar signs and all."""
+    """Names as tick labels, with dollar signs shown literally."""
     axis.set_ticks(list(places), list(labels), **style)
     for tick in (*axis.get_ticklabels(),):
         tick.set_parse_math(False)
 
 
 def drawable(values: ArrayLike) -> NDArray[np.bool_]:
-    """Which numbers an axis can hold: finite, and their squares too."""
+    """Which numbers can be drawn: finite, with finite squares."""
     return np.abs(np.nan_to_num(np.asarray(values, float), nan=np.inf)) < _LARGEST
 
 
 def spread(length: int, most: int = 1000) -> NDArray[np.intp]:
-    """At most so many positions from first to last: no eye tells more apart, and a file may hold
+    """At most `most` evenly spaced positions: more could not be distinguished, and a file may hold
     fifty million."""
     return np.unique(np.linspace(0, length - 1, min(length, most)).astype(np.intp))

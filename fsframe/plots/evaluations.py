@@ -54,7 +54,7 @@ def _evaluation(record: RunRecord) -> RecordedEvaluation:
 
 
 def _measured(found: Sequence[RecordedEvaluation], metric: str | None) -> list[Measure]:
-    """The measure of every run, by default the one that they are told by first."""
+    """The measure of every run, by default their leading one."""
     name = _leading(found) if metric is None else metric
     measures = [each.found.measures.get(name) for each in found]
     known = [measure for measure in measures if measure is not None]
@@ -69,12 +69,12 @@ def _on_axis(name: str) -> str:
 
 
 def _leading(found: Sequence[RecordedEvaluation]) -> str:
-    """What the runs are told by first, if that is the same of all."""
+    """The leading measure of the runs, if it is the same for all."""
     names = {each.found.leading.name for each in found}
     if len(names) > 1:
         raise RequestError(
-            f"the runs are measured differently ({', '.join(sorted(names))}); draw those of one "
-            "measure together"
+            f"the runs have different leading measures ({', '.join(sorted(names))}); draw those "
+            "with the same one together"
         )
     return names.pop()
 
@@ -89,14 +89,14 @@ def _folds(record: RunRecord) -> FoldTables:
 
 
 def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
-    """Accuracy with its corrected standard error, and stability, by the number of features used.
+    """Accuracy with its corrected standard error, and stability, by number of features.
 
-    The dotted line is the smallest number within one standard error of the most accurate.
+    The dotted line marks the smallest number within one standard error of the best.
 
     Parameters
     ----------
     record : RunRecord
-        Of an evaluation of a chain that ranks.
+        An evaluation of a chain that ranks features.
     ax : matplotlib Axes, optional
 
     Raises
@@ -141,13 +141,13 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
 def roc(records: Sequence[RunRecord], ax: Any = None) -> Any:
     """ROC curve on held-out rows: true against false positive rate over all thresholds.
 
-    With two classes one line per run, the second class being positive; with more, of one run, one
-    line per class against the others. A line is the mean over the repetitions.
+    With two classes there is one line per run, the second class being positive; with more classes,
+    one line per class against the others, for a single run. A line is the mean over repetitions.
 
     Parameters
     ----------
     records : sequence of RunRecord
-        Of evaluations.
+        Evaluations.
     ax : matplotlib Axes, optional
 
     Raises
@@ -161,7 +161,7 @@ def roc(records: Sequence[RunRecord], ax: Any = None) -> Any:
         grid = np.linspace(0, 1, 201)
         for number, (label, area, lines) in enumerate(curves[:_CURVES]):
             mean = np.mean([np.interp(grid, *line) for line in lines], axis=0)
-            # From the corner: an interpolated mean begins above it.
+            # From the origin: an interpolated mean would begin above it.
             panel.plot(
                 [0, *grid],
                 [0, *mean],
@@ -192,7 +192,7 @@ def _roc_curves(records: Sequence[RunRecord]) -> Iterator[tuple[str, float, list
                 rows = np.flatnonzero(fold >= 0)
                 scores = tables.class_scores[repeat, rows, code]
                 if n_classes == 2:
-                    # infinite scores of a file that was changed: not drawable
+                    # A file that was changed may hold infinite scores, which cannot be drawn.
                     with np.errstate(invalid="ignore"):
                         scores = scores - tables.class_scores[repeat, rows, 0]
                 truth = tables.truth[rows] == code
@@ -221,14 +221,14 @@ def _roc_line(truth: NDArray[np.bool_], scores: NDArray[np.float64]) -> Line:
 def calibration(record: RunRecord, ax: Any = None) -> Any:
     """Calibration: observed frequency of the second class by its predicted probability.
 
-    Ten bins of equally many predictions over all repetitions; a perfect classifier lies on the
-    diagonal. Below, the number of predictions by probability. With more than two classes there is a
-    line for each, at most eight.
+    Predictions of all repetitions are in ten bins of equal size; a perfect classifier lies on the
+    diagonal. The histogram below shows the number of predictions by probability. With more than two
+    classes there is a line for each, at most eight.
 
     Parameters
     ----------
     record : RunRecord
-        Of an evaluation.
+        An evaluation.
     ax : matplotlib Axes, optional
 
     Raises
@@ -282,9 +282,9 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
 def _reliability(
     p: NDArray[np.float64], true: NDArray[np.bool_]
 ) -> tuple[list[float], list[float]]:
-    """Mean probability and share that came true, in bins of equally many predictions.
+    """Mean predicted probability and observed frequency, in bins of equally many predictions.
 
-    A classifier that gives few different probabilities has a bin for each.
+    If there are few distinct probabilities, each has its own bin.
     """
     values = np.unique(p)
     if values.size <= _BINS:
@@ -301,8 +301,9 @@ def accuracy_against_stability(
 ) -> Any:
     """Accuracy against stability of several chains on one table, with their Pareto front.
 
-    The line joins the chains that no other beats in both. Bars: corrected standard error of the
-    accuracy, 95 % interval of φ. The axis of a loss runs from large to small.
+    The line joins the chains for which no other is both more accurate and more stable. Bars show
+    the corrected standard error of the accuracy and the 95 % interval of φ. The axis of a loss is
+    inverted.
 
     Parameters
     ----------
@@ -310,7 +311,7 @@ def accuracy_against_stability(
         At least two evaluations, of one table.
     ax : matplotlib Axes, optional
     metric : str, optional
-        A measure to use instead of accuracy (R², c-index).
+        Measure to use instead of accuracy (R², c-index).
 
     Raises
     ------
@@ -362,7 +363,7 @@ def accuracy_against_stability(
                 ls="none",
                 label=short(found[k].base, 44),
             )
-        # Of equal stabilities the axis would go beyond what there can be.
+        # With equal stabilities the axis would extend beyond 1.
         panel.set_xlim(right=min(panel.get_xlim()[1], 1.03))
         panel.set_xlabel("stability φ of the kept features")
         panel.set_ylabel(f"{quality} on held-out rows")
@@ -451,7 +452,7 @@ def critical_difference(
 def _means(
     records: Sequence[RunRecord], metric: str | None
 ) -> tuple[NDArray[np.float64], list[str], list[str], str]:
-    """Means of the measure as (n_tables, n_chains), larger is better; names of both; its own."""
+    """Means of the measure (n_tables, n_chains), larger is better; chains, tables, measure."""
     every = [_evaluation(record) for record in records]
     measures = _measured(every, metric)
     cells: dict[tuple[str, str], float] = {}

@@ -35,18 +35,18 @@ _GAP = 0.9
 
 
 def ranked_scores(record: RunRecord, ax: Any = None, *, most: int = 20) -> Any:
-    """The scores of the kept features, and of the first that were not kept, best first.
+    """The scores of the kept features and of the best that were not kept, best first.
 
-    If the last stage counted how often resamples keep a feature, a new figure also shows that share
-    with its interval.
+    If the last stage counted how often resamples keep a feature, a new figure also shows that
+    share, with its interval.
 
     Parameters
     ----------
     record : RunRecord
     ax : matplotlib Axes, optional
-        Gets the scores alone.
+        Only the scores are drawn on it.
     most : int
-        At most so many kept features; a third as many others.
+        Maximum number of kept features; a third as many others.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def ranked_scores(record: RunRecord, ax: Any = None, *, most: int = 20) -> Any:
 
 
 def _first_rows(record: RunRecord, most: int) -> tuple[AnswerTable, int]:
-    """The first kept features and the first others that have a score, and how many are kept."""
+    """The best kept features and the best others that have a score, and how many are kept."""
     table = record.feature_table()
     kept, known = table.columns["kept"], ~np.isnan(table.columns["score"])
     first = np.flatnonzero(kept & known)[:most]
@@ -111,7 +111,7 @@ def _first_rows(record: RunRecord, most: int) -> tuple[AnswerTable, int]:
 
 
 def _lengths(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Scores as an axis can hold them; those without bound a little longer than the longest."""
+    """Lengths for drawing; infinite scores get a little more than the largest finite one."""
     fine = drawable(scores)
     longest = 1.1 * np.abs(scores[fine]).max(initial=0.0) or 1.0
     return np.where(fine, scores, np.sign(scores) * longest), ~fine
@@ -136,9 +136,9 @@ def _shares(panel: Any, shown: AnswerTable, places: NDArray[np.float64], n_kept:
 def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, most: int = 12) -> Any:
     """Distributions of the best features by class.
 
-    Values are standardised (mean 0, standard deviation 1 over all rows) so that they fit on one
-    axis. A dot is a row, the bar the interquartile range, the tick the median; of a class with more
-    than 150 rows 150 are drawn, evenly along the table.
+    Values are standardised (mean 0, standard deviation 1 over all rows) to share one axis. A dot is
+    a row, the bar the interquartile range, the tick the median; of a class with more than 150 rows
+    150 are drawn, evenly spaced along the table.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
         The table of the run, with classes.
     ax : matplotlib Axes, optional
     most : int
-        How many of the kept features.
+        Maximum number of kept features.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
     record.require_table(data)
     if data.task != "classification":
         raise RequestError(
-            f"the label {data.label_name!r} is a number: there are no classes to show"
+            f"the label {data.label_name!r} is numeric: there are no classes to show"
         )
     columns = [int(c) for c in record.selected if not data.categorical[c]][:most]
     if not columns:
@@ -203,7 +203,7 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
 
 def _strip(panel: Any, values: NDArray[np.float64], at: float, band: float, number: int) -> None:
     few = values[spread(values.size, _POINTS)]
-    # Steps of the golden ratio fill the band evenly, without a random number.
+    # Steps of the golden ratio fill the band evenly, without random numbers.
     jitter = (np.arange(few.size) * 0.6180339887498949 % 1.0 - 0.5) * band * 0.75
     clipped = np.clip(few, -5.0, 5.0)
     panel.plot(

@@ -27,7 +27,7 @@ class Kind:
     target : str
         ``module:function`` in `fsframe.plots`.
     shows, needs : str
-        For people.
+        Descriptions for users.
     several : bool
         Whether it takes several runs.
     data : bool
@@ -47,20 +47,20 @@ class Kind:
 KINDS: Mapping[str, Kind] = {
     "scores": Kind(
         target="features:ranked_scores",
-        shows="scores of kept features beside the first others, with how often resamples keep them",
+        shows="scores of the kept features and the next best, and how often resamples keep them",
         needs="a stage that scores",
         options=("most",),
     ),
     "classes": Kind(
         target="features:class_distributions",
-        shows="how the best features are spread in every class",
+        shows="distributions of the best features in every class",
         needs="the table of the run, with classes",
         data=True,
         options=("most",),
     ),
     "matrix": Kind(
         target="pairs:pair_matrix",
-        shows="weights of pairs, features in the order of their clusters",
+        shows="weights of pairs, with features ordered by cluster",
         needs="weights of pairs (immigrate, lfe, jmi, interactions)",
         options=("most",),
     ),
@@ -91,7 +91,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "stability": Kind(
         target="resampling:stability_path",
-        shows="stability of the best k features, by k",
+        shows="stability of the best k features against k",
         needs="a run of `fsframe stability`",
     ),
     "sizes": Kind(
@@ -108,7 +108,7 @@ KINDS: Mapping[str, Kind] = {
     "calibration": Kind(
         target="evaluations:calibration",
         shows="calibration: predicted probabilities against observed frequencies",
-        needs="a run of `fsframe evaluate` with classes, a classifier with probabilities",
+        needs="a run of `fsframe evaluate` with classes and a classifier that gives probabilities",
     ),
     "pareto": Kind(
         target="evaluations:accuracy_against_stability",
@@ -136,7 +136,7 @@ KINDS: Mapping[str, Kind] = {
         needs="a method that iterates (immigrate, im4e, bim)",
     ),
 }
-"""All kinds, in the order of a reader's questions."""
+"""All kinds of plots, in the order in which they are listed."""
 
 
 def draw(
@@ -146,18 +146,18 @@ def draw(
     ax: Any = None,
     **options: Any,
 ) -> Any:
-    """Draw a plot of that kind, as a matplotlib figure.
+    """Draw a plot of the given kind as a matplotlib figure.
 
     Parameters
     ----------
     name : str
-        Of `KINDS`.
+        A key of `KINDS`.
     records : sequence of RunRecord
     data : Dataset, optional
         The table of the run, for kinds that need it.
     ax : matplotlib Axes, optional
     options
-        ``most``, ``pair`` and ``metric``, of kinds that take them.
+        ``most``, ``pair`` and ``metric``, for kinds that take them.
 
     Raises
     ------

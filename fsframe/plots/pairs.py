@@ -1,4 +1,4 @@
-"""Plots of pairs: the matrix of weights, the network of tests, and one pair itself."""
+"""Plots of pairs: matrix of weights, network of tested pairs, and a single pair."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
     record : RunRecord
     ax : matplotlib Axes, optional
     most : int
-        How many of the features with the strongest pairs.
+        Maximum number of features, those with the strongest pairs.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
             label_axis(panel.xaxis, range(m), names, rotation=90)
             label_axis(panel.yaxis, range(m), names)
             if signed:
-                # In print without colour the sign would be lost.
+                # Without colour the sign would be lost in print.
                 for a, b in np.argwhere(matrix < 0):
                     panel.text(b, a, "−", ha="center", va="center", fontsize="small")
         else:
@@ -89,7 +89,7 @@ def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
 
 def _matrix(record: RunRecord, most: int) -> tuple[NDArray[np.float64], list[int]]:
     weights = record.pair_weights
-    # Enough of the strongest to involve as many columns as the picture holds.
+    # Enough of the strongest pairs to fill the matrix with columns.
     pairs = [p for p in record.strongest_pairs(most * most * 10) if drawable(p.weight)]
     if weights is None or not pairs:
         raise lacks(record, "weights of pairs", "draw a run of immigrate, lfe, jmi or interactions")
@@ -135,7 +135,7 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
     record : RunRecord
     ax : matplotlib Axes, optional
     most : int
-        At most so many pairs.
+        Maximum number of pairs.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
         strength[place[a], place[b]] = strength[place[b], place[a]] = -np.log10(value)
     order = _clustered(strength)
     angle = np.empty(len(names))
-    # Two stand side by side, more from the top on.
+    # Two features are side by side; more begin at the top.
     first = 0.0 if len(names) == 2 else np.pi / 2
     angle[order] = 2 * np.pi * np.arange(len(names)) / max(1, len(names)) + first
     at = np.column_stack((np.cos(angle), np.sin(angle)))
@@ -171,7 +171,7 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
         for (a, b), value in zip(ends, p, strict=True):
             start, end = at[place[a]], at[place[b]]
             t = np.linspace(0, 1, 30)[:, None]
-            # Bent towards the middle, so that lines between neighbours are not their circle.
+            # Bent towards the centre, so that lines between neighbours do not follow the circle.
             curve = (1 - t) ** 2 * start + 2 * t * (1 - t) * 0.35 * (start + end) / 2 + t**2 * end
             width = 0.8 + 3.2 * -np.log10(value) / strongest
             panel.plot(
@@ -192,13 +192,13 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
         panel.set_ylim(-height, height)
         panel.set_aspect("equal")
         panel.axis("off")
-        said = f"pairs of q ≤ {_LEVEL:g}" if found else f"no pair has q ≤ {_LEVEL:g}: the best by p"
-        panel.set_title(f"{said}; thicker: smaller p", fontsize="medium")
+        title = f"pairs with q ≤ {_LEVEL:g}" if found else f"no pair has q ≤ {_LEVEL:g}: best by p"
+        panel.set_title(f"{title}; thicker: smaller p", fontsize="medium")
         return panel.figure
 
 
 def _around(angle: float, n: int) -> dict[str, Any]:
-    """How a name stands at a point of a circle of `n`: upright where there is room."""
+    """Alignment of a label at a point of a circle of `n`: horizontal if there is space."""
     if n <= _UPRIGHT:
         x, y = np.cos(angle), np.sin(angle)
         if abs(x) < 0.3:
@@ -226,14 +226,14 @@ def pair_picture(
         The table of the run.
     ax : matplotlib Axes, optional
     pair : (str, str), optional
-        Names of the features; by default the first of the run's pairs.
+        Names of the features; by default the run's best pair.
 
     Raises
     ------
     DataError
         If `data` is another table.
     RequestError
-        If there are no such features, or the run has no pairs and none is named.
+        If there are no such features, or the run has no pairs and no pair is given.
     """
     record.require_table(data)
     a, b = _ends(record, pair)
@@ -304,7 +304,7 @@ def _odds(
     y: NDArray[np.float64],
     known: NDArray[np.bool_],
 ) -> None:
-    """In each cell the share of the last class, its odds, and how many rows there are."""
+    """In each cell the share of the last class, its odds, and the number of rows."""
     xs, ys = np.unique(x[known]), np.unique(y[known])
     last = data.n_classes - 1
     share = np.full((ys.size, xs.size), np.nan)

@@ -1,4 +1,4 @@
-"""Plots of resampling: test statistics, selections by resample, stability, kept sets."""
+"""Plots of resampling: test statistics, selections by resample, stability, intersections."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _INTERSECTIONS = 20
 def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any:
     """Test statistics of NPFS: the count of every feature and its critical value, or −log₁₀ p.
 
-    Counts are shares of the bootstraps with their intervals, each with the share that it must
+    Counts are shown as shares of the bootstraps, with intervals and the share that each must
     exceed. If scores and ranks are compared, the line is the level that −log₁₀ p must reach. Hollow
     diamonds are decisions that another seed would reverse with a probability above 0.05.
 
@@ -47,7 +47,7 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
     record : RunRecord
     ax : matplotlib Axes, optional
     most : int
-        How many of the features, the strongest first.
+        Maximum number of features, the strongest first.
 
     Raises
     ------
@@ -118,12 +118,12 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
         names = [feature_label(record, found.columns[k]) for k in order]
         label_axis(panel.xaxis, places, names, rotation=90)
         panel.set_xlim(-0.7, len(order) - 0.3)
-        # The level may run behind it.
+        # The line of the level may run behind the legend.
         panel.legend(loc="upper right", frameon=True, facecolor="white", edgecolor="none")
         return panel.figure
 
 
-# Not a test of pytest's.
+# Not a test for pytest to collect.
 test_statistics.__test__ = False  # type: ignore[attr-defined]
 
 
@@ -136,14 +136,14 @@ def _tests(record: RunRecord) -> BootstrapTables:
 
 
 def bootstrap_matrix(record: RunRecord, ax: Any = None, *, most: int = 60) -> Any:
-    """Which resample kept which feature: a dark cell is kept; the most frequent features first.
+    """Which resample kept which feature: dark cells are kept; most frequent features first.
 
     Parameters
     ----------
     record : RunRecord
     ax : matplotlib Axes, optional
     most : int
-        How many features.
+        Maximum number of features.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def _kept_matrix(record: RunRecord) -> tuple[NDArray[np.bool_], NDArray[np.int64
 
 
 def stability_path(record: RunRecord, ax: Any = None) -> Any:
-    """Stability of the best k features of all resamples, by k.
+    """Stability of the best k features of all resamples, against k.
 
     Metrics that agree everywhere share one line. Random selection is at 0 for metrics that are
     corrected for chance.
@@ -191,7 +191,7 @@ def stability_path(record: RunRecord, ax: Any = None) -> Any:
     Parameters
     ----------
     record : RunRecord
-        Of `fsframe stability`.
+        A run of `fsframe stability`.
     ax : matplotlib Axes, optional
 
     Raises
@@ -218,7 +218,7 @@ def stability_path(record: RunRecord, ax: Any = None) -> Any:
     ]
     with axes_for(ax, 6.4, 3.8) as (panel,):
         length = len(groups[0][1])
-        # Evenly along a logarithm: half of the picture is about the first few.
+        # Evenly spaced on the logarithmic axis.
         steps = np.unique(np.round(np.geomspace(1, length, min(length, 400))).astype(int)) - 1
         for number, (names, values) in enumerate(groups[: len(COLOURS)]):
             shown = np.where(drawable(values[steps]), values[steps], np.nan)
@@ -254,8 +254,8 @@ def stability_path(record: RunRecord, ax: Any = None) -> Any:
 def kept_sets(records: Sequence[RunRecord], ax: Any = None) -> Any:
     """How many features several runs keep in common: an UpSet plot.
 
-    Each column is a set of runs (dark dots), its bar the number of features that exactly these
-    keep, the largest first.
+    Each column is a set of runs (dark dots), its bar the number of features that exactly these runs
+    keep, in descending order.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def kept_sets(records: Sequence[RunRecord], ax: Any = None) -> Any:
     Raises
     ------
     RequestError
-        If there are fewer or more, or they are about different features.
+        If there are fewer or more, or their features differ.
 
     References
     ----------
@@ -318,7 +318,7 @@ def kept_sets(records: Sequence[RunRecord], ax: Any = None) -> Any:
 
 
 def _chain(record: RunRecord) -> str:
-    """The chain of a run; of a study or an evaluation the one that it is about."""
+    """The chain of a run; for a stability study or an evaluation, the chain it measures."""
     protocol = protocol_name(record)
     if protocol == "cross-validation":
         return recorded_evaluation(record).base
@@ -326,7 +326,7 @@ def _chain(record: RunRecord) -> str:
 
 
 def _run_labels(records: Sequence[RunRecord]) -> list[str]:
-    """What tells runs apart: the chain, and where chains are equal the table or the seed."""
+    """Labels that distinguish the runs: the chain, and if chains are equal the table or seed."""
     chains = [printable(_chain(record), longest=40) for record in records]
     if len(set(chains)) == len(chains):
         return chains

@@ -85,7 +85,7 @@ def fsframe_classifiers() -> Iterable[ClassifierEntry]:  # type: ignore[empty-bo
             yield ClassifierEntry(
                 name="nearest-mean",
                 target="my_package.nearest_mean:NearestMean",
-                summary="The class whose mean is nearest",
+                summary="The class with the nearest mean",
             )
     """
 
@@ -102,7 +102,7 @@ def fsframe_regressors() -> Iterable[RegressorEntry]:  # type: ignore[empty-body
             yield RegressorEntry(
                 name="least-squares",
                 target="my_package.least_squares:LeastSquares",
-                summary="The plane of least squares",
+                summary="Least-squares regression",
             )
     """
 

@@ -1,4 +1,4 @@
-"""A hook for ``conftest.py`` that says how many laws were checked.
+"""A hook for ``conftest.py`` that reports how many conformance checks were run.
 
 In the ``conftest.py`` of a plugin's tests::
 
@@ -16,13 +16,13 @@ __all__ = ["pytest_terminal_summary", "tally_line"]
 
 
 def tally_line() -> str:
-    """Number of checked laws and methods, and their outcomes."""
+    """Number of checks and methods, and the outcomes."""
     outcomes = Counter(outcome.status for found in TALLY.values() for outcome in found)
     parts = ", ".join(f"{number} {status}" for status, number in sorted(outcomes.items()))
     return f"fsframe.testing: {outcomes.total()} checks of {len(TALLY)} methods: {parts}"
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Write the tally at the end of a run that tested any law."""
+    """Write the tally at the end of a run with any conformance checks."""
     if TALLY:
         terminalreporter.write_line(tally_line())

@@ -68,11 +68,11 @@ TRIED_AS = {
     "elastic-net": "elastic-net:penalties=5,folds=2",
 }
 SLOW = {
-    "boruta": "dozens of forests per law",
-    "sequential": "dozens of cross-validations per law",
+    "boruta": "dozens of forests per check",
+    "sequential": "dozens of cross-validations per check",
     "rfe": "a fit per column",
     "rfecv": "a fit per column and fold",
     "lasso": "a path of fits per fold",
     "elastic-net": "a path of fits per fold",
 }
-"""Methods whose laws fsframe's own test suite checks only with -m slow, and why."""
+"""Methods that fsframe's own test suite checks only with -m slow, and why."""

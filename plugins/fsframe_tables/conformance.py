@@ -1,4 +1,4 @@
-"""Exceptions of this family from the laws of `fsframe.testing`, each with its reason."""
+"""Conformance checks that do not apply to methods of this family, each with its reason."""
 
 from __future__ import annotations
 

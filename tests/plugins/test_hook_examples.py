@@ -16,7 +16,7 @@ EXAMPLES = ("fake_tracker", "fake_jsonl", "fake_ranges", "fake_shifted")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table, and a run of it tested with labels that were moved along."""
+    """A table, and a run of it tested with shifted labels."""
     path = tmp_path_factory.mktemp("hooks")
     rng = np.random.default_rng(0)
     label = np.repeat([0, 1, 0, 1], 15)
@@ -72,7 +72,7 @@ def test_a_section_stands_at_its_place_and_a_broken_one_spoils_nothing(
     assert done.code == 0, done.err
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
     order = [page.index(f"{text}</h2>") for text in (
-        "Features", "Where the kept features lie", "For the methods section"
+        "Features", "Ranges of the kept features", "For the methods section"
     )]  # fmt: skip
     assert order == sorted(order)
     assert "report section `broken` of plugin `broken` 2.0: AttributeError" in page

@@ -78,7 +78,7 @@ def check(
     else:
         for cause, laws in by_cause(outcomes).items():
             words = ", ".join(law.replace("_", " ") for law in laws)
-            number = f" ({len(laws)} laws)" if len(laws) > 1 else ""
+            number = f" ({len(laws)} checks)" if len(laws) > 1 else ""
             say_block(f"  FAILED  {words}{number}: {cause}", indent=" " * 10)
         parts = ", ".join(f"{number} {status}" for status, number in sorted(sums.items()))
         say(f"{name}: {len(outcomes)} checks: {parts}")

@@ -183,7 +183,10 @@ def test_tables_name_the_column_of_events(tmp_path) -> None:
                     ["report", str(out), "-o", str(tmp_path / "r.html")],
                     ["inspect", *options[1:]]):  # fmt: skip
         assert run(*command).code == 0, command
-    for event, told in (("a", "must be 1 (seen) or 0 (censored)"), ("ded", "Did you mean `dead`")):
+    for event, told in (
+        ("a", "must be 1 (observed) or 0 (censored)"),
+        ("ded", "Did you mean `dead`"),
+    ):
         done = run("chain", "cox-score", "on", str(path), "--label", "days", "--event", event)
         assert done.code == 4 and told in done.err
     done = run("chain", "cox-score", "on", str(path), "--label", "days")

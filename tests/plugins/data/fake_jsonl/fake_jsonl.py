@@ -1,4 +1,4 @@
-"""Tables as one JSON object a line."""
+"""Tables as one JSON object per line."""
 
 import json
 
@@ -8,7 +8,7 @@ from fsframe.tables.writer import Writer
 
 
 class JsonLines(Writer):
-    """Numbers in full; what is not there is null."""
+    """Numbers in full precision; missing values are null."""
 
     def _write(self, columns, *, defuse):
         rows = zip(*columns.values(), strict=True)
@@ -21,7 +21,7 @@ def fsframe_writers():
     yield WriterEntry(
         name="jsonl",
         target="fake_jsonl:JsonLines",
-        summary="One JSON object a line",
+        summary="One JSON object per line",
         endings=".jsonl",
         text=True,
     )

@@ -1,4 +1,4 @@
-"""A null for series: labels keep their order and are moved along the rows as a whole."""
+"""A null for time series: labels keep their order and are shifted circularly along the rows."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ from fsframe.resampling.null import RelabellingNull
 
 
 class Shifted(RelabellingNull):
-    """Rows are in the order of time, and neighbours are alike: permuted labels would not be."""
+    """For rows in time order with autocorrelated labels, which a permutation would not preserve."""
 
     promise = (
-        "A feature is relevant if the base prefers it to how features stand when the series of "
-        "labels is moved along by a random number of rows. Approximate: the ends do not meet."
+        "A feature is relevant if the base prefers it to features under labels that are shifted "
+        "circularly by a random number of rows. Approximate: the two ends of the series differ."
     )
 
     def _labels(self, data, generator):
@@ -22,5 +22,5 @@ class Shifted(RelabellingNull):
 @hookimpl
 def fsframe_nulls():
     yield NullEntry(
-        name="shifted", target="fake_shifted:Shifted", summary="Labels moved along the rows"
+        name="shifted", target="fake_shifted:Shifted", summary="Labels shifted along the rows"
     )
