@@ -145,13 +145,18 @@ class Chain:
         RequestError
             Listing every stage whose parameters do not suit the table.
         DataError
-            If a stage does not support a role of columns or rows, such as groups or nominal
-            columns.
+            If stages do not support the label, or roles of columns or rows, such as groups or
+            nominal columns. All of these are listed, with what suits no parameter, and the missing
+            values that the first stage refuses.
         """
-        refused = list(dict.fromkeys(self.role_problems(data)))
-        if refused:
-            raise DataError("\n".join(refused))
+        refused = list(self.role_problems(data))
         problems = list(self.request_problems(data))
+        if refused:
+            first = self.stages[0].method
+            # Alone they are refused when this stage runs, which is before any work, too.
+            if isinstance(first, Selector) and data.in_memory:
+                refused += first.missing_problems(data)
+            raise DataError("\n".join(dict.fromkeys([*refused, *problems])))
         if problems:
             raise RequestError("\n".join(problems))
 
@@ -163,11 +168,14 @@ class Chain:
                     yield f"{stage.name}: {problem}"
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
-        """Problems of stages with the roles of columns and rows (`Selector.role_problems`)."""
+        """Problems of stages with the label and the roles of columns and rows
+        (`Selector.role_problems`, `Selector.task_problems`)."""
         columns = self._columns_given(data.n_features)
         for place, (stage, n) in enumerate(zip(self.stages, columns, strict=True)):
             method = stage.method
             yield from method.role_problems(self._adjusted(data, place))
+            if not wraps_left(method):
+                yield from method.task_problems(data)
             if data.in_parts and isinstance(method, Selector) and n is not None:
                 problem = method.parts_problem(data, n)
                 if problem:

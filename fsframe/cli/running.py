@@ -151,6 +151,19 @@ engine_options = all_options(
 """The options that `run_chain` takes."""
 
 
+def _set_remarks(form: str) -> None:
+    """Have remarks of this process and its workers in a form, until the command has ended."""
+    before = os.environ.get(REMARKS_VARIABLE)
+    os.environ[REMARKS_VARIABLE] = form
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return
+    if before is None:
+        context.call_on_close(lambda: os.environ.pop(REMARKS_VARIABLE, None))
+    else:
+        context.call_on_close(lambda: os.environ.update({REMARKS_VARIABLE: before}))
+
+
 class Reporter:
     """Progress and notes on stderr during a run: as text, as JSON, or none.
 
@@ -164,8 +177,8 @@ class Reporter:
 
     def __init__(self, *, quiet: bool = False, events: bool = False) -> None:
         self.quiet, self.events = quiet, events
-        if events:
-            os.environ[REMARKS_VARIABLE] = "json"
+        if events or quiet:
+            _set_remarks("json" if events else "none")
         self._line = None if quiet or events else ProgressBars()
 
     @classmethod

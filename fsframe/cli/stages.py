@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from fsframe.cli.method_names import completions
 from fsframe.contracts.grammar import StageText, format_stages, parse_stage, parse_stages
 from fsframe.contracts.params import Parameter, format_value, is_flag
-from fsframe.errors import FsframeError
+from fsframe.errors import FsframeError, RequestError
 from fsframe.escaping import printable
 
 if TYPE_CHECKING:
@@ -191,6 +191,11 @@ class StageGroup(click.Group):
         # A quoted chain, as for `compare`, is split into its stages.
         if len(args[0].split()) > 1:
             stages = parse_stages(args[0])
+            if any(stage.name == self._last_name for stage in stages):
+                raise RequestError(
+                    f"`{self._last_name} DATA` stands outside of the quotes around a chain: "
+                    f"'immigrate npfs' {self._last_name} DATA"
+                )
             args = [*(format_stages([stage]) for stage in stages), *args[1:]]
         return super().resolve_command(ctx, args)
 

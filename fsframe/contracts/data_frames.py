@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.asked_columns import WORDS, check_asked
 from fsframe.contracts.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -23,7 +24,7 @@ from fsframe.contracts.column_kinds import (
     numbers_of,
     ranks,
 )
-from fsframe.contracts.frame_columns import as_list, columns_of, values_of
+from fsframe.contracts.frame_columns import as_list, columns_of, frame_names, values_of
 from fsframe.contracts.sparse_columns import is_sparse
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
@@ -31,6 +32,7 @@ from fsframe.suggest import did_you_mean
 __all__ = [
     "ColumnRefusals",
     "FrameParts",
+    "check_asked_of_frame",
     "group_values",
     "is_annotated",
     "is_frame",
@@ -139,18 +141,46 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
             frame.columns = [f"f{k + 1}" for k in range(frame.shape[1])]
     else:
         frame = given.reset_coords(drop=True).to_dataframe()
+    problems = []
     for name in dict.fromkeys(n for n in beside if isinstance(n, str)):
         if name in others:
             frame[name] = others[name].to_numpy()
         elif name in given.coords and given[name].dims:
-            raise DataError(
+            problems.append(
                 f"coordinate {name!r} runs over {', '.join(map(repr, given[name].dims))}, the "
                 f"samples are {samples!r}, the first dimension: transpose the array if they are not"
             )
         elif name not in frame.columns:
             hint = did_you_mean(name, [*others, *map(str, frame.columns)])
-            raise DataError(f"there is no coordinate along {samples!r}, or column, {name!r}{hint}")
+            problems.append(f"there is no coordinate along {samples!r}, or column, {name!r}{hint}")
+    if problems:
+        raise DataError("\n".join(problems))
     return frame
+
+
+def check_asked_of_frame(frame: Any, **roles: Any) -> None:
+    """`check_asked` of the columns of a frame, or of an AnnData and its `obs`."""
+    annotated = is_annotated(frame)
+    beside: list[str] = []
+    if annotated:
+        names = [str(name) for name in frame.var_names]
+        beside = [str(name) for name in frame.obs.columns]
+        if not isinstance(roles["label"], str):
+            raise DataError(
+                "name the column of obs that is the label (label=): "
+                f"{', '.join(beside[:12]) or '—'}"
+            )
+    else:
+        names = list(frame_names(frame))
+    every = [*names, *beside]
+
+    def find(role: str, keys: Sequence[str | int]) -> list[int]:
+        if annotated and role in ("label", "groups", "weight"):
+            return [len(names) + place for place in _find(beside, keys, WORDS[role])]
+        known = every if role in ("time", "adjust") else names
+        return _find(known, keys, WORDS[role])
+
+    check_asked(find, lambda k: f"column {every[k]!r}", 0 if annotated else len(names), **roles)
 
 
 def take_annotated(
@@ -177,16 +207,8 @@ def take_annotated(
     """
     names = [str(name) for name in given.var_names]
     known = {str(name): given.obs[name] for name in given.obs.columns}
-    if not isinstance(label, str):
-        raise DataError(
-            "name the column of obs that is the label (label=): "
-            f"{', '.join(list(known)[:12]) or '—'}"
-        )
+    assert isinstance(label, str)
     weighing = None if weight is None else _find(list(known), [weight], "column of weights")
-    place = _find(list(known), [label], "label")
-    grouping = None if groups is None else _find(list(known), [groups], "column of groups")
-    if grouping == place:
-        raise DataError(f"column {label!r} is the label and cannot name groups")
     dropped = set(_find(names, drop, "column to drop"))
     kept = [k for k in range(len(names)) if k not in dropped]
     mask = np.full(len(names), categorical is True)
@@ -277,17 +299,8 @@ def take_frame(
     place = None
     if with_label:
         place = left[-1] if label is None else _find(names, [label], "label")[0]
-        if place in dropped:
-            raise DataError(f"column {names[place]!r} is the label and cannot be dropped")
-        if place == grouping:
-            raise DataError(f"column {names[place]!r} is the label and cannot name groups")
-        if place == weighing:
-            raise DataError(f"column {names[place]!r} is the label and cannot be weights")
     features = [column for column in left if column != place]
     stays = _find(names, keep, "column to keep")
-    gone = [names[column] for column in stays if column not in features]
-    if gone:
-        raise DataError(f"column {gone[0]!r} cannot be kept: it is the label or is left out")
     mask = np.zeros(len(features), dtype=bool)
     kept: list[NDArray[Any]] = []
     notes, refused = [], ColumnRefusals()

@@ -19,8 +19,15 @@ from fsframe.contracts.array_checks import (
     kept_columns,
     whole_weights,
 )
-from fsframe.contracts.column_kinds import ColumnKind, Ordinal, check_readings, level_text
+from fsframe.contracts.column_kinds import (
+    ColumnKind,
+    Ordinal,
+    as_ordinal,
+    check_readings,
+    level_text,
+)
 from fsframe.contracts.data_frames import (
+    check_asked_of_frame,
     is_annotated,
     is_frame,
     is_labelled,
@@ -296,6 +303,11 @@ class Dataset(FrozenTable):
                 f"{type(frame).__name__} is not a pandas or polars data frame, a pyarrow table "
                 "or an xarray object; use Dataset.from_arrays"
             )
+        check_asked_of_frame(
+            frame, label=label, drop=drop, categorical=categorical, groups=groups,
+            ordinal=as_ordinal(ordinal), keep=keep, weight=weight, event=event, time=time,
+            adjust=adjust,
+        )  # fmt: skip
         take = take_annotated if is_annotated(frame) else take_frame
         parts = take(
             frame, label, drop=drop, categorical=categorical, groups=groups,
@@ -362,15 +374,19 @@ class Dataset(FrozenTable):
         names = {"time": [] if time is None else [time]}
         names["adjust"] = [adjust] if isinstance(adjust, str) else list(dict.fromkeys(adjust))
         place = {name: column for column, name in enumerate(self.feature_names)}
+        known = [*place, *(beside or {})]
+        unknown = [
+            f"{self.name}: no column {name!r} ({option}){did_you_mean(name, known)}"
+            for option, wanted in names.items()
+            for name in wanted
+            if name not in known
+        ]
+        if unknown:
+            raise DataError("\n".join(unknown))
         found: dict[str, Any] = {}
         for option, wanted in names.items():
             columns, nominal = {}, []
             for name in wanted:
-                if name not in place and name not in (beside or {}):
-                    known = [*place, *(beside or {})]
-                    raise DataError(
-                        f"{self.name}: no column {name!r} ({option})" + did_you_mean(name, known)
-                    )
                 at = place.get(name)
                 columns[name] = beside[name] if at is None else self.columns(at, at + 1)[:, 0]  # type: ignore[index]
                 nominal.append(at is not None and bool(self.categorical[at]))

@@ -19,7 +19,8 @@ __all__ = [
 
 def frame_names(frame: Any) -> tuple[str, ...]:
     """The names of the columns of a frame."""
-    return tuple(name for name, _ in columns_of(frame))
+    # Columns of a pyarrow table are arrays: it has the names elsewhere.
+    return tuple(map(str, getattr(frame, "column_names", frame.columns)))
 
 
 def frame_texts(frame: Any, column: int) -> list[str]:

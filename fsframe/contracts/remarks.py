@@ -20,7 +20,8 @@ __all__ = [
 ]
 
 REMARKS_VARIABLE = "FSFRAME_REMARKS"
-"""``json``: remarks are events; ``--progress json`` sets it, for workers too."""
+"""``json``: remarks are events, as ``--progress json`` sets it; ``none``: none are shown, as with
+``--quiet``. Workers inherit it."""
 
 
 _rooms: list[Callable[[], None]] = []
@@ -45,9 +46,9 @@ def make_room() -> None:
 def remark(text: str) -> None:
     """Print a remark on stderr, in the format of the run's other output there.
 
-    Does nothing if stderr is closed.
+    Does nothing if stderr is closed, or remarks are not wanted.
     """
-    if sys.stderr is None:
+    if sys.stderr is None or os.environ.get(REMARKS_VARIABLE) == "none":
         return
     make_room()
     line = f"fsframe: {text}"
@@ -77,7 +78,7 @@ def ticking(text: str) -> Iterator[None]:
     stream = sys.stderr
     if (
         stream is None
-        or os.environ.get(REMARKS_VARIABLE) == "json"
+        or os.environ.get(REMARKS_VARIABLE) in ("json", "none")
         or not getattr(stream, "isatty", bool)()
     ):
         yield

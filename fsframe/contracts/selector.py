@@ -418,27 +418,39 @@ class Selector(Parameterised):
         if problems:
             raise DataError("\n".join(problems))
 
-    def check_data(self, data: Dataset) -> None:
-        """Raise DataError if `data` holds something this method does not accept."""
-        name = self.method_name()
-        self.check_roles(data)
+    def task_problems(self, data: Dataset) -> Iterator[str]:
+        """Why it cannot be given such a label, as a sentence; none if it can."""
         if data.task not in self.tasks_taken():
-            kind = LABELS[data.task]
-            raise DataError(
-                f"{name} does not take {kind} (label {data.label_name!r}); it is made for "
+            yield (
+                f"{self.method_name()} does not take {LABELS[data.task]} (label "
+                f"{data.label_name!r}); it is made for "
                 + " and ".join(sorted(self.tasks))
                 + (" (--event names the events)" if self.tasks == {"survival"} else "")
                 + selectors_for(data.task)
             )
-        if not self.takes_missing:
-            missing = first_missing(data)
-            if missing is not None:
-                row, column, total = missing
-                raise DataError(
-                    f"{name} does not take missing values: {total} in {data.name!r}, the first in "
-                    f"sample {row + 1}, feature {data.feature_names[column]!r}; "
-                    f"{ways_with_missing(name, data.task)}"
-                )
+
+    def missing_problems(self, data: Dataset) -> Iterator[str]:
+        """Why it cannot be given the missing values of `data`, as a sentence; none if it can.
+
+        Authors override this if it depends on parameters.
+        """
+        missing = None if self.takes_missing else first_missing(data)
+        if missing is not None:
+            row, column, total = missing
+            name = self.method_name()
+            yield (
+                f"{name} does not take missing values: {total} in {data.name!r}, the first in "
+                f"sample {row + 1}, feature {data.feature_names[column]!r}; "
+                f"{ways_with_missing(name, data.task)}"
+            )
+
+    def check_data(self, data: Dataset) -> None:
+        """Raise DataError, with all reasons, if `data` holds something this method does not
+        accept."""
+        problems = [*self.role_problems(data), *self.task_problems(data)]
+        problems += self.missing_problems(data)
+        if problems:
+            raise DataError("\n".join(problems))
 
     def tasks_taken(self) -> frozenset[str]:
         """`tasks`, or those of the stages that it resamples."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.asked_columns import WORDS, check_asked
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
@@ -24,13 +25,15 @@ from fsframe.tables.feature_checks import FeatureReview, check_finite
 from fsframe.tables.label_column import check_classes, label_values
 from fsframe.tables.locate import table_name
 
-__all__ = ["LARGE", "ArrayTable", "dataset_from_arrays", "load_arrays"]
+__all__ = ["LARGE", "ArrayTable", "check_asked_of_arrays", "dataset_from_arrays", "load_arrays"]
 
 LARGE = 2 * 1024**3
 """Bytes as float64 above which the features of an HDF5 file stay on disk."""
 
 # Numbers in one block of a table on disk while it is checked: 32 MiB as float64.
 _BLOCK = 1 << 22
+
+_OF_ROWS = ("label", "groups", "weight", "time", "adjust")
 
 
 def load_arrays(
@@ -155,27 +158,19 @@ def dataset_from_arrays(
         raw, label_name = table.beside[label], label
     elif label is not None and label != table.label_name:
         place = find_column(names, p, label, f"{path}, label")
-    if place in dropped:
-        raise DataError(f"{path}: {column_word(place or 0, names[place or 0])} is the label")
     if place is None and raw is None:
         raise _no_label(table)
     group, grouping = None, None
     if isinstance(groups, str) and groups in table.others and groups not in names:
         grouping = table.others[groups]
-        if groups == label_name and place is None:
-            raise DataError(f"{path}: {groups!r} is the label and cannot name groups")
     elif groups is not None:
         group = find_column(names, p, groups, f"{path}, groups")
-    if group is not None and group == place:
-        raise DataError(f"{path}: {column_word(group, names[group])} is the label")
     weighing, weights = None, None
     if isinstance(weight, str) and weight in table.others and weight not in names:
         weights = table.others[weight]
     elif weight is not None:
         weighing = find_column(names, p, weight, f"{path}, weight")
         weights = _columns_of(table.X, weighing, weighing + 1)[:, 0]
-    if weights is not None and (weighing == place is not None or weight == label_name):
-        raise DataError(f"{path}: {weight!r} is the label and cannot be weights")
     aside = {place, group, weighing}
     columns = [column for column in range(p) if column not in dropped and column not in aside]
     if not columns:
@@ -214,6 +209,28 @@ def dataset_from_arrays(
         task=kind,
         warnings=tuple(warnings),
     )
+
+
+def check_asked_of_arrays(table: ArrayTable, **roles: Any) -> None:
+    """`check_asked` of the features and the annotations of the rows; arguments as for it."""
+    names, p = table.feature_names, table.X.shape[1]
+    beside = [name for name in table.others if name not in names]
+
+    def find(role: str, keys: Sequence[str | int]) -> list[int]:
+        own = [key for key in keys if key in beside and role in _OF_ROWS]
+        others = [key for key in keys if key not in own]
+        return [
+            *(p + beside.index(str(key)) for key in own),
+            *find_columns(names, p, others, f"{table.path}, {WORDS[role]}"),
+        ]
+
+    def word(place: int) -> str:
+        column = repr(beside[place - p]) if place >= p else column_word(place, names[place])
+        return f"{table.path}: {column}"
+
+    if roles["label"] is None and table.y is not None:
+        roles["label"] = table.label_name
+    check_asked(find, word, **roles)
 
 
 def _no_label(table: ArrayTable) -> DataError:

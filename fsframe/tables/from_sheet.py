@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -74,31 +75,35 @@ def from_sheet(
             f"{path} has {len(left)} columns to use; a table needs features and a label"
         )
     place = left[-1] if label is None else find_column(sheet.names, n, label, f"{path}, label")
-    if place in dropped:
-        raise DataError(f"{path}: {sheet.word(place)} is the label and cannot be dropped")
-    if place == group:
-        raise DataError(f"{path}: {sheet.word(place)} is the label and cannot name groups")
-    if place == weighing:
-        raise DataError(f"{path}: {sheet.word(place)} is the label and cannot be weights")
     columns = [column for column in left if column != place]
     names, label_name = _names(sheet, columns, place)
     mask = column_mask(sheet.names, n, columns, categorical, f"{path}, categorical column")
     stays = column_mask(sheet.names, n, columns, keep, f"{path}, column to keep")
     beside = sorted({place, *(column for column in aside if column is not None)})
-    taken = sheet.take(columns, beside, _watch(sheet, place, weighing))
+    missing: dict[int, str] = {}
+    taken = sheet.take(columns, beside, _watch(sheet, place, weighing, missing))
+    problems = list(missing.values())
     texts, X = taken.texts[place], taken.X
     if X.size < _BYTES_FROM:
         X = X.astype(np.float64, copy=False)
     if sheet.cells.decimal == ",":
         texts = [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
-    labels, kind = label_values(
-        texts, lambda row: sheet.where(row, place), task, missing=sheet.missing
-    )
+    if place not in missing:
+        with _noted(problems):
+            labels, kind = label_values(
+                texts, lambda row: sheet.where(row, place), task, missing=sheet.missing
+            )
     ordered = _ordinal_columns(sheet, columns, orders)
     texts_in = [k for k, column in enumerate(columns) if column in taken.bad]
     mask[[k for k in texts_in if names[k] in worded]] = True
-    kinds, notes = _kinds_of_columns(sheet, taken.bad, columns, mask, ordered, X, names, dates)
-    check_finite(X, lambda row, column: sheet.where(row, columns[column]))
+    with _noted(problems):
+        kinds, notes = _kinds_of_columns(sheet, taken.bad, columns, mask, ordered, X, names, dates)
+        check_finite(X, lambda row, column: sheet.where(row, columns[column]))
+    if weighing is not None and weighing not in missing:
+        with _noted(problems):
+            weights = _weights(sheet, weighing, taken.texts[weighing])
+    if problems:
+        raise DataError("\n".join(problems))
     if label is None:
         warnings += _other_label(names, label_name)
         if label_name.lower() not in _USUAL_LABELS:
@@ -122,9 +127,18 @@ def from_sheet(
         warnings=(*warnings, *notes, *feature_warnings(X, names), *_number_names(sheet, names)),
         kinds=kinds,
         keep=stays,
-        weights=None if weighing is None else _weights(sheet, weighing, taken.texts[weighing]),
+        weights=None if weighing is None else weights,
         weight_name="weight" if weighing is None else _column_name(sheet, weighing),
     )
+
+
+@contextmanager
+def _noted(problems: list[str]) -> Iterator[None]:
+    """Add what is refused to `problems`, to be told with the others."""
+    try:
+        yield
+    except DataError as error:
+        problems.append(str(error))
 
 
 def _weights(sheet: Sheet, column: int, texts: list[str]) -> list[float]:
@@ -138,23 +152,25 @@ def _weights(sheet: Sheet, column: int, texts: list[str]) -> list[float]:
     return [float(text) for text in plain]
 
 
-def _watch(sheet: Sheet, label: int, weighing: int | None) -> Callable[[int, list[str], int], None]:
-    """A callback that stops reading at the first missing label, group or weight."""
+def _watch(
+    sheet: Sheet, label: int, weighing: int | None, missing: dict[int, str]
+) -> Callable[[int, list[str], int], None]:
+    """A callback that adds the first missing label, group and weight to `missing`, by column."""
 
     def watch(column: int, texts: list[str], row: int) -> None:
         different = {text for text in set(texts) if sheet.missing(text)}
-        if different:
+        if different and column not in missing:
             place = next(place for place, text in enumerate(texts) if text in different)
-            if column == weighing:
-                raise DataError(
-                    f"{sheet.where(row + place, column)}: the weight is missing; 0 leaves a row out"
+            where = sheet.where(row + place, column)
+            if column == label:
+                missing[column] = str(label_missing(where, texts[place]))
+            elif column == weighing:
+                missing[column] = f"{where}: the weight is missing; 0 leaves a row out"
+            else:
+                missing[column] = (
+                    f"{where}: the group is missing; every row needs one; give a row on its own "
+                    "a group of its own"
                 )
-            if column != label:
-                raise DataError(
-                    f"{sheet.where(row + place, column)}: the group is missing; every row needs "
-                    "one; give a row on its own a group of its own"
-                )
-            raise label_missing(sheet.where(row + place, column), texts[place])
 
     return watch
 
@@ -196,12 +212,7 @@ def _ordinal_columns(
     sheet: Sheet, columns: list[int], orders: Mapping[str | int, tuple[str, ...]]
 ) -> dict[int, tuple[str, ...]]:
     what = f"{sheet.path}, ordinal column"
-    found = {find_column(sheet.names, sheet.n_fields, key, what): o for key, o in orders.items()}
-    wrong = [column for column in found if column not in columns]
-    if wrong:
-        listing = ", ".join(sheet.word(column) for column in wrong)
-        raise DataError(f"{what}: {listing} is the label or is left out")
-    return found
+    return {find_column(sheet.names, sheet.n_fields, key, what): o for key, o in orders.items()}
 
 
 def _kinds_of_columns(

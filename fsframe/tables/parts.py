@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.array_checks import whole_weights
+from fsframe.contracts.asked_columns import WORDS, check_asked
 from fsframe.contracts.column_kinds import ColumnKind
 from fsframe.contracts.data_frames import group_values, label_values_of
 from fsframe.contracts.dataset import Dataset
@@ -243,24 +244,22 @@ def read_parts(
     reader, beside = _reader(given, paths, x, y, names, na)
     everything = reader.names
     what = reader.what
-    dropped = set(find_columns(everything, len(everything), drop, f"{what}, column to drop"))
     n = len(everything)
     own_label = isinstance(reader, Hdf5Rows) and (label is None or label == y.strip("/"))
+    check_asked(
+        lambda role, keys: find_columns(everything, n, keys, f"{what}, {WORDS[role]}"),
+        lambda place: f"{what}: {column_word(place, everything[place])}",
+        0 if own_label else n, label=None if own_label else label,
+        drop=drop, groups=groups, weight=weight, keep=keep, categorical=categorical,
+    )  # fmt: skip
+    dropped = set(find_columns(everything, n, drop, f"{what}, column to drop"))
     place = None
     if not own_label:
         free = [k for k in range(n) if k not in dropped]
         asked = find_column(everything, n, label, f"{what}, label") if label is not None else None
         place = free[-1] if asked is None else asked
-        if place in dropped:
-            raise DataError(f"{what}: {column_word(place, everything[place])} is the label")
     group = None if groups is None else find_column(everything, n, groups, f"{what}, groups")
-    if group is not None and group == place:
-        raise DataError(f"{what}: {column_word(group, everything[group])} is the label")
     weighing = None if weight is None else find_column(everything, n, weight, f"{what}, weights")
-    if weighing is not None and weighing in (place, group):
-        raise DataError(
-            f"{what}: {column_word(weighing, everything[weighing])} is the label or the groups"
-        )
     columns = [k for k in range(n) if k not in dropped and k not in (place, group, weighing)]
     check_names(everything, columns, paths[0] if paths else Path(what))
     features = tuple(everything[k] for k in columns)

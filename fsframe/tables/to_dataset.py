@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from fsframe.contracts.asked_columns import WORDS, check_asked
 from fsframe.contracts.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -21,9 +22,9 @@ from fsframe.contracts.column_kinds import (
 from fsframe.contracts.data_frames import is_annotated, is_frame, is_labelled
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
-from fsframe.tables.array_files import dataset_from_arrays
+from fsframe.tables.array_files import check_asked_of_arrays, dataset_from_arrays
 from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.column_lookup import as_keys, find_column
+from fsframe.tables.column_lookup import as_keys, find_column, find_columns
 from fsframe.tables.feature_checks import feature_warnings
 from fsframe.tables.feature_groups import feature_groups_of
 from fsframe.tables.from_sheet import from_sheet
@@ -35,6 +36,8 @@ from fsframe.tables.sheet import load_sheet
 __all__ = ["read"]
 
 Keys = str | int | Iterable[str | int]
+_BY_NAME = ("time", "event", "adjust")
+"""Roles whose columns have names only, also those that reading gives to columns without one."""
 
 
 def read(
@@ -175,6 +178,7 @@ def read(
     elif task == "survival":
         raise RequestError("task survival: name the column of events (--event, event=)")
     check_readings(dates=dates, encode=encode)
+    asked = {role: of_frame.get(role, label) for role in WORDS}
 
     def by_parts(given: Any) -> Dataset:
         found = read_parts(
@@ -239,6 +243,14 @@ def read(
             encoding=encoding,
             na=codes,
         )
+        check_asked(
+            lambda role, keys: find_columns(
+                sheet.names, sheet.n_fields, keys, f"{sheet.path}, {WORDS[role]}"
+            ),
+            lambda place: f"{sheet.path}: {sheet.word(place)}",
+            sheet.n_fields,
+            **asked if sheet.names else {k: v for k, v in asked.items() if k not in _BY_NAME},
+        )
         found_in = from_sheet(
             sheet, label, drop, categorical, groups, task, orders, dates, keep, weight, adjust
         )
@@ -251,6 +263,7 @@ def read(
         check_options(found, kind, [key for key, value in others.items() if value])
         frame = read_frame(found, kind, **paths)
         if isinstance(frame, ArrayTable):
+            check_asked_of_arrays(frame, **asked)
             data = dataset_from_arrays(frame, label, drop, categorical, task, groups, keep, weight)
             return finished(_ranked(data, orders), frame.others)
         try:
@@ -265,6 +278,7 @@ def read(
     table: ArrayTable = load_arrays(
         found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes
     )
+    check_asked_of_arrays(table, **asked)
     data = dataset_from_arrays(table, label, drop, categorical, task, groups, keep, weight)
     return finished(_ranked(data, orders), table.others)
 

@@ -7,9 +7,12 @@ import json
 import shutil
 from pathlib import Path
 
+import click
 import pytest
 
 from fsframe.chains.chain import Chain
+from fsframe.cli.running import Reporter
+from fsframe.contracts.remarks import remark
 
 from .conftest import Call
 
@@ -352,3 +355,18 @@ def test_an_infinite_score_is_told_by_chain_show_and_report(call: Call, here: Pa
         if command in commands[:2]:
             assert "∞" in done.out
     assert "∞" in (here / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", ["chain", "evaluate", "stability"])
+def test_on_inside_the_quotes_of_a_chain_is_refused(call: Call, command: str) -> None:
+    done = call(command, "mim on small", "--dry-run")
+    assert done.code == 2 and "outside of the quotes" in done.err
+
+
+def test_quiet_hides_remarks_while_the_command_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    with click.Context(click.Command("chain")):
+        Reporter(quiet=True)
+        remark("compiling numerical kernels")
+        assert not capsys.readouterr().err
+    remark("compiling numerical kernels")
+    assert "compiling" in capsys.readouterr().err

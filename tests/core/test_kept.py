@@ -86,7 +86,7 @@ def test_frames_and_the_command_line_name_them(tmp_path):
     assert done.code == 0 and sorted(done.json["selected"]) == ["a", "c"]
     assert fsframe.read(path, keep="c").keep.tolist() == [False, False, True, False]
     done = run("chain", "mim:top=1", "on", str(path), "--keep", "class", "--no-out")
-    assert done.code == 4 and "column to keep" in done.err
+    assert done.code == 4 and "is the label and cannot be kept (--keep)" in done.err
     with pytest.raises(DataError, match="nothing left to select"):
         Dataset.from_arrays(X, y, keep=[0, 1, 2, 3])
     with pytest.raises(RequestError, match="cannot be both excluded and always kept"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import attrs
@@ -89,10 +90,10 @@ class AnovaF(Selector):
     def adjusts(self) -> bool:
         return True
 
-    def check_roles(self, data: Dataset) -> None:
-        super().check_roles(data)
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        yield from super().role_problems(data)
         if data.covariates is not None and data.categorical.any():
-            raise DataError(
+            yield (
                 "anova-f has no partial test for nominal columns: with covariates (--adjust) take "
                 "chi2 or mim, or --encode onehot"
             )

@@ -12,7 +12,6 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, integer, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.errors import DataError
 from fsframe_infotheory.engine.knn_terms import Estimator
 from fsframe_infotheory.methods.greedy_filter import GreedyFilter
 
@@ -81,12 +80,12 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
         if self.constants == "last":
             yield "constants=last looks at levels, so it needs estimator=plug-in"
 
-    def check_data(self, data: Dataset) -> None:
-        """Raise what the filter raises, and DataError where estimates need classes."""
-        super().check_data(data)
+    def task_problems(self, data: Dataset) -> Iterator[str]:
+        """Those of every filter, and that estimates need classes."""
+        yield from super().task_problems(data)
         estimated = self.estimator == "knn" and data.task == "regression"
         if estimated and self.criterion().per_class:
-            raise DataError(
+            yield (
                 f"{self.method_name()}: estimator=knn estimates redundancy within each class, and "
                 f"{data.label_name!r} is a numeric target; take mim, mifs or mrmr, whose criteria "
                 "do without, or estimator=plug-in"

@@ -27,7 +27,7 @@ from fsframe.contracts.selector import Selector
 from fsframe.contracts.side_by_side import drawn_rows
 from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.contracts.stage_view import first_missing
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import RequestError
 from fsframe.suggest import did_you_mean
 from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
 from fsframe_infotheory.engine.encode import Encoded, Sums, encode
@@ -176,13 +176,11 @@ class InformationFilter(Selector):
             found.append(self._select(part, local, run.child(b)))
         return found
 
-    def check_data(self, data: Dataset) -> None:
-        """Raise what the core raises, and DataError for missing values that are refused."""
-        super().check_data(data)
+    def missing_problems(self, data: Dataset) -> Iterator[str]:
         hole = first_missing(data) if self.missing == "refuse" else None
         if hole is not None:
             row, column, _ = hole
-            raise DataError(
+            yield (
                 f"{self.method_name()}: missing values in feature "
                 f"{data.feature_names[column]!r}, the first in sample {row + 1}; use "
                 "missing=level (a level of their own) or missing=pairwise (left out of each "
