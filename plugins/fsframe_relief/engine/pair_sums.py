@@ -60,6 +60,8 @@ class PairSums:
         columns = self.columns
         return bool(
             self.by_masks
+            # one row alone has no distances, whose mean is asked for
+            and columns.n > 1
             and columns.levelled.size == self.n_whole < 1 << 16
             and not columns.plain.size
             and not columns.special.size
