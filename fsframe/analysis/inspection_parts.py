@@ -64,7 +64,7 @@ class PartsForecast:
             feature=2e-12 * n * float(rows.sum() * rows.mean()),
             disk=int(n * rows.sum() / 8),
             # Labels, their order and c·log₂c; windows of levels; a block of rows.
-            memory=32 * n + facts.seen.nbytes + (1 << 27),
+            memory=32 * n + facts.nbytes + (1 << 27),
         )
 
 

@@ -41,7 +41,8 @@ class MemoryShares:
     bound : int
         The requested limit, without interpreters and libraries.
     table : int
-        The table in this process, and other tables in memory.
+        The table in this process, and other tables in memory; of a table in parts, the facts about
+        its columns.
     shared : int
         Copies of the table for workers.
     copied : int
@@ -142,7 +143,8 @@ def shares_of(
     if bound is None:
         return None
     values = 8 * data.n_samples * data.n_features
-    table = data.nbytes
+    # A table in parts stays in its files, but not what is known of its columns.
+    table = data.matrix.facts.nbytes if data.in_parts else data.nbytes
     fits, here = _workers(executor)
     shared = 0 if executor is None else table
     if here and executor is not None and not hasattr(os, "memfd_create"):

@@ -16,17 +16,18 @@ _WINDOW = 8192
 """Number of whole numbers that are tracked: twice the longest range of levels, so that such a range
 fits wherever the first value is in it."""
 
-_MOST = 1 << 28
-"""Maximum bytes of the windows of all columns; wider tables have shorter windows."""
+_MOST = 1 << 25
+"""Maximum bytes of the windows of all columns, one bit per number; wider tables have shorter
+windows."""
 
 
 @njit()
 def _see(
     flat: Any, n_rows: int, n_columns: int, start: int, stop: int, base: Any, low: Any, high: Any,
-    whole: Any, outside: Any, holes: Any, bad: Any, seen: Any,
+    whole: Any, outside: Any, holes: Any, bad: Any, level_bits: Any,
 ) -> None:  # fmt: skip
     """Add columns start … stop−1 of rows that are consecutive in `flat`."""
-    width = seen.shape[1]
+    width = 8 * level_bits.shape[1]
     for row in range(n_rows):
         at = row * n_columns
         for j in range(start, stop):
@@ -47,18 +48,35 @@ def _see(
                 base[j] = floor - width // 2
             k = floor - base[j]
             if (k >= 0.0) & (k < width):
-                seen[j, np.int64(k)] = 1
+                level_bits[j, np.int64(k) >> 3] |= np.uint8(1 << (np.int64(k) & 7))
             else:
                 outside[j] = True
 
 
 @njit()
-def _see_bytes(flat: Any, n_rows: int, n_columns: int, start: int, stop: int, seen: Any) -> None:
+def _see_bytes(
+    flat: Any, n_rows: int, n_columns: int, start: int, stop: int, low: Any, high: Any,
+    level_bits: Any,
+) -> None:  # fmt: skip
     """As `_see`, for bytes, of which every value is in the window."""
-    for row in range(n_rows):
-        at = row * n_columns
-        for j in range(start, stop):
-            seen[j, flat[at + j]] = 1
+    if n_columns == 1:
+        # Stores that do not wait for each other are faster than bits one after the other.
+        found = np.zeros(256, np.uint8)
+        for row in range(n_rows):
+            found[flat[row]] = 1
+        for k in range(256):
+            level_bits[0, k >> 3] |= np.uint8(found[k] << (k & 7))
+    else:
+        for row in range(n_rows):
+            at = row * n_columns
+            for j in range(start, stop):
+                x = flat[at + j]
+                level_bits[j, x >> 3] |= np.uint8(1 << (x & 7))
+    for j in range(start, stop):
+        for k in range(256):
+            if level_bits[j, k >> 3] >> (k & 7) & 1:
+                low[j] = min(low[j], k)
+                high[j] = max(high[j], k)
 
 
 class ColumnsSeen:
@@ -78,16 +96,23 @@ class ColumnsSeen:
         Whether all values are whole numbers.
     missing, infinite : (n_columns,) int64
         How many values are NaN, and how many infinite.
+    level_bits : (n_columns, n_bytes) uint8
+        One bit for each whole number from `base` on, set if it occurs.
     """
 
     def __init__(self, n_columns: int, small: bool) -> None:
         m = n_columns
-        width = 256 if small else int(min(_WINDOW, max(256, _MOST // max(1, m))))
+        width = 256 if small else int(min(_WINDOW, max(256, 8 * (_MOST // max(1, m)))))
         self.low, self.high = np.full(m, np.inf), np.full(m, -np.inf)
         self.whole, self.outside = np.ones(m, bool), np.zeros(m, bool)
         self.missing, self.infinite = np.zeros(m, np.int64), np.zeros(m, np.int64)
         self.base = np.zeros(m) if small else np.full(m, np.nan)
-        self.seen = np.zeros((m, width), np.uint8)
+        self.level_bits = np.zeros((m, width // 8), np.uint8)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(values.nbytes for values in self.arrays().values())
 
     def add(self, block: NDArray[Any], in_turn: Callable[..., Any] = map, parts: int = 1) -> None:
         """Add a block of rows, (k, n_columns) uint8 or float64, in C or in Fortran order.
@@ -98,9 +123,9 @@ class ColumnsSeen:
         small = block.dtype == np.uint8
         by_row = block.flags.c_contiguous
         cuts = np.linspace(0, m, parts + 1).astype(int)
-        found = (self.seen,) if small else (
+        found = (self.low, self.high, self.level_bits) if small else (
             self.base, self.low, self.high, self.whole, self.outside, self.missing, self.infinite,
-            self.seen,
+            self.level_bits,
         )  # fmt: skip
         see = _see_bytes if small else _see
 
@@ -114,9 +139,6 @@ class ColumnsSeen:
 
         for _ in in_turn(work, list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))):
             pass
-        if small:
-            self.low = np.argmax(self.seen, axis=1).astype(np.float64)
-            self.high = 255.0 - np.argmax(self.seen[:, ::-1], axis=1)
 
     def levels(self, column: int) -> NDArray[np.float64] | None:
         """The distinct values of a column of whole numbers; None if not all of them were tracked.
@@ -125,7 +147,7 @@ class ColumnsSeen:
         """
         if not self.whole[column] or self.outside[column]:
             return None
-        found = np.flatnonzero(self.seen[column])
+        found = np.flatnonzero(np.unpackbits(self.level_bits[column], bitorder="little"))
         return found + self.base[column] if found.size else np.empty(0)
 
     def levels_of(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

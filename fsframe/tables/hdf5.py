@@ -24,6 +24,7 @@ __all__ = ["Hdf5Arrays"]
 _FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})
 
 # Deflate compresses at most about a thousandfold.
+_AT_A_TIME = 1 << 24
 _RATIO = 1100
 _FREE = 1 << 30
 
@@ -119,6 +120,32 @@ class Hdf5Arrays:
             if dataset is None:
                 raise DataError(f"{self._path} has no {name!r} any more")
             return np.asarray(dataset[rows, columns])
+
+    def scattered(self, name: str, rows: slice, columns: NDArray[np.intp]) -> NDArray[Any]:
+        """Some columns, anywhere in the dataset of that path, of consecutive rows, as stored.
+
+        A dataset without chunks is read a few rows at a time, another by columns of chunks, so that
+        what is read at a time takes no more than 16 MB, the columns themselves, or one chunk.
+        """
+        with self._reading(repr(name)):
+            dataset = self._dataset(name)
+            if dataset is None:
+                raise DataError(f"{self._path} has no {name!r} any more")
+            found = np.empty((rows.stop - rows.start, columns.size), dataset.dtype)
+            most = max(_AT_A_TIME, found.nbytes)
+            high, wide = dataset.chunks or (1, dataset.shape[1])
+            step = max(high, most // (wide * dataset.dtype.itemsize) // high * high)
+            for first in np.unique(columns // wide * wide).tolist():
+                here = np.flatnonzero((columns >= first) & (columns < first + wide))
+                low, last = int(columns[here].min()), int(columns[here].max()) + 1
+                for start in range(rows.start, rows.stop, step):
+                    stop = min(start + step, rows.stop)
+                    part = dataset[start:stop, low:last]
+                    found[start - rows.start : stop - rows.start, here] = part[
+                        :, columns[here] - low
+                    ]
+                    del part
+            return found
 
     @contextlib.contextmanager
     def _reading(self, what: str) -> Iterator[None]:

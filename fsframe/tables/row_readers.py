@@ -314,12 +314,16 @@ class Hdf5Rows(RowReader):
         for path, length in zip(self.files, self.lengths, strict=True):
             with Hdf5Arrays(path) as file:
                 for start in range(0, length, rows):
-                    stop = min(start + rows, length)
-                    block = file.block(self.x, slice(start, stop), slice(first, last))
-                    block = block if every else block[:, wanted - first]
+                    taken = slice(start, min(start + rows, length))
+                    if every:
+                        block = file.block(self.x, taken, slice(first, last))
+                    else:
+                        block = file.scattered(self.x, taken, wanted)
                     if self.codes:
                         block = np.where(np.isin(block, self.codes), np.nan, block)
                     yield np.ascontiguousarray(block, dtype=dtype)
+                    # Free it before the next one is read.
+                    del block
 
 
 @attrs.frozen(kw_only=True, eq=False)

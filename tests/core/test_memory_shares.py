@@ -9,9 +9,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
+import h5py
 import numpy as np
 import pytest
 
+import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.chains.memory_shares import most_tables_held, shares_of, working_room
 from fsframe.contracts.dataset import Dataset
@@ -46,6 +48,16 @@ def test_shares_come_to_no_more_than_the_bound(text, number):
     assert found.fits == max(1, number)
     assert found.table == table().matrix.nbytes
     assert (found.shared > 0) == (number > 0)
+
+
+def test_what_is_known_of_the_columns_of_a_table_in_parts_is_counted(tmp_path):
+    rng = np.random.default_rng(0)
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["X"], file["y"] = rng.normal(size=(40, 300)), np.arange(40) % 2
+    data = fsframe.read(tmp_path / "*.h5")
+    found = shares_of(Chain.parse("mim"), data, 500_000_000)
+    # A bit for each of 8,192 whole numbers, and six arrays of numbers or marks
+    assert found.table == data.matrix.facts.nbytes == 300 * (1024 + 5 * 8 + 2)
 
 
 @pytest.mark.parametrize("text", CHAINS)

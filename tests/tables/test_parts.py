@@ -117,6 +117,33 @@ def test_hdf5_files_are_parts(tmp_path: Path, kind: type) -> None:
     assert labelled.n_features == 6
 
 
+@pytest.mark.parametrize("chunks", [None, (64, 400), (500, 10), (7, 3)])
+def test_scattered_columns_are_read_a_little_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunks: tuple[int, int] | None
+) -> None:
+    X = np.random.default_rng(0).integers(0, 9, (500, 400)).astype(np.uint8)
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file.create_dataset("X", data=X, chunks=chunks)
+        file["y"] = np.arange(500) % 2
+    monkeypatch.setattr("fsframe.tables.parts.LARGE", 0)
+    monkeypatch.setattr("fsframe.tables.hdf5._AT_A_TIME", 2000)
+    largest = []
+
+    def read(self: h5py.Dataset, where: tuple[slice, slice]) -> np.ndarray:
+        found = whole(self, where)
+        largest.append(found.nbytes)
+        return found
+
+    columns = np.array([399, 0, 250, 3, 251])
+    taken = fsframe.read(tmp_path / "t.h5").matrix.take(columns)
+    whole = h5py.Dataset.__getitem__
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", read)
+    np.testing.assert_array_equal(taken.read(0, 5), X[:, columns])
+    np.testing.assert_array_equal(np.concatenate(list(taken.blocks(77))), X[:, columns])
+    one_chunk = 0 if chunks is None else int(np.prod(chunks))
+    assert max(largest) <= max(5 * 500, 2000, one_chunk)
+
+
 def test_large_hdf5_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with h5py.File(tmp_path / "t.h5", "w") as file:
         file["X"], file["y"] = np.eye(50), np.arange(50) % 2
