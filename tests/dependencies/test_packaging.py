@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -113,3 +114,17 @@ def test_what_is_said_of_versions_is_the_same_everywhere() -> None:
     assert f'version = "{PROJECT["version"]}"' in conda
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"version: {PROJECT['version']}" in citation
+
+
+def test_the_bill_of_materials_lists_what_is_locked_with_its_licences() -> None:
+    folder = ROOT / "tests" / "dependencies"
+    lines = (folder / "lock.txt").read_text(encoding="utf-8").splitlines()
+    locked = {line.split(" ;")[0] for line in lines if not line.startswith("#")}
+    bill = json.loads((folder / "sbom.cdx.json").read_text(encoding="utf-8"))
+    listed = {
+        each["purl"].removeprefix("pkg:pypi/").replace("@", "==") for each in bill["components"]
+    }
+    assert listed == locked
+    licences = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
+    assert "not declared" not in licences and "not declared" not in json.dumps(bill)
+    assert all(f"| {e['name']} | {e['version']} | " in licences for e in bill["components"])
