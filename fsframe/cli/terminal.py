@@ -18,6 +18,7 @@ import click
 from fsframe.escaping import is_unsafe, printable
 
 __all__ = [
+    "cell",
     "json_text",
     "print_text",
     "say",
@@ -44,9 +45,19 @@ def say_lines(lines: Iterable[str]) -> None:
         say(line)
 
 
+def shows_text() -> bool:
+    """Whether stdout is a terminal, which must not obey what names contain."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def cell(value: Any) -> Any:
+    """A cell for `print_text`: on a terminal, a text without line breaks, which could forge one."""
+    return printable(value) if isinstance(value, str) and shows_text() else value
+
+
 def print_text(text: str) -> None:
     """Print a text on stdout: line by line on a terminal, unchanged into a file or pipe."""
-    if sys.stdout.isatty():
+    if shows_text():
         say_lines(text.splitlines())
     else:
         click.echo(text, nl=False)

@@ -187,6 +187,23 @@ def test_no_output_obeys_a_name(call: Call, strange: Path, name: str, command: s
         assert not [line for line in shown if line.startswith("/tmp/run.h5: sound")], text
 
 
+@pytest.mark.parametrize("command", ["table run.h5", "predict run.h5 on small.csv"])
+def test_a_line_break_in_a_name_makes_no_line_on_a_terminal(
+    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    table = (here / "small.csv").read_text()
+    for name in ("gene-b", "ill", "well"):
+        table = table.replace(name, f'"{FORGED}{name}"')
+    (here / "small.csv").write_text(table)
+    assert call("chain mim:top=2 knn on small.csv -q -o run.h5").code == 0
+    for terminal in (False, True):
+        monkeypatch.setattr("fsframe.cli.terminal.shows_text", lambda terminal=terminal: terminal)
+        lines = call(command).out.split("\n")
+        forged = [line for line in lines if line.startswith("/tmp/run.h5: sound")]
+        assert bool(forged) is not terminal, "a file or pipe gets the cells as they are"
+        assert not terminal or all(line.isprintable() for line in lines)
+
+
 def test_json_means_the_same_with_its_escapes(call: Call, strange: Path) -> None:
     found = call("show chain.h5 --json").json
     assert found["data"]["name"] == FORGED and found["warnings"][0] == FORGED

@@ -18,7 +18,7 @@ from fsframe.cli.reading_options import (
     table_of_run,
 )
 from fsframe.cli.run_file import find_run, is_stdout
-from fsframe.cli.terminal import print_text, say
+from fsframe.cli.terminal import cell, print_text, say
 from fsframe.errors import DataError, RequestError
 
 __all__ = ["predict"]
@@ -90,7 +90,8 @@ def predict(
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     X = table.features(record.feature_names, trained_on.kinds)
     # Labels of a table of arrays may be numbers.
-    names = [defused(str(name)) if defuse else str(name) for name in fitted.classes]
+    shown = [str(name) if out else cell(str(name)) for name in fitted.classes]
+    names = [defused(name) for name in shown] if defuse else shown
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if fitted.task == "regression":
@@ -98,7 +99,7 @@ def predict(
         writer.writerows([row, repr(float(v))] for row, v in enumerate(fitted.predict(X), start=1))
     else:
         scores, codes = fitted.predict_scores(X), fitted.predict(X)
-        writer.writerow(["row", "class", *(f"score {name}" for name in fitted.classes)])
+        writer.writerow(["row", "class", *(f"score {name}" for name in shown)])
         for row, (code, values) in enumerate(zip(codes, scores, strict=True), start=1):
             writer.writerow([row, names[code], *(repr(float(value)) for value in values)])
     if out is None:

@@ -12,7 +12,7 @@ from fsframe.cli.comparison_lookup import find_comparison
 from fsframe.cli.method_names import OfferedName
 from fsframe.cli.reading_options import table_if_there, table_of_run
 from fsframe.cli.run_file import find_run, is_stdout
-from fsframe.cli.terminal import print_text, say
+from fsframe.cli.terminal import cell, print_text, say
 from fsframe.errors import RequestError
 from fsframe.registry import writers
 
@@ -141,10 +141,11 @@ def _output(
     from fsframe.storage import place_file
     from fsframe.tables.table_formats import table_bytes
 
-    content = table_bytes(columns, form, defuse=defuse)
     if target is None:
-        print_text(content.decode())
+        shown = {cell(name): [cell(value) for value in each] for name, each in columns.items()}
+        print_text(table_bytes(shown, form, defuse=defuse).decode())
         return
+    content = table_bytes(columns, form, defuse=defuse)
     written = place_file(target, content, overwrite=overwrite, apart_from=used)
     say(f"{what}: {len(next(iter(columns.values())))}, columns: {', '.join(columns)}")
     say(f"table: {written}")
