@@ -84,7 +84,7 @@ def bit_rows(data: Dataset, counts: NDArray[np.int64]) -> Callable[[], None]:
                 packed_sums(
                     chunk.planes, chunk.offsets, chunk.block_levels, layout.words,
                     rows[b * n_planes : (b + 64) * n_planes], n_planes, sizes[part], entropies,
-                    0, len(chunk.block_levels), sums[0, part], sums[1, part],
+                    sums[0, part], sums[1, part],
                 )  # fmt: skip
 
     work()

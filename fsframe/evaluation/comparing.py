@@ -28,6 +28,9 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+_LEVEL = 0.95
+"""Of confidence intervals."""
+
 
 @attrs.frozen(kw_only=True)
 class PairedTest:
@@ -104,9 +107,9 @@ def corrected_standard_error(values: Floats, test_to_train: float) -> float:
 
 
 def bounded_interval(
-    mean: float, standard_error: float, n: int, units: int, level: float = 0.95
+    mean: float, standard_error: float, n: int, units: int
 ) -> tuple[float, float] | None:
-    """A confidence interval for a share, within [0, 1].
+    """A 95 % confidence interval for a share, within [0, 1].
 
     Parameters
     ----------
@@ -118,7 +121,6 @@ def bounded_interval(
         Number of results.
     units : int
         Number of independent units tested (rows, or groups of rows), for results that do not vary.
-    level : float
 
     Returns
     -------
@@ -149,11 +151,11 @@ def bounded_interval(
         # A run file from elsewhere may hold any number.
         return None
     if standard_error <= 0 or not 0 < mean < 1:
-        z = float(stats.norm.ppf(0.5 + level / 2))
+        z = float(stats.norm.ppf(0.5 + _LEVEL / 2))
         centre = (mean + z**2 / (2 * units)) / (1 + z**2 / units)
         half = z / (1 + z**2 / units) * np.sqrt(mean * (1 - mean) / units + z**2 / (4 * units**2))
         return max(0.0, float(centre - half)), min(1.0, float(centre + half))
-    reach = float(stats.t.ppf(0.5 + level / 2, n - 1)) * standard_error / (mean * (1 - mean))
+    reach = float(stats.t.ppf(0.5 + _LEVEL / 2, n - 1)) * standard_error / (mean * (1 - mean))
     middle = np.log(mean / (1 - mean))
     return float(special.expit(middle - reach)), float(special.expit(middle + reach))
 
@@ -166,9 +168,8 @@ def interval_within(
     highest: float = 1.0,
     *,
     units: int | None = None,
-    level: float = 0.95,
 ) -> tuple[float, float] | None:
-    """A confidence interval for a measure, within its range.
+    """A 95 % confidence interval for a measure, within its range.
 
     Parameters
     ----------
@@ -182,7 +183,6 @@ def interval_within(
     units : int, optional
         For shares of independent units (rows, groups): how many were tested, for Wilson's interval
         where all results are equal. Without it there is no interval then.
-    level : float
 
     Returns
     -------
@@ -208,11 +208,11 @@ def interval_within(
         share = (mean - lowest) / width
         if units is None and (standard_error <= 0 or not 0 < share < 1):
             return None
-        found = bounded_interval(share, standard_error / width, n, units or n, level)
+        found = bounded_interval(share, standard_error / width, n, units or n)
         return None if found is None else (lowest + width * found[0], lowest + width * found[1])
     if standard_error <= 0:
         return None
-    reach = float(stats.t.ppf(0.5 + level / 2, n - 1)) * standard_error
+    reach = float(stats.t.ppf(0.5 + _LEVEL / 2, n - 1)) * standard_error
     if not below and not above:
         return mean - reach, mean + reach
     away = mean - lowest if below else highest - mean

@@ -28,6 +28,7 @@ from fsframe.evaluation.grid import ChainGrid
 from fsframe.evaluation.summary import LEADING, Evaluation
 
 __all__ = [
+    "ROPE",
     "RULES",
     "Cell",
     "Comparison",
@@ -38,6 +39,9 @@ __all__ = [
     "one_standard_error",
     "pareto_front",
 ]
+
+ROPE = 0.01
+"""Half width of the region of practical equivalence, by default."""
 
 RULES = ("two-step", "strict", "corrected")
 """How a win is decided: IMMIGRATE's rule, IM4E's, and p < 0.05 in the corrected resampled test."""
@@ -219,7 +223,7 @@ def compared(
     metric: str = "accuracy",
     *,
     on_all: Mapping[str, Sequence[Cell | None]] | None = None,
-    rope: float = 0.01,
+    rope: float = ROPE,
     seed: int = 0,
 ) -> Comparison:
     """The comparison of the chains, from the cells.

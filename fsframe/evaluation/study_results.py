@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fsframe.errors import RequestError, StoreError
 from fsframe.escaping import printable
-from fsframe.evaluation.comparison import Cell, Comparison, compared
+from fsframe.evaluation.comparison import ROPE, Cell, Comparison, compared
 from fsframe.evaluation.measuring import join_repetitions
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation
 from fsframe.evaluation.summary import summarise_tables
@@ -23,7 +23,6 @@ def study_of_runs(
     measures: Sequence[str] = (),
     *,
     name: str = "comparison",
-    rope: float = 0.01,
 ) -> StudyRecord:
     """Evaluations of every chain on every table, such as those of a comparison, as a study.
 
@@ -35,8 +34,6 @@ def study_of_runs(
     measures : sequence of str, optional
         The first is compared by; those that all runs have by default, accuracy (R²) first.
     name : str
-    rope : float
-        Half width of the region of practical equivalence.
 
     Raises
     ------
@@ -81,7 +78,7 @@ def study_of_runs(
         beside=tuple(beside),
         measures=tuple(measures or common),
         seeds=(records[0].seed or 0,),
-        rope=rope,
+        rope=ROPE,
         sha256=tuple(runs[StudyCell(t, 0, 0)].data.sha256 for t in range(len(tables))),
         runs=runs,
     )

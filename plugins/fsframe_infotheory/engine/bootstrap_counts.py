@@ -78,7 +78,7 @@ def draw_rows(counts, order, starts, words, n_planes):
 
 @njit()
 def packed_sums(
-    planes, offsets, block_levels, words, rows, n_planes, sizes, table, start, stop, sums_j, sums_jy
+    planes, offsets, block_levels, words, rows, n_planes, sizes, table, sums_j, sums_jy
 ):
     """Write Σ c·log₂c over levels, and over levels and classes, of packed features per bootstrap.
 
@@ -92,8 +92,6 @@ def packed_sums(
         Samples drawn of each class.
     table : float64
         c·log₂c.
-    start, stop : int
-        Blocks to do.
     sums_j, sums_jy : (n_bootstraps, n_blocks · 8) float64
         Results.
 
@@ -107,11 +105,11 @@ def packed_sums(
     n_bootstraps = sizes.shape[0]
     n_rows = rows.shape[0]
     most = 1
-    for block in range(start, stop):
-        most = max(most, block_levels[block])
+    for levels in block_levels:
+        most = max(most, levels)
     cells = np.empty((most, n_classes, n_rows * LANES), np.uint64)
     left = np.empty((n_classes, LANES), np.int64)
-    for block in range(start, stop):
+    for block in range(block_levels.size):
         levels = block_levels[block]
         mine = at(planes, offsets[block])
         for a in range(levels - 1):

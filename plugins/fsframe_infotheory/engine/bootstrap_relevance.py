@@ -80,7 +80,7 @@ def bootstrap_relevance(
             packed_sums(
                 chunk.planes, chunk.offsets, chunk.block_levels, layout.words,
                 rows[first * n_planes : part.stop * n_planes], n_planes, sizes[part], table,
-                0, len(chunk.block_levels), sums[0], sums[1],
+                sums[0], sums[1],
             )  # fmt: skip
             put(part, chunk.packed[live], sums[0][:, live], sums[1][:, live])
 

@@ -41,7 +41,7 @@ def margin_profiles(
     out = np.empty((n, XT.shape[0]))
     who = np.empty((2, n), dtype=np.intp)
     steps = np.zeros(len(XT)) if steps is None else steps
-    nearest_kernels.margin_vectors(XT, steps, y, w, out, who[0], who[1], 0, n)
+    nearest_kernels.margin_vectors(XT, steps, y, w, out, who[0], who[1])
     return out
 
 

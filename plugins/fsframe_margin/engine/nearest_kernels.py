@@ -128,16 +128,14 @@ def margin_vectors(
     out: Floats,
     hits: Labels,
     misses: Labels,
-    start: int,
-    stop: int,
 ) -> None:
-    """Write |x − miss| − |x − hit| of rows start ≤ i < stop into out (N, A), and who they were.
+    """Write |x − miss| − |x − hit| of every row into out (N, A), and who they were.
 
     Nearest under Σ w² z²; zero where a row has no hit or no miss.
     """
     A, N = XT.shape
     distance = np.empty(N)
-    for i in range(start, stop):
+    for i in range(N):
         hit, miss = nearest_pair(XT, steps, w * w, label, i, distance)
         hits[i], misses[i] = hit, miss
         for a in range(A):

@@ -51,7 +51,7 @@ def class_distances(
     for start in range(0, len(rows), step):
         block = padded[start : start + step]
         q = np.empty((len(block), space.n_rows))
-        streamed_kernels.cross_measures(block, space.XT, tiles, space.linear, q, 0, len(block))
+        streamed_kernels.cross_measures(block, space.XT, tiles, space.linear, q)
         nobody = np.full(len(block), -1)
         part = out[start : start + step]
         streamed_kernels.expectations(q, 1.0 / sigma, space.count, bounds, nobody, part)
@@ -78,7 +78,7 @@ def training_distances(space: PairSpace, weights: Floats, sigma: float, n_classe
     for start in range(0, space.n_rows, step):
         block = sorted_rows[start : start + step]
         q = np.empty((len(block), space.n_rows))
-        streamed_kernels.cross_measures(block, space.XT, tiles, space.linear, q, 0, len(block))
+        streamed_kernels.cross_measures(block, space.XT, tiles, space.linear, q)
         itself = np.arange(start, start + len(block))
         part = out[start : start + step]
         streamed_kernels.expectations(q, 1.0 / sigma, space.count, bounds, itself, part)

@@ -63,14 +63,12 @@ def _one_to_many(
 
 
 @njit()
-def cross_measures(
-    rows: Floats, XT: Floats, U: Floats, linear: bool, q: Floats, start: int, stop: int
-) -> None:
-    """Write q(row, x_j) of new rows start ≤ i < stop, held as (rows, A), into q (rows, N)."""
+def cross_measures(rows: Floats, XT: Floats, U: Floats, linear: bool, q: Floats) -> None:
+    """Write q(row, x_j) of new rows, held as (rows, A), into q (rows, N)."""
     A = XT.shape[0]
     D = np.empty((A, BLOCK))
     T = np.empty((4, BLOCK))
-    for i in range(start, stop):
+    for i in range(rows.shape[0]):
         _one_to_many(rows[i], XT, U, linear, D, T, q[i])
 
 

@@ -90,7 +90,7 @@ def _scatter(training: Training) -> NDArray[np.float64]:
     XT = np.ascontiguousarray(X.T)
     hits, misses = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
     out, steps = np.empty((n, A)), training.every_step
-    margin_vectors(XT, steps, y, np.ones(A), out, hits, misses, 0, n)
+    margin_vectors(XT, steps, y, np.ones(A), out, hits, misses)
     rows = np.flatnonzero((hits >= 0) & (misses >= 0))
     h = differ(X[rows], X[hits[rows]], training.steps)
     m = differ(X[rows], X[misses[rows]], training.steps)
