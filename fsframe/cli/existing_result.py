@@ -45,7 +45,7 @@ def existing_result(
 
 
 def confirmed_result(
-    record: RunRecord | None, out: Path | None, chain: Chain, table: Dataset, talk: Reporter
+    record: RunRecord | None, out: Path | None, chain: Chain, table: Dataset, reporter: Reporter
 ) -> RunRecord | None:
     """`record`, if it was made from `table`; leftovers of an interrupted attempt are removed.
 
@@ -63,7 +63,7 @@ def confirmed_result(
         check_destination(out)
     with contextlib.suppress(StoreError):
         open_checkpoint(chain, table, record.seed or 0, out, overwrite=True).finish()
-    talk.note(
+    reporter.note(
         f"{out} already holds the result of this request, which is shown; --overwrite computes it "
         "again"
     )

@@ -158,11 +158,11 @@ def run_on(
             check_destination(written, overwrite=options["overwrite"], apart_from=used)
             used.append(written)
     check_log(options["log"], used)
-    talk = Reporter.asked(options)
+    reporter = Reporter.asked(options)
     table = read_data(str(path), **options)
     for warning in table.warnings:
-        talk.note(warning)
-    record = confirmed_result(found, out, chain, table, talk)
+        reporter.note(warning)
+    record = confirmed_result(found, out, chain, table, reporter)
     if record is None:
-        record = run_chain(chain, table, out, options, talk=talk, path=path, source=data)
+        record = run_chain(chain, table, out, options, reporter=reporter, path=path, source=data)
     return record, out

@@ -184,12 +184,12 @@ class Reporter:
     @classmethod
     def asked(cls, options: Mapping[str, Any]) -> Reporter:
         """The reporter that the options of a command ask for."""
-        talk = cls(
+        reporter = cls(
             quiet=options["quiet"], events="json" in (options["progress"], options["events"])
         )
         if options["events"]:
-            talk.note("--events is deprecated and will be removed; use --progress")
-        return talk
+            reporter.note("--events is deprecated and will be removed; use --progress")
+        return reporter
 
     def __call__(self, progress: Progress) -> None:
         if self.events:
@@ -243,7 +243,7 @@ def run_chain(
     out: Path | None,
     options: Mapping[str, Any],
     *,
-    talk: Reporter,
+    reporter: Reporter,
     path: Path,
     source: str,
     command: str | None = None,
@@ -259,7 +259,7 @@ def run_chain(
     options : mapping
         Of `engine_options`, and ``seed``, ``overwrite``, ``chosen_by``, ``threads`` and those of
         `reading_options`, as far as the command has them.
-    talk : Reporter
+    reporter : Reporter
     path : Path
         Where the table was read from.
     source, command : str
@@ -286,11 +286,11 @@ def run_chain(
     log = check_log(options.get("log"), [path, out, options.get("csv_out")])
     mixed = bool(options.get("mixed"))
     with (
-        logging_to(log, this_command(), talk.note),
+        logging_to(log, this_command(), reporter.note),
         requested_engine(options) if engine is None else contextlib.nullcontext(engine) as engine,
     ):
         if engine is not None:
-            engine.tell = talk.note
+            engine.tell = reporter.note
         # Before anything is written.
         shares_of(chain, table, memory, engine, beside=beside, chosen_by=chosen_by)
         checkpoint = None
@@ -310,13 +310,13 @@ def run_chain(
                 reading=json.dumps({name: options.get(name) for name in READING}),
                 csv=os.path.abspath(options["csv_out"]) if options.get("csv_out") else "",
             )
-            _report_earlier(checkpoint, talk)
+            _report_earlier(checkpoint, reporter)
         for text in chain.forewarnings(table):
-            talk.note(text)
+            reporter.note(text)
 
         def work() -> RunRecord:
             # Only now: programs may send a signal after this event, and it must be handled.
-            talk.event(
+            reporter.event(
                 "begin",
                 chain=str(chain),
                 data=source,
@@ -327,7 +327,7 @@ def run_chain(
             # Results go to stdout; what a plugin prints while it works must not mix with them.
             with (
                 contextlib.redirect_stdout(sys.stderr),
-                making_room(talk.close),
+                making_room(reporter.close),
                 warnings.catch_warnings(),
             ):
                 # Already reported above.
@@ -337,7 +337,7 @@ def run_chain(
                     seed,
                     out,
                     overwrite=overwrite,
-                    listener=talk,
+                    listener=reporter,
                     memory=memory,
                     beside=beside,
                     chosen_by=chosen_by,
@@ -353,27 +353,29 @@ def run_chain(
             return record
 
         try:
-            record = stoppable(work, lambda number: _stop(number, engine, checkpoint, out, talk))
+            record = stoppable(
+                work, lambda number: _stop(number, engine, checkpoint, out, reporter)
+            )
         except FsframeError as error:
-            talk.close()
-            talk.event("error", kind=type(error).__name__, text=str(error))
+            reporter.close()
+            reporter.event("error", kind=type(error).__name__, text=str(error))
             if checkpoint is not None and checkpoint.n_parts:
-                talk.note(_how_to_resume(checkpoint))
+                reporter.note(_how_to_resume(checkpoint))
             raise
         except KeyboardInterrupt:
             # A stage has caught the signal, or it came between handlers.
-            _stop(signal.SIGINT, engine, checkpoint, out, talk)
+            _stop(signal.SIGINT, engine, checkpoint, out, reporter)
         finally:
-            talk.close()
-    talk.event("end", run_file=None if out is None else str(out))
+            reporter.close()
+    reporter.event("end", run_file=None if out is None else str(out))
     return record
 
 
-def _report_earlier(checkpoint: Checkpoint, talk: Reporter) -> None:
+def _report_earlier(checkpoint: Checkpoint, reporter: Reporter) -> None:
     for note in checkpoint.notes:
-        talk.note(note)
+        reporter.note(note)
     if checkpoint.n_parts:
-        talk.note(
+        reporter.note(
             f"continuing from {checkpoint.n_parts} finished resamples and stages in "
             f"{checkpoint.folder} (--restart discards them)"
         )
@@ -391,11 +393,11 @@ def _stop(
     engine: Engine | None,
     checkpoint: Checkpoint | None,
     out: Path | None,
-    talk: Reporter,
+    reporter: Reporter,
 ) -> NoReturn:
     """Store finished units, say how to resume, and end the process immediately."""
     ignore_signals()
-    talk.close()
+    reporter.close()
     problem = ""
     if engine is not None:
         # Not `close`: a cluster that does not answer must not keep the user waiting.
@@ -410,8 +412,8 @@ def _stop(
         note_written(out)
     name = signal.Signals(number).name
     log_stop(f"stopped by {name}; {kept} finished resamples and stages are kept")
-    if talk.events:
-        talk.event("stopped", signal=name, kept=kept, written=written(), problem=problem)
+    if reporter.events:
+        reporter.event("stopped", signal=name, kept=kept, written=written(), problem=problem)
     else:
         if problem:
             say_error(problem)

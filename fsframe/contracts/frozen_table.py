@@ -71,8 +71,8 @@ class RowSource(ColumnSource, Protocol):
 
     `blocks(rows)` gives all rows in order, at most so many at a time; `take` has only some of the
     columns. `facts` are the column statistics of one pass, `rows_sha256` its digest of the values
-    row by row, `shelf` a folder for data derived from the table, and `most_bytes` how much of it
-    may be loaded as float64.
+    row by row, `cache_folder` a folder for data derived from the table, and `most_bytes` how much
+    of it may be loaded as float64.
     """
 
     @property
@@ -80,7 +80,7 @@ class RowSource(ColumnSource, Protocol):
     @property
     def rows_sha256(self) -> str: ...
     @property
-    def shelf(self) -> Path: ...
+    def cache_folder(self) -> Path: ...
     @property
     def most_bytes(self) -> int: ...
 

@@ -15,7 +15,7 @@ from fsframe.errors import EngineError
 from fsframe.execution.engine import Engine
 from fsframe.execution.shared_values import SharedValue
 from fsframe.resampling.batches import Batches
-from fsframe.resampling.handed_out import HandedOut, Job
+from fsframe.resampling.submitted_jobs import Job, SubmittedJobs
 from fsframe.resampling.work import Call, Draws, Task, split, work
 
 __all__ = ["Dispatcher"]
@@ -60,7 +60,7 @@ class Dispatcher:
         self._call = call
         self._batches = batches
         self._counts = counts
-        self._handed = HandedOut(engine, _computed)
+        self._submitted = SubmittedJobs(engine, _computed)
 
     def results(
         self, gaps: Iterable[tuple[int, int]], room: Callable[[int], bool]
@@ -82,26 +82,26 @@ class Dispatcher:
         FsframeError, Exception
             What a worker raised.
         """
-        engine, handed = self._engine, self._handed
+        engine, submitted = self._engine, self._submitted
         waiting = deque(gaps)
         if waiting:
             engine.admit(self._call.software)
         table = engine.share_table(self._data.matrix, split(self._data))
         call = engine.share(self._call)
         try:
-            while waiting or handed.again or handed.pending:
+            while waiting or submitted.again or submitted.pending:
                 self._fill(waiting, table, call, room)
-                for job, answer in handed.answers():
+                for job, answer in submitted.answers():
                     if answer.differing:
                         raise EngineError(answer.differing)
                     if answer.lacking:
                         job.whole |= set(answer.lacking)
-                        handed.again.append(job)
+                        submitted.again.append(job)
                         continue
                     self._batches.saw(job.stop - job.start, answer.seconds)
                     yield job.start, job.stop, answer.content
         finally:
-            handed.cancel()
+            submitted.cancel()
             call.release()
 
     def _fill(
@@ -112,8 +112,8 @@ class Dispatcher:
         room: Callable[[int], bool],
     ) -> None:
         """Keep every worker busy, and one task ready for each."""
-        while self._handed.room((2 if self._batches.known else 1) * self._engine.workers):
-            lost = self._handed.take_lost()
+        while self._submitted.room((2 if self._batches.known else 1) * self._engine.workers):
+            lost = self._submitted.take_lost()
             if lost is not None:
                 self._submit(lost, table, call)
                 continue
@@ -138,4 +138,4 @@ class Dispatcher:
             # Small numbers: one byte each instead of eight on the way.
             counts = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
         task = Task(start=job.start, stop=job.stop, counts=counts)
-        self._handed.submit(job, work, *references, task)
+        self._submitted.submit(job, work, *references, task)

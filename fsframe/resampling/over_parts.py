@@ -14,8 +14,8 @@ from fsframe.contracts.run import Run
 from fsframe.errors import EngineError
 from fsframe.execution import as_engine
 from fsframe.execution.worker_versions import differences, found_here, refusal
-from fsframe.resampling.handed_out import HandedOut, Job
 from fsframe.resampling.needed_versions import needed_by
+from fsframe.resampling.submitted_jobs import Job, SubmittedJobs
 
 __all__ = ["equal_parts", "over_parts"]
 
@@ -101,22 +101,22 @@ def over_parts(
     # Two for each worker, so that a slow one does not hold up the others for long.
     many = min(len(parts), 2 * engine.workers)
     waiting = deque(_Share(parts=list(parts[k::many])) for k in range(many))
-    handed: HandedOut[_Share] = HandedOut(
+    submitted: SubmittedJobs[_Share] = SubmittedJobs(
         engine, lambda shares: "counted the same parts of the table"
     )
     try:
-        while waiting or handed.again or handed.pending:
-            while handed.room(2 * engine.workers):
-                share = handed.take_lost() or (waiting.popleft() if waiting else None)
+        while waiting or submitted.again or submitted.pending:
+            while submitted.room(2 * engine.workers):
+                share = submitted.take_lost() or (waiting.popleft() if waiting else None)
                 if share is None:
                     break
-                handed.submit(share, _in_worker, software, work, ask, share.parts)
-            for _, (differing, found) in handed.answers():
+                submitted.submit(share, _in_worker, software, work, ask, share.parts)
+            for _, (differing, found) in submitted.answers():
                 if differing:
                     raise EngineError(differing)
                 yield found
     finally:
-        handed.cancel()
+        submitted.cancel()
         if engine is not run.executor:
             engine.close()
 

@@ -119,12 +119,12 @@ class TableParts:
         Of the features.
     rows_sha256 : str
         Digest of all values, row after row.
-    shelf : Path
+    cache_folder : Path
         A folder for cached data derived from the table.
     most_bytes : int
         Limit on what may be loaded into memory as float64.
     owner : object
-        Keeps a temporary `shelf` alive.
+        Keeps a temporary `cache_folder` alive.
     """
 
     reader: RowReader
@@ -133,7 +133,7 @@ class TableParts:
     dtype: np.dtype[Any]
     facts: ColumnsSeen
     rows_sha256: str
-    shelf: Path
+    cache_folder: Path
     most_bytes: int
     owner: Any = None
 
@@ -397,8 +397,8 @@ def _one_pass(
     if isinstance(reader, RepeatedRows):
         identity.append(hashlib.sha256(reader.weights.astype("<i8").tobytes()).hexdigest())
     key = json.dumps(identity)
-    shelf, owner = cache_folder(home, hashlib.sha256(key.encode()).hexdigest()[:24], notes)
-    kept = shelf / "facts.npz"
+    folder, owner = cache_folder(home, hashlib.sha256(key.encode()).hexdigest()[:24], notes)
+    kept = folder / "facts.npz"
     found = load_facts(kept, len(features))
     if found is None:
         try:
@@ -420,7 +420,7 @@ def _one_pass(
         dtype=dtype,
         facts=facts,
         rows_sha256=digest,
-        shelf=shelf,
+        cache_folder=folder,
         most_bytes=memory_bound(),
         owner=owner,
     )

@@ -263,7 +263,9 @@ class Interactions(Selector):
         with contextlib.ExitStack() as stack:
             spool = None
             if data.in_parts:
-                spool_folder = tempfile.TemporaryDirectory(prefix=".within-", dir=data.matrix.shelf)
+                spool_folder = tempfile.TemporaryDirectory(
+                    prefix=".within-", dir=data.matrix.cache_folder
+                )
                 spool = Path(stack.enter_context(spool_folder))
             within = WithinBinEffects(data, bit_rows, bounds, run.memory // 8, spool)
             corrected = calibrate(bit_rows, found, self.calibrate, self.draws, run, within)

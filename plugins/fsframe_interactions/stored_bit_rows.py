@@ -97,7 +97,7 @@ def stored_bit_rows(
         ]
     )
     digest = hashlib.sha256(key.encode()).hexdigest()
-    folder = data.matrix.shelf / f"pairs-{digest[:24]}"
+    folder = data.matrix.cache_folder / f"pairs-{digest[:24]}"
     found = _read_stored(folder, digest)
     if found is None:
         try:

@@ -218,7 +218,7 @@ def test_a_cluster_that_does_nothing_for_us_is_told_and_not_waited_for(
 ):
     for name, seconds in (("QUIET", 0.1), ("LOOK", 0.01), ("ALONE", 0.2)):
         monkeypatch.setattr(f"fsframe.execution.engines.dask._{name}_SECONDS", seconds)
-    monkeypatch.setattr("fsframe.resampling.handed_out._TICK", 0.01)
+    monkeypatch.setattr("fsframe.resampling.submitted_jobs._TICK", 0.01)
     engine = ClusterEngine(client, owned=False, patience=0.3)
     with engine, pytest.raises(EngineError, match=reason):
         bits(Noise(), table, counts, Run(executor=engine))

@@ -136,12 +136,12 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     leading = leading_measure(tables)
     if folder is not None:
         make_folder(folder)
-    talk = Reporter.asked(options)
+    reporter = Reporter.asked(options)
     # --overwrite applies to the tables of results, not to run files.
     of_runs = {**options, "overwrite": False}
     for table in tables:
         for warning in table.warnings:
-            talk.note(f"{table.name}: {warning}")
+            reporter.note(f"{table.name}: {warning}")
     with requested_engine(options) as engine:
         for table in tables:
             for method in methods:
@@ -154,7 +154,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
                 tables[place],
                 path,
                 of_runs,
-                talk=talk,
+                reporter=reporter,
                 path=found_paths[place],
                 source=paths[place],
                 engine=engine,
@@ -171,7 +171,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
             metric=metric or leading,
             rope=options["rope"],
             on_all=alone,
-            tell=talk.note,
+            tell=reporter.note,
         )
     write_comparison(
         result.comparison, result.cells, folder, csv_out, overwrite=options["overwrite"]

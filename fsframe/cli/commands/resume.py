@@ -197,7 +197,7 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
         raise StoreError(f"the table {path} no longer exists; give its current path (--data)")
     reading = _stored_reading(request.get("reading", "{}"))
     reading |= {name: options[name] for name in READING if options[name] not in (None, ())}
-    talk = Reporter.asked(options)
+    reporter = Reporter.asked(options)
     table = read_data(path, **reading)
     memory = request.get("memory", "")
     begun = int(memory) if memory.isdecimal() else None
@@ -214,7 +214,7 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
                 "memory": options["memory"] or begun,
                 "chosen_by": begun or 0,
             },
-            talk=talk,
+            reporter=reporter,
             path=Path(path),
             source=request.get("source", ""),
             command=request.get("command", ""),

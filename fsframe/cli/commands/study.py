@@ -61,7 +61,7 @@ def study(file: str, **options: Any) -> None:
     from fsframe.storage.study_file import load_study
 
     path = Path(os.path.abspath(file))
-    talk = Reporter.asked(options)
+    reporter = Reporter.asked(options)
     if path.suffix == ".zip":
         record = load_study(path)
         folder = Path(os.path.abspath(options["out"])) if options["out"] else None
@@ -77,8 +77,10 @@ def study(file: str, **options: Any) -> None:
     check_log(options["log"], [path, *tables], folder)
     answer = None if options["overwrite"] else finished_study(folder, plan)
     if answer is not None:
-        talk.note(f"{folder / STUDY_FILE} already holds the results of this study, which are shown")
-    _finish(answer or _run(plan, folder, options, talk), folder, options)
+        reporter.note(
+            f"{folder / STUDY_FILE} already holds the results of this study, which are shown"
+        )
+    _finish(answer or _run(plan, folder, options, reporter), folder, options)
 
 
 def _plan_lines(plan: StudyPlan) -> Iterator[str]:
@@ -99,7 +101,7 @@ def _plan_lines(plan: StudyPlan) -> Iterator[str]:
     yield f"measures: {', '.join(plan.measures)}"
 
 
-def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], talk: Reporter) -> StudyRecord:
+def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Reporter) -> StudyRecord:
     from fsframe.analysis.study_run import StudyRun, run_study
 
     with requested_engine(options) as engine:
@@ -113,7 +115,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], talk: Reporter)
                 each.table.data,
                 out,
                 given,
-                talk=talk,
+                reporter=reporter,
                 path=own,
                 source=own.name,
                 engine=engine,
@@ -131,7 +133,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], talk: Reporter)
             folder,
             overwrite=options["overwrite"],
             mixed=options["mixed"],
-            tell=talk.note,
+            tell=reporter.note,
             placed=placed,
         )
 

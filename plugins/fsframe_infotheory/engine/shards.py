@@ -197,7 +197,7 @@ def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
         default=str,
     )
     digest = hashlib.sha256(key.encode()).hexdigest()
-    folder = data.matrix.shelf / f"codes-{digest[:24]}"
+    folder = data.matrix.cache_folder / f"codes-{digest[:24]}"
     found = _stored_shards(folder, digest, data, n_classes)
     if found is not None:
         return found

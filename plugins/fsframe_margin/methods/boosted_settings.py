@@ -136,12 +136,12 @@ class BoostedSettings(Parameterised):
         return weights
 
     def _starts(self, training: Training, upstream: Selection | None, run: Run) -> Any:
-        from fsframe_margin.methods.arriving_weights import arriving_matrix
+        from fsframe_margin.methods.upstream_weights import upstream_matrix
 
         size = training.varying.size
         fixed = np.eye(size) / np.sqrt(size)
         if self.start == "upstream" and upstream is not None:
-            arrived = arriving_matrix(upstream, training.varying, training.n_features)
+            arrived = upstream_matrix(upstream, training.varying, training.n_features)
             fixed = fixed if arrived is None else arrived
 
         def start(t: int) -> Floats:

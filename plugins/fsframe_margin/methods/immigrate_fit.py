@@ -17,8 +17,8 @@ from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
 from fsframe.errors import DataError
 from fsframe_margin.engine.training import Training
-from fsframe_margin.methods.arriving_weights import arriving_matrix, arriving_pairs
 from fsframe_margin.methods.margin_selector import MarginSelector
+from fsframe_margin.methods.upstream_weights import upstream_matrix, upstream_pairs
 
 if TYPE_CHECKING:
     from fsframe_margin.engine.descent import Descent
@@ -77,7 +77,7 @@ def dense_start(training: Training, upstream: Selection | None, how: str, run: R
         W = W + W.T
         return W / np.linalg.norm(W)
     if how == "upstream" and upstream is not None:
-        arrived = arriving_matrix(upstream, training.varying, training.n_features)
+        arrived = upstream_matrix(upstream, training.varying, training.n_features)
         if arrived is not None:
             return arrived
     return np.eye(size) / np.sqrt(size)
@@ -122,7 +122,7 @@ def fit_implicit(
             (f"update={settings['rule']}", settings["rule"] != "elementwise"),
             ("pruning", settings["prune_below"] > 0),
             ("start=random", how == "random"),
-            ("pair weights to start from", how == "upstream" and arriving_pairs(upstream)),
+            ("pair weights to start from", how == "upstream" and upstream_pairs(upstream)),
         )
         if wanted
     ]

@@ -16,7 +16,7 @@ from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training, training_of
-from fsframe_margin.methods.arriving_weights import arriving_pairs, matrix_of
+from fsframe_margin.methods.upstream_weights import matrix_of, upstream_pairs
 
 __all__ = ["FittedMargin", "Margin"]
 
@@ -152,7 +152,7 @@ class Margin(Classifier):
             )
         # newest first: what the stage on the left gave itself goes before what travels past it
         if self.measure != "quadratic":
-            pairs = arriving_pairs(upstream) if self.measure == "auto" else None
+            pairs = upstream_pairs(upstream) if self.measure == "auto" else None
         if pairs is not None:
             W = matrix_of(pairs, training.n_features)[np.ix_(training.varying, training.varying)]
             norm = np.linalg.norm(W)

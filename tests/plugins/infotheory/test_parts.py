@@ -188,7 +188,7 @@ def test_codes_beside_the_table_are_used_checked_and_made_anew(
     monkeypatch.setattr(shards, "_new_shards", lambda *given: made.append(1) or real(*given))
     assert chain.select(data).scores.tobytes() == expected.scores.tobytes()
     assert not made
-    (folder,) = data.matrix.shelf.glob("codes-*")
+    (folder,) = data.matrix.cache_folder.glob("codes-*")
     for name in ("000001.shard", "codes.npz", "codes.json"):
         content = bytearray((folder / name).read_bytes())
         content[len(content) // 2] ^= 1
@@ -198,7 +198,10 @@ def test_codes_beside_the_table_are_used_checked_and_made_anew(
         assert len(made) == 1, name
     (folder / "000002.shard").unlink()
     assert chain.select(data).scores.tobytes() == expected.scores.tobytes()
-    assert sorted(path.name for path in data.matrix.shelf.iterdir()) == [folder.name, "facts.npz"]
+    assert sorted(path.name for path in data.matrix.cache_folder.iterdir()) == [
+        folder.name,
+        "facts.npz",
+    ]
 
 
 def test_what_needs_the_table_in_memory_loads_it_or_is_refused_before_work(

@@ -103,7 +103,7 @@ def test_bit_rows_beside_the_table_are_used_checked_and_made_anew(
     monkeypatch.setattr(module, "_write_new", lambda *given: made.append(1) or real(*given))
     assert_same_bits(method.select(data), expected)
     assert not made
-    (folder,) = data.matrix.shelf.glob("pairs-*")
+    (folder,) = data.matrix.cache_folder.glob("pairs-*")
     for name in ("planes", "form.npz", "planes.json"):
         content = bytearray((folder / name).read_bytes())
         content[len(content) // 2] ^= 1
@@ -112,7 +112,7 @@ def test_bit_rows_beside_the_table_are_used_checked_and_made_anew(
         assert_same_bits(method.select(data), expected)
         assert len(made) == 1, name
     # Nothing is left of the parts of columns that calibration has made.
-    assert sorted(p.name for p in data.matrix.shelf.iterdir()) == ["facts.npz", folder.name]
+    assert sorted(p.name for p in data.matrix.cache_folder.iterdir()) == ["facts.npz", folder.name]
 
 
 def test_pairs_after_a_chain_are_tested_as_in_memory(tmp_path: Path) -> None:

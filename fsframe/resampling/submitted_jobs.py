@@ -1,4 +1,4 @@
-"""Tasks at the workers of an engine; those of a lost worker are submitted again."""
+"""Jobs submitted to the workers of an engine; those of a lost worker are submitted again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import attrs
 from fsframe.errors import EngineError
 from fsframe.execution.engine import Engine
 
-__all__ = ["HandedOut", "Job"]
+__all__ = ["Job", "SubmittedJobs"]
 
 _TICK = 0.25
 _MOST_DEATHS = 3
@@ -24,7 +24,7 @@ _MOST_DEATHS = 3
 
 @attrs.define(kw_only=True, eq=False)
 class Job:
-    """A piece of work, and how often workers have died while it was in hand."""
+    """A piece of work, and how often workers died while they computed it."""
 
     deaths: int = 0
 
@@ -37,8 +37,8 @@ class Job:
 J = TypeVar("J", bound=Job)
 
 
-class HandedOut(Generic[J]):
-    """The jobs that workers have in hand, and those that have to be done again.
+class SubmittedJobs(Generic[J]):
+    """Submitted jobs without a result, and lost ones that have to be submitted again.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class HandedOut(Generic[J]):
     Attributes
     ----------
     pending : dict of Future to Job
-        What was handed out.
+        Submitted jobs.
     again : deque of Job
-        What was lost with its worker.
+        Jobs lost with their worker.
     """
 
     def __init__(self, engine: Engine, doing: Callable[[Sequence[J]], str]) -> None:
@@ -62,16 +62,16 @@ class HandedOut(Generic[J]):
         self._last = time.monotonic()
 
     def room(self, most: int) -> bool:
-        """Whether a job may be handed out now, `most` at a time."""
+        """Whether a job may be submitted now, with at most `most` at a time."""
         if not self._engine.ready or len(self.pending) >= most:
             return False
-        # A job that may kill its worker is handed out alone, so that it takes no other down.
+        # A job that may kill its worker is submitted alone, so that no other is lost with it.
         return not self.pending or not any(
             job.suspect for job in (*self.again, *self.pending.values())
         )
 
     def take_lost(self) -> J | None:
-        """The lost job to hand out next, a suspect one first; None if there is none."""
+        """The lost job to submit next, a suspect one first; None if there is none."""
         if not self.again:
             return None
         job = next((job for job in self.again if job.suspect), self.again[0])
@@ -79,14 +79,14 @@ class HandedOut(Generic[J]):
         return job
 
     def submit(self, job: J, function: Any, *arguments: Any) -> None:
-        """Hand a job out: a worker shall call ``function(*arguments)``."""
+        """Submit a job: a worker will call ``function(*arguments)``."""
         try:
             self.pending[self._engine.submit(function, *arguments)] = job
         except BrokenExecutor as error:
             self._lost([job], error)
 
     def answers(self) -> Iterator[tuple[J, Any]]:
-        """The jobs that were finished within a moment, with what came of them.
+        """Jobs that finished within a moment, with their results.
 
         Raises
         ------
@@ -97,7 +97,7 @@ class HandedOut(Generic[J]):
         """
         engine = self._engine
         if not self.pending:
-            # Nobody is there to hand work to; `stalled` says when to give up.
+            # No worker is available; `stalled` says when to give up.
             time.sleep(_TICK)
         done, _ = wait(self.pending, timeout=_TICK, return_when=FIRST_COMPLETED)
         engine.check()
@@ -119,26 +119,26 @@ class HandedOut(Generic[J]):
         if done:
             self._last = time.monotonic()
         if engine.lost_tables() or engine.stalled(0 if done else time.monotonic() - self._last):
-            self._take_back()
+            self._resubmit_all()
             self._last = time.monotonic()
 
     def cancel(self) -> None:
-        """Give up what workers have in hand, as far as it has not begun."""
+        """Cancel submitted jobs that have not started."""
         self._engine.cancel(self.pending)
 
-    def _take_back(self) -> None:
-        """Hand everything out anew."""
+    def _resubmit_all(self) -> None:
+        """Cancel all submitted jobs and queue them again."""
         jobs = list(self.pending.values())
         self.cancel()
         self.pending.clear()
         self._lost(jobs, CancelledError())
 
     def _lost(self, dead: list[J], reason: BaseException) -> None:
-        """Workers died: put others in their place, and do again what was in their hands."""
+        """Workers died: replace them, and queue their jobs again."""
         self._engine.check()
         if isinstance(reason, BrokenExecutor):
-            # The whole pool is gone: no future of it will come any more, finished ones apart.
-            dead = dead + [self.pending.pop(f) for f in list(self.pending) if not _came(f)]
+            # The whole pool is lost: only futures that have finished still give a result.
+            dead = dead + [self.pending.pop(f) for f in list(self.pending) if not _has_result(f)]
             if not self._engine.replace_lost():
                 raise EngineError(
                     f"the executor broke ({reason}); run again with a new one"
@@ -167,7 +167,7 @@ def _is_unguarded_script(main: object) -> bool:
     return False
 
 
-def _came(future: Future[Any]) -> bool:
+def _has_result(future: Future[Any]) -> bool:
     """Whether a future has a result (or an error of the work itself) that can still be taken."""
     if not future.done() or future.cancelled():
         return False

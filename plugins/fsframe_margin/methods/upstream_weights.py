@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.selection import PairWeights, Selection
 
-__all__ = ["arriving_matrix", "arriving_pairs", "matrix_of"]
+__all__ = ["matrix_of", "upstream_matrix", "upstream_pairs"]
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ def matrix_of(pairs: PairWeights, size: int) -> Floats:
     return W
 
 
-def arriving_pairs(upstream: Selection | None) -> PairWeights | None:
+def upstream_pairs(upstream: Selection | None) -> PairWeights | None:
     """The upstream pair weights, unless feature weights are newer (see `Selection.carried`)."""
     if upstream is None or upstream.pair_weights is None:
         return None
@@ -38,12 +38,12 @@ def arriving_pairs(upstream: Selection | None) -> PairWeights | None:
     return None if older and upstream.weights is not None else upstream.pair_weights
 
 
-def arriving_matrix(upstream: Selection, columns: NDArray[np.intp], size: int) -> Floats | None:
+def upstream_matrix(upstream: Selection, columns: NDArray[np.intp], size: int) -> Floats | None:
     """W over `columns` from the upstream weights, norm one: pair weights, else diag(w), else None.
 
     Negative pair weights (of `lfe` or a psd update) are set to zero: eq. 3.5 needs W ≥ 0.
     """
-    pairs = arriving_pairs(upstream)
+    pairs = upstream_pairs(upstream)
     if pairs is not None:
         W = matrix_of(pairs, size)[np.ix_(columns, columns)]
     elif upstream.weights is not None:
