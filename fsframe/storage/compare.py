@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import attrs
 
+from fsframe.storage import spec
 from fsframe.storage.digest import axes_text, json_text
 from fsframe.storage.records import RunRecord
 
 __all__ = ["first_difference"]
 
-_RUN_FIELDS = ("chain", "command", "created", "status", "seed", "fsframe_version", "warnings")
+_NO_RUN_ATTRIBUTE = {"encoding-type", "encoding-version"}
+_IN_DIGEST = {"carried", "digest", "kind", "n_chosen_from", "n_tested", "name", "provider", "seed"}
 
 
 def first_difference(a: RunRecord, b: RunRecord) -> str:
@@ -19,7 +22,7 @@ def first_difference(a: RunRecord, b: RunRecord) -> str:
 
     Every field is compared, times too; arrays by the digest of their bits.
     """
-    for name in _RUN_FIELDS:
+    for name in (*_fields(spec.ROOT_ATTRIBUTES, _NO_RUN_ATTRIBUTE), "warnings"):
         if getattr(a, name) != getattr(b, name):
             return name
     for field in attrs.fields(type(a.data)):
@@ -30,20 +33,21 @@ def first_difference(a: RunRecord, b: RunRecord) -> str:
     if a.stage_paths() != b.stage_paths():
         return "/stages"
     for path, one, other in zip(a.stage_paths(), a.stages, b.stages, strict=True):
-        for name in ("provider_version", "seconds"):
+        for name in _fields(spec.STAGE_ATTRIBUTES, _IN_DIGEST):
             if getattr(one, name) != getattr(other, name):
                 return f"{path} {name}"
         if axes_text(one) != axes_text(other):
             return f"{path}/model_columns"
-    if _version(a) != _version(b):
-        return "/pair_tests provider_version"
+    for name in _fields(spec.PAIR_TEST_ATTRIBUTES, _IN_DIGEST):
+        if getattr(a.pair_tests, name, None) != getattr(b.pair_tests, name, None):
+            return f"/pair_tests {name}"
     mine, theirs = a.digests(), b.digests()
     paths = [*mine, *(path for path in theirs if path not in mine)]
     return next((path for path in paths if mine.get(path) != theirs.get(path)), "")
 
 
-def _version(record: RunRecord) -> str:
-    return "" if record.pair_tests is None else record.pair_tests.provider_version
+def _fields(attributes: Iterable[str], others: Collection[str]) -> list[str]:
+    return [spec.field_name(name) for name in attributes if name not in others]
 
 
 def _json(value: Any) -> str:

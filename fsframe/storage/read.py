@@ -151,17 +151,18 @@ def _record(content: bytes, limits: Limits, version: int) -> RunRecord:
     return record
 
 
-def _versions_1_to_3(
+def _by_schema(
     root: GuardedGroup, limits: Limits, version: int
 ) -> tuple[RunRecord, dict[str, str]]:
-    """The record of a file of version 1 to 3, and the digests it declares, by path.
+    """The record of a file of any version so far, and the digests it declares, by path.
 
-    Version 2 is version 1 with `packing`, `fill` and `/pair_tests`, version 3 has `donors` besides.
+    Versions differ only in what `spec.SINCE` lists.
     """
-    top = root.attributes(spec.ROOT_ATTRIBUTES)
+    top = _attributes(root, spec.ROOT_ATTRIBUTES, version)
     _check_root(top, version)
-    names = root.check_members(spec.ROOT_MEMBERS, spec.ROOT_OPTIONAL if version > 1 else ())
-    data = _data(root.group("data"), limits)
+    optional = [name for name in spec.ROOT_OPTIONAL if spec.is_known(name, version)]
+    names = root.check_members(spec.ROOT_MEMBERS, optional)
+    data = _data(root.group("data"), limits, version)
     stages, stored = _stages(root.group("stages"), limits, version)
     result = root.group("result")
     stored["/result"] = result.attributes(spec.RESULT_ATTRIBUTES)["digest"]
@@ -169,15 +170,11 @@ def _versions_1_to_3(
     arrays = {name: result.array(name, kind) for name, kind in spec.RESULT_ARRAYS.items()}
     tests = None
     if "pair_tests" in names:
-        tests, stored["/pair_tests"] = _pair_tests(root.group("pair_tests"))
+        tests, stored["/pair_tests"] = _pair_tests(root.group("pair_tests"), version)
     record = RunRecord(
+        **_fields(top, {"encoding-type", "encoding-version", "seed"}),
         pair_tests=tests,
-        chain=top["chain"],
-        command=top["command"],
-        created=top["created"],
-        status=top["status"],
         seed=int(top["seed"]) if top["seed"] else None,
-        fsframe_version=top["fsframe-version"],
         data=data,
         stages=stages,
         warnings=root.texts("warnings"),
@@ -187,12 +184,19 @@ def _versions_1_to_3(
     return record, stored
 
 
-READERS: dict[int, Callable[[GuardedGroup, Limits, int], tuple[RunRecord, dict[str, str]]]] = {
-    1: _versions_1_to_3,
-    2: _versions_1_to_3,
-    3: _versions_1_to_3,
-}
-"""One reader for each version there has been; a version that is added leaves the others alone."""
+READERS: dict[int, Callable[[GuardedGroup, Limits, int], tuple[RunRecord, dict[str, str]]]]
+READERS = dict.fromkeys(range(1, spec.ENCODING_VERSION + 1), _by_schema)
+"""A reader for each version; one that differs in more than `spec.SINCE` needs its own."""
+
+
+def _attributes(group: GuardedGroup, kinds: Mapping[str, type], version: int) -> dict[str, Any]:
+    known = {name: kind for name, kind in kinds.items() if spec.is_known(name, version)}
+    return group.attributes(known)
+
+
+def _fields(attributes: Mapping[str, Any], others: Collection[str]) -> dict[str, Any]:
+    """The fields of a record that have the values of attributes, except of the `others`."""
+    return {spec.field_name(n): value for n, value in attributes.items() if n not in others}
 
 
 def _check_root(top: dict[str, Any], version: int) -> None:
@@ -206,8 +210,8 @@ def _check_root(top: dict[str, Any], version: int) -> None:
         raise StoreError(f"seed {printable(top['seed'], 40)!r} is not a whole number")
 
 
-def _data(group: GuardedGroup, limits: Limits) -> DataRecord:
-    attributes = group.attributes(spec.DATA_ATTRIBUTES)
+def _data(group: GuardedGroup, limits: Limits, version: int) -> DataRecord:
+    attributes = _attributes(group, spec.DATA_ATTRIBUTES, version)
     group.check_members(spec.DATA_MEMBERS)
     texts: dict[str, Any] = {name: group.texts(name) for name in spec.DATA_MEMBERS}
     for name, values in texts.items():
@@ -215,7 +219,7 @@ def _data(group: GuardedGroup, limits: Limits) -> DataRecord:
             raise StoreError(f"/data/{name} holds a name of more than {limits.name_bytes} bytes")
     if min(attributes["n_samples"], attributes["n_features"]) < 0:
         raise StoreError("/data declares a negative size")
-    return DataRecord(**attributes, **texts)
+    return DataRecord(**_fields(attributes, ()), **texts)
 
 
 def _stages(
@@ -243,9 +247,9 @@ def _stages(
 
 
 def _stage(group: GuardedGroup, version: int, before: Selection | None) -> tuple[StageRecord, str]:
-    top = group.attributes(spec.STAGE_ATTRIBUTES)
+    top = _attributes(group, spec.STAGE_ATTRIBUTES, version)
     members = [*spec.STAGE_ARRAYS, *spec.STAGE_GROUPS, *spec.STAGE_TEXTS]
-    known = [name for name in members if version >= spec.MEMBERS_SINCE.get(name, 1)]
+    known = [name for name in members if spec.is_known(name, version)]
     names = group.check_members(spec.STAGE_REQUIRED, known)
     kinds = {name: kind for name, kind in spec.STAGE_ARRAYS.items() if name in names}
     arrays = {name: group.array(name, kind) for name, kind in kinds.items()}
@@ -275,16 +279,12 @@ def _stage(group: GuardedGroup, version: int, before: Selection | None) -> tuple
     elif len(arrays) > 1 or paired or lent or top["carried"] or "model_columns" in names:
         raise StoreError(f"{group.path} has scores, weights or axes but no selected columns")
     stage = StageRecord(
-        name=top["name"],
-        kind=top["kind"],
-        provider=top["provider"],
-        provider_version=top["provider-version"],
+        **_fields(top, {"carried", "digest", "seed"}),
         params=_json(group, "params", dict),
         features_in=features_in,
         selection=selection,
         **free,
         warnings=warnings,
-        seconds=top["seconds"],
         seed=_seed(top["seed"], group.path),
     )
     return stage, top["digest"]
@@ -345,14 +345,12 @@ def _unpack(group: GuardedGroup, folders: dict[str, dict[str, NDArray[Any]]]) ->
         folders[folder][name] = array
 
 
-def _pair_tests(group: GuardedGroup) -> tuple[PairTestRecord, str]:
-    top = group.attributes(spec.PAIR_TEST_ATTRIBUTES)
+def _pair_tests(group: GuardedGroup, version: int) -> tuple[PairTestRecord, str]:
+    top = _attributes(group, spec.PAIR_TEST_ATTRIBUTES, version)
     names = group.check_members(spec.PAIR_TEST_ARRAYS, spec.PAIR_TEST_GROUPS)
     arrays = {name: group.array(name, kind) for name, kind in spec.PAIR_TEST_ARRAYS.items()}
     tests = PairTestRecord(
-        name=top["name"],
-        provider=top["provider"],
-        provider_version=top["provider-version"],
+        **_fields(top, {"digest", "n_chosen_from", "n_tested", "seed"}),
         seed=_seed(top["seed"], group.path),
         found=PairTests(
             **arrays,

@@ -19,13 +19,14 @@ __all__ = [
     "SEAL_BYTES",
     "STAGE_ARRAYS",
     "STAGE_ATTRIBUTES",
-    "STAGE_DIGEST_ATTRIBUTES",
     "STAGE_GROUPS",
     "STAGE_KINDS",
     "STATUS",
     "TASKS",
     "TEXT_BYTES",
     "Limits",
+    "field_name",
+    "is_known",
 ]
 
 ENCODING_TYPE = "fsframe-run"
@@ -61,16 +62,15 @@ DATA_ATTRIBUTES: dict[str, type] = {
 DATA_MEMBERS = ("class_names", "feature_names")
 
 STAGE_ATTRIBUTES: dict[str, type] = {
+    "carried": str,
     "kind": str,
     "name": str,
     "provider": str,
-    "provider-version": str,
     "seed": str,
-    "carried": str,
+    "provider-version": str,
     "seconds": float,
     "digest": str,
 }
-STAGE_DIGEST_ATTRIBUTES = ("carried", "kind", "name", "provider", "seed")
 STAGE_ARRAYS: dict[str, str] = {
     "selected": "int64",
     "scores": "float64",
@@ -81,8 +81,6 @@ STAGE_ARRAYS: dict[str, str] = {
 }
 """In the order in which units hold them: bytes of units depend on it, run files do not."""
 STAGE_TEXTS = ("model_columns", "packing", "params", "warnings")
-MEMBERS_SINCE: dict[str, int] = {"donors": 3, "fill": 2, "packing": 2}
-"""The version that brought a dataset; a file of an earlier one may not hold it."""
 STAGE_GROUPS = ("donors", "model", "pair_weights", "tables")
 STAGE_REQUIRED = ("features_in", "params", "warnings")
 PAIR_ARRAYS: dict[str, str] = {
@@ -125,6 +123,9 @@ PAIR_TEST_GROUPS = ("tables",)
 TEXT_BYTES = 72
 """What the object of a text takes besides its characters."""
 
+SINCE: dict[str, int] = {"donors": 3, "fill": 2, "packing": 2, "pair_tests": 2}
+"""The version that introduced an attribute, dataset or group; earlier files cannot have it."""
+
 NUMBER_TYPES = frozenset(
     {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
     | {"float32", "float64"}
@@ -155,3 +156,13 @@ class Limits:
     def memory(self, file_bytes: int) -> int:
         """How many bytes the elements of a file of that size may take."""
         return min(self.array_bytes, self.free_bytes + self.total_expansion * file_bytes)
+
+
+def is_known(name: str, version: int) -> bool:
+    """Whether files of a version have an attribute, dataset or group of that name."""
+    return version >= SINCE.get(name, 1)
+
+
+def field_name(attribute: str) -> str:
+    """The field of a record that holds an attribute: ``fsframe-version`` is `fsframe_version`."""
+    return attribute.replace("-", "_")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from fsframe.storage.digest import (
 from fsframe.storage.read import load_run
 from fsframe.storage.records import PairTestRecord, RunRecord, StageRecord
 from fsframe.storage.seal import make_seal
-from fsframe.storage.spec import ENCODING_TYPE, SEAL_BYTES, TEXT_BYTES, Limits
+from fsframe.storage.spec import SEAL_BYTES, TEXT_BYTES, Limits, field_name
 
 __all__ = ["run_file_content", "run_image", "write_run"]
 
@@ -181,26 +182,19 @@ def _write_root(root: Any, record: RunRecord, written: _Written) -> None:
         _pair_tests(root, record.pair_tests, written)
     _array(root, "warnings", record.warnings, written)
     _array(root, "environment", (json_text(dict(record.environment), "the environment"),), written)
-    for name, value in (
-        ("encoding-type", ENCODING_TYPE),
-        ("encoding-version", spec.ENCODING_VERSION),
-        ("fsframe-version", record.fsframe_version),
-        ("chain", record.chain),
-        ("command", record.command),
-        ("created", record.created),
-        ("seed", "" if record.seed is None else str(record.seed)),
-        ("status", record.status),
-    ):
-        _attribute(root, name, value)
+    special = {
+        "encoding-type": spec.ENCODING_TYPE,
+        "encoding-version": spec.ENCODING_VERSION,
+        "seed": "" if record.seed is None else str(record.seed),
+    }
+    _attributes(root, spec.ROOT_ATTRIBUTES, record, special)
 
 
 def _data(root: Any, record: RunRecord, written: _Written) -> None:
-    data = record.data
     group = _group(root, "data")
-    _array(group, "feature_names", data.feature_names, written)
-    _array(group, "class_names", data.class_names, written)
-    for name in ("name", "source", "sha256", "label", "task", "n_samples", "n_features"):
-        _attribute(group, name, getattr(data, name))
+    _array(group, "feature_names", record.data.feature_names, written)
+    _array(group, "class_names", record.data.class_names, written)
+    _attributes(group, spec.DATA_ATTRIBUTES, record.data)
 
 
 def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> None:
@@ -218,11 +212,8 @@ def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> N
             for path, how in packing.items()
         )
     _items(group, items, written)
-    for name, text in stage_texts(stage).items():
-        _attribute(group, name, text)
-    _attribute(group, "provider-version", stage.provider_version)
-    _attribute(group, "seconds", float(stage.seconds))
-    _attribute(group, "digest", stage_digest(stage))
+    special = stage_texts(stage) | {"digest": stage_digest(stage)}
+    _attributes(group, spec.STAGE_ATTRIBUTES, stage, special)
 
 
 def _items(group: Any, items: dict[str, Any], written: _Written) -> None:
@@ -238,16 +229,12 @@ def _items(group: Any, items: dict[str, Any], written: _Written) -> None:
 def _pair_tests(root: Any, tests: PairTestRecord, written: _Written) -> None:
     group = _group(root, "pair_tests")
     _items(group, pair_test_items(tests.found), written)
-    for name, value in (
-        ("name", tests.name),
-        ("provider", tests.provider),
-        ("provider-version", tests.provider_version),
-        ("seed", json_text(list(tests.seed), "seed of the tests of pairs")),
-        ("n_tested", tests.found.n_tested),
-        ("n_chosen_from", tests.found.n_chosen_from),
-        ("digest", tests.digest),
-    ):
-        _attribute(group, name, value)
+    special = {
+        "seed": json_text(list(tests.seed), "seed of the tests of pairs"),
+        "n_tested": tests.found.n_tested,
+        "n_chosen_from": tests.found.n_chosen_from,
+    }
+    _attributes(group, spec.PAIR_TEST_ATTRIBUTES, tests, special)
 
 
 def _group(parent: Any, name: str) -> Any:
@@ -264,6 +251,15 @@ def _member_name(name: str) -> bytes:
             "bytes of UTF-8 without slash and NUL"
         )
     return encoded
+
+
+def _attributes(
+    owner: Any, names: Iterable[str], record: Any, special: Mapping[str, str | int] | None = None
+) -> None:
+    """Write attributes from the fields of a record, except those given in `special`."""
+    given = special or {}
+    for name in names:
+        _attribute(owner, name, given[name] if name in given else getattr(record, field_name(name)))
 
 
 def _attribute(owner: Any, name: str, value: str | int | float) -> None:

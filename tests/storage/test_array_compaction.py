@@ -128,6 +128,6 @@ def test_a_file_of_version_1_may_not_pack(tmp_path, record):
         file.pop("pair_tests", None)
     image = path.read_bytes()[SEAL_BYTES:]
     path.write_bytes(make_seal(image, 1) + image)
-    assert spec.MEMBERS_SINCE["packing"] == 2
+    assert spec.SINCE["packing"] == 2
     with pytest.raises(StoreError, match="does not know: packing"):
         load_run(path)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
 import pytest
 
 from fsframe.errors import StoreError
-from fsframe.storage import load_run, spec, verify_run, write_run
+from fsframe.storage import load_run, read, spec, verify_run, write_run
 from fsframe.storage.compare import first_difference
 from fsframe.storage.read import READERS
 from fsframe.storage.seal import make_seal
@@ -57,3 +58,41 @@ def test_seal_and_content_must_be_of_one_version(tmp_path):
     path.write_bytes(make_seal(image, NEXT) + image)
     with pytest.raises(StoreError, match="encoding-version is 1, the seal says otherwise"):
         load_run(path)
+
+
+@pytest.mark.usefixtures("next_version")
+@pytest.mark.parametrize(
+    ("owner", "schema"),
+    [
+        ("RunRecord", spec.ROOT_ATTRIBUTES),
+        ("DataRecord", spec.DATA_ATTRIBUTES),
+        ("StageRecord", spec.STAGE_ATTRIBUTES),
+    ],
+)
+def test_a_new_field_takes_its_record_and_the_schema_only(owner, schema, monkeypatch, tmp_path):
+    old = getattr(read, owner)
+    longer = attrs.make_class(
+        owner,
+        {"power_supply": attrs.field(default="")},
+        bases=(old,),
+        frozen=True,
+        kw_only=True,
+        eq=False,
+        repr=False,
+    )
+    monkeypatch.setattr(read, owner, longer)
+    monkeypatch.setitem(schema, "power-supply", str)
+    monkeypatch.setitem(spec.SINCE, "power-supply", NEXT)
+
+    def with_value(run, value):
+        if owner == "RunRecord":
+            return attrs.evolve(run, power_supply=value)
+        if owner == "DataRecord":
+            return attrs.evolve(run, data=attrs.evolve(run.data, power_supply=value))
+        first = attrs.evolve(run.stages[0], power_supply=value)
+        return attrs.evolve(run, stages=(first, *run.stages[1:]))
+
+    archived = load_run(ARCHIVE)
+    newer = load_run(write_run(tmp_path / "newer.h5", with_value(archived, "mains")))
+    assert first_difference(newer, with_value(archived, "mains")) == ""
+    assert first_difference(newer, archived).endswith("power_supply")
