@@ -41,7 +41,7 @@ from fsframe.sklearn.tables import (
     training_table,
     with_gaps_filled,
 )
-from fsframe.testing.declarations import declared
+from fsframe.testing.declarations import declared_exceptions
 
 __all__ = [
     "ClassifierEstimator",
@@ -98,7 +98,7 @@ def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
 
     It does not for neighbour-based methods: copies of a row must not be each other's neighbours.
     """
-    lawful = "counts_equal_copies" not in declared(offer, "EXCEPTIONS").get(offer.entry.name, {})
+    lawful = "counts_equal_copies" not in declared_exceptions(offer)
     return method.takes_counts and not method.wrapping and lawful
 
 

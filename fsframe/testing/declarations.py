@@ -6,6 +6,7 @@ A plugin may have a module ``conformance`` in the package of its methods, or in 
     TRIED_AS = {"my-ensemble": "my-ensemble:base=mim,n=10"}
     TRIED_AFTER = {"my-classifier": "immigrate"}
 
+Exceptions under ``"*"`` are those of all methods of the package.
 `TRIED_AS` is the stage to test if the defaults do not suffice: a wrapping stage needs a base.
 `TRIED_AFTER` is the stage that a classifier or regressor needs on its left.
 """
@@ -25,7 +26,7 @@ from fsframe.testing.metrics import StabilityMetricConformance
 from fsframe.testing.predictors import ClassifierConformance, RegressorConformance
 from fsframe.testing.selectors import SelectorConformance
 
-__all__ = ["declared", "suite_for"]
+__all__ = ["declared", "declared_exceptions", "suite_for"]
 
 _SUITES: Mapping[str, type[Conformance]] = {
     "selector": SelectorConformance,
@@ -60,7 +61,7 @@ def suite_for(text: str) -> type[Conformance]:
         "make": staticmethod(lambda: cls.from_texts(params)),
         "name": name,
         "offer": offer,
-        "exceptions": dict(declared(offer, "EXCEPTIONS").get(name, {})),
+        "exceptions": declared_exceptions(offer),
         "__doc__": f"The laws for {name}.",
     }
     if registry is classifiers:
@@ -70,6 +71,12 @@ def suite_for(text: str) -> type[Conformance]:
     base = _SUITES[offer.entry.kind]
     title = "".join(part.capitalize() for part in name.split("-"))
     return type(f"Test{title}", (base,), body)
+
+
+def declared_exceptions(offer: Offer) -> dict[str, str]:
+    """Reasons for the exceptions that are declared for a method, by law."""
+    found = declared(offer, "EXCEPTIONS")
+    return {**found.get("*", {}), **found.get(offer.entry.name, {})}
 
 
 def declared(offer: Offer, what: str) -> Mapping[str, Any]:

@@ -18,19 +18,15 @@ _FAR = {
 }
 
 EXCEPTIONS = {
-    "relief": _COPIES,
-    "relieff": _COPIES | _FILLED,
-    "relieved-f": _COPIES,
-    "rrelieff": _COPIES | _FILLED,
-    "surf": _COPIES,
-    "surfstar": _COPIES | _FAR,
-    "multisurf": _COPIES,
-    "multisurfstar": _COPIES | _FAR,
-    "swrfstar": _COPIES | _FAR,
-    "iterative-relief": _COPIES | _FILLED,
-    "vls": _COPIES | _FILLED,
-    "turf": _COPIES
-    | _FILLED
+    "*": _COPIES,
+    "relieff": _FILLED,
+    "rrelieff": _FILLED,
+    "surfstar": _FAR,
+    "multisurfstar": _FAR,
+    "swrfstar": _FAR,
+    "iterative-relief": _FILLED,
+    "vls": _FILLED,
+    "turf": _FILLED
     | {
         "a_duplicated_column_scores_as_its_original": "columns are dropped in rounds, and of two "
         "equal ones one may go a round earlier"
