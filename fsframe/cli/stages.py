@@ -271,7 +271,7 @@ def _complete_compact(name: str, rest: str) -> list[CompletionItem]:
     return [CompletionItem(f"{prefix}{key}={word}") for word in words if word.startswith(value)]
 
 
-def last_command(name: str, callback: Callable[..., Any], **options: Any) -> LastCommand:
-    """A LastCommand from a function decorated with click options."""
+def last_command(callback: Callable[..., Any]) -> LastCommand:
+    """The command ``on`` from a function decorated with click options."""
     params = list(reversed(getattr(callback, "__click_params__", [])))
-    return LastCommand(name, callback=callback, params=params, **options)
+    return LastCommand("on", callback=callback, params=params, help=callback.__doc__)

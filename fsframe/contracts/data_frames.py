@@ -487,7 +487,7 @@ def _coded(values: list[Any], name: str) -> tuple[NDArray[np.float64], ColumnKin
     return coded, ColumnKind("nominal", tuple(categories)), [note]
 
 
-def group_values(series: Any, name: str = "") -> NDArray[Any]:
+def group_values(series: Any) -> NDArray[Any]:
     """The names of groups in a column, None where missing."""
     found = np.empty(len(series), dtype=object)
     found[:] = as_list(series)

@@ -50,7 +50,7 @@ A stage's parameters follow it as options, or behind a colon:
 
 @click.group(
     cls=StageGroup,
-    last=last_command("on", _on, help=_on.__doc__),
+    last=last_command(_on),
     epilog=_EPILOG,
 )
 @click.option(

@@ -64,7 +64,7 @@ A chain without a classifier is given one, weighted-knn unless told otherwise:
 
 @click.group(
     cls=StageGroup,
-    last=last_command("on", _on, help=_on.__doc__),
+    last=last_command(_on),
     epilog=_EPILOG,
 )
 def evaluate() -> None:

@@ -40,7 +40,7 @@ def _on(data: str, **options: Any) -> dict[str, Any]:
 
 @click.group(
     cls=StageGroup,
-    last=last_command("on", _on, help=_on.__doc__),
+    last=last_command(_on),
     epilog="`fsframe stability mim on --help` explains metrics, resamples and files.",
 )
 def stability() -> None:

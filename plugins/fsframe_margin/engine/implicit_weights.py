@@ -323,25 +323,6 @@ class ImplicitPairs:
             W += factor * np.maximum(-(scatter + scatter.T) / 2 - penalty, 0.0)
         return W
 
-    def measure_new(self, weights: ImplicitWeights, penalty: float, rows: Floats) -> Floats:
-        """q between new rows (m, A) and the rows of the space, (m, n)."""
-        n = self.space.n_rows
-
-        def part(a: int, b: int) -> Floats:
-            q = np.zeros((len(rows), n))
-            for c, d, often in self._blocks(a, b):
-                tile = self._weight_tile(weights, penalty, a, b, c, d)
-                for k, row in enumerate(rows):
-                    left = self._stepped(np.abs(row[a:b] - self.X[:, a:b]), slice(a, b))
-                    right = self._stepped(np.abs(row[c:d] - self.X[:, c:d]), slice(c, d))
-                    q[k] += often * pair_lists.row_products(left @ tile, right)
-            return q
-
-        total = np.zeros((len(rows), n))
-        for piece in self._each_row_tile(part):
-            total += piece
-        return total
-
 
 def _in_order(parts: list[Floats], size: int) -> Floats:
     total = np.zeros(size)

@@ -13,8 +13,6 @@ from fsframe_margin.engine import implicit_weights, tiled_passes
 from fsframe_margin.engine.diagonal_rest import DiagonalRestSpace
 from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.engine.prediction import class_distances
-from fsframe_margin.engine.streamed_kernels import expectations
 from fsframe_margin.engine.tiled_passes import TiledSpace
 from fsframe_margin.engine.training import training_of
 from fsframe_margin.engine.tuning import stratified_folds
@@ -78,19 +76,6 @@ def test_w_by_tiles_equals_w_as_a_matrix(wide, memory, penalty):
     np.testing.assert_array_equal(summary.i, i[best])
     np.testing.assert_array_equal(summary.j, j[best])
     np.testing.assert_allclose(summary.weight, dense.weights[i, j][best], atol=1e-10)
-
-
-@pytest.mark.usefixtures("small_tiles")
-def test_predictions_with_w_by_tiles_equal_those_with_the_matrix(wide):
-    X, y = wide
-    dense, pairs, found = descents(X, y, 2.0, 0)
-    rows = X[::4] + 0.1
-    wanted = class_distances(pairs.space, dense.weights, 2.0, rows, 3)
-    q = pairs.measure_new(found.weights, 0.0, rows)
-    distances = np.empty((len(rows), 3))
-    bounds = np.searchsorted(pairs.space.labels, np.arange(4))
-    expectations(q, 0.5, pairs.space.count, bounds, np.full(len(rows), -1), distances)
-    np.testing.assert_allclose(distances, wanted, rtol=1e-9)
 
 
 @pytest.mark.parametrize("keep", ["best", "last"])
