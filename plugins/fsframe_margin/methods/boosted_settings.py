@@ -16,6 +16,7 @@ from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
 from fsframe_margin.engine.training import Training
+from fsframe_margin.engine.updates import RULES
 from fsframe_margin.methods.immigrate import descend
 from fsframe_margin.methods.prototypes import prototypes_parameter, with_prototypes
 
@@ -63,7 +64,7 @@ class BoostedSettings(Parameterised):
     )
     update: str = param(
         "elementwise",
-        choice("elementwise", "psd", "psd-clip"),
+        choice(*RULES),
         help="Update rule of step 2, as in immigrate.",
     )
     line_search: bool = param(True, flag(), help="Line search, as in immigrate.")

@@ -18,6 +18,7 @@ from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training
+from fsframe_margin.engine.updates import RULES
 from fsframe_margin.methods.im4e import descend_im4e
 from fsframe_margin.methods.margin_selector import TunedSelector
 
@@ -115,7 +116,7 @@ class Immigrate(TunedSelector):
     )
     update: str = param(
         "elementwise",
-        choice("elementwise", "psd", "psd-clip"),
+        choice(*RULES),
         help="Update rule of step 2: the exact minimiser with W ≥ 0, Theorem 3.1, or Theorem "
         "3.1 with negative entries clipped.",
         source=f"{_PAPER}, eq. 3.8",
