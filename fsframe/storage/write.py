@@ -182,7 +182,7 @@ def _write_root(root: Any, record: RunRecord, written: _Written) -> None:
         _pair_tests(root, record.pair_tests, written)
     _array(root, "warnings", record.warnings, written)
     _array(root, "environment", (json_text(dict(record.environment), "the environment"),), written)
-    special = {
+    special: dict[str, str | int] = {
         "encoding-type": spec.ENCODING_TYPE,
         "encoding-version": spec.ENCODING_VERSION,
         "seed": "" if record.seed is None else str(record.seed),
@@ -229,7 +229,7 @@ def _items(group: Any, items: dict[str, Any], written: _Written) -> None:
 def _pair_tests(root: Any, tests: PairTestRecord, written: _Written) -> None:
     group = _group(root, "pair_tests")
     _items(group, pair_test_items(tests.found), written)
-    special = {
+    special: dict[str, str | int] = {
         "seed": json_text(list(tests.seed), "seed of the tests of pairs"),
         "n_tested": tests.found.n_tested,
         "n_chosen_from": tests.found.n_chosen_from,
