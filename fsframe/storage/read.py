@@ -283,7 +283,8 @@ def _stage(group: GuardedGroup, version: int, before: Selection | None) -> tuple
         params=_json(group, "params", dict),
         features_in=features_in,
         selection=selection,
-        **free,
+        model=free["model"],
+        tables=free["tables"],
         warnings=warnings,
         seed=_seed(top["seed"], group.path),
     )
