@@ -73,8 +73,8 @@ def _protocol_lines(record: RunRecord) -> Iterator[str]:
 
 
 def file_lines(record: RunRecord, path: Path) -> Iterator[str]:
-    """A run file as lines for a terminal: where it comes from, then the result."""
-    yield f"made      {record.created} by fsframe {record.fsframe_version}, seed {record.seed}"
+    """A run file as lines for a terminal: its origin, then the result."""
+    yield f"created   {record.created} by fsframe {record.fsframe_version}, seed {record.seed}"
     if record.command:
         yield f"command   {printable(record.command)}"
     if record.data.source:

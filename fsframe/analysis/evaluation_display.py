@@ -203,7 +203,7 @@ def _confusion_lines(found: Evaluation, classes: Sequence[str]) -> Iterator[str]
         if row.sum()
     ]
     shown = [label if len(label) <= 12 else f"{label[:11]}…" for label in classes]
-    yield from table_lines(["", *shown, "right"], rows, right=set(range(1, len(classes) + 2)))
+    yield from table_lines(["", *shown, "correct"], rows, right=set(range(1, len(classes) + 2)))
 
 
 def _group_lines(found: Evaluation) -> Iterator[str]:
@@ -219,7 +219,7 @@ def _group_lines(found: Evaluation) -> Iterator[str]:
     if found.by_group.n_voting:
         yield (
             f"One vote per group (its rows' most frequent prediction): {found.by_group.vote:.4f} "
-            f"of {found.by_group.n_voting} right"
+            f"of {found.by_group.n_voting} correct"
         )
 
 
@@ -230,7 +230,7 @@ def _median(values: Sequence[float]) -> float:
 
 
 def _span(kept: Any) -> str:
-    return f"from {kept.min()} to {kept.max()}" if kept.min() != kept.max() else "always"
+    return f"from {kept.min()} to {kept.max()}" if kept.min() != kept.max() else "in every split"
 
 
 def _stability_row(found: Evaluation) -> list[str]:

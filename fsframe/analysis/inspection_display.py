@@ -122,7 +122,7 @@ def _column_lines(found: Inspection) -> Iterator[str]:
                 printable(values),
             ]
         )
-    header = ["", "column", "kind", "values", "empty", "role", "range, or commonest values"]
+    header = ["", "column", "kind", "values", "empty", "role", "range, or most common values"]
     lines = list(table_lines(header, rows, right={0, 3, 4}))
     yield from (_cut(line, _WIDTH) for line in lines)
     if len(columns) > _SHOWN:

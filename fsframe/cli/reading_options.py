@@ -55,7 +55,7 @@ reading_options = all_options(
     click.option(
         "--task",
         type=click.Choice(["classification", "regression"]),
-        help="What the label is. [default: classes, unless it holds numbers that are not whole]",
+        help="Kind of label. [default: classes, unless it holds numbers that are not whole]",
     ),
     _list_option("--drop", metavar="NAME,…", help="Columns to leave out, such as identifiers."),
     _list_option(

@@ -101,7 +101,7 @@ engine_options = all_options(
         "--memory",
         type=MemorySize(),
         help="Bound on what the run holds beyond the imported program, such as 2GB: table, copies, "
-        "workers, fits. [default: 2 GiB for each fit, beside the table]",
+        "workers, fits. [default: 2 GiB for each fit, besides the table]",
     ),
     click.option(
         "--engine",
@@ -124,7 +124,7 @@ engine_options = all_options(
         "--patience",
         type=click.FloatRange(min=0, min_open=True, max=1e9),
         metavar="SECONDS",
-        help="Seconds without a sign of life before a worker is given up. [default: 60]",
+        help="Seconds without a sign of life before a worker is replaced. [default: 60]",
     ),
     click.option(
         "--progress",

@@ -69,7 +69,7 @@ class _StageCallback:
         twice = sorted(set(given) & set(self.preset.params))
         if twice:
             raise click.UsageError(
-                f"{self.preset.name}: {', '.join(twice)} is given both behind the colon and as an "
+                f"{self.preset.name}: {', '.join(twice)} is given both after the colon and as an "
                 "option; give it once"
             )
         return StageText(self.preset.name, {**self.preset.params, **given})
@@ -226,16 +226,16 @@ class StageGroup(click.Group):
             families.setdefault(getattr(offer.entry, "family", "other"), []).append(offer.name)
         rows = [(family, ", ".join(names)) for family, names in sorted(families.items())]
         if rows:
-            with formatter.section("Stages (`fsframe methods` says what each does)"):
+            with formatter.section("Stages (`fsframe methods` describes each)"):
                 formatter.write_dl(rows)
         ending = [offer.name for offer in classifiers.offers()]
         if ending:
             with formatter.section("Classifiers and regressors, to end a chain"):
                 formatter.write_text(", ".join(ending))
-        with formatter.section("Last"):
+        with formatter.section("Table"):
             formatter.write_dl([(f"{self._last_name} DATA", self._last.get_short_help_str(80))])
         records = [param.get_help_record(ctx) for param in self._last.get_params(ctx)]
-        with formatter.section(f"Options behind `{self._last_name} DATA`"):
+        with formatter.section(f"Options after `{self._last_name} DATA`"):
             # The first sentence; the rest, and the defaults, are in the command's own help.
             short = [(r[0], r[1].partition(". ")[0].rstrip(".")) for r in records if r and r[1]]
             formatter.write_dl([row for row in short if "--help" not in row[0]])

@@ -57,7 +57,7 @@ class FittedOnColumns:
     n_features : int
         Number of columns of that table.
     classes : tuple
-        The labels behind the class codes; empty for a numeric target.
+        The class labels, by code; empty for a numeric target.
     inner : FittedClassifier or FittedRegressor
         The author's part, which sees `columns` only.
     takes_missing : bool

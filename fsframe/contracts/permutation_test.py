@@ -79,7 +79,7 @@ class PermutationTest:
             else f"nothing can be named unless at least {needed:,} features have it together"
         )
         given = f"{self.parameter}={self.permutations}"
-        fewer = "" if tests == 1 else "; fewer do behind a stage that keeps fewer features"
+        fewer = "" if tests == 1 else "; fewer do after a stage that keeps fewer features"
         return (
             f"p is at least 1/{self.permutations + 1} with {given}; at level "
             f"{self.level:g}{over} {least}. {self.parameter}={enough} would do for one{fewer}"

@@ -389,7 +389,7 @@ class Selector(Parameterised):
             yield (
                 f"{name} cannot adjust for {', '.join(adjusted.names)} (--adjust): use a method "
                 "with conditional or partial relevance (mim, chi2, anova-f, jmi, cmim, cmi), or "
-                "npfs behind it, which permutes labels within strata"
+                "npfs after it, which permutes labels within strata"
             )
         yield from nominal_problems(name, self.takes_nominal, data)
 

@@ -24,9 +24,9 @@ def correlated_posterior(
     Parameters
     ----------
     a, b : (n,) float
-        Results on the same folds, larger better.
+        Results on the same folds; larger is better.
     test_to_train : float > 0
-        Rows tested over rows trained on.
+        Number of test rows divided by number of training rows.
     rope : float ≥ 0
         Half width of the region of practical equivalence.
 
@@ -68,19 +68,18 @@ def signed_rank_posterior(
     Parameters
     ----------
     difference : (n,) float
-        Mean difference of two methods on each table, positive where the first is better.
+        Mean difference of two methods on each table, positive if the first is better.
     rope : float ≥ 0
         Half width of the region of practical equivalence.
     seed : int
-        Of the 50,000 Monte Carlo samples, whose standard error is at most 0.002; equal seed, equal
-        bits.
+        Seed of the 50,000 Monte Carlo samples; the standard error is at most 0.002.
 
     Notes
     -----
     The Bayesian signed-rank test: a Dirichlet process with strength s = ½ and a pseudo-observation
     z₀ = 0. With w ~ Dirichlet(½, 1, …, 1) the three shares are θ = Σ_ij w_i w_j over the pairs
-    whose mean (z_i + z_j)/2 lies left of, in, or right of [−rope, rope]; reported is how often each
-    share is the largest. O(samples · n²).
+    whose mean (z_i + z_j)/2 lies left of, in, or right of [−rope, rope]; the result is how often
+    each share is the largest. O(samples · n²).
 
     References
     ----------
@@ -94,7 +93,7 @@ def signed_rank_posterior(
     (True, True)
     """
     _check_rope(rope)
-    # Rounded, so that a difference on the border of the region does not hang on its last bits.
+    # Rounded, so that a difference on the border of the region does not depend on its last bits.
     z = np.round(np.concatenate([[0.0], np.asarray(difference, dtype=np.float64)]), 12)
     if z.size < 2:
         raise DataError("a comparison over tables needs at least one of them")
@@ -106,7 +105,7 @@ def signed_rank_posterior(
     strength[0] = 0.5
     counts = np.zeros(3)
     step = max(1, (1 << 22) // z.size)
-    # One thread: the bits of a product depend on how its sums are cut.
+    # One thread: the bits of a product depend on how its sums are divided.
     with threadpool_limits(1):
         for start in range(0, _SAMPLES, step):
             w = generator.dirichlet(strength, min(step, _SAMPLES - start))

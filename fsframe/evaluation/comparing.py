@@ -1,4 +1,4 @@
-"""Tests of differences between methods: those of the papers, and some that keep their level."""
+"""Tests of differences between methods: those of the papers, and corrected ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PairedTest:
     difference : float
         Mean of a − b.
     statistic, p_value : float
-        Two-sided; NaN and 1 where all differences are zero.
+        Two-sided; NaN and 1 if all differences are zero.
     df : int
         Degrees of freedom.
     """
@@ -63,7 +63,7 @@ def paired_t_test(a: Floats, b: Floats) -> PairedTest:
     Notes
     -----
     The folds of repeated cross-validation share training rows, so their differences are not
-    independent and this test finds differences too often; `corrected_resampled_test` does not.
+    independent and the test exceeds its level; `corrected_resampled_test` corrects for this.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def corrected_resampled_test(a: Floats, b: Floats, test_to_train: float) -> Pair
     a, b : (n,) float
         Results on the same folds.
     test_to_train : float > 0
-        Rows tested over rows trained on, such as 1/9 for ten folds.
+        Number of test rows divided by number of training rows, such as 1/9 for ten folds.
 
     Notes
     -----
@@ -114,7 +114,7 @@ def bounded_interval(
     Parameters
     ----------
     mean : float in [0, 1]
-        Of `n` resampled results.
+        Mean of `n` resampled results.
     standard_error : float
         As `corrected_standard_error` gives it; NaN gives None.
     n : int
@@ -129,8 +129,8 @@ def bounded_interval(
     Notes
     -----
     Symmetric about logit(mean) with standard error s/(m (1 − m)) and Student's t with n − 1 degrees
-    of freedom, transformed back (delta method). Where all results are equal, s = 0 says nothing:
-    there Wilson's interval of `units` trials. Approximate, as the correction itself is.
+    of freedom, transformed back (delta method). If all results are equal, s = 0 is uninformative,
+    and Wilson's interval for `units` trials is used. Approximate, as the correction itself is.
 
     References
     ----------
@@ -174,15 +174,15 @@ def interval_within(
     Parameters
     ----------
     mean : float
-        Of `n` resampled results.
+        Mean of `n` resampled results.
     standard_error : float
         As `corrected_standard_error` gives it; NaN gives None.
     n : int
     lowest, highest : float
-        The range; either may be infinite.
+        Range of the measure; either may be infinite.
     units : int, optional
-        For shares of independent units (rows, groups): how many were tested, for Wilson's interval
-        where all results are equal. Without it there is no interval then.
+        For shares of independent units (rows, groups), the number tested: used for Wilson's
+        interval if all results are equal. Without it there is no interval in that case.
 
     Returns
     -------
@@ -190,9 +190,10 @@ def interval_within(
 
     Notes
     -----
-    With two bounds symmetric on the logit scale of (m − lowest)/(highest − lowest), as
-    `bounded_interval`; with one on the logarithm of the distance from it; with none plain.
-    Student's t with n − 1 degrees of freedom, standard errors by the delta method.
+    Symmetric on the logit scale of (m − lowest)/(highest − lowest) if both bounds are finite, as
+    in `bounded_interval`; on the logarithm of the distance from a single finite bound; otherwise
+    on the scale of m. Student's t with n − 1 degrees of freedom, standard errors by the delta
+    method.
 
     Examples
     --------
@@ -228,13 +229,13 @@ def _t_test(a: Floats, b: Floats, ratio: float | None) -> PairedTest:
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1 or first.size < 2:
         raise DataError(
-            f"a paired test needs two equally long rows of at least two results, not "
+            f"a paired test needs two vectors of equal length with at least two results, not "
             f"{first.shape} and {second.shape}"
         )
     difference = first - second
     n = difference.size
     mean, variance = float(difference.mean()), float(np.var(difference, ddof=1))
-    # Equal folds cancel exactly, all other rounding is far above this.
+    # Equal folds cancel exactly; any other difference is far above this.
     if variance <= 1e-30:
         certain = abs(mean) > 1e-15
         return PairedTest(
@@ -267,10 +268,10 @@ def win_tie_loss(test: PairedTest, rule: str = "two-step") -> str:
     Notes
     -----
     In the two-step rule the second step never changes the outcome of the first: a two-sided p below
-    0.05 has a one-sided p below 0.025. It is computed as published all the same.
+    0.05 has a one-sided p below 0.025. It is computed as published nevertheless.
     """
     if rule == "strict":
-        # 1e-12: a difference of exactly 0.005 must not fail by rounding.
+        # 1e-12, so that a difference of exactly 0.005 does not fail because of rounding.
         decided = test.p_value < 0.01 and abs(test.difference) >= 0.005 - 1e-12
     else:
         decided = test.p_value < 0.05 and test.p_value / 2.0 < 0.05
@@ -280,7 +281,7 @@ def win_tie_loss(test: PairedTest, rule: str = "two-step") -> str:
 
 
 def holm(p_values: Sequence[float]) -> Floats:
-    """Holm's step-down adjusted p-values, in the order given.
+    """Holm's step-down adjusted p-values, in the given order.
 
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
@@ -299,7 +300,7 @@ def wilcoxon_holm(results: Floats) -> Floats:
     Parameters
     ----------
     results : (n_sets, n_methods) float
-        One mean result per set and method.
+        Mean result of each method on each data set.
 
     Returns
     -------
@@ -318,9 +319,9 @@ def wilcoxon_holm(results: Floats) -> Floats:
     pairs = [(i, j) for i in range(n_methods) for j in range(i + 1, n_methods)]
     raw = []
     for i, j in pairs:
-        # Rounded, so that differences which are equal but for the last bits share a rank.
+        # Rounded, so that differences that are equal up to the last bits share a rank.
         difference = np.round(results[:, i] - results[:, j], 12)
-        # scipy refuses a test without a single difference; then there is no evidence at all.
+        # scipy refuses a test in which all differences are zero; there is no evidence then.
         same = not np.any(difference)
         raw.append(1.0 if same else float(stats.wilcoxon(difference, zero_method="pratt").pvalue))
     matrix = np.ones((n_methods, n_methods))
@@ -331,7 +332,7 @@ def wilcoxon_holm(results: Floats) -> Floats:
 
 @attrs.frozen(kw_only=True, eq=False)
 class CriticalDifference:
-    """Mean ranks of methods over data sets, and how far apart two must be.
+    """Mean ranks of methods over data sets, and the difference that is significant.
 
     Parameters
     ----------
@@ -343,7 +344,7 @@ class CriticalDifference:
         Nemenyi's critical difference at `level`.
     level : float
     groups : tuple of tuple of int
-        Largest sets of methods, best first, without a significant difference by Wilcoxon–Holm at
+        Maximal sets of methods, best first, without a significant difference by Wilcoxon–Holm at
         `level`.
     """
 
@@ -355,7 +356,7 @@ class CriticalDifference:
 
 
 def mean_ranks(results: Floats) -> Floats:
-    """Mean ranks of methods over sets; 1 is best, ties share ranks.
+    """Mean ranks of methods over data sets; 1 is best, ties share ranks.
 
     >>> mean_ranks(np.array([[0.9, 0.8, 0.8], [0.7, 0.9, 0.5]])).tolist()
     [1.5, 1.75, 2.75]
@@ -396,7 +397,7 @@ def critical_difference(results: Floats, level: float = 0.05) -> CriticalDiffere
 
 
 def _alike(mean_ranks: Floats, p: Floats, level: float) -> tuple[tuple[int, ...], ...]:
-    """Runs of methods in order of rank of which no two differ, none inside a longer one."""
+    """Maximal runs of methods in order of rank, no two of which differ significantly."""
     order = np.argsort(mean_ranks, kind="stable")
     groups: list[tuple[int, ...]] = []
     reach = -1

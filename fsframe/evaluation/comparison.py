@@ -70,7 +70,7 @@ class Cell:
         return self.evaluation.measures["accuracy"].values
 
     def better(self, metric: str) -> NDArray[np.float64]:
-        """The measure of every split, losses with their sign changed: larger is better."""
+        """The measure of every split, with the sign of losses reversed: larger is better."""
         measure = self.evaluation.measures[metric]
         return measure.values if measure.larger_is_better else -measure.values
 
@@ -86,32 +86,32 @@ class Comparison:
         The measure they are compared by.
     larger_is_better : bool
     values, standard_error : (n_data, n_chains) float
-        Means of the metric over the splits; the standard error is the corrected one, NaN where the
-        metric has no value in some fold.
+        Means of the metric over the splits, and their corrected standard errors; NaN if the metric
+        has no value in some fold.
     intervals : (n_data, n_chains, 2) float
-        95 %, within the range of the metric; NaN where there is none.
+        95 % intervals within the range of the metric; NaN if there is none.
     larger_class : (n_data,) float
         The metric of the baseline that ignores the features; `rule` is its name.
     all_features : mapping of str to (n_data,) float
         The metric of each classifier on all columns, NaN if it does not accept a table.
     accuracy, kept, stability, seconds : (n_data, n_chains) float
-        Means over the splits; φ of the kept sets. Without classes there is no accuracy: NaN.
+        Means over the splits; φ of the kept sets. Accuracy is NaN without classes.
     papers, corrected : mapping of (data, i, j) to PairedTest
         Student's paired test as the papers use it, and the corrected resampled test, for i < j; the
-        difference is positive where i is better.
+        difference is positive if i is better.
     posterior : mapping of (data, i, j) to (worse, equal, better)
-        Of i against j on one table (`correlated_posterior`).
+        Posterior of i against j on one table (`correlated_posterior`).
     outcome : mapping of str to (n_data, n_chains, n_chains) of "win", "tie", "loss", ""
         By rule: ``two-step``, ``strict`` (both on the papers' test), ``corrected`` (p < 0.05).
     front : (n_data, n_chains) bool
         Whether no chain has both a better metric and a better stability.
     fewest : (n_data,) int
-        The chain that keeps the fewest features within one standard error of the best; -1 where
-        there is no standard error.
+        The chain that keeps the fewest features within one standard error of the best; -1 if there
+        is no standard error.
     adjusted_p : (n_chains, n_chains) float, optional
         Wilcoxon–Holm over the tables, if there are at least two.
     ranks : CriticalDifference, optional
-        The summary over the tables.
+        Summary over the tables.
     overall : (n_chains, n_chains, 3) float, optional
         Bayesian signed-rank test over the tables: worse, practically equal, better.
     rope : float
@@ -144,18 +144,18 @@ class Comparison:
     rule: str = "larger class"
 
     def best(self, data: int | None = None) -> int:
-        """The chain to go on with, as its position.
+        """Index of the recommended chain.
 
         Parameters
         ----------
         data : int, optional
-            A table, by its position; all of them by default.
+            Index of a table; all tables by default.
 
         Notes
         -----
-        On one table the chain that keeps the fewest features within one standard error of the best
-        (`one_standard_error`); without a standard error the best mean. On several tables the best
-        mean rank, of equal ones that with fewer features, then the first.
+        On one table it is the chain that keeps the fewest features within one standard error of the
+        best (`one_standard_error`), or the best mean if there is no standard error. On several
+        tables it has the best mean rank; ties go to the chain with fewer features, then the first.
         """
         if data is None and len(self.data) == 1:
             data = 0
@@ -169,7 +169,7 @@ class Comparison:
         return fewest if fewest >= 0 else int(better[data].argmax())
 
     def tally(self, rule: str, i: int, j: int) -> tuple[int, int, int]:
-        """Numbers of tables on which chain i wins against, ties with, loses to chain j."""
+        """Number of tables on which chain i wins against, ties with, and loses to chain j."""
         column = self.outcome[rule][:, i, j]
         return tuple(int((column == word).sum()) for word in ("win", "tie", "loss"))  # type: ignore[return-value]
 
@@ -180,8 +180,7 @@ def methods_of(chains: Sequence[str], **protocol: Any) -> tuple[CrossValidation,
     Raises
     ------
     RequestError
-        Listing all problems with any of them; also if there are fewer than two, or one is given
-        twice.
+        Listing the problems of all chains; also if there are fewer than two, or one is given twice.
     """
     if len(chains) < 2:
         raise RequestError("a comparison needs at least two chains, each in quotes")
@@ -226,20 +225,20 @@ def compared(
     rope: float = ROPE,
     seed: int = 0,
 ) -> Comparison:
-    """The comparison of the chains, from the cells.
+    """Compare the chains, given their cells.
 
     Parameters
     ----------
     cells : n_data rows of n_chains Cells
         Evaluated on identical folds within a row.
     metric : str
-        One that every cell has.
+        A measure that every cell has.
     on_all : mapping of str to n_data Cells, optional
-        Classifiers on all columns, as baselines; None if one refuses a table.
+        Classifiers on all columns, as baselines; None if one does not accept a table.
     rope : float
         Half width of the region of practical equivalence, in units of the metric.
     seed : int
-        Of the Monte Carlo samples of the Bayesian test.
+        Seed of the Monte Carlo samples of the Bayesian test.
 
     Raises
     ------
@@ -259,7 +258,7 @@ def compared(
         if len({cell.evaluation.n_splits for cell in row}) > 1:
             raise ValueError(f"the chains on {names[d]!r} were evaluated on different splits")
         if any(cell.evaluation.measures[metric].pooled for cell in row):
-            # Values of repetitions: nothing that the tests are made for.
+            # One value per repetition: the tests do not apply.
             continue
         for i in range(len(chains)):
             for j in range(i + 1, len(chains)):
@@ -331,13 +330,13 @@ def leading_measure(tables: Iterable[Dataset]) -> str:
     if len(tasks) > 1:
         raise DataError(
             "some tables have classes and some numeric targets, and no measure applies to both; "
-            "compare on tables of one kind, or declare what a label is (--task)"
+            "compare on tables of one kind, or declare the kind of label (--task)"
         )
     return LEADING[tasks.pop()]
 
 
 def pareto_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Candidates that no other one beats in both values, as (n,).
+    """Mask (n,) of the candidates that are not dominated in the two values.
 
     Parameters
     ----------
@@ -364,11 +363,11 @@ def one_standard_error(
     Parameters
     ----------
     better, error, kept : (n,) float
-        Larger is better; its standard error; how many features are kept.
+        The measure (larger is better), its standard error, and the number of kept features.
 
     Notes
     -----
-    Among equally small ones the better, then the first (Breiman, Friedman, Olshen, Stone 1984,
+    Ties go to the better candidate, then to the first (Breiman, Friedman, Olshen, Stone 1984,
     §3.4.3, with the number of features as the size of a tree).
 
     Examples
@@ -415,5 +414,5 @@ def _ends_with_classifier(chain: str) -> bool:
     try:
         return ChainGrid.parse(chain).chains[0].classifier is not None
     except FsframeError:
-        # What is wrong with it is told by the protocol, with everything else.
+        # Its problems are reported by the protocol, together with all others.
         return False

@@ -1,4 +1,4 @@
-"""Cross-validation as a wrapping stage: runs, checkpoints and files work as for any other."""
+"""Cross-validation as a wrapping stage, with runs, checkpoints and files like any other stage."""
 
 from __future__ import annotations
 
@@ -65,14 +65,15 @@ class CrossValidation(WrappingSelector):
     stratify : bool
         Whether each fold has the class proportions of the table.
     groups : str, optional
-        A column whose values name groups, for a table that was read without (`Dataset.groups`,
-        ``--groups``, mean the same): they are never separated, not even in inner folds or by stages
-        that resample, and leave-one-out leaves out a group. The column is then not a feature.
+        A column that identifies groups, for a table that was read without them (`Dataset.groups`
+        and ``--groups`` mean the same): rows of a group are never separated, not even in inner
+        folds or by stages that resample, and leave-one-out leaves out a group. The column is then
+        not a feature.
     classifier : str
         Classifier for a chain that does not end with one; by default weighted-knn, which uses the
         upstream weights.
     inner_folds : int
-        For tuning.
+        Number of inner folds, for tuning.
     curve : tuple of int or "auto", optional
         Numbers of features with which the classifier is also evaluated.
     all_features : bool
@@ -96,8 +97,8 @@ class CrossValidation(WrappingSelector):
     (repeats, n_samples, n_classes). ``measures`` names what was measured; ``measured`` (3, m,
     n_splits) are its values in every fold for the chain, the rule without features and the
     classifier on all columns, ``measured-repeats`` (3, m, repeats) those over all predictions of a
-    repetition, ``measure-facts`` (m, 4) range, direction and whether every class is needed. Where
-    rows are grouped: ``group-sizes`` (g,), ``group-right`` and ``group-vote`` (repeats, g).
+    repetition, ``measure-facts`` (m, 4) range, direction and whether every class is needed. If rows
+    are grouped: ``group-sizes`` (g,), ``group-right`` and ``group-vote`` (repeats, g).
 
     For a numeric target the chain ends with a regressor, folds are not stratified, ``truth``,
     ``predicted``, ``curve`` and ``all-features`` hold numbers (NaN in place of −1), there are no
@@ -105,10 +106,10 @@ class CrossValidation(WrappingSelector):
     training rows.
 
     A fold in which the chain keeps no feature predicts the most frequent class (the mean), with a
-    warning. A row that an outer resample has drawn several times counts as often in training, and
+    warning. A row that an outer resample has drawn several times counts that often in training, and
     is tested once.
 
-    Cost: repeats × folds fits of the chain, times inner folds × combinations where it is tuned.
+    Cost: repeats × folds fits of the chain, times inner folds × combinations if it is tuned.
 
     References
     ----------
@@ -162,7 +163,7 @@ class CrossValidation(WrappingSelector):
     )
 
     def tables_held(self, n_features: int) -> float:
-        """The most that a chain holds in a fold, or its classifier on all features."""
+        """The maximum over the chains in a fold and their classifiers on all features."""
         if self.base is None:
             return 0.0
         found = 0.0
@@ -174,7 +175,7 @@ class CrossValidation(WrappingSelector):
         return found
 
     def rows_copied(self) -> float:
-        """A fold's training and test rows, and the inner training rows where sets are tuned."""
+        """A fold's training and test rows, and the inner training rows if sets are tuned."""
         return 1.0 if self.base is None or len(grid_of(self)) == 1 else 2.0
 
     def check_parameters(self) -> Iterator[str]:
@@ -188,7 +189,7 @@ class CrossValidation(WrappingSelector):
         if self.scheme != "folds" and not self.stratify:
             yield f"stratify is for scheme=folds, not {self.scheme}"
         if self.groups is not None and not self.stratify:
-            yield "groups are assigned whole, as evenly as possible: leave stratify at yes"
+            yield "groups are assigned whole and as evenly as possible: leave stratify at yes"
         try:
             find_measures(self.metric)
         except FsframeError as error:
@@ -198,7 +199,7 @@ class CrossValidation(WrappingSelector):
         try:
             own = ChainGrid.parse(self.base).chains[0].classifier is not None
         except FsframeError as error:
-            # With the classifier's problems, if it has some: everything is told at once.
+            # Together with the classifier's problems: everything is reported at once.
             yield from _classifier_problems(self.classifier)
             yield str(error)
             return
@@ -208,8 +209,8 @@ class CrossValidation(WrappingSelector):
         yield from _classifier_problems(self.classifier)
 
     def _studied(self, data: Dataset) -> Dataset | None:
-        """The table that chains are given, without its groups; None where nothing is studied, or
-        the groups cannot be found, of which `check` tells why."""
+        """The table that chains are given, without the column of groups; None if there is no chain
+        or the groups cannot be found, which `check` reports."""
         if self.base is None:
             return None
         try:
@@ -252,12 +253,12 @@ class CrossValidation(WrappingSelector):
         yield from self._measure_problems(data)
 
     def _classifier_problems_of(self, data: Dataset) -> Iterator[str]:
-        """Which classifiers and regressors of the chains are not for such a label."""
+        """Problems of classifiers and regressors that do not take this kind of label."""
         found = _classifiers_of(grid_of(self))
         yield from dict.fromkeys(p for each in found for p in each.task_problems(data))
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """Those of the evaluated chains, each once."""
+        """Forewarnings of the evaluated chains, each once."""
         table = self._studied(data)
         if table is None:
             return
@@ -265,7 +266,7 @@ class CrossValidation(WrappingSelector):
         yield from dict.fromkeys(each)
 
     def _measure_problems(self, data: Dataset) -> Iterator[str]:
-        """Which measures have no value for this table, or these classifiers."""
+        """Problems of measures that are undefined for this table or these classifiers."""
         if self.base is None:
             return
         scores = least_scores(_classifiers_of(grid_of(self)))
@@ -274,13 +275,13 @@ class CrossValidation(WrappingSelector):
                 yield f"metric={name}: {problem}"
 
     def check(self, data: Dataset, run: Run) -> list[Split]:
-        """The splits of `data`, after all checks of what is known to fail.
+        """The splits of `data`, after everything that can be checked beforehand.
 
         Parameters
         ----------
         data : Dataset
         run : Run
-            That of this stage.
+            The run of this stage.
 
         Raises
         ------
@@ -328,7 +329,7 @@ class CrossValidation(WrappingSelector):
         for row, split in zip(counts, splits, strict=True):
             row[split.test] = 0
             if data.times is not None:
-                # What comes after the stretch under test is not known then.
+                # Later rows are not known yet when the block is predicted.
                 row[np.delete(np.arange(data.n_samples), split.train)] = 0
         found = select_resamples(
             task,
@@ -340,7 +341,7 @@ class CrossValidation(WrappingSelector):
             parts=("scores", "tables"),
         )
         classes = data.task == "classification"
-        # Among sorted numbers neighbours are alike, whoever they are of.
+        # With a numeric target that is sorted, neighbouring rows would always be similar.
         suspicion = repeated_rows(data) if classes and data.groups is None else ()
         named = find_measures(self.metric)
         if not named:
@@ -351,7 +352,7 @@ class CrossValidation(WrappingSelector):
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
-        """Everything on the left, from the whole table: no selection is known before a fold."""
+        """Evaluate everything on the left, starting from the whole table in every fold."""
         if not isinstance(base, Chain):
             raise RequestError("cross-validation: name the chain to evaluate (base=…)")
         return attrs.evolve(self, base=str(base))._select(data, None, run)
@@ -390,7 +391,7 @@ class CrossValidation(WrappingSelector):
                 + did_you_mean(self.groups, data.feature_names)
             )
         if data.n_features < 2:
-            raise DataError(f"beside the groups in {self.groups!r} there is no feature")
+            raise DataError(f"the table has no feature besides the groups in {self.groups!r}")
         column = data.feature_names.index(self.groups)
         if np.isnan(data.columns(column, column + 1)).any():
             raise DataError(f"column {self.groups!r} has missing values; every row needs its group")
@@ -426,8 +427,8 @@ class CrossValidation(WrappingSelector):
             )
         if groups is not None:
             return grouped_folds(y, groups, self.folds, self.repeats, run, classes)
-        deal_out = repeated_folds if self.stratify else unstratified_folds
-        return deal_out(y, self.folds, self.repeats, run, classes)
+        assign = repeated_folds if self.stratify else unstratified_folds
+        return assign(y, self.folds, self.repeats, run, classes)
 
     def _sizes(self, n_features: int) -> tuple[int, ...]:
         if self.curve is None:
@@ -440,7 +441,7 @@ class CrossValidation(WrappingSelector):
 
 
 def _classifier_problems(text: str) -> Iterator[str]:
-    """What is wrong with the classifier for chains without one."""
+    """Problems of the classifier for chains without one."""
     name = text or DEFAULT_CLASSIFIER
     try:
         chains = ChainGrid.parse(name).chains

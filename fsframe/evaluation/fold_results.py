@@ -30,20 +30,20 @@ def gather_folds(
     named: tuple[tuple[str, PredictionMeasure], ...],
     suspicion: tuple[str, ...],
 ) -> Selection:
-    """One Selection with the tables of all folds.
+    """Combine the results of all folds into one Selection.
 
     Parameters
     ----------
     data : Dataset
         The whole table.
     splits, found : list of Split, list of Selection
-        What was trained and tested on, and the result of each, in the same order.
+        The training and test rows of each fold, and its result, in the same order.
     task : FoldTask
-        What was done in each.
+        The work done in each fold.
     named : tuple of (str, PredictionMeasure)
-        The measures to take, by name.
+        The measures to compute, by name.
     suspicion : tuple of str
-        Warnings about the table, to stand before those of the folds.
+        Warnings about the table; they precede those of the folds.
     """
     repeats, n = 1 + max(split.repeat for split in splits), data.n_samples
     fold = np.full((repeats, n), -1, dtype=np.int64)
@@ -104,7 +104,7 @@ def gather_folds(
 
 
 def _for_rows(selection: Selection, tested: NDArray[np.bool_]) -> Selection:
-    """The result of a fold for some of the rows that it predicted."""
+    """The result of a fold, restricted to some of the rows that it predicted."""
     tables = dict(selection.tables)
     for name in ("predicted", "class-scores", "all-features", "all-features-scores"):
         if name in tables:
@@ -119,7 +119,7 @@ def _measure_arrays(
     data: Dataset,
     named: tuple[tuple[str, PredictionMeasure], ...],
 ) -> dict[str, NDArray[Any]]:
-    """The tables of measures and of groups."""
+    """Tables of the measures and of the groups."""
     plain = fold_tables(tables, data.n_features)
     found = group_tables(measure_tables(plain, data.classes, named), data)
     named_tables = {

@@ -1,4 +1,4 @@
-"""One fold: everything is fitted to the training rows, and the test rows are predicted."""
+"""One fold: everything is fitted on the training rows, then the test rows are predicted."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from fsframe.evaluation.grid import ChainGrid
 __all__ = ["DEFAULT_CLASSIFIER", "FoldTask", "full_ranking", "inner_places", "strata"]
 
 DEFAULT_CLASSIFIER = "weighted-knn"
-"""For a chain that does not end with a classifier, where none is named: it uses what arrives."""
+"""For a chain without a classifier, if none is named; it uses the upstream weights."""
 
 
 @attrs.frozen(kw_only=True)
 class FoldTask:
-    """The work of one fold; a resample's counts are 0 on test rows, at least 1 on the others.
+    """The work of one fold; counts of a resample are 0 for test rows and at least 1 for others.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class FoldTask:
         return ChainGrid.parse(f"{self.base} {self.classifier or DEFAULT_CLASSIFIER}")
 
     def without_groups(self, data: Dataset) -> tuple[Dataset, NDArray[np.intp]]:
-        """`data` as the chain sees it, and the columns that are left."""
+        """`data` without the column of groups, and the remaining columns."""
         columns = np.arange(data.n_features)
         if self.group_column is None:
             return data, columns
@@ -74,9 +74,9 @@ class FoldTask:
         Tables: ``predicted`` (n_test,) class codes, ``class-scores`` (n_test, n_classes),
         ``chosen`` (1,) which chain of the grid, ``tuning`` (n_chains,) inner accuracies, ``curve``
         (n_sizes, n_test) predictions by number of features, ``all-features`` (n_test,) predictions
-        on all columns, -1 where the classifier cannot be fitted on them, and
-        ``all-features-scores`` (n_test, n_classes), NaN there. Of a numeric target the predictions
-        are numbers, NaN in place of -1, ``tuning`` holds the inner R², and there are no scores.
+        on all columns, -1 if the classifier cannot be fitted on them, and ``all-features-scores``
+        (n_test, n_classes), NaN in that case. For a numeric target predictions are numbers, NaN in
+        place of -1, ``tuning`` holds the inner R², and there are no scores.
         """
         context = Run() if run is None else run
         assert data.counts is not None
@@ -127,7 +127,7 @@ class FoldTask:
         upstream: Selection | None = None,
         run: Run | None = None,
     ) -> list[Selection]:
-        """`select` on each fold, as the machinery for resamples asks for them."""
+        """`select` on each fold, as `select_resamples` calls it."""
         return one_by_one(self.select, data, counts, upstream, run)
 
     def _tuned(
@@ -137,9 +137,9 @@ class FoldTask:
         upstream: Selection | None,
         run: Run,
     ) -> tuple[int, NDArray[np.float64]]:
-        """Which chain of the grid predicts best inside the training rows; ties to the first.
+        """The chain of the grid that predicts best inside the training rows; ties to the first.
 
-        By the share of rows predicted right, or R² of a numeric target.
+        Compared by the share of correct predictions, or by R² for a numeric target.
         """
         if len(grid) == 1:
             return 0, np.full(1, np.nan)
@@ -148,16 +148,17 @@ class FoldTask:
         right = np.zeros(len(grid))
         classes = train.task == "classification"
         for fold in range(int(place.max()) + 1):
-            held = place == fold
-            rows, held = np.flatnonzero(~held), np.flatnonzero(held)
+            tested = place == fold
+            rows, held_out = np.flatnonzero(~tested), np.flatnonzero(tested)
             inner = train.take_rows(rows)
             arrived = None if upstream is None else _of_rows(upstream, rows)
             for position, chain in enumerate(grid.chains):
                 part = run.child(fold, position)
                 fitted = _fitted(chain, inner, _selected(chain, inner, arrived, part), part)
-                told, y = fitted.predict(train.take_rows(held).values), train.y[held]
-                good = told == y if classes else -((told - y) ** 2)
-                right[position] += np.sum(good * times[held])
+                predicted = fitted.predict(train.take_rows(held_out).values)
+                y = train.y[held_out]
+                good = predicted == y if classes else -((predicted - y) ** 2)
+                right[position] += np.sum(good * times[held_out])
         share = right / times.sum()
         if not classes:
             mean = np.average(train.y, weights=times)
@@ -192,7 +193,7 @@ def strata(data: Dataset) -> NDArray[np.int64]:
 
 
 def _scored(name: str, fitted: Any, X: NDArray[Any], task: str) -> dict[str, NDArray[np.float64]]:
-    """The table of class scores, where there are classes."""
+    """The table of class scores, if there are classes."""
     return {name: fitted.predict_scores(X)} if task == "classification" else {}
 
 
@@ -201,12 +202,12 @@ def inner_places(
 ) -> NDArray[np.intp]:
     """Inner fold of each training row, for tuning, as (n,).
 
-    Fewer folds than requested if a class has fewer members, or if groups do not allow more.
+    There are fewer folds than requested if a class has fewer members, or groups allow no more.
 
     Raises
     ------
     DataError
-        If no two folds allow every class to be learned from the other.
+        If no two folds allow every class to be learned.
     """
     sizes = np.bincount(y)
     for number in range(min(folds, int(sizes[sizes > 0].min())), 1, -1):
@@ -232,14 +233,14 @@ def full_ranking(selection: Selection) -> NDArray[np.intp]:
 
 
 def _of_rows(upstream: Selection, rows: NDArray[np.intp]) -> Selection:
-    """What arrived, its weights of rows reduced to `rows`."""
+    """The upstream selection, with instance weights restricted to `rows`."""
     if upstream.instance_weights is None:
         return upstream
     return attrs.evolve(upstream, instance_weights=upstream.instance_weights[rows])
 
 
 def _selected(chain: Chain, train: Dataset, upstream: Selection | None, run: Run) -> Selection:
-    """What the selectors of `chain` keep; all columns where it is a classifier alone."""
+    """What the selectors of `chain` keep; all columns if it is a classifier only."""
     found = upstream
     if chain.selecting:
         for result in Chain(chain.selecting).steps(train, run, upstream):
@@ -270,11 +271,11 @@ def _on_all(
     selection: Selection,
     run: Run,
 ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
-    """Tables of what the chain's classifier predicts on all columns, -1 or NaN if it refuses them.
+    """Tables with the predictions of the chain's classifier on all columns, and warnings.
 
-    Refuses: does not take what the columns hold, such as missing values in one that the chain left
-    out, or takes more memory than is allowed. Why stands beside the tables. A request that is wrong
-    in itself is raised. Gaps are filled as `selection` says.
+    Predictions are -1 or NaN, with the reason as a warning, if the classifier does not accept the
+    columns (such as missing values in one that the chain dropped) or needs too much memory. Invalid
+    requests are raised. Missing values are filled as `selection` says.
     """
     every = np.arange(train.n_features)
     scores = np.full(train.n_features, np.nan)
@@ -295,7 +296,7 @@ def _on_all(
 
 @attrs.frozen(eq=False)
 class _Mean:
-    """Predicts the mean target: what is left to do without a single feature."""
+    """Predicts the mean target, for chains that keep no feature."""
 
     mean: float
 
@@ -305,7 +306,7 @@ class _Mean:
 
 @attrs.frozen(eq=False)
 class _MostFrequent:
-    """Predicts the most frequent class: what is left to do without a single feature."""
+    """Predicts the most frequent class, for chains that keep no feature."""
 
     times: NDArray[np.float64]
 

@@ -37,8 +37,8 @@ class Split:
     repeat, fold : int
         Counted from 0.
     train, test : (n,) int
-        Ascending row numbers, disjoint; together all rows, but for folds in time only the rows
-        before the test rows and these.
+        Ascending row numbers, disjoint. Together they are all rows; for folds in time, only the
+        test rows and the rows before them.
     """
 
     repeat: int
@@ -59,9 +59,9 @@ def repeated_folds(
     folds : int ≥ 2
     repeats : int ≥ 1
     run : Run
-        Repetition r draws from part r of it.
+        Repetition r uses the random stream `run.generator(r)`.
     classes : sequence, optional
-        Labels behind the codes, for messages.
+        Class labels, for messages.
 
     Returns
     -------
@@ -71,8 +71,7 @@ def repeated_folds(
     Raises
     ------
     DataError
-        If a class has fewer members than there are folds: it would be missing from a test part, and
-        with one fold more it could be missing from training.
+        If a class has fewer members than there are folds, so that some test part would lack it.
 
     Notes
     -----
@@ -111,12 +110,12 @@ def unstratified_folds(
     Raises
     ------
     DataError
-        If a training part lacks a class, which then could not be learned.
+        If a training part lacks a class, which could not be learned.
 
     Notes
     -----
     Class shares differ between folds, so that accuracy varies more, and a class that is rare in
-    training is common in the test part: in small tables the mean lies a little lower (Kohavi 1995).
+    training is common in the test part: in small tables the mean is slightly lower (Kohavi 1995).
 
     Examples
     --------
@@ -172,17 +171,18 @@ def folds_in_time(
         Class codes; for a numeric target pass zeros.
     times : (n_samples,)
     folds : int ≥ 2
-        Rows are cut into one block more, of about equal size; rows of equal time are in one block.
+        Rows are cut into `folds` + 1 blocks of about equal size; rows of equal time are in one
+        block.
     classes : sequence, optional
-        Labels behind the codes, for messages.
+        Class labels, for messages.
     groups : (n_samples,), optional
-        Rows of equal value are in one block, and so are groups that overlap in time, so that no
-        group is both in the training and the test rows.
+        Rows of equal value are in one block, as are groups that overlap in time, so that no group
+        is in both the training and the test rows.
 
     Raises
     ------
     DataError
-        If there are too few distinct times, or groups one after another, or the training rows of a
+        If there are too few distinct times or non-overlapping groups, or the training rows of a
         fold lack a class that occurs later.
 
     References
@@ -229,7 +229,7 @@ def folds_in_time(
 
 
 def leave_one_out(n_samples: int) -> list[Split]:
-    """Every row tested once by all the others.
+    """Each row tested once, with all others for training.
 
     >>> [split.test.tolist() for split in leave_one_out(3)]
     [[0], [1], [2]]
@@ -241,12 +241,12 @@ def leave_one_out(n_samples: int) -> list[Split]:
 def leave_one_group_out(
     y: NDArray[Any], groups: NDArray[Any], classes: Sequence[Any] = ()
 ) -> list[Split]:
-    """Every group tested once by all the others.
+    """Each group tested once, with all others for training.
 
     Raises
     ------
     DataError
-        If a class lies within one group.
+        If a class occurs in a single group only.
 
     Examples
     --------
@@ -280,8 +280,8 @@ def grouped_folds(
     Raises
     ------
     DataError
-        If there are fewer groups than folds, a class lies within one group, so that it could not be
-        learned when that group is tested, or a fold would hold all members of a class.
+        If there are fewer groups than folds, a class occurs in a single group only, so that it
+        could not be learned when that group is tested, or a fold would hold a whole class.
     """
     if folds < 2:
         raise RequestError(f"cross-validation needs at least 2 folds, not {folds}")

@@ -88,7 +88,7 @@ def grid_texts(text: str) -> list[str]:
 
 
 def spelled_out(text: str) -> list[str]:
-    """`text` with every set in braces spelled out, as a shell does where they are not quoted.
+    """`text` with every set in braces expanded, as a shell does if it is not quoted.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _closing(text: str, opening: int) -> tuple[int, list[int]]:
 
 
 def combined(selectors: Sequence[str], classifiers: Sequence[str]) -> list[str]:
-    """Every chain of selectors with every classifier, sets in braces spelled out.
+    """Every chain of selectors with every classifier, sets in braces expanded.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def combined(selectors: Sequence[str], classifiers: Sequence[str]) -> list[str]:
     right = [each for text in classifiers for each in spelled_out(text)]
     if not left or not right:
         raise RequestError(
-            "a grid has selectors before the `x` and classifiers behind it: "
+            "a grid has selectors before the `x` and classifiers after it: "
             "{mim,jmi}:top={5,10} x knn margin"
         )
     if len(left) * len(right) > _MOST:
@@ -180,7 +180,7 @@ def combined(selectors: Sequence[str], classifiers: Sequence[str]) -> list[str]:
 
 
 def _variants(stages: tuple[StageText, ...], text: str) -> list[tuple[StageText, ...]]:
-    """Every combination, counted before one is made: five sets of sixty stand for 8·10⁸."""
+    """Every combination, counted before any is made: five sets of sixty would make 8·10⁸."""
     values = [
         [_values(stage.name, key, value) for key, value in stage.params.items()] for stage in stages
     ]
@@ -215,7 +215,7 @@ def _values(stage: str, key: str, value: str) -> list[str]:
     try:
         inner = parse_stages(value)
     except RequestError:
-        # Not a chain: a list or a text with a brace in it, which the parameter's kind judges.
+        # Not a chain: a list or a text that contains a brace, to be checked by the parameter.
         return [value]
     return [format_stages(variant) for variant in _variants(inner, value)]
 

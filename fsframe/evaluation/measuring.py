@@ -1,4 +1,4 @@
-"""Performance over the folds of a cross-validation, and baselines without selection."""
+"""Measures of performance over the folds of a cross-validation, and of its baselines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 SIDES = ("chain", "larger class", "all features")
-"""What the first axis of the table ``measured`` is."""
+"""Meaning of the first axis of the table ``measured``."""
 
 Named = tuple[tuple[str, PredictionMeasure], ...]
 
@@ -43,7 +43,7 @@ def find_measures(texts: Sequence[str]) -> Named:
     Raises
     ------
     RequestError, PluginError
-        Listing all problems with any of them.
+        Listing all problems.
     """
     found: dict[str, PredictionMeasure] = {}
     problems: dict[str, FsframeError] = {}
@@ -64,10 +64,10 @@ def default_measures(task: str, classes: tuple[Any, ...], scores: str) -> Named:
     Parameters
     ----------
     task : str
-        Of the table.
+        Task of the table.
     classes : tuple
     scores : str
-        The kind of scores of the classifier, one of `SCORE_KINDS`.
+        Kind of scores of the classifier, one of `SCORE_KINDS`.
     """
     plugins = {offer.plugin.name: offer.plugin for offer in registered.offers()}
     found = []
@@ -80,7 +80,7 @@ def default_measures(task: str, classes: tuple[Any, ...], scores: str) -> Named:
 
 
 def least_scores(classifiers: Sequence[Classifier]) -> str:
-    """The kind of scores that all of the classifiers give at least, one of `SCORE_KINDS`.
+    """The most informative kind of scores that all classifiers give, one of `SCORE_KINDS`.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def parts_of(fold: NDArray[np.int64]) -> list[tuple[int, NDArray[np.intp]]]:
     """(repetition, tested rows) of every split, in order."""
     parts = []
     for repeat, row in enumerate(fold):
-        # One sort for all folds: leaving one out there are as many folds as rows.
+        # One sort for all folds: with leave-one-out there are as many folds as rows.
         order = np.argsort(row, kind="stable")
         starts = np.searchsorted(row[order], np.arange(int(row.max()) + 2))
         parts += [(repeat, order[start:stop]) for start, stop in pairwise(starts)]
@@ -117,15 +117,15 @@ def measure_tables(tables: FoldTables, classes: tuple[Any, ...], named: Named) -
     ----------
     tables : FoldTables
     classes : tuple
-        Labels behind the codes.
+        Class labels.
     named : tuple of (str, PredictionMeasure)
 
     Notes
     -----
-    Beside the chain stand the rule that ignores the features (the most frequent class of the
-    training rows, with their shares as probabilities; over a repetition those of all rows; the mean
-    of a numeric target) and the classifier on all columns, where it was asked for. O(measures ×
-    splits) calls.
+    Two baselines are measured too: the rule that ignores the features (the most frequent class of
+    the training rows, with class shares as probabilities; over a repetition those of all rows; the
+    mean of a numeric target), and the classifier on all columns, if requested. O(measures × splits)
+    calls.
     """
     parts = parts_of(tables.fold)
     whole = [(r, np.flatnonzero(row >= 0)) for r, row in enumerate(tables.fold)]
@@ -157,7 +157,7 @@ Side = Callable[[int, NDArray[np.intp]], Predictions]
 
 
 def _sides(tables: FoldTables, classes: tuple[Any, ...]) -> list[Side | None]:
-    """What is measured beside each other, in the order of `SIDES`."""
+    """Predictions of the chain and of the baselines, in the order of `SIDES`."""
     truth, n_classes = tables.truth, tables.class_scores.shape[2]
     every, of_every = tables.all_features, tables.all_features_scores
     labels = classes or tuple(range(n_classes))
@@ -178,8 +178,8 @@ def _sides(tables: FoldTables, classes: tuple[Any, ...]) -> list[Side | None]:
         trained = np.ones(truth.size, dtype=bool)
         trained[rows if rows.size < truth.size else []] = False
         if numbers:
-            told = np.full(rows.size, truth[trained].mean())
-            return Predictions(truth=truth[rows], predicted=told)
+            mean = np.full(rows.size, truth[trained].mean())
+            return Predictions(truth=truth[rows], predicted=mean)
         shares = np.bincount(truth[trained], minlength=n_classes) / trained.sum()
         return Predictions(
             truth=truth[rows],
@@ -197,12 +197,12 @@ def _sides(tables: FoldTables, classes: tuple[Any, ...]) -> list[Side | None]:
 
 
 def join_repetitions(parts: Sequence[Selection]) -> Selection:
-    """One Selection with the tables of several runs of one cross-validation, each of its own seed.
+    """One Selection with the tables of several runs of a cross-validation with different seeds.
 
     Parameters
     ----------
     parts : sequence of Selection
-        Of the same table, chain and protocol; their repetitions follow each other.
+        Results for the same table, chain and protocol; their repetitions are concatenated.
     """
     if len(parts) == 1:
         return parts[0]
@@ -218,10 +218,7 @@ def join_repetitions(parts: Sequence[Selection]) -> Selection:
 
 
 def group_tables(tables: FoldTables, data: Dataset) -> FoldTables:
-    """`tables` with the performance per group of rows, if the table has groups.
-
-    Right and wrong, and votes, are of classes: of a numeric target there is nothing to add.
-    """
+    """`tables` with the performance per group of rows, if the table has groups and classes."""
     if data.groups is None or tables.task != "classification":
         return tables
     names, code = np.unique(data.groups, return_inverse=True)
@@ -234,9 +231,9 @@ def group_tables(tables: FoldTables, data: Dataset) -> FoldTables:
     pure = (own > 0).sum(axis=1) == 1
     for repeat, fold in enumerate(tables.fold):
         rows = np.flatnonzero(fold >= 0)
-        told = np.zeros((names.size, classes), dtype=np.int64)
-        np.add.at(told, (code[rows], tables.predicted[repeat, rows]), 1)
-        tested = told.sum(axis=1)
+        ballots = np.zeros((names.size, classes), dtype=np.int64)
+        np.add.at(ballots, (code[rows], tables.predicted[repeat, rows]), 1)
+        tested = ballots.sum(axis=1)
         hits = np.bincount(
             code[rows],
             weights=tables.predicted[repeat, rows] == tables.truth[rows],
@@ -244,5 +241,5 @@ def group_tables(tables: FoldTables, data: Dataset) -> FoldTables:
         )
         right[repeat] = np.divide(hits, tested, out=right[repeat], where=tested > 0)
         decided = pure & (tested > 0)
-        votes[repeat, decided] = (told.argmax(axis=1) == own.argmax(axis=1))[decided]
+        votes[repeat, decided] = (ballots.argmax(axis=1) == own.argmax(axis=1))[decided]
     return attrs.evolve(tables, group_sizes=sizes, group_right=right, group_vote=votes)

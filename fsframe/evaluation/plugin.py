@@ -38,7 +38,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     )
 
 
-# name, class, summary, taken without being asked for, reference
+# name, class, summary, computed by default, reference
 _MEASURES = (
     ("accuracy", "labels:Accuracy", "Share of rows predicted correctly", True, ""),
     (
@@ -153,7 +153,7 @@ def fsframe_measures() -> Iterator[MeasureEntry]:
 
 @hookimpl
 def fsframe_events() -> Iterator[ObserverEntry]:
-    """Runs in Python's logging."""
+    """The observer that logs runs."""
     yield ObserverEntry(
         name="run-log",
         target="fsframe.chains.run_log:RunLog",
@@ -165,11 +165,11 @@ def fsframe_events() -> Iterator[ObserverEntry]:
 _SECTIONS = (
     ("verdict", "Verdict", "The answer in two sentences", 0),
     ("warnings", "Warnings", "What weakens the result", 10),
-    ("measures", "Measures", "What an evaluation or a study of stability has found", 20),
+    ("measures", "Measures", "Results of an evaluation or a stability study", 20),
     ("pictures", "Pictures", "The plots that apply to the run", 30),
     ("features", "Features", "The features, the kept ones first", 40),
     ("pairs", "Pairs", "Weighted or tested pairs of features", 50),
-    ("checklist", "Checklist", "Data leakage, and other questions of a reader", 70),
+    ("checklist", "Checklist", "Data leakage and other points of reporting guidelines", 70),
     ("methods-text", "MethodsText", "Sentences for the methods section of a paper", 80),
     ("how-made", "HowMade", "Commands, stages, digests and versions", 90),
 )
@@ -177,7 +177,7 @@ _SECTIONS = (
 
 @hookimpl
 def fsframe_report_sections() -> Iterator[ReportSectionEntry]:
-    """The page about a run."""
+    """Sections of the report."""
     for name, target, summary, place in _SECTIONS:
         yield ReportSectionEntry(
             name=name, target=f"fsframe.report.sections:{target}", summary=summary, place=place

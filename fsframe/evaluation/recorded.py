@@ -1,7 +1,7 @@
-"""Evaluations and stability studies as a run file holds them: text and numbers, no stages.
+"""Evaluations and stability studies as stored in run files: text and numbers, no stages.
 
-Nothing here builds a selector or a classifier from the chain that a file names; chains stay text.
-So a file is shown where its plugins are missing, and showing it runs nothing that it names.
+No selector or classifier is built from the chain that a file names; chains remain text. So a file
+can be shown without its plugins, and showing it runs nothing that it names.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class RecordedEvaluation:
         The evaluated chain, with its sets.
     found : Evaluation
     chosen : tuple of str
-        The chain that each split chose.
+        The chain chosen in each split.
     chains : tuple of str
-        The chains it chose from.
+        The chains to choose from.
     """
 
     base: str
@@ -96,7 +96,7 @@ def recorded_evaluation(record: RunRecord) -> RecordedEvaluation:
 
 
 def recorded_stability(record: RunRecord) -> RecordedStability:
-    """The study of stability at the end of a run.
+    """The stability study at the end of a run.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def recorded_stability(record: RunRecord) -> RecordedStability:
 
 
 def _base(record: RunRecord, where: str) -> str:
-    """The text of the chain under study: named, or everything on the left."""
+    """The text of the chain under study: its `base`, or everything on the left."""
     stage = record.stages[-1]
     if stage.params.get("base") is not None:
         return text_parameter(stage, "base", where)
@@ -134,5 +134,5 @@ def _ends_with_classifier(text: str) -> bool:
     try:
         return find_offer(parse_stages(text)[-1].name, selectors, classifiers)[0] is classifiers
     except FsframeError:
-        # Of a plugin that is not here; its kind is not known.
+        # The plugin is not installed, so the kind of method is unknown.
         return False

@@ -22,7 +22,7 @@ _ADVICE = (
 
 
 def repeated_rows(data: Dataset) -> Iterator[str]:
-    """Warnings where rows of `data`, which has no groups, look like repeated ones.
+    """Warnings if rows of `data`, which has no groups, look like repeated measurements.
 
     Parameters
     ----------
@@ -30,16 +30,16 @@ def repeated_rows(data: Dataset) -> Iterator[str]:
 
     Notes
     -----
-    A column looks like an identifier of repeated rows if it holds whole numbers, at least 8
-    different ones of at least 2 rows on average, the label is the same wherever the number is, and
-    the rows of a number follow each other. (Where label and number rise together, it may as well be
-    a feature that tells the classes apart, and says nothing.)
+    A column looks like an identifier of repeated rows if it holds at least 8 different whole
+    numbers, each in 2 rows on average, and the rows of each number are consecutive and have the
+    same label. (If label and number increase together, the column may as well be a feature that
+    separates the classes, and is not reported.)
 
-    Rows look repeated if far more of them than chance explains have as their nearest row of the
-    same class, over standardised columns, the one before or behind it in that class (strictly, so
-    that duplicates among few values say nothing): in random order 2 of m − 1. Told from a share of
-    0.15 above that with a binomial p below 1e-6. At most 500 probes among the first 5000 rows, over
-    100 columns spread over the table.
+    Rows look repeated if far more of them than expected by chance have as their nearest row of the
+    same class, over standardised columns, the one before or after it in that class (strictly, so
+    that duplicates among few values do not count): in random order 2 of m − 1. Reported if the
+    share is 0.15 above that and the binomial p is below 1e-6. At most 500 rows out of the first
+    5000 are tested, over at most 100 columns spread over the table.
     """
     names = _identifiers(data)
     if names:
@@ -57,7 +57,7 @@ def repeated_rows(data: Dataset) -> Iterator[str]:
 
 
 def tell_of_repeated_rows(warnings: Iterable[str]) -> bool:
-    """Whether one of a run's warnings is of `repeated_rows`.
+    """Whether one of a run's warnings comes from `repeated_rows`.
 
     >>> tell_of_repeated_rows([f"column 'who' looks …: {_ADVICE}"]), tell_of_repeated_rows(["else"])
     (True, False)
@@ -81,7 +81,7 @@ def _identifiers(data: Dataset) -> list[str]:
 
 
 def _identifies(values: NDArray[np.float64], y: NDArray[np.int64]) -> bool:
-    # Cheap refusals first: most columns are measurements.
+    # Cheap tests first: most columns are measurements.
     if not np.isfinite(values).all() or (values[:64] != np.round(values[:64])).any():
         return False
     changes = np.flatnonzero(np.diff(values))
@@ -97,7 +97,7 @@ def _identifies(values: NDArray[np.float64], y: NDArray[np.int64]) -> bool:
 
 
 def _beside(data: Dataset) -> tuple[float, float]:
-    """Share of rows whose nearest is right beside, and that by chance; zeros if unsuspicious."""
+    """Share of rows with their nearest row adjacent, and by chance; zeros if not suspicious."""
     rows = min(data.n_samples, _MOST_ROWS)
     columns = np.unique(np.linspace(0, data.n_features - 1, _MOST_COLUMNS).astype(np.intp))
     table = np.hstack([data.columns(int(c), int(c) + 1)[:rows].astype(np.float64) for c in columns])

@@ -49,21 +49,21 @@ class StabilityStudy(WrappingSelector):
     fraction : float in (0, 1]
         Share of the rows in a subsample; not 1, since every resample would be the whole table.
     stratify : bool
-        Draw within the classes; where the table has groups, whole groups by the class of most of
-        their rows.
+        Draw within the classes; if the table has groups, whole groups by the class of most of their
+        rows.
     sizes : int ≥ 1 or "all"
         Largest set size up to which the top-ranked features are also compared.
 
     Notes
     -----
-    Score of a feature: the share of resamples that keep it; kept are those above one half. Tables:
-    ``kept`` (n, n_features), ``orders`` (n, L) columns best first, for each metric of sets
-    ``stability-NAME`` (1,) for the sets as the chain keeps them and ``sizes-NAME`` (L,) for the
-    best 1, 2, … L, for metrics of rankings ``stability-NAME`` alone; NaN where undefined.
+    The score of a feature is the share of resamples that keep it; features above one half are kept.
+    Tables: ``kept`` (n, n_features); ``orders`` (n, L), columns best first; for each metric of sets
+    ``stability-NAME`` (1,) for the sets as the chain keeps them, and ``sizes-NAME`` (L,) for the
+    best 1, 2, … L; for metrics of rankings only ``stability-NAME``; NaN if undefined.
 
     A metric that needs the similarity of features gets their absolute correlations on the whole
     table, which do not use the label. They take 24 p² bytes, at most the run's memory limit. A row
-    that an outer resample has drawn several times counts as often.
+    that an outer resample has drawn several times counts that often.
 
     References
     ----------
@@ -142,12 +142,12 @@ class StabilityStudy(WrappingSelector):
             yield from Chain.parse(self.base).request_problems(data)
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """Those of the studied chain."""
+        """Forewarnings of the studied chain."""
         if self.base is not None:
             yield from Chain.parse(self.base).forewarnings(data)
 
     def check(self, data: Dataset, run: Run, base: Base | None = None) -> None:
-        """Check everything that is known to fail before a resample is drawn.
+        """Check everything that can be checked before a resample is drawn.
 
         Raises
         ------
@@ -155,7 +155,7 @@ class StabilityStudy(WrappingSelector):
             If a metric is undefined for sets of the size that the chain will keep, the table cannot
             be resampled as requested, or a stage does not accept it.
         RequestError
-            If the similarity of so many features would not fit in memory.
+            If the similarity matrix of the features would not fit in memory.
         """
         self.check_data(data)
         chain = Chain.parse(self.base) if self.base is not None else base
@@ -181,7 +181,7 @@ class StabilityStudy(WrappingSelector):
                 )
             if known is None or measure.input != "sets":
                 continue
-            # Whatever is kept, sets of this size are what the metric will see.
+            # Whichever features are kept, the metric will get sets of this size.
             kept = np.zeros((2, p), dtype=bool)
             kept[0, :known] = kept[1, p - known :] = True
             value = measure(kept, np.eye(p) if measure.needs_similarity else None)
@@ -258,7 +258,7 @@ class StabilityStudy(WrappingSelector):
         return drawn
 
     def _drawn(self, strata: NDArray[Any], run: Run) -> NDArray[np.int64]:
-        """How often each resample draws each of what belongs to `strata`, (n, len(strata))."""
+        """How often each resample draws each unit, (n, len(strata)); `strata` has one per unit."""
         n_samples = len(strata)
         counts = np.zeros((self.n, n_samples), dtype=np.int64)
         if self.resample == "folds":
@@ -286,7 +286,7 @@ def _has_sets(base: str) -> bool:
 
 
 def _known_size(stages: tuple[Stage, ...], n_features: int) -> int | None:
-    """How many columns the last stage will keep, if its `top` says so and no stage is before it."""
+    """How many columns a chain of one stage will keep, if its `top` says so."""
     if len(stages) != 1 or not isinstance(stages[0].method, Selector):
         return None
     method = stages[0].method
@@ -294,13 +294,13 @@ def _known_size(stages: tuple[Stage, ...], n_features: int) -> int | None:
 
 
 def _filled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores with what was not considered below everything that was, so that it ranks last."""
+    """Scores in which features that were not considered are below all others."""
     known = scores[~np.isnan(scores)]
     return np.where(np.isnan(scores), known.min() - 1.0 if known.size else 0.0, scores)
 
 
 def _similarity(data: Dataset) -> NDArray[np.float64]:
-    """Absolute correlations of the columns; a constant column is like none but itself."""
+    """Absolute correlations of the columns; a constant column is similar only to itself."""
     scaled = np.empty((data.n_samples, data.n_features))
     for start, stop in even_blocks(*scaled.shape):
         X = np.asarray(data.columns(start, stop), dtype=np.float64)
@@ -309,10 +309,10 @@ def _similarity(data: Dataset) -> NDArray[np.float64]:
         X = np.where(known, X, 0.0)
         centred = np.where(known, X - X.sum(axis=0) / members, 0.0)
         spread = np.sqrt((centred**2).sum(axis=0))
-        # Rounding leaves a constant column a spread of some last bits; it must not be blown up.
+        # Rounding may leave a constant column with a tiny spread, by which it must not be divided.
         live = spread > 1e-12 * np.abs(X).max(axis=0) * np.sqrt(data.n_samples)
         scaled[:, start:stop] = np.where(live, centred / np.where(live, spread, 1.0), 0.0)
-    # One thread: the bits of a product depend on how its sums are cut.
+    # One thread: the bits of a product depend on how its sums are divided.
     with threadpool_limits(1):
         alike = np.abs(scaled.T @ scaled)
     alike = np.minimum((alike + alike.T) / 2.0, 1.0)
@@ -323,7 +323,7 @@ def _similarity(data: Dataset) -> NDArray[np.float64]:
 def _value(
     measure: StabilityMetric, matrix: NDArray[Any], alike: NDArray[np.float64] | None
 ) -> StabilityValue:
-    """The measure, or why it has no value for the sets at hand."""
+    """The measure, or the reason why it is undefined for these sets."""
     sizes = matrix.sum(axis=1) if measure.input == "sets" else np.zeros(1)
     if not measure.unequal_sizes and np.unique(sizes).size > 1:
         return StabilityValue(

@@ -60,7 +60,7 @@ _WORDS: dict[type, str] = {
 
 @attrs.frozen(kw_only=True, eq=False)
 class StudyTable:
-    """A table of a study: its name, its key in the study's file, itself, and its own file."""
+    """A table of a study: its name, its key in the study file, the data, and its path."""
 
     name: str
     key: str
@@ -70,7 +70,7 @@ class StudyTable:
 
 @attrs.frozen(kw_only=True, eq=False)
 class StudyPlan:
-    """A study that can be run.
+    """A study that was checked and can be run.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ class StudyPlan:
     beside : mapping of str to CrossValidation
         The protocol for every classifier on all features, by its text.
     measures : tuple of str
-        The first is compared by.
+        The first decides the comparison.
     seeds : tuple of int
-        Each is a run of its own, with folds of its own.
+        Each is a separate run with its own folds.
     rope : float
     source : str
-        The text of the file, or what a program asked for in the same words.
+        The text of the study file, or an equivalent text for a request by a program.
     """
 
     name: str
@@ -113,14 +113,14 @@ class StudyPlan:
 
 
 class StudyFaults:
-    """What is wrong with a study, each fault with the key that it is about.
+    """The errors in a study, each with the key that it concerns.
 
     Parameters
     ----------
     where : str
-        The file, or the function.
+        The file or the function, for messages.
     keyword : bool
-        Whether keys are keywords of a function, which have no hyphens.
+        Whether keys are keyword arguments, which have underscores instead of hyphens.
     """
 
     def __init__(self, where: str, *, keyword: bool = False) -> None:
@@ -128,13 +128,13 @@ class StudyFaults:
         self.found: dict[str, None] = {}
 
     def add(self, key: str, problem: object) -> None:
-        """Note a problem, which may be several lines."""
+        """Add a problem, which may have several lines."""
         spelled = key.replace("-", "_") if self._keyword else key
         for line in str(problem).split("\n"):
             self.found[f"{self._where}: {spelled}: {line.strip()}"] = None
 
     def end(self) -> None:
-        """Raise a RequestError of all of them, if there are any."""
+        """Raise a RequestError that lists all problems, if there are any."""
         if self.found:
             raise RequestError("\n".join(self.found))
 
@@ -145,9 +145,8 @@ def read_plan(path: str | os.PathLike[str]) -> StudyPlan:
     Raises
     ------
     RequestError
-        Listing all problems of it and its tables, key by key: an unknown key, a value of the wrong
-        kind, an unknown chain or measure, a table that cannot be read, or cannot be split as
-        requested.
+        Listing all problems of the file and its tables, key by key: an unknown key, a value of the
+        wrong kind, an unknown chain or measure, a table that cannot be read or split as requested.
     """
     file = Path(path)
     try:
@@ -168,17 +167,17 @@ def read_plan(path: str | os.PathLike[str]) -> StudyPlan:
 def plan_of(
     given: Mapping[str, Any], tables: tuple[StudyTable, ...], source: str, faults: StudyFaults
 ) -> StudyPlan:
-    """The study of some tables that values say, by the keys of a study file.
+    """The study that settings describe, by the keys of a study file.
 
     Parameters
     ----------
     given : mapping
-        With its ``name``; without the tables.
+        The settings, with ``name`` and without the tables.
     tables : tuple of StudyTable
     source : str
         As in `StudyPlan`.
     faults : StudyFaults
-        What is known to be wrong already.
+        Errors that were found already.
 
     Raises
     ------
@@ -274,7 +273,7 @@ def _protocol(
 
 
 def _chains(given: Mapping[str, Any], faults: StudyFaults) -> dict[str, str]:
-    """The chains with the key each comes from."""
+    """The chains, each with its key."""
     found = {text: f"chains[{place}]" for place, text in enumerate(_texts(given, "chains", faults))}
     selectors = _texts(given, "selectors", faults)
     classifiers = _texts(given, "classifiers", faults)
@@ -377,14 +376,14 @@ def _reading(options: Mapping[str, Any], key: str, faults: StudyFaults) -> dict[
             kinds = " or ".join(_WORDS[kind] for kind in _READING[name])
             faults.add(f"{key}.{name}", f"must be {kinds}, not {value!r}")
         else:
-            # Columns are numbered from 1 where people write them, from 0 in the library.
+            # Columns are numbered from 1 in study files, from 0 in the library.
             number = isinstance(value, int) and not isinstance(value, bool) and value > 0
             found[name] = value - 1 if number else value
     return found
 
 
 def _of_texts(value: Any) -> bool:
-    """Whether what a list, or the lists of a table, hold are texts; true of anything else."""
+    """Whether a list, or the lists in a table, hold only texts; true for other values."""
     if isinstance(value, dict):
         return all(isinstance(inner, list) and _of_texts(inner) for inner in value.values())
     return not isinstance(value, list) or all(isinstance(item, str) for item in value)
@@ -396,7 +395,7 @@ def _check(
     seeds: tuple[int, ...],
     faults: StudyFaults,
 ) -> None:
-    """Look at every chain on every table."""
+    """Check every chain on every table."""
     for table in tables:
         for method in methods:
             try:

@@ -24,15 +24,15 @@ def study_of_runs(
     *,
     name: str = "comparison",
 ) -> StudyRecord:
-    """Evaluations of every chain on every table, such as those of a comparison, as a study.
+    """A study made of finished evaluations of every chain on every table.
 
     Parameters
     ----------
     records : sequence of RunRecord
     chains : sequence of str, optional
-        The compared chains; the other runs are classifiers on all features. By default all.
+        The chains to compare, by default all; other runs are classifiers on all features.
     measures : sequence of str, optional
-        The first is compared by; those that all runs have by default, accuracy (R²) first.
+        The first decides the comparison. By default those that all runs have, accuracy (R²) first.
     name : str
 
     Raises
@@ -85,7 +85,7 @@ def study_of_runs(
 
 
 def study_comparisons(record: StudyRecord) -> dict[str, Comparison]:
-    """A comparison of the chains for each measure, in the order asked for.
+    """A comparison of the chains for each measure, in the requested order.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def study_comparisons(record: StudyRecord) -> dict[str, Comparison]:
     Returns
     -------
     mapping of str to Comparison
-        The folds of all seeds stand beside each other, as those of repetitions do.
+        The folds of all seeds are joined, as those of repetitions are.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def _cell(record: StudyRecord, table: int, chain: int, name: str) -> Cell:
 
 
 def described_tables(record: StudyRecord) -> Iterator[str]:
-    """The tables in words, such as ``glass (214 samples × 9 features, 6 classes)``."""
+    """Descriptions of the tables, such as ``glass (214 samples, 9 features, 6 classes)``."""
     for table, name in enumerate(record.tables):
         run = record.runs[StudyCell(table, 0, 0)]
         groups = "" if run.groups is None else f" in {run.groups[1]} groups"

@@ -19,7 +19,7 @@ from fsframe.registry import stability_metrics
 from fsframe.storage.checked_tables import FoldTables, fold_tables
 
 LEADING = {"classification": "accuracy", "regression": "r2", "survival": "c-index"}
-"""The measure that an evaluation is told by first, of each task."""
+"""The measure that is reported first, for each task."""
 
 __all__ = [
     "LEADING",
@@ -46,14 +46,14 @@ class Measure:
         NaN if it is undefined.
     standard_error : float
         Corrected for overlapping training sets (Nadeau and Bengio); NaN for fewer than two values,
-        and for values per repetition, which the correction is not made for.
+        and for values per repetition, to which the correction does not apply.
     undefined : str
         Why there is no mean; empty if there is one.
     interval : (float, float), optional
-        95 %, within the range of the measure (`interval_within`).
+        95 % interval within the range of the measure (`interval_within`).
     larger_is_better : bool
     pooled : bool
-        Whether the values are of repetitions, since it is undefined in some fold.
+        Whether there is one value per repetition, because the measure is undefined in some fold.
     baseline : float, optional
         The same measure of the baseline that ignores the features: the most frequent class of the
         training rows, with class shares as probabilities; the mean of a numeric target.
@@ -81,12 +81,12 @@ class ByGroup:
     ----------
     n_groups : int
     accuracies : (g,) float64
-        Of the rows of each group that was tested, the mean over the repetitions.
+        Accuracy on the rows of each tested group, averaged over the repetitions.
     vote : float
-        Share of groups of one class that the most frequent prediction of their rows gets right, the
-        mean over the repetitions; NaN where there are none.
+        Share of the groups with a single class for which the most frequent prediction of their rows
+        is correct, averaged over the repetitions; NaN if there are no such groups.
     n_voting : int
-        How many groups are of one class.
+        Number of groups with a single class.
     """
 
     n_groups: int
@@ -118,7 +118,7 @@ class Agreement:
 class CurvePoint:
     """Accuracy and stability when the best `size` features of every fold are used.
 
-    Of a numeric target `accuracy` is R².
+    For a numeric target `accuracy` is R².
     """
 
     size: int
@@ -146,20 +146,21 @@ class Evaluation:
     chosen : (n_splits,) int
         The chain of the grid that each fold chose.
     test_to_train : float
-        Rows tested over rows trained on, the mean over the splits.
+        Mean number of test rows divided by mean number of training rows.
     baseline : Measure
-        Accuracy of predicting the most frequent class of the training rows; R² of their mean.
+        Accuracy of predicting the most frequent class of the training rows; R² of predicting their
+        mean.
     all_features : Measure, optional
         Accuracy (R²) of the same classifier on all columns, if requested and possible.
     confusion : (n_classes, n_classes) float64
-        Rows of each class (rows) predicted as each (columns), the mean over the repetitions; empty
-        without classes.
+        Number of rows by true class (rows) and predicted class (columns), averaged over the
+        repetitions; empty without classes.
     task : str
         ``"classification"`` or ``"regression"``.
     by_group : ByGroup, optional
-        Where rows were kept together in groups.
+        If rows were kept together in groups.
     agreement : Agreement, optional
-        Where rows were tested more than once.
+        If rows were tested more than once.
     """
 
     measures: dict[str, Measure]
@@ -187,26 +188,26 @@ class Evaluation:
 
 
 def summarise(selection: Selection) -> Evaluation:
-    """The measures of a finished `cross-validation` stage, from the tables of its Selection."""
+    """The results of a finished `cross-validation` stage, from the tables of its Selection."""
     return summarise_tables(fold_tables(selection.tables, selection.n_features))
 
 
 def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation:
-    """The measures of a cross-validation.
+    """The results of a cross-validation.
 
     Parameters
     ----------
     tables : FoldTables
-        Where they do not say what was measured, as in files written before they did, the bundled
-        measures are taken that the scores have a value for.
+        If they contain no measures, as in files of early versions, the bundled measures that apply
+        to the scores are computed.
     units : int, optional
-        Number of independent units tested: the groups of a table that has some; by default rows.
+        Number of independent units tested: the groups, if the table has groups; by default rows.
 
     Notes
     -----
-    A measure is taken in every fold; where a fold leaves it undefined, it is taken over each
-    repetition's predictions together. So it is with what needs every class where some fold tests no
-    row of some class, as in leave-one-out.
+    A measure is computed in every fold. If it is undefined in some fold, it is computed over all
+    predictions of each repetition instead; so are measures that need every class if some fold tests
+    no row of a class, as in leave-one-out.
     """
     if tables.measured is None:
         labels = tuple(range(tables.class_scores.shape[2]))
@@ -217,7 +218,7 @@ def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation
     if units is None:
         units = int((tables.fold >= 0).any(axis=0).sum())
     elif tables.group_right is not None:
-        # Of groups in time the first is never tested.
+        # With groups in time, the first is never tested.
         units = int((~np.isnan(tables.group_right)).any(axis=0).sum())
     members = np.bincount(tables.truth) if tables.task == "classification" else np.ones(1)
     smallest = members[members > 0].min() / tables.truth.size
@@ -254,7 +255,7 @@ Parts = list[tuple[int, NDArray[np.intp]]]
 def _beside(
     tables: FoldTables, parts: Parts, ratio: float, units: int
 ) -> tuple[Measure, Measure | None]:
-    """Accuracy (R²) of the rule without features, and of all columns."""
+    """Accuracy (R²) of the baseline without features, and of the classifier on all columns."""
     plain = np.full(tables.predicted.shape, -1 if tables.task == "classification" else np.nan)
     for repeat, rows in parts:
         trained = np.ones(tables.truth.size, dtype=bool)
@@ -277,9 +278,9 @@ def _classes(tables: FoldTables) -> bool:
 def _quality(
     tables: FoldTables, predicted: NDArray[Any], parts: Parts
 ) -> tuple[NDArray[np.float64], bool]:
-    """Accuracy in every fold; R² or c-index, of repetitions where a fold does not define it.
+    """Accuracy in every fold; R² or c-index, per repetition if undefined in some fold.
 
-    The second value is whether it is of repetitions.
+    The second value says whether there is one value per repetition.
     """
     truth = tables.truth
     if _classes(tables):
@@ -299,7 +300,7 @@ def _quality(
 def _told(
     name: str, tables: FoldTables, predicted: NDArray[Any], parts: Parts, ratio: float, units: int
 ) -> Measure:
-    """Accuracy, or R², of some predictions."""
+    """Accuracy, R² or c-index of some predictions."""
     values, pooled = _quality(tables, predicted, parts)
     mean = float(values.mean())
     error = float("nan") if pooled else corrected_standard_error(values, ratio)
@@ -319,13 +320,13 @@ def _test_to_train(parts: list[tuple[int, NDArray[np.intp]]], fold: NDArray[np.i
     tested = float(np.mean([rows.size for _, rows in parts]))
     if (fold >= 0).all():
         return tested / (fold.shape[1] - tested)
-    # In time nothing is learned from what comes later.
+    # In time order, only earlier rows are trained on.
     before = [np.count_nonzero(fold[k] < fold[k, rows[0]]) for k, rows in parts]
     return tested / float(np.mean(before))
 
 
 def _measure(tables: FoldTables, place: int, ratio: float, units: int, smallest: float) -> Measure:
-    """The measure in that place, over folds, or over repetitions where a fold leaves it undefined.
+    """The measure at index `place`, per fold, or per repetition if undefined in some fold.
 
     `smallest` is the share of rows of the smallest class.
     """
@@ -338,7 +339,7 @@ def _measure(tables: FoldTables, place: int, ratio: float, units: int, smallest:
     known = not np.isnan(chain).any()
     mean = float(chain.mean()) if known else float("nan")
     error = float("nan") if pooled else corrected_standard_error(chain, ratio)
-    # What needs every class is no surer than its smallest class is large.
+    # A measure that needs every class is as uncertain as its smallest class is small.
     trials = max(1, round(units * smallest)) if every_class else units
     share = (lowest, highest) == (0.0, 1.0) and larger
     return Measure(
@@ -362,7 +363,7 @@ def _mean(values: NDArray[np.float64]) -> float | None:
 
 
 def _confusion(tables: FoldTables) -> NDArray[np.float64]:
-    """How many rows of each class were predicted as each, in the mean over the repetitions."""
+    """Number of rows by true and predicted class, averaged over the repetitions."""
     n_classes = tables.class_scores.shape[2]
     found = np.zeros((n_classes, n_classes), dtype=np.int64)
     if not n_classes:
@@ -374,7 +375,7 @@ def _confusion(tables: FoldTables) -> NDArray[np.float64]:
 
 
 def agreement(predicted: NDArray[np.int64], n_classes: int) -> Agreement | None:
-    """How alike predictions are over repetitions; None where no row has two.
+    """Agreement of predictions over repetitions; None if no row has two.
 
     Parameters
     ----------
@@ -384,7 +385,7 @@ def agreement(predicted: NDArray[np.int64], n_classes: int) -> Agreement | None:
 
     Notes
     -----
-    Σ_c m_c (m_c − 1) / m (m − 1) of a row with m predictions, m_c of class c: the observed
+    For a row with m predictions, m_c of class c: Σ_c m_c (m_c − 1) / m (m − 1), the observed
     agreement of Fleiss 1971, Psychol. Bull. 76:378. O(repeats · rows).
 
     Examples
@@ -425,7 +426,7 @@ def _by_group(tables: FoldTables) -> ByGroup | None:
 
 def _stability(kept: NDArray[np.bool_]) -> StabilityValue:
     if len(kept) < 2:
-        return StabilityValue(value=float("nan"), undefined="one fold has no other to agree with")
+        return StabilityValue(value=float("nan"), undefined="there is only one fold")
     if "nogueira" not in stability_metrics:
         return StabilityValue(value=float("nan"), undefined="the metric nogueira is not installed")
     metric = stability_metrics["nogueira"]()
@@ -455,7 +456,7 @@ def _curve(
 
 
 def _one_standard_error(curve: tuple[CurvePoint, ...]) -> int | None:
-    """The smallest size that is within one standard error of the most accurate (Breiman's rule)."""
+    """The smallest size within one standard error of the most accurate one (Breiman's rule)."""
     if not curve:
         return None
     known = [point for point in curve if not np.isnan(point.accuracy)]

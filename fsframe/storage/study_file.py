@@ -40,7 +40,7 @@ class StudyCell:
     table, seed : int
         Places in the study's lists, from 0.
     chain : int
-        Place among the chains, and behind them the classifiers on all features.
+        Index among the chains, followed by the classifiers on all features.
     """
 
     table: int

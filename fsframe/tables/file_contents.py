@@ -223,7 +223,7 @@ class _SheetColumns:
 
 @attrs.frozen
 class _ArrayColumns:
-    """Columns of numbers, in memory or read by blocks, and perhaps a label behind them."""
+    """Columns of numbers, in memory or read by blocks, followed by a label if there is one."""
 
     X: Any
     others: tuple[NDArray[Any], ...]

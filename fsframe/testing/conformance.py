@@ -116,7 +116,7 @@ class Conformance:
         return tuple(name.removeprefix("test_") for name in found)
 
     @law
-    def test_exceptions_name_laws_and_reasons(self) -> None:
+    def test_exceptions_name_checks_and_reasons(self) -> None:
         known = set(self.laws())
         for name, reason in self.exceptions.items():
             assert name in known, (

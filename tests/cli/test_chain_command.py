@@ -48,7 +48,7 @@ def test_an_option_of_the_run_among_the_stages_is_told_its_place(call: Call) -> 
 def test_a_parameter_given_in_both_spellings_is_refused(call: Call) -> None:
     done = call("chain mim:top=4 --top 5 on small")
     assert done.code == 2
-    assert "top is given both behind the colon and as an option; give it once" in done.err
+    assert "top is given both after the colon and as an option; give it once" in done.err
 
 
 @pytest.mark.parametrize(

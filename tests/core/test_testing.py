@@ -226,7 +226,7 @@ class ManyForgets(Gap):
 
 
 def test_a_fast_way_that_forgets_the_stage_before_is_found() -> None:
-    assert failed(outcomes(ManyForgets)) == {"many_resamples_behind_a_stage_equal_one_by_one"}
+    assert failed(outcomes(ManyForgets)) == {"many_resamples_after_a_stage_equal_one_by_one"}
 
 
 def test_crashes_on_odd_tables_are_found() -> None:
@@ -303,7 +303,7 @@ def test_an_exception_that_is_not_needed_fails() -> None:
 
 def test_an_exception_to_no_law_or_without_reason_fails() -> None:
     for exceptions in ({"scales": "misspelled"}, {"pickles": " "}):
-        assert "exceptions_name_laws_and_reasons" in failed(outcomes(Gap, exceptions=exceptions))
+        assert "exceptions_name_checks_and_reasons" in failed(outcomes(Gap, exceptions=exceptions))
 
 
 def test_laws_that_say_nothing_are_skipped_as_pytest_skips() -> None:

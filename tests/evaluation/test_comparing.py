@@ -89,7 +89,7 @@ def test_equal_results_are_no_difference_and_constant_ones_a_certain_one():
 
 
 def test_paired_tests_refuse_what_is_not_paired():
-    with pytest.raises(DataError, match="equally long"):
+    with pytest.raises(DataError, match="of equal length"):
         paired_t_test(np.ones(3), np.ones(4))
     with pytest.raises(DataError, match="at least two"):
         paired_t_test(np.ones(1), np.ones(1))

@@ -41,7 +41,7 @@ def _on(data: str, **options: Any) -> dict[str, Any]:
 
 
 _EPILOG = """\b
-A stage's parameters follow it as options, or behind a colon:
+A stage's parameters follow it as options, or after a colon:
   fsframe chain immigrate --sigma 0.5 npfs --alpha 0.05 on examples/parkinsons.csv
   fsframe chain immigrate:sigma=0.5 npfs:alpha=0.05 on examples/parkinsons.csv
 `fsframe chain immigrate --help` explains the parameters of a stage.

@@ -77,10 +77,10 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     selectors left of the word x with every classifier right of it; sets in braces are expanded,
     whether or not the shell has already done so.
 
-    The baselines are the largest class and every classifier on all features. Reported are
+    The baselines are the largest class and every classifier on all features. The output gives
     win/tie/loss by the paired t-test, as in the papers, and by the corrected resampled t-test,
     which keeps its level; over several tables the Friedman and Wilcoxon tests with mean ranks, and
-    the Bayesian signed-rank test; also the chains that are Pareto-optimal in accuracy and
+    the Bayesian signed-rank test. It marks the chains that are Pareto-optimal in accuracy and
     stability, and the one with the fewest features within one standard error of the best.
 
     \b

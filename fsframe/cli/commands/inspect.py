@@ -23,8 +23,8 @@ def inspect(data: str, as_json: bool, **reading: Any) -> None:
     Nothing is run. DATA is any table that `chain` reads. What no option states is guessed and
     shown: the label, identifiers, group columns, nominal columns; likely codes for missing values
     are only reported. The last lines give a command to start with and a forecast of its processor
-    time from the numbers of rows and columns, good to a factor of three. A table in parts is read
-    once, and the memory it needs is reported too.
+    time from the numbers of rows and columns, correct within a factor of three. A table in parts is
+    read once, and the memory it needs is reported too.
 
     \b
     Example:

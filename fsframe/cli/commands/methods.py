@@ -111,19 +111,20 @@ def _explain(offer: Offer, registry: Registry) -> list[str]:
     gives = sorted(getattr(entry, "gives", ()))
     if gives:
         lines.append(f"gives      {', '.join(gives)}")
-    for label, attribute in (
-        ("missing", "takes_missing"),
-        ("counts", "takes_counts"),
+    for label, attribute, yes, no in (
+        ("missing", "takes_missing", "missing values are accepted", "missing values are refused"),
+        ("counts", "takes_counts", "bootstraps as counts of rows", "bootstraps as copies of rows"),
     ):
         if hasattr(method, attribute):
-            lines.append(f"{label:<10} {'taken' if getattr(method, attribute) else 'not taken'}")
+            lines.append(f"{label:<10} {yes if getattr(method, attribute) else no}")
     if hasattr(method, "tasks"):
         lines.append(f"tasks      {', '.join(sorted(method.tasks))}")
-    lines += ["", "Parameters:"]
-    for parameter in method.parameters():
+    parameters = method.parameters()
+    lines += ["", "Parameters:" if parameters else "No parameters."]
+    for parameter in parameters:
         lines.append(f"  {parameter.name}")
         lines.append(f"      {stage_help(parameter)}")
-    # Indented, so that no line of a plugin's text stands where ours do.
+    # Indented, so that a plugin's text cannot imitate our lines.
     doc = (inspect.getdoc(method) or "").split("\n")
     lines += ["", *(f"  {line}".rstrip(" ") for line in doc)]
     return lines

@@ -47,7 +47,7 @@ def study(file: str, **options: Any) -> None:
     Writes tables, figures and text for a paper.
 
     Everything in FILE is checked before anything is computed, and all errors are reported at once.
-    An interrupted study continues when the same command is given again. In the end FOLDER holds
+    An interrupted study continues when the same command is given again. At the end, FOLDER holds
     study.zip with every run, results.csv, a LaTeX table for each measure, a paragraph of methods
     (methods.md, methods.tex), references.bib, figures and report.html. FILE may also be a
     study.zip, which is then shown; with --out its tables are written again.

@@ -77,7 +77,7 @@ class RepetitionLaws(SelectorLaws):
         assert_equal(tail[-1], many[-1], "the last resample in another batch")
 
     @law
-    def test_many_resamples_behind_a_stage_equal_one_by_one(self) -> None:
+    def test_many_resamples_after_a_stage_equal_one_by_one(self) -> None:
         method, data, run = self.make(), self.table(), Run(entropy=5)
         counts, upstream = resamples(data, 2), some_upstream(data)
         many = method.select_many(data, counts, upstream, run)

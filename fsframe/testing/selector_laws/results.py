@@ -96,7 +96,7 @@ class ResultLaws(SelectorLaws):
         missing = sorted({*found.model} - {*found.model_columns})
         assert not missing, (
             f"model_columns does not say which axes of {', '.join(missing)} run over columns "
-            "(`()` for none): a stage behind one that drops columns will not get them"
+            "(`()` for none): a stage after one that drops columns will not get them"
         )
 
     @law
