@@ -8,11 +8,11 @@ _COPIES = {
 }
 _DEVIATION = {
     "equal_counts_change_nothing": "columns are divided by a standard deviation with Σ count - 1, "
-    "so that a table counted three times has another unit"
+    "which differs if every row counts three times"
 }
 _STEPS = {
-    "equal_counts_change_nothing": "a row counted three times is visited three times, each visit "
-    "a step of its own"
+    "equal_counts_change_nothing": "a row counted three times is visited three times, with one "
+    "step per visit"
 }
 
 EXCEPTIONS = {
@@ -21,7 +21,7 @@ EXCEPTIONS = {
     | {
         "order_of_columns_does_not_matter": "starting weights are drawn for the columns in order",
         "arrays_of_the_model_are_declared": "weights of the rounds run over the columns that vary, "
-        "whose numbers stand beside them: no axis of theirs can be cut to other columns",
+        "whose numbers are stored separately: no axis can be restricted to other columns",
     },
     "gflip": _COPIES | _DEVIATION,
     "im4e": _COPIES | _DEVIATION,
@@ -30,13 +30,13 @@ EXCEPTIONS = {
     "lfe": _COPIES,
     "logo": _COPIES
     | {
-        "equal_counts_change_nothing": "the penalty stands beside a sum over rows, which grows "
-        "with their counts"
+        "equal_counts_change_nothing": "the penalty is added to a sum over rows, which grows with "
+        "their counts"
     },
     "mbiw": _COPIES | _DEVIATION,
     "simba": _COPIES
     | _STEPS
-    | {"order_of_rows_does_not_matter": "rows are drawn by their place, one after the other"},
+    | {"order_of_rows_does_not_matter": "rows are drawn by index, one after the other"},
     "simba-mbiw": _COPIES | _STEPS,
     "bim-vote": {
         "order_of_columns_does_not_matter": "starting weights are drawn for the columns in order"

@@ -1,4 +1,4 @@
-"""Entries of the margin family; numerical code is imported when it is used."""
+"""Entries of the margin family; imports no numerical code."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ _CLASSIFIERS = (
     (
         "bim-vote",
         "bim_vote:BimVote",
-        "The vote of boosted immigrate rounds",
+        "Weighted vote of boosted immigrate rounds",
         {"weights", "pair-weights", "instance-weights"},
         f"{_IMMIGRATE}, Algorithm 3",
     ),

@@ -140,7 +140,7 @@ def test_what_a_share_does_not_hold_is_refused_and_never_done_another_way():
     data = Dataset.from_arrays(*_rows(400, 3))
     chain = Chain.parse("im4e")
     # 48 · 400² bytes are 7.7 MB: stored where the run has 8 MB, though this share of it is less
-    with pytest.raises(RequestError, match=r"measurements between all pairs of 400 rows.*workers"):
+    with pytest.raises(RequestError, match=r"distances between all pairs of 400 rows.*workers"):
         chain.select(data, run=Run(memory=4_000_000, route_memory=8_000_000))
     streamed = chain.select(data, run=Run(memory=4_000_000, route_memory=5_000_000))
     assert streamed.selected.size

@@ -1,4 +1,4 @@
-"""Linear algebra in one thread: sums split by threads differ in their last bits."""
+"""Linear algebra in one thread: sums divided among threads differ in their last bits."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["OneBlasThread", "one_blas_thread"]
 
 @cache
 def _controller() -> Any:
-    import scipy.linalg.blas  # noqa: F401  a second library, which must be loaded to be found
+    import scipy.linalg.blas  # noqa: F401  SciPy's own library, found only once it is loaded
 
     return ThreadpoolController().select(user_api="blas")
 
 
 class OneBlasThread(ContextDecorator):
-    """Holds the linear algebra libraries at one thread while anybody is inside.
+    """Limits the linear algebra libraries to one thread while any caller is inside.
 
-    The limit belongs to the process, so it is set by the first to enter and lifted by the last to
-    leave: resamples that run side by side share it.
+    The limit applies to the process. It is set by the first caller to enter and removed by the last
+    one to leave, so that concurrent resamples share it.
     """
 
     _lock = threading.Lock()
@@ -47,4 +47,4 @@ class OneBlasThread(ContextDecorator):
 
 
 one_blas_thread = OneBlasThread()
-"""The context, and the decorator of everything whose bits must not depend on threads."""
+"""Context manager, and decorator for functions whose bits must not depend on threads."""

@@ -25,15 +25,16 @@ class Boosted:
     Parameters
     ----------
     weights : (n_kept, A, A) float64
-        W of every round that was kept.
+        W of every kept round.
     sigma, alpha : (n_kept,) float64
-        Its σ_t and its vote α_t.
+        Their σ_t and votes α_t.
     every_sigma, every_error, every_kept : (n_rounds,) arrays
         σ_t, the weighted error ε_t, and whether the round was kept.
     starts : (n_rounds, A, A) float64
-        W that each round started from; one matrix where all are equal.
+        W at which each round started; a single matrix if all are equal.
     fallback : bool
-        No round had an error strictly between 0 and the limit: the best one votes alone.
+        Whether no round had an error strictly between 0 and the limit, so that only the best one
+        votes.
     """
 
     weights: Floats
@@ -69,27 +70,28 @@ def boost(
     Parameters
     ----------
     space : PairSpace
-        The pairs; its outer weights are the start of D.
+        The pairs; its outer weights are the initial D.
     sigmas : (T,) float64
         σ_t.
     n_classes : int
         Number of classes.
     start_of : callable
-        The W that a round starts from.
+        Gives the W at which a round starts.
     fit : callable
-        W of a round, from the pairs, its start and its σ: a short descent.
+        Gives W of a round by a short descent, from the pairs, its start and its σ.
     progress : callable
-        Told how many rounds are finished.
+        Called with the number of finished rounds.
     unit : callable
-        Gives what a round found, W and which rows were wrong: by doing it, or from what is kept.
+        Gives the result of a round (W, and which rows it misclassifies): computes it, or returns
+        the one kept by an earlier attempt.
 
     Notes
     -----
-    Round t descends on the cost of eq. 3.19 with D_t, classifies every training row with itself
-    left out (a training row as its own neighbour would be at distance zero), and has the error
-    ε_t = Σ D_t [wrong]. A round with ε_t = 0 or ε_t ≥ 1 − 1/C is discarded and D stays. Else
-    α_t = ½ (log((1 − ε_t)/ε_t) + log(C − 1)), which is SAMME's vote at the paper's scale and the
-    paper's own for two classes; D grows by exp(α_t) where the round was wrong.
+    Round t descends on the cost of eq. 3.19 with D_t, classifies every training row with the row
+    itself left out (it would be its own neighbour at distance zero), and has the error
+    ε_t = Σ D_t [wrong]. A round with ε_t = 0 or ε_t ≥ 1 − 1/C is discarded, and D is unchanged.
+    Otherwise α_t = ½ (log((1 − ε_t)/ε_t) + log(C − 1)), which is SAMME's vote at the paper's scale
+    and the paper's own for two classes; D is multiplied by exp(α_t) for misclassified rows.
     """
     own = space.outer
     weight = own / own.sum()
@@ -99,7 +101,7 @@ def boost(
     errors, flags, starts = [], [], []
     try:
         for t, sigma in enumerate(sigmas):
-            # at the scale of the first round, so that an l1 penalty keeps its meaning
+            # Scaled as in the first round, so that an l1 penalty keeps its meaning.
             space.outer = weight * space.total
             start = start_of(t)
             starts.append(start)
@@ -142,7 +144,7 @@ def _round(
     n_classes: int,
     fit: Callable[[PairSpace, Floats, float], Floats],
 ) -> dict[str, Any]:
-    """W of one round, and which rows it classifies wrongly, themselves left out."""
+    """W of one round, and the rows that it misclassifies, each left out of its neighbours."""
     W = fit(space, start, sigma)
     distances = training_distances(space, W, sigma, n_classes)[space.order]
     return {"W": W, "wrong": nearest_class(distances) != space.labels}
@@ -151,7 +153,7 @@ def _round(
 def vote(space: PairSpace, boosted: Boosted, rows: Floats | None, n_classes: int) -> Floats:
     """Σ α_t over the rounds that vote for each class, (m, n_classes).
 
-    `rows` are new ones in the scale of the space; None means the training rows, each left out of
+    `rows` are new rows in the scale of the space; None means the training rows, each left out of
     its own neighbours.
     """
     votes = np.zeros((space.n_rows if rows is None else len(rows), n_classes))

@@ -1,4 +1,4 @@
-"""What descents over weights share: convergence, and the line search on the cost."""
+"""Descents over weights: state, convergence, and the line search on the cost."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ Floats = NDArray[np.float64]
 SMALLEST_STEP = 2.0**-24
 _SMALLEST_PRUNED_STEP = 2.0**-8
 SUFFICIENT = 1e-4
-"""Share of the predicted fall of the cost that a step has to bring."""
+"""Share of the predicted decrease of the cost that a step has to achieve."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Descent:
-    """Where a descent ended, and how it went.
+    """The result of a descent, with its history.
 
     Parameters
     ----------
     weights : (A, A) or (A,) float64
-        W with Frobenius norm one (or what stands for it where it is not held), or w.
+        W with Frobenius norm one (or its implicit form, if it is not stored), or w.
     cost, gap, step : (n_points,) float64
-        The cost at the start and after every update (NaN where the method has none); the gap
-        <Σ, W − U> there, U the minimiser of step 2 (zero at a stationary point); the step, or the
-        change of w, that led on from there.
+        At the start and after every update: the cost (NaN if the method has none); the gap
+        <Σ, W − U>, with U the minimiser of step 2 (zero at a stationary point); the step, or the
+        change of w, to the next point.
     iterations : int
-        Updates made.
+        Number of updates.
     converged : bool
-        Whether it stopped by itself.
+        Whether it stopped before the limit of updates.
     stopped : str
-        Why it stopped, for people.
+        Why it stopped, for messages.
     """
 
     weights: Any
@@ -51,18 +51,18 @@ class Descent:
 
 
 class Course:
-    """A descent on its way: the points it has passed, the best of them, and why it ended.
+    """The state of a descent: its current and best points, its history, and why it ended.
 
     Parameters
     ----------
     point, cost
-        Where it begins, and the cost there (NaN where the method has none).
+        The starting point and its cost (NaN if the method has none).
     max_iter : int
         Maximum number of updates.
     tol : float
-        `rests` when the cost changes by no more than this share of itself; 0 never does.
+        Relative change of the cost at which the descent has converged; 0: never.
     keep_best : bool
-        Whether the point of the lowest cost is the result, not the last.
+        Whether the result is the point of the lowest cost instead of the last point.
     """
 
     def __init__(
@@ -78,11 +78,11 @@ class Course:
 
     @property
     def updates(self) -> int:
-        """Updates made."""
+        """Number of updates."""
         return len(self.costs) - 1
 
     def move(self, point: Any, cost: float, step: float) -> None:
-        """An update led to `point`."""
+        """Record an update that led to `point`."""
         self.point = point
         self._before, self._here = self._here, cost
         self.costs.append(cost)
@@ -91,9 +91,9 @@ class Course:
             self.best, self.best_cost = point, cost
 
     def restart(self, path: Path, threshold: float, *, moved: bool) -> None:
-        """From the pruned point on; one before pruning does not compete.
+        """Restart the search for the best point at the pruned point.
 
-        `moved` says that the descent goes on from the pruned point, not from the one it stands at.
+        With `moved` the descent continues from the pruned point instead of the current one.
         """
         self.best = path.pruned(self.point, threshold)
         self.best_cost = path.cost(self.best)
@@ -103,12 +103,12 @@ class Course:
                 self.costs[-1] = self.best_cost
 
     def rests(self) -> bool:
-        """Whether the last update changed the cost by next to nothing."""
+        """Whether the last update changed the cost by no more than the tolerance."""
         least = self._tol * max(abs(self._here), np.finfo(float).tiny)
         return bool(self._tol) and abs(self._before - self._here) <= least
 
     def stop(self, why: str = "") -> None:
-        """It has come to its end by itself, by default at rest."""
+        """Mark the descent as converged, for the given reason."""
         self.converged = True
         self.stopped = why or f"the cost changed by less than {self._tol:g} of itself"
 
@@ -128,25 +128,25 @@ class Course:
 
 
 class Path(Protocol):
-    """What Algorithm 2 asks of W in whatever form it is held; `gradient` and `target` are opaque.
+    """The operations of Algorithm 2 on a representation of W; `gradient` and `target` are opaque.
 
-    `threshold` above zero prunes what is tried.
+    With a `threshold` above zero, trial points are pruned.
     """
 
     def at(self, weights: Any) -> Any:
         """The point at `weights`."""
 
     def cost(self, point: Any) -> float:
-        """G there, with the penalty."""
+        """The cost G at a point, with the penalty."""
 
     def pruned(self, point: Any, threshold: float) -> Any:
         """The point at the pruned weights."""
 
     def gradient(self, point: Any) -> Any:
-        """What step 1 makes of α and β: Σ."""
+        """Σ, from the α and β of step 1."""
 
     def minimiser(self, point: Any, gradient: Any, threshold: float) -> Any:
-        """What step 2 moves towards: U, or None where no weights lower the cost."""
+        """The minimiser U of step 2, or None if no weights lower the cost."""
 
     def gap(self, point: Any, gradient: Any, target: Any) -> float:
         """<Σ, W − U>."""
@@ -154,18 +154,18 @@ class Path(Protocol):
     def step(
         self, point: Any, gradient: Any, target: Any, threshold: float, search: bool
     ) -> tuple[Any, float]:
-        """The next point and the step to it; None where the line search finds none."""
+        """The next point and the step to it; None if the line search finds none."""
 
 
 class DensePath:
-    """A descent over W held as a matrix, at one σ.
+    """The cost as a function of W stored as a matrix, at one σ.
 
     Notes
     -----
-    With the line search every point is ((1−t) W + t U) / ‖·‖_F. Along that arc the cost falls at
-    t = 0 whenever <Σ, U> < <Σ, W>, and q is linear in W, so a trial costs exponentials only. The
-    first t of 1, ½, ¼, … that lowers the cost by 1e-4 of the predicted fall is taken. With pruning
-    a trial is pruned before it is measured.
+    With the line search every point is ((1−t) W + t U) / ‖·‖_F. Along that arc the cost decreases
+    at t = 0 whenever <Σ, U> < <Σ, W>, and q is linear in W, so a trial costs only exponentials. The
+    first t of 1, ½, ¼, … that lowers the cost by 1e-4 of the predicted decrease is taken. With
+    pruning, a trial point is pruned before its cost is computed.
     """
 
     def __init__(self, space: PairSpace, sigma: float, rule: str, penalty: float) -> None:
@@ -210,14 +210,14 @@ class DensePath:
         here = float(np.vdot(forward, W))
         overlap = float(np.vdot(W, target))
         slope = along - here - here * (overlap - 1.0)
-        # at a stationary point the slope is rounding: no fall can be predicted from it
+        # At a stationary point the slope is only rounding error.
         if not slope < -1e-14 * (abs(along) + abs(here)):
             return None, 0.0
         cost = self.cost(point)
         measured = None
         if self.space.stored and not threshold:
             measured = self.space.measure(target)
-        # a pruned trial costs a pass over all pairs, and a small step is pruned away again
+        # A pruned trial costs a pass over all pairs, and pruning would undo a small step.
         least = _SMALLEST_PRUNED_STEP if threshold else SMALLEST_STEP
         t = 1.0
         while t >= least:
@@ -248,7 +248,7 @@ class DensePath:
     def _settled(
         self, found: Point, point: Point, measured: Floats | None, t: float, norm: float
     ) -> Point:
-        """The point that was taken, with its measurements formed from those of both ends."""
+        """The accepted point, with its distances computed from those of both ends."""
         if measured is None:
             return found
         if t < 1.0:

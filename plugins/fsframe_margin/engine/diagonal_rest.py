@@ -14,7 +14,7 @@ __all__ = ["DiagonalRestSpace"]
 Floats = NDArray[np.float64]
 
 _COPIED = 256
-"""Columns that are put in order at a time."""
+"""Number of columns that are copied at a time."""
 
 
 class DiagonalRestSpace(PairSpace):
@@ -23,17 +23,17 @@ class DiagonalRestSpace(PairSpace):
     Parameters
     ----------
     kept, rest : (n, m), (n, r) float64
-        Columns with pairs, and columns with a main effect only.
+        Columns that form pairs, and columns with only a main effect.
     y, outer, count, threads, memory
         As for `PairSpace`.
     steps : (m,) and (r,) float64, optional
-        As for `PairSpace`, of both.
+        As for `PairSpace`, for `kept` and `rest`.
 
     Notes
     -----
     Norm, inner products and the element-wise minimiser of the full W are those of the vector, so
-    the descent is the same as that of W with all other entries held at zero. One pass costs
-    N²/2 (m²/2 + r) products instead of N² (m + r)²/4. q over all pairs is held: 24 N² bytes.
+    the descent equals that over W with all other entries fixed at zero. One pass costs
+    N²/2 (m²/2 + r) products instead of N² (m + r)²/4. q over all pairs is stored: 24 N² bytes.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class DiagonalRestSpace(PairSpace):
         self.stored = True
         self.rest = None if steps is None else Indicators.of(rest, steps[1], SQUARES)
         if self.rest is not None:
-            rest = self.rest.lay_out(rest)
+            rest = self.rest.expand(rest)
         self.restT = np.empty((rest.shape[1], rest.shape[0]))
         for a in range(0, rest.shape[1], _COPIED):
             self.restT[a : a + _COPIED] = rest[self.order, a : a + _COPIED].T
@@ -66,7 +66,7 @@ class DiagonalRestSpace(PairSpace):
     def measure(self, weights: Floats) -> Floats:
         W, v = self.split(weights)
         q = super().measure(W)
-        v = v if self.rest is None else self.rest.spread(v)
+        v = v if self.rest is None else self.rest.expand_weights(v)
         squares = np.zeros_like(q)
         self.each_chunk(lambda a, b: linear_kernels.pair_squares(self.restT, v, squares, a, b))
         q += squares
@@ -82,5 +82,5 @@ class DiagonalRestSpace(PairSpace):
             linear_kernels.pair_square_means(self.restT, measured, by, u, start, stop)
 
         u = self.summed((self.restT.shape[0],), squares)
-        u = u if self.rest is None else self.rest.gather(u, (0,))
+        u = u if self.rest is None else self.rest.sum_blocks(u, (0,))
         return np.concatenate([pairs.ravel(), u])

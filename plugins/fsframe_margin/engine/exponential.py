@@ -1,4 +1,4 @@
-"""An exponential that the compiler can vectorise, for non-positive arguments."""
+"""A vectorisable exponential function for non-positive arguments."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _double_from_bits(typing_context: Any, bits: Any) -> Any:
 
 @njit(inline="always")
 def exp_nonpositive(x: float) -> float:
-    """exp(x) for x ≤ 0 (up to rounding above it), to 2 units in the last place; 0 below −708.
+    """exp(x) for x ≤ 0 (or above by rounding), to 2 units in the last place; 0 below −708.
 
-    The library's exponential is a call per element; this one is straight-line
-    arithmetic that vectorises: x = k ln 2 + r with |r| ≤ ln 2 / 2, a Taylor
-    polynomial of degree 13 in r, and 2^k written into the exponent bits.
+    The library function is a call per element; this is straight-line arithmetic
+    that vectorises: x = k ln 2 + r with |r| ≤ ln 2 / 2, a Taylor polynomial of
+    degree 13 in r, and 2^k written into the exponent bits.
     """
-    # below −708 the result would be subnormal: a neighbour that far has no part in any sum
+    # Below −708 the result would be subnormal; neighbours that far do not contribute to any sum.
     clamped = max(x, -708.0)
     k = math.floor(clamped * 1.4426950408889634 + 0.5)
     r = clamped - k * 0.693147180369123816490

@@ -1,4 +1,4 @@
-"""One inner fold: a space of pairs shared by all settings, one job per setting."""
+"""Tuning on one inner fold: one job per setting, with the pairs of rows shared by all."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def fold_jobs(
     training: Training,
     start: Floats,
     train: NDArray[np.intp],
-    held: NDArray[np.intp],
+    held_out: NDArray[np.intp],
     settings: Sequence[tuple[float, Any]],
     fit: Callable[[PairSpace, Floats, tuple[float, Any]], Floats],
     standardize: bool,
     run: Run,
 ) -> Iterator[Callable[[], NDArray[np.int64]]]:
-    """Jobs that fit on `train` and predict the classes of `held`, one per setting (σ, …).
+    """Jobs that fit on `train` and predict the classes of `held_out`, one per setting (σ, …).
 
     `start` is W, or w of the linear measure.
 
-    Scaling is learned again from the training rows of the fold; the pairs and the scaled table
-    are shared by all settings. Every job works in one thread.
+    Scaling is learned from the training rows of the fold; the pairs and the scaled table are shared
+    by all settings. Every job runs in one thread.
     """
     linear = start.ndim == 1
     inner = take_training(
@@ -51,12 +51,12 @@ def fold_jobs(
         inner.X, inner.y, inner.outer, inner.count,
         memory=run.route, linear=linear, steps=inner.steps,
     )  # fmt: skip
-    rows = inner.rows(training.X[held])
+    rows = inner.rows(training.X[held_out])
     first = start[np.ix_(*[inner.varying] * start.ndim)]
     norm = np.linalg.norm(first) if not linear else first.sum()
     if norm > 0:
         first = first / norm
-    else:  # the whole start lies on columns that are constant in this fold
+    else:  # All columns with a starting weight are constant in this fold.
         first = (
             np.eye(len(first)) / np.sqrt(len(first))
             if not linear

@@ -1,4 +1,4 @@
-"""Algorithm 2 where W is too large to hold: same steps, W by its terms."""
+"""Algorithm 2 for a W that is too large to store: the same steps on its implicit form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @attrs.frozen(eq=False)
 class _Place:
-    """A point with W by its terms; `total` is Σ W."""
+    """A point with implicit W; `total` is Σ W."""
 
     weights: ImplicitWeights
     total: float
@@ -36,10 +36,10 @@ class _Target:
 
 
 class ImplicitPath:
-    """A descent over implicit W with the element-wise rule, at one σ; see `descent.Path`.
+    """The cost as a function of implicit W with the element-wise rule, at one σ (`descent.Path`).
 
-    <Σ, W> is Σ_p c_p q_p(W), so that only <W, U> needs tiles of W, and that only as long as W is a
-    mixture. Nothing is pruned.
+    <Σ, W> is Σ_p c_p q_p(W), so only <W, U> needs tiles of W, and only if W is a mixture. Pruning
+    is not supported.
     """
 
     def __init__(self, pairs: ImplicitPairs, sigma: float, penalty: float) -> None:
@@ -47,7 +47,7 @@ class ImplicitPath:
         self.rate = penalty * pairs.space.total
 
     def at(self, weights: ImplicitWeights) -> _Place:
-        """Where a descent begins: at a diagonal W."""
+        """The starting point, with a diagonal W."""
         total = float(weights.main.sum())
         measured = self.pairs.measure(weights)
         point = self.pairs.space.between(weights.main, measured, None, 1.0, 0.0, self.sigma)
@@ -57,10 +57,10 @@ class ImplicitPath:
         return point.cost
 
     def pruned(self, point: _Place, threshold: float) -> _Place:
-        raise NotImplementedError("pruning needs W whole")
+        raise NotImplementedError("pruning needs W as a matrix")
 
     def gradient(self, point: _Place) -> Floats:
-        """The pair coefficients c, by which Σ = Dᵀ diag(c) D."""
+        """The pair coefficients c, with Σ = Dᵀ diag(c) D."""
         assert point.point.measured is not None
         c = np.empty(self.pairs.pairs)
         shares = self.pairs.space.shares(point.point, self.sigma)
@@ -110,7 +110,7 @@ class ImplicitPath:
 
 
 def path_of(space: PairSpace | ImplicitPairs, sigma: float, rule: str, penalty: float) -> Path:
-    """The path of a descent over W in the form that `space` is for."""
+    """The operations of a descent for the representation of W that `space` uses."""
     if isinstance(space, ImplicitPairs):
         return ImplicitPath(space, sigma, penalty)
     return DensePath(space, sigma, rule, penalty)

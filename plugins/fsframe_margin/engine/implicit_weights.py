@@ -1,8 +1,8 @@
-"""W over all pairs of very many features, never held: sums of clipped scatter matrices by tiles.
+"""Implicit W over all pairs of very many features: sums of clipped scatter matrices, by tiles.
 
-Under the element-wise rule every W on the way is a combination of matrices
-(−D ᵀdiag(c) D − λ)⁺, D the differences of the P pairs of rows. Whoever keeps the coefficients c
-(P numbers per term) can form any tile of W when it is needed.
+Under the element-wise rule every iterate W is a combination of matrices (−Dᵀ diag(c) D − λ)⁺, with
+D the differences of the P pairs of rows. Any tile of W can be computed from the coefficients c (P
+numbers per term).
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _ROWS, _COLUMNS = 512, 1024
 _PAIRS = 4096
 
 THREAD_BYTES = 160 << 20
-"""What one thread holds: tiles, and differences of pairs in their columns."""
+"""Memory of one thread: tiles, and differences of pairs in their columns."""
 
 
 def tile_bytes(features: int) -> int:
-    """What the upper tiles of two matrices over pairs of features take."""
+    """Bytes of the upper tiles of two matrices over pairs of features."""
     return 8 * features * (features + _COLUMNS)
 
 
@@ -50,7 +50,7 @@ class ImplicitWeights:
     Parameters
     ----------
     main : (A,) float64
-        What is on the diagonal besides the terms.
+        Added to the diagonal of the terms.
     factors, coefficients : sequences
         One number and one (P,) vector of pair coefficients per term.
     """
@@ -71,7 +71,7 @@ class ImplicitWeights:
 
 @attrs.frozen(eq=False)
 class Direction:
-    """The minimiser U of step 2, and what the line search needs of it.
+    """The minimiser U of step 2, with the quantities that the line search needs.
 
     `measured` is q_U over all pairs of rows (n, n); `overlap` is <W, U>; `total` is Σ U.
     """
@@ -84,7 +84,7 @@ class Direction:
 
 @attrs.frozen(eq=False)
 class WeightSummary:
-    """What is reported of W: row sums of squares and the diagonal (A,), and the largest pairs.
+    """Summary of W: row sums of squares and the diagonal (A,), and the largest pairs.
 
     Pairs (i < j) are sorted by weight, best first, ties by column.
     """
@@ -101,11 +101,11 @@ class ImplicitPairs:
 
     Notes
     -----
-    Where the upper tiles of W and U together (8 A² bytes) fit into `memory` they are held, and one
-    direction costs P A² multiply-adds, P the pairs of rows. Where they do not fit nothing grows
-    with A², and the tiles of W are formed again from its m terms: (1 + m/2) P A², m being one after
-    a whole step. Memory besides: per thread tiles of 512 × 1024 and differences of 4096 pairs ×
-    1536 columns, about 150 MB.
+    If the upper tiles of W and U together (8 A² bytes) fit into `memory`, they are stored, and one
+    direction costs P A² multiply-adds for P pairs of rows. Otherwise no memory grows with A², and
+    the tiles of W are recomputed from its m terms: (1 + m/2) P A², with m = 1 after a full step. In
+    addition each thread holds tiles of 512 × 1024 and differences of 4096 pairs × 1536 columns,
+    about 150 MB.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class ImplicitPairs:
         return self._stepped(np.abs(D, out=D), slice(a, b))
 
     def _stepped(self, D: Floats, columns: slice | NDArray[np.intp]) -> Floats:
-        """Absolute differences (m, k) of some columns, those of levels replaced by their step."""
+        """Absolute differences (m, k) of some columns; in nominal columns the step."""
         if self.steps is not None:
             steps = self.steps[columns]
             for a in np.flatnonzero(steps):
@@ -151,7 +151,7 @@ class ImplicitPairs:
     def _scatter_tiles(
         self, coefficients: tuple[Floats, ...], a: int, b: int, c: int, d: int
     ) -> list[Floats]:
-        """One tile of Dᵀ diag(c_k) D per term, from pairs that some term has a coefficient for."""
+        """One tile of Dᵀ diag(c_k) D per term, over the pairs with a nonzero coefficient."""
         out = [np.zeros((b - a, d - c)) for _ in coefficients]
         live = np.flatnonzero(np.any(coefficients, axis=0))
         for start, stop in column_tiles(live.size, _PAIRS):
@@ -177,7 +177,7 @@ class ImplicitPairs:
         return tile
 
     def _blocks(self, a: int, b: int) -> Iterator[tuple[int, int, float]]:
-        """Column ranges of the upper triangle right of rows a … b−1, and how often they count."""
+        """Column ranges of the upper triangle for rows a … b−1, with their multiplicity."""
         yield a, b, 1.0
         for c in range(b, self.space.features, _COLUMNS):
             yield c, min(c + _COLUMNS, self.space.features), 2.0
@@ -257,7 +257,7 @@ class ImplicitPairs:
     def moved(
         self, current: ImplicitWeights, a: float, target: Direction, b: float
     ) -> ImplicitWeights:
-        """a·current + b·target, tiles and all where they are held."""
+        """a·current + b·target, with the tiles if they are stored."""
         found = current.mixed(a, target.weights, b)
         if not self.holds:
             return found
@@ -275,7 +275,7 @@ class ImplicitPairs:
                     tile += a * self._weight_tile(current, 0.0, start, stop, c, d)
 
         if not old and current.factors:
-            raise AssertionError("the tiles of a mixture are held from its first term on")
+            raise AssertionError("the tiles of a mixture have to be stored from its first term on")
         self._each_row_tile(move)
         self._held, self._target = (found, self._target), {}
         return found
@@ -332,7 +332,7 @@ def _in_order(parts: list[Floats], size: int) -> Floats:
 
 
 def _largest(tile: Floats, a: int, c: int, best: _Pairs, n: int) -> _Pairs:
-    """The n largest positive entries of what is held and of a tile, by column numbers."""
+    """The n largest positive entries of `best` and of a tile, by column numbers."""
     flat = tile.ravel()
     if len(best[2]) == n:
         candidates = np.flatnonzero(flat > best[2].min())

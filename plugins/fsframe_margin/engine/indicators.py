@@ -1,9 +1,9 @@
-"""Nominal columns in differences between rows: one step where levels differ, else zero.
+"""Nominal columns as indicators: rows differ by one step if their levels differ, else by zero.
 
-Loops over pairs form |x_i − x_j| of numbers. A nominal column enters them as a block of columns,
-one for each level, that holds half a step where a row has the level: two rows of different levels
-then differ by half a step in two columns, by one step in the block. All columns of a block share
-one weight, so that a block means what a single column with that difference would.
+Loops over pairs compute |x_i − x_j| of numbers. For them a nominal column is expanded into a block
+of columns, one per level, which hold half a step for rows of that level: two rows of different
+levels differ by half a step in two columns, that is, by one step in the block. All columns of a
+block share one weight, so that the block acts as a single column with that difference.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ __all__ = ["Indicators", "differ", "nominal_steps", "step_of_levels"]
 Floats = NDArray[np.float64]
 
 MANHATTAN, SQUARES = 0.5, 0.5**0.5
-"""Share of a step in each of two columns: for sums of differences, and of their squares."""
+"""Share of the step in each of two columns, for sums of differences and of squares."""
 
 
 def nominal_steps(
     X: Floats, nominal: NDArray[np.bool_], counts: Floats, standardize: bool
 ) -> Floats:
-    """What a difference of levels counts in every column; 0 in columns of numbers.
+    """The step between different levels of every nominal column; 0 for columns of numbers.
 
     Parameters
     ----------
     X : (n, A) float64
-        Codes of levels in nominal columns, of which no one is constant.
+        Nominal columns hold codes of levels, and none is constant.
     nominal : (A,) bool
     counts : (n,) float64
         How often each row was drawn.
     standardize : bool
-        Otherwise a difference of levels is 1.
+        Otherwise the step is 1.
 
     Returns
     -------
@@ -43,9 +43,9 @@ def nominal_steps(
 
     Notes
     -----
-    A column of mean 0 and standard deviation 1 has 2 as the mean squared difference of two rows.
-    So has a nominal one with the step √(2 (n − 1) / (n (1 − Σ p²))), p the shares of its levels;
-    for two levels that is the difference of the standardised column of numbers.
+    In a column of mean 0 and standard deviation 1 the mean squared difference of two rows is 2, as
+    it is in a nominal one with the step √(2 (n − 1) / (n (1 − Σ p²))), p the shares of its levels;
+    for two levels this is the difference in the standardised column of numbers.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def nominal_steps(
 
 
 def step_of_levels(sizes: Floats, total: float) -> float:
-    """The step of a nominal column with so many rows of each level, of `total` rows.
+    """The step of a nominal column whose levels have `sizes` rows, of `total` rows.
 
     >>> round(step_of_levels(np.array([2.0, 2.0]), 4.0), 9)
     1.732050808
@@ -72,7 +72,7 @@ def step_of_levels(sizes: Floats, total: float) -> float:
 
 
 def differ(X: Floats, Y: Floats, steps: Floats | None) -> Floats:
-    """X − Y, (n, A) each, with the step in place of any difference of levels.
+    """X − Y, (n, A) each, with the step where levels differ.
 
     >>> differ(np.array([[1.0, 4.0]]), np.array([[3.0, 9.0]]), np.array([0.0, 1.5]))
     array([[-2. ,  1.5]])
@@ -86,16 +86,16 @@ def differ(X: Floats, Y: Floats, steps: Floats | None) -> Floats:
 
 @attrs.frozen(eq=False)
 class Indicators:
-    """How columns are laid out as blocks: one column for a column of numbers, else one a level.
+    """The expansion of columns into blocks: one column for numbers, one per level for nominal ones.
 
     Parameters
     ----------
     steps : (A,) float64
-        Of nominal columns; 0 for numbers.
+        Steps of nominal columns; 0 for numbers.
     levels : tuple of A arrays
-        Levels of nominal columns as training rows have them; empty for numbers.
+        Levels of nominal columns in the training rows; empty for numbers.
     block : (B,) int
-        Which column each of the laid out ones belongs to, ascending.
+        The original column of each expanded column, ascending.
     share : float
         `MANHATTAN` or `SQUARES`.
     """
@@ -107,7 +107,7 @@ class Indicators:
 
     @classmethod
     def of(cls, X: Floats, steps: Floats, share: float = MANHATTAN) -> Indicators:
-        """The layout of training rows `X`, (n, A)."""
+        """The expansion for training rows `X`, (n, A)."""
         none = np.empty(0)
         levels = tuple(
             level_places(X[:, a])[1] if step > 0 else none for a, step in enumerate(steps.tolist())
@@ -115,8 +115,8 @@ class Indicators:
         sizes = [max(1, len(found)) for found in levels]
         return cls(steps, levels, np.repeat(np.arange(len(sizes)), sizes), share)
 
-    def lay_out(self, X: Floats) -> Floats:
-        """Rows (m, A) as (m, B). A level that no training row has is one step from each of them."""
+    def expand(self, X: Floats) -> Floats:
+        """Rows (m, A) as (m, B). A level that is not in the training rows is one step from all."""
         out = np.zeros((len(X), len(self.block)))
         first = np.searchsorted(self.block, np.arange(len(self.steps)))
         for a, levels in enumerate(self.levels):
@@ -126,17 +126,17 @@ class Indicators:
                 continue
             has = X[:, a, None] == levels
             out[:, place : place + k] = np.where(has, self.share * self.steps[a], 0.0)
-            # In every column of the block, so that |u − ½| + (k − 1) u = 1 in steps.
+            # The same value u in every column of the block, with |u − ½| + (k − 1) u = 1 step.
             unseen = 1.5 / k if k < 4 else 0.5 / (k - 2)
             out[~has.any(axis=1), place : place + k] = unseen * self.steps[a]
         return out
 
-    def spread(self, weights: Floats) -> Floats:
-        """Weights (A,) or (A, A) as those of the laid out columns."""
+    def expand_weights(self, weights: Floats) -> Floats:
+        """Weights (A,) or (A, A) as those of the expanded columns."""
         return weights[np.ix_(*[self.block] * weights.ndim)]
 
-    def gather(self, values: Floats, axes: tuple[int, ...]) -> Floats:
-        """Sums over the columns of each block, along these axes."""
+    def sum_blocks(self, values: Floats, axes: tuple[int, ...]) -> Floats:
+        """Sums over the columns of each block, along the given axes."""
         first = np.searchsorted(self.block, np.arange(len(self.steps)))
         for axis in axes:
             values = np.add.reduceat(values, first, axis=axis)

@@ -1,4 +1,4 @@
-"""Margin-based instance weights (MBIW): rows with a margin profile like the others' count more."""
+"""Margin-based instance weights (MBIW): larger for rows with typical margin profiles."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Floats = NDArray[np.float64]
 
 _ROWS = 256
 _VALUES = 1 << 17
-"""Profile values that temporaries hold at a time."""
+"""Maximum number of profile values in temporaries."""
 
 
 def margin_profiles(
     XT: Floats, y: NDArray[np.integer], w: Floats, steps: Floats | None = None
 ) -> Floats:
-    """x′ of eq. 2's text: |x − miss| − |x − hit| per feature, nearest under ‖·‖_w.
+    """Margin profiles x′ (text of eq. 2): |x − miss| − |x − hit| per feature, nearest by ‖·‖_w.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def margin_profiles(
     Returns
     -------
     (n, A) float64
-        Zero for a row that is the only one of its class.
+        Zero for the only row of a class.
     """
     n = XT.shape[1]
     out = np.empty((n, XT.shape[0]))
@@ -63,9 +63,8 @@ def instance_weights(profiles: Floats, counts: Floats) -> Floats:
     Notes
     -----
     N² A operations in blocks of 256 rows. A profile equal to x′ adds distance zero, so leaving it
-    out of the sum, as eq. 2 says, changes nothing; the divisor is N − 1 either way. Where all
-    profiles are equal all weights are equal; a single zero mean distance takes the smallest
-    positive one.
+    out of the sum, as eq. 2 says, changes nothing; the divisor is N − 1 either way. If all profiles
+    are equal, so are all weights; a mean distance of zero is replaced by the smallest positive one.
     """
     n = len(profiles)
     few = max(1, _VALUES // profiles.shape[1])
@@ -76,7 +75,7 @@ def instance_weights(profiles: Floats, counts: Floats) -> Floats:
     for start in range(0, n, _ROWS):
         block = slice(start, start + _ROWS)
         distance = square[block, None] + square[None, :] - 2.0 * profiles[block] @ profiles.T
-        # the expanded square loses half the digits near zero: nearly equal pairs are redone
+        # The expanded square loses half the digits near zero: recompute nearly equal pairs.
         near_i, near_j = np.nonzero(distance < 1e-6 * (square[block, None] + square[None, :]))
         for first in range(0, near_i.size, few):
             i, j = near_i[first : first + few], near_j[first : first + few]

@@ -60,7 +60,7 @@ def pair_manhattan(XT: Floats, w: Floats, q: Floats, start: int, stop: int) -> N
 
 @njit()
 def add_means(XT: Floats, i: int, c: Floats, u: Floats) -> None:
-    """u += Σ_j c_j |x_i − x_j| over the rows j > i, the first of which c begins with."""
+    """u += Σ_j c_j |x_i − x_j| over the rows j > i; c[0] belongs to row i + 1."""
     A, N = XT.shape
     for j in range(i + 1, N, BLOCK):
         n = min(BLOCK, N - j)

@@ -25,11 +25,11 @@ def expected_margins(space: PairSpace, w: Floats, sigma: float) -> Floats:
     hits = np.where(space.alone, np.inf, point.log_hits)
     for start, stop in space.chunks:
         margin_vector_kernels.expected_margin_vectors(
-            space.XT, np.ascontiguousarray(space.laid_out(w)), space.count, hits, point.log_misses,
+            space.XT, np.ascontiguousarray(space.expanded(w)), space.count, hits, point.log_misses,
             space.begin, space.end, 1.0 / sigma, z, start, stop,
         )  # fmt: skip
     z[space.alone] = 0.0
-    return z if space.indicators is None else space.indicators.gather(z, (1,))
+    return z if space.indicators is None else space.indicators.sum_blocks(z, (1,))
 
 
 def solve_logistic(z: Floats, outer: Floats, penalty: float, start: Floats) -> tuple[Floats, float]:

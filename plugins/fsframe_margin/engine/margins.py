@@ -1,7 +1,7 @@
 """Expected margins over all pairs of rows: the cost of eq. 3.5 after step 1, and its gradient.
 
 After step 1 (eq. 3.6) the cost is G(W) = σ Σ_n o_n [LSE_m(−q/σ) − LSE_h(−q/σ)], whose gradient
-is the Σ of Theorem 3.1. `PairSpace` holds what does not depend on W.
+is the Σ of Theorem 3.1. `PairSpace` holds everything that does not depend on W.
 """
 
 from __future__ import annotations
@@ -35,41 +35,41 @@ __all__ = ["PairSpace", "Point", "pair_memory"]
 Floats = NDArray[np.float64]
 
 STORED_ROWS = 4096
-"""Above this many rows measurements are formed again in every pass (3 N² doubles are 400 MB)."""
+"""Above this many rows distances are recomputed in every pass (3 N² doubles are 400 MB)."""
 
 _CHUNK, _LEAST_CHUNK, _CHUNK_WORK = 1 << 16, 1 << 12, 1 << 25
-"""Pairs per unit of work at most and at least; between, pairs × features² come to the third."""
+"""Maximum and minimum number of pairs per unit of work; in between, pairs × features²."""
 
 _COPIED = 256
-"""Columns that are put in order at a time."""
+"""Number of columns that are copied at a time."""
 
 _STREAMED_CHUNKS = 64
-"""Most units of work where nothing is stored: what they return has the length of the table."""
+"""Maximum number of units of work if distances are not stored: each returns (n,) arrays."""
 
 
 def _keeps_pairs(n: int, memory: int) -> bool:
-    """Whether measurements over all pairs of n rows, 48 n² bytes with temporaries, are kept."""
+    """Whether the distances of all pairs of n rows, 48 n² bytes with temporaries, are stored."""
     return n <= STORED_ROWS and 48 * n * n <= memory
 
 
 def pair_memory(run: Run, n: int) -> int:
-    """The bound that a `PairSpace` over n rows goes by: the same for any number of workers.
+    """The memory bound for a `PairSpace` over n rows, the same for any number of workers.
 
     Raises
     ------
     RequestError
-        If what it keeps by that bound is more than this fit's share.
+        If the space would then take more than this fit's share of memory.
     """
     if _keeps_pairs(n, run.route):
-        run.must_hold(48 * n * n, f"measurements between all pairs of {n} rows", "use fewer rows")
+        run.must_hold(48 * n * n, f"distances between all pairs of {n} rows", "use fewer rows")
     return run.route
 
 
 @attrs.define
 class Point:
-    """Where a descent stands: the weights, the cost G there, and the log-sums of every row.
+    """A point of a descent: the weights, their cost G, and the log-sums of every row.
 
-    `measured` holds q over all pairs, or None where it is formed again in every pass.
+    `measured` holds q over all pairs, or None if it is recomputed in every pass.
     """
 
     weights: Floats
@@ -80,12 +80,12 @@ class Point:
 
 
 class PairSpace(RowChunks):
-    """All pairs of rows of one table, sorted by class, with what each row and neighbour counts.
+    """All pairs of rows of one table, sorted by class, with the weights of rows and neighbours.
 
     Parameters
     ----------
     X : (n, A) float64
-        Rows in the scale that differences are taken in.
+        Scaled rows.
     y : (n,) int
         Class codes.
     outer : (n,) float64, optional
@@ -95,11 +95,11 @@ class PairSpace(RowChunks):
     threads : int
         Threads within a pass; bits do not depend on it.
     memory : int
-        Bound in bytes on what is held; decides whether q over all pairs is kept.
+        Bound in bytes; decides whether q over all pairs is stored.
     linear : bool
         Weights are a vector w and q = wᵀ|x_i − x_j| (IM4E), not a matrix.
     steps : (A,) float64, optional
-        What a difference of levels counts in nominal columns, which hold codes; 0 elsewhere.
+        The step between different levels of nominal columns, which hold codes; 0 elsewhere.
 
     Raises
     ------
@@ -109,8 +109,8 @@ class PairSpace(RowChunks):
     Notes
     -----
     One pass costs N²/2 pairs × A(A+1)/2 products for q and the same for Σ, and N² exponentials.
-    A row that is the only member of its class has no hit, hence no margin: it leaves the outer
-    sum and stays a neighbour of others. A row drawn twice is one row: it is never its own hit.
+    The only row of a class has no hit, hence no margin: it is left out of the outer sum but remains
+    a neighbour of others. A row drawn twice is one row, and never its own hit.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class PairSpace(RowChunks):
         n, features = X.shape
         self.indicators = None if steps is None else Indicators.of(X, steps)
         if self.indicators is not None:
-            X = self.indicators.lay_out(X)
+            X = self.indicators.expand(X)
         self.order = np.argsort(y, kind="stable")
         labels = np.asarray(y)[self.order]
         self.begin = np.searchsorted(labels, labels, side="left")
@@ -164,21 +164,21 @@ class PairSpace(RowChunks):
 
     @classmethod
     def of(cls, training: Training, run: Run, *, linear: bool = False) -> PairSpace:
-        """All pairs of the rows of `training`, within the bounds of `run`."""
+        """All pairs of the rows of `training`, with the threads and memory of `run`."""
         return cls(
             training.X, training.y, training.outer, training.count,
             threads=run.threads, memory=pair_memory(run, len(training.y)), linear=linear,
             steps=training.steps,
         )  # fmt: skip
 
-    def laid_out(self, weights: Floats) -> Floats:
+    def expanded(self, weights: Floats) -> Floats:
         """Weights of features as those of the columns of `XT`."""
-        return weights if self.indicators is None else self.indicators.spread(weights)
+        return weights if self.indicators is None else self.indicators.expand_weights(weights)
 
     def new_rows(self, rows: Floats) -> Floats:
         """Rows (m, features) in the columns of `XT`, as (m, len(XT))."""
         if self.indicators is not None:
-            rows = self.indicators.lay_out(rows)
+            rows = self.indicators.expand(rows)
         padded = np.zeros((len(rows), len(self.XT)))
         padded[:, : self.width] = rows
         return padded
@@ -192,7 +192,7 @@ class PairSpace(RowChunks):
         """q over all pairs i < j as (n, n), rows sorted by class; zero elsewhere."""
         q = np.zeros((self.n_rows, self.n_rows))
         if self.linear:
-            w = self.laid_out(weights)
+            w = self.expanded(weights)
             self.each_chunk(lambda a, b: linear_kernels.pair_manhattan(self.XT, w, q, a, b))
             return q
         XT, form = self.measured_by(weights)
@@ -200,8 +200,8 @@ class PairSpace(RowChunks):
         return q
 
     def measured_by(self, weights: Floats) -> tuple[Floats, Quadratic]:
-        """What measurements at `weights` are formed from: columns that have a weight, and these."""
-        weights = self.laid_out(weights)
+        """The columns with a nonzero weight, and their weights in the form of the kernels."""
+        weights = self.expanded(weights)
         if self.linear:
             return self.XT, linear_form(weights)
         if not has_few_entries(weights):
@@ -210,7 +210,7 @@ class PairSpace(RowChunks):
         return self.XT[used], by_entries(weights[np.ix_(used, used)])
 
     def point(self, weights: Floats, sigma: float) -> Point:
-        """The cost at `weights`, with what the gradient there needs."""
+        """The cost at `weights`, with what the gradient needs."""
         if self.stored:
             return self.between(weights, self.measure(weights), None, 1.0, 0.0, sigma)
         hits, misses = streamed_log_sums(self, weights, sigma)
@@ -225,7 +225,7 @@ class PairSpace(RowChunks):
         b: float,
         sigma: float,
     ) -> Point:
-        """The point whose measurements are a·first + b·second, as q is linear in the weights."""
+        """The point whose distances are a·first + b·second; q is linear in the weights."""
         other = first if second is None else second
         hits, misses = self._log_sums(first, other, a / sigma, b / sigma)
         measured = first if second is None else None
@@ -256,9 +256,9 @@ class PairSpace(RowChunks):
         return hits, misses
 
     def shares(self, point: Point, sigma: float, outer: Floats | None = None) -> Shares:
-        """What the coefficients c_ij of Σ = Σ_ij c_ij d_ij d_ijᵀ depend on besides q."""
+        """The quantities besides q that the coefficients c_ij of Σ = Σ_ij c_ij d_ij d_ijᵀ need."""
         outer = self.outer if outer is None else outer
-        # a row without a hit has outer weight 0; any finite log-sum keeps 0 · exp finite
+        # A row without a hit has outer weight 0; an infinite log-sum keeps 0 · exp finite.
         hits = np.where(self.alone, np.inf, point.log_hits)
         hit_rate = miss_rate = np.empty(0)
         if min(hits.min(), point.log_misses.min()) >= np.log(SMALLEST_SUM):
@@ -269,9 +269,9 @@ class PairSpace(RowChunks):
 
     @property
     def negligible(self) -> float:
-        """A size that coefficients may be neglected below.
+        """Coefficients below this size may be neglected.
 
-        All together they are then less than one unit roundoff of Σ |c_ij| = 2 Σ_n o_n.
+        Together they are less than one unit roundoff of Σ |c_ij| = 2 Σ_n o_n.
         """
         return float(np.finfo(float).eps) * self.total / self.n_rows**2
 
@@ -281,7 +281,7 @@ class PairSpace(RowChunks):
     def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:
         """Σ of Theorem 3.1 at `point`: (A, A) symmetric, or the vector u for linear weights.
 
-        `outer` (rows sorted by class) takes the place of the space's own outer weights.
+        `outer` (rows sorted by class) replaces the outer weights of the space.
         """
         by = self.shares(point, sigma, outer)
         if self.linear:
@@ -297,17 +297,17 @@ class PairSpace(RowChunks):
         return self._gathered(upper + np.triu(upper, 1).T)
 
     def _form(self, weights: Floats) -> Quadratic:
-        return quadratic_form(self.laid_out(weights), self.XT.shape[0])
+        return quadratic_form(self.expanded(weights), self.XT.shape[0])
 
     def _gathered(self, values: Floats) -> Floats:
-        """Values of the columns of `XT` as those of features, along every axis."""
+        """Values of the columns of `XT` summed by feature, along every axis."""
         if self.indicators is None:
             return values
-        return self.indicators.gather(values, tuple(range(values.ndim)))
+        return self.indicators.sum_blocks(values, tuple(range(values.ndim)))
 
     def _means(self, point: Point, by: Shares, u: Floats, start: int, stop: int) -> None:
         if point.measured is None:
-            w = self.laid_out(point.weights)
+            w = self.expanded(point.weights)
             streamed_kernels.streamed_means(self.XT, w, by, u[0], start, stop)
         else:
             linear_kernels.pair_means(self.XT, point.measured, by, u[0], start, stop)
@@ -321,8 +321,8 @@ class PairSpace(RowChunks):
         streamed_kernels.streamed_scatter(self.XT, form, by, self.negligible, S, start, stop)
 
     def tiles(self, weights: Floats) -> Floats:
-        """The weights as loops over new rows take them: W's upper triangle, or w in one row."""
-        weights = self.laid_out(weights)
+        """The weights as kernels for new rows take them: W's upper triangle, or w as a row."""
+        weights = self.expanded(weights)
         if self.linear:
             return np.ascontiguousarray(weights)[None, :]
         return upper_tiles(weights, self.XT.shape[0])

@@ -1,7 +1,7 @@
 """Loops over nearest hits and misses under a weighted Euclidean norm: Simba, MBIW, G-flip, LFE.
 
-`steps` (A,) is what a difference of levels counts in nominal columns, which hold codes; 0 says that
-a column holds numbers.
+`steps` (A,) are the steps between different levels of nominal columns, which hold codes; 0 for
+columns of numbers.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from fsframe_margin.engine.neighbour_shares import ELEMENTWISE
 __all__ = ["flip_margins", "k_nearest", "margin_vectors", "nearest_pair", "simba_visits"]
 
 TIE = 1e-9
-"""Squared distances within this fraction of the least are equal to it.
+"""Relative tolerance within which squared distances are ties.
 
-Columns brought to mean 0 and deviation 1 carry rounding of 1e-16 times their offset in deviations;
-between instances on a grid (whole numbers, ratings) distances are equal but for that, and a change
-of units must not choose other neighbours.
+Standardised columns carry rounding errors of 1e-16 times their offset in standard deviations.
+Between instances on a grid (whole numbers, ratings) distances are equal up to these errors, and a
+change of units must not choose other neighbours.
 """
 
 Floats = NDArray[np.float64]
@@ -129,7 +129,7 @@ def margin_vectors(
     hits: Labels,
     misses: Labels,
 ) -> None:
-    """Write |x − miss| − |x − hit| of every row into out (N, A), and who they were.
+    """Write |x − miss| − |x − hit| of every row into out (N, A), and the neighbours.
 
     Nearest under Σ w² z²; zero where a row has no hit or no miss.
     """
@@ -161,7 +161,7 @@ def flip_margins(
             if j == i:
                 continue
             z = _difference(row[i], row[j], step)
-            # taking a feature away may leave a rounding error below zero
+            # Removing a feature may leave a rounding error below zero.
             d = max(squared[i, j] + sign * z * z, 0.0)
             if label[j] == label[i]:
                 to_hit = min(to_hit, d)
@@ -179,9 +179,8 @@ def k_nearest(
 ) -> None:
     """Write the nearest columns of XT to every row into chosen (m, k), nearest first.
 
-    Ties go to the lower index: a group begins with the nearest that is left and takes in all within
-    `TIE` of it (as `ranking` has it). With `skip_self`, row i is column i of XT and is left
-    out.
+    Ties go to the lower index: a group begins with the nearest remaining row and includes all
+    within `TIE` of it (as in `ranking`). With `skip_self`, row i is column i of XT and is left out.
     """
     N, k = XT.shape[1], chosen.shape[1]
     distance = np.empty(N)

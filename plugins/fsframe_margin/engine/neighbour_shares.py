@@ -1,9 +1,9 @@
-"""Shares α and β of eq. 3.6 and the log-sums they rest on, from measurements between rows.
+"""Shares α and β of eq. 3.6, and the log-sums they depend on, from distances between rows.
 
-Rows are sorted by class, so that the hits of row i stand in one range of columns, `begin` to
-`end`. Two routes give the same numbers. The direct one forms exp(−q/σ) once for each pair i < j and
-uses it for both rows. Where such a sum is too small to be trusted (`SMALLEST_SUM`), the shifted one
-takes the smallest q of each row away first, at two exponentials for every pair.
+Rows are sorted by class, so that the hits of row i are a range of columns, `begin` to `end`. There
+are two algorithms. The direct one computes exp(−q/σ) once for each pair i < j and uses it for both
+rows. If such a sum is too small to be accurate (`SMALLEST_SUM`), the shifted one first subtracts
+the smallest q of each row, with two exponentials per pair.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ SUM = {"reassoc", "contract", "nsz"}
 ELEMENTWISE = {"contract"}
 
 SMALLEST_SUM = 1e-200
-"""Below it a sum of exponentials without a shift may have lost terms to underflow."""
+"""A smaller sum of exponentials without a shift may have lost terms to underflow."""
 
 
-# Loops run over slices from zero: an index with an offset would be checked for being
-# negative at every element, and such loops do not vectorise.
+# Loops run over slices from zero: with an offset, every index would be checked for being negative,
+# and the loops would not vectorise.
 
 
 class Shares(NamedTuple):
-    """What the coefficients of pairs depend on besides q; rows sorted by class.
+    """The quantities besides q that the coefficients of pairs need; rows sorted by class.
 
     `hit_rate` and `miss_rate` are outer/Σ exp(−q/σ) over hits and over misses, for the direct
-    route; both are empty where the shifted one must be taken.
+    algorithm; both are empty if the shifted one is needed.
     """
 
     outer: Floats
@@ -73,7 +73,7 @@ def scaled(first: Floats, second: Floats, a: float, b: float, out: Floats) -> No
 
 @njit(fastmath={"nsz", "nnan"})
 def smallest(z: Floats) -> float:
-    # eight running minima: one alone waits for each comparison before the next
+    # Eight running minima, since a single one makes each comparison wait for the one before.
     m0 = m1 = m2 = m3 = m4 = m5 = m6 = m7 = np.inf
     whole = z.size // 8
     for k in range(whole):
@@ -115,7 +115,7 @@ def row_log_sums(
     log_hits: Floats,
     log_misses: Floats,
 ) -> None:
-    """Write both log-sums of row i, of which z holds q/σ to every row; z is used up."""
+    """Write both log-sums of row i, given q/σ to every row in z; z is overwritten."""
     z[i] = np.inf  # a row is not its own neighbour
     before, hits, after = z[: begin[i]], z[begin[i] : end[i]], z[end[i] :]
     low = min(smallest(before), smallest(after))

@@ -1,8 +1,8 @@
-"""Fused loops over pairs of rows: quadratic-Manhattan measurements and their scatter matrix.
+"""Fused loops over pairs of rows: quadratic-Manhattan distances and their scatter matrix.
 
-Every kernel works on blocks of up to `BLOCK` pairs whose differences |x_i − x_j| are formed in a
-buffer that stays in the cache, features padded to an even number. Weights with few entries go entry
-by entry, others by tiles (`tile_kernels`). Nothing of size N × N × A exists.
+Every kernel works on blocks of up to `BLOCK` pairs, whose differences |x_i − x_j| are computed in a
+buffer that stays in the cache, with features padded to an even number. Sparse weights are processed
+entry by entry, others by tiles (`tile_kernels`). No array of size N × N × A is made.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ Places = NDArray[np.intp]
 BLOCK = 384
 """Pairs per buffer: 384 × 36 doubles are 108 kB.
 
-Measured between 64 and 1024: fewer pay for the ends of loops, more leave the cache, and rows of a
-power of two (4 kB) take each other's places in it.
+Chosen by measurements between 64 and 1024: smaller blocks have loop overhead, larger ones do not
+fit the cache, and rows whose size is a power of two (4 kB) conflict in it.
 """
 
 
 class Quadratic(NamedTuple):
-    """W by tiles of its upper triangle, or entry by entry: then `rows` holds something.
+    """W by tiles of its upper triangle, or, if `rows` is not empty, entry by entry.
 
-    `tiles` is the upper triangle, (A, A), doubled beside the diagonal; `rows` (m,), `columns` and
-    `values` (m, 4) are entries of the upper triangle, four of one row at a time. For distances that
-    are linear in the weights, w is the one row of `tiles`.
+    `tiles` is the upper triangle, (A, A), with off-diagonal entries doubled; `rows` (m,), `columns`
+    and `values` (m, 4) are entries of the upper triangle, four of one row at a time. For distances
+    that are linear in the weights, w is the only row of `tiles`.
     """
 
     tiles: Floats
@@ -91,15 +91,15 @@ def _distances_to(own: float, row: Floats, places: Places, out: Floats) -> None:
 
 @njit()
 def copy(source: Floats, target: Floats) -> None:
-    """Write source into target; assigning a slice compiles its error message, for seconds."""
+    """Copy source to target; assigning a slice would take seconds to compile its error message."""
     for p in range(target.size):
         target[p] = source[p]
 
 
 @njit()
 def _fill_pairs(XT: Floats, i: int, j: int, stop: int, D: Floats) -> tuple[int, int, int]:
-    """Differences of up to `BLOCK` pairs from (i, j) on, rows below `stop`; how many, the next."""
-    # Not the literal 0: what it is passed to would be compiled for that value too.
+    """Differences of up to `BLOCK` pairs from (i, j) on, rows below `stop`; number, next pair."""
+    # Not the literal 0, for which numba would compile the called functions separately.
     N = XT.shape[1]
     n: Any = np.intp(0)
     while n < BLOCK and i < stop and i < N - 1:
@@ -142,7 +142,7 @@ def _block_entries(
 
 @njit()
 def block_measures(D: Floats, form: Quadratic, n: int, q: Floats, T: Floats) -> None:
-    """q of n pairs whose differences D holds, by tiles or entry by entry."""
+    """q of n pairs with differences D, by tiles or entry by entry."""
     if form.rows.size:
         _block_entries(D, form.rows, form.columns, form.values, n, q)
     else:
@@ -164,10 +164,10 @@ def pair_quadratics(XT: Floats, form: Quadratic, q: Floats, start: int, stop: in
 
 @njit()
 def keep_large(c: Floats, negligible: float, places: Places) -> int:
-    """Bring entries beyond ±negligible to the front of c, in order, and say where they were.
+    """Move entries beyond ±negligible to the front of c, in order; write their places; return n.
 
-    Where that is most of them all are kept, and nothing moves: reading differences in order is
-    several times as fast as from places.
+    If that is most of them, all are kept and nothing is moved: reading differences in order is
+    several times as fast as by index.
     """
     n = 0
     for p in range(c.size):
@@ -191,7 +191,7 @@ def pair_scatter(
     A, N = XT.shape
     D, E, c = np.empty((A, BLOCK)), np.empty((4, BLOCK)), np.empty(BLOCK)
     row, places = np.empty(N), np.empty(N, dtype=np.intp)
-    # Neither 0 nor BLOCK as a literal, as in `_fill_pairs`.
+    # Neither 0 nor BLOCK as a literal; see `_fill_pairs`.
     at: Any = np.intp(0)
     block = c.size
     for i in range(start, min(stop, N - 1)):

@@ -1,4 +1,4 @@
-"""Resamples of one table side by side, one thread each."""
+"""Resamples of one table in parallel, one thread each."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def select_each(
     upstream: Selection | None,
     run: Run,
 ) -> list[Selection]:
-    """What `select` returns for every row of `counts`, (n_resamples, n_samples).
+    """The results of `select` for every row of `counts`, (n_resamples, n_samples).
 
-    Resample b works with ``run.child(b)``, in one thread, on its live rows only; instance weights
-    that it returns are spread to all rows again. The compiled loops release the interpreter, so
-    `run.threads` resamples run at a time; what each returns does not depend on it.
+    Resample b uses ``run.child(b)`` and one thread, on its drawn rows only; the instance weights
+    that it returns are mapped back to all rows. The compiled loops release the interpreter, so
+    `run.threads` resamples run at a time; results do not depend on that number.
     """
 
     def one(b: int) -> Selection:
@@ -43,18 +43,18 @@ def select_each(
         return attrs.evolve(found, instance_weights=spread)
 
     workers = workers_within(run, data.n_samples, data.n_features)
-    # held here too: lifting and setting the limit between resamples, while others are at work,
-    # made a fit take forty times as long
+    # Also set here: changing the limit between resamples while others are running made a fit take
+    # forty times as long.
     with one_blas_thread:
         return in_threads(workers, one, range(len(counts)))
 
 
 def workers_within(run: Run, n_samples: int, n_features: int) -> int:
-    """How many fits may run at a time: `run.threads`, and no more than the memory bound allows.
+    """How many fits may run at a time: `run.threads`, or fewer if the memory bound requires it.
 
     A fit holds up to three N × N arrays (none above 4096 rows), a few copies of the table, and
-    eight A × A arrays where W is held whole.
-    Only the number at a time is bounded here, never what one does, so results stay the same.
+    eight A × A arrays if W is stored as a matrix. Only the number of concurrent fits is bounded
+    here, so that results do not depend on it.
     """
     rows = min(n_samples, STORED_ROWS)
     each = 24 * rows * rows + 32 * n_samples * n_features

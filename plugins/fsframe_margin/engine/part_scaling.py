@@ -25,7 +25,7 @@ _ROWS = 256
 def scaling_over_parts(
     data: Dataset, standardize: bool, memory: int, threads: int
 ) -> tuple[Scaling, Floats]:
-    """What `learn_scaling` and `nominal_steps` say of all rows of a table in parts.
+    """The results of `learn_scaling` and `nominal_steps` for all rows of a table in parts.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def scaling_over_parts(
     Returns
     -------
     Scaling
-        Of all columns; nominal ones stay as they are.
+        Scaling of all columns; nominal ones are unchanged.
     (n_features,) float64
         The steps of nominal columns, 0 for numbers.
 
@@ -80,7 +80,7 @@ def scaling_over_parts(
             levels[k] = _with_levels(*levels[k], block[:, column])
         done += len(block)
     spread = np.sqrt(squares / max(n - 1, 1))
-    # As `learn_scaling`: a spread within rounding of the size is noise of the last digit.
+    # As in `learn_scaling`: a spread within rounding of the values is only rounding noise.
     constant = (facts.low == facts.high) | (spread <= 4 * np.finfo(float).eps)
     if standardize:
         scaling = Scaling(mean * size, np.where(constant, 0.0, spread * size))
@@ -94,7 +94,7 @@ def scaling_over_parts(
 
 
 def _with_levels(levels: Floats, sizes: Floats, values: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Levels in ascending order and the number of rows of each, with those of more rows."""
+    """Levels in ascending order and their numbers of rows, updated with the values of more rows."""
     found, more = np.unique(values, return_counts=True)
     both, place = np.unique(np.concatenate([levels, found]), return_inverse=True)
     return both, np.bincount(place, weights=np.concatenate([sizes, more])).astype(np.float64)
@@ -102,7 +102,7 @@ def _with_levels(levels: Floats, sizes: Floats, values: NDArray[Any]) -> tuple[F
 
 @njit()
 def add_rows(rows: NDArray[Any], size: Floats, done: int, mean: Floats, squares: Floats) -> None:
-    """Add rows (r, p), divided by `size`, to mean and sum of squared deviations of `done` rows."""
+    """Update mean and sum of squared deviations of `done` rows with rows (r, p) over `size`."""
     for i in range(rows.shape[0]):
         share = 1.0 / (done + i + 1)
         for a in range(rows.shape[1]):

@@ -1,4 +1,4 @@
-"""Classes by expected distance (eq. 3.18): a row is of the class whose neighbours are nearest."""
+"""Classification by expected distance (eq. 3.18): the class with the smallest is predicted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 _ROWS = 256
 _MOST_BYTES = 1 << 25
-"""Measures of a block of rows against all training rows."""
+"""Bytes of the distances between a block of rows and all training rows."""
 
 
 def class_distances(
@@ -59,7 +59,7 @@ def class_distances(
 
 
 def _rows_at_a_time(n_training: int) -> int:
-    """How many rows are measured at a time: each by itself, so that no bit depends on it."""
+    """How many rows are processed at a time; no bit depends on it."""
     return min(_ROWS, max(1, _MOST_BYTES // (8 * max(1, n_training))))
 
 
@@ -97,9 +97,9 @@ def nearest_class(distances: Floats) -> NDArray[np.int64]:
 
 
 def relative_scores(distances: Floats) -> Floats:
-    """Minus each row's distances as shares of their sum: larger is nearer, comparable over rows.
+    """Minus each row's distances as shares of their sum: larger is nearer, comparable across rows.
 
-    A class without training rows has the score −1, which no other class falls below.
+    A class without training rows has the score −1, the lowest possible.
 
     >>> relative_scores(np.array([[1.0, 3.0], [0.0, 0.0]]))
     array([[-0.25, -0.75],
@@ -108,7 +108,7 @@ def relative_scores(distances: Floats) -> Floats:
     finite = np.isfinite(distances)
     held = np.where(finite, distances, 0.0)
     total = held.sum(axis=1, keepdims=True)
-    # a row that coincides with members of every class: all distances zero
+    # If a row coincides with members of every class, all distances are zero.
     shares = np.divide(held, total, out=np.full_like(held, 1.0 / held.shape[1]), where=total > 0)
     return -np.where(finite, shares, 1.0)
 

@@ -1,4 +1,4 @@
-"""W as the compiled loops take it: by tiles, or entry by entry where it has few."""
+"""W in the form of the compiled loops: by tiles, or entry by entry if it is sparse."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 _SPARSE = 0.4
-"""W goes entry by entry where it has fewer entries than this share of its tiles' (measured)."""
+"""W is sparse if it has fewer entries than this share of those of its tiles (measured)."""
 
 
 def has_few_entries(W: Floats) -> bool:
-    """Whether W (A, A) has so few entries that the loops had better go entry by entry."""
+    """Whether W (A, A) is so sparse that loops over its entries are faster."""
     held, size = np.triu(W != 0.0), -(-len(W) // 4)
     held = np.pad(held, (0, 4 * size - len(W)))
     tiles_in_use = int(np.count_nonzero(held.reshape(size, 4, size, 4).any(axis=(1, 3))))
@@ -37,7 +37,7 @@ def quadratic_form(W: Floats, padded: int) -> Quadratic:
 
 
 def by_entries(W: Floats) -> Quadratic:
-    """W (A, A) entry by entry; at least one is not zero."""
+    """W (A, A) entry by entry; at least one entry is nonzero."""
     return Quadratic(np.empty((0, 0)), *upper_entries(W))
 
 
@@ -47,7 +47,7 @@ def by_tiles(W: Floats, padded: int) -> Quadratic:
 
 
 def linear_form(w: Floats) -> Quadratic:
-    """Weights w (A,) of a distance that is linear in them: the one row of `tiles`."""
+    """Weights w (A,) of a distance that is linear in them, as the only row of `tiles`."""
     return _whole(np.ascontiguousarray(w)[None, :])
 
 
@@ -57,7 +57,7 @@ def _whole(tiles: Floats) -> Quadratic:
 
 
 def upper_tiles(W: Floats, padded: int) -> Floats:
-    """The upper triangle of W, doubled beside the diagonal, as (padded, padded).
+    """The upper triangle of W, with off-diagonal entries doubled, as (padded, padded).
 
     Then q is a sum over a ≤ b, half the products of the full matrix.
     """
@@ -69,8 +69,8 @@ def upper_tiles(W: Floats, padded: int) -> Floats:
 def upper_entries(W: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
     """Entries of W's upper triangle four at a time: their row (m,), columns and values (m, 4).
 
-    Entries beside the diagonal are doubled, so that q is a sum over the upper triangle; rows are
-    filled up with zeros.
+    Off-diagonal entries are doubled, so that q is a sum over the upper triangle; rows are padded
+    with zeros.
 
     >>> rows, columns, values = upper_entries(np.array([[1.0, 0.5], [0.5, 0.0]]))
     >>> rows.tolist(), columns.tolist(), values.tolist()

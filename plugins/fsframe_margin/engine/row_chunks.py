@@ -1,4 +1,4 @@
-"""Rows of a table in chunks that pairs are summed over, on threads that change no bit."""
+"""Chunks of rows for sums over pairs, with bits that do not depend on threads."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ T = TypeVar("T")
 
 
 class RowChunks:
-    """Chunks of rows with about equally many pairs (i, j > i), and threads that take them.
+    """Chunks of rows with about the same number of pairs (i, j > i), and threads to process them.
 
     Parameters
     ----------
     n : int
         Number of rows.
     pairs : int
-        Pairs in a chunk, about.
+        Approximate number of pairs in a chunk.
     most : int, optional
-        Chunks at most.
+        Maximum number of chunks.
     threads : int
-        Threads; sums are split by chunks, never by these.
+        Number of threads; sums are divided by chunks, never by threads.
 
     Notes
     -----
@@ -48,11 +48,11 @@ class RowChunks:
 
     @cached_property
     def pool(self) -> ThreadPoolExecutor:
-        """The threads, which end with this object: to start them anew costs as much as a pass."""
+        """The threads, which live as long as this object: starting them costs as much as a pass."""
         return ThreadPoolExecutor(self.threads)
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the threads, so that what was learned can be pickled."""
+        """Everything except the threads, so that fitted objects can be pickled."""
         return {name: value for name, value in vars(self).items() if name != "pool"}
 
     def each(self, work: Callable[[T], None], items: Sequence[T]) -> None:
@@ -64,7 +64,7 @@ class RowChunks:
             list(self.pool.map(work, items))
 
     def each_chunk(self, work: Callable[[int, int], None]) -> None:
-        """Call `work` with the first row of every chunk and the one behind its last."""
+        """Call `work` with the first row of every chunk and the one after its last."""
         self.each(lambda chunk: work(*chunk), self.chunks)
 
     def summed(self, shape: tuple[int, ...], add: Callable[[Floats, int, int], None]) -> Floats:
@@ -82,7 +82,7 @@ class RowChunks:
             return total
         waiting: deque[Future[Floats]] = deque()
         for chunk in self.chunks:
-            if len(waiting) > self.threads:  # or all of them might be held at once
+            if len(waiting) > self.threads:  # Otherwise all arrays might be in memory at once.
                 total += waiting.popleft().result()
             waiting.append(self.pool.submit(part, chunk))
         for held in waiting:

@@ -1,4 +1,4 @@
-"""Margin of each row: its size, and over how many neighbours it is spread."""
+"""Expected margin of each row, and the entropies of its hits and misses."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["RowMargins", "row_margins"]
 Floats = NDArray[np.float64]
 
 _CHUNK = 1 << 21
-"""Distances held at once."""
+"""Maximum number of distances in memory."""
 
 
 class RowMargins(NamedTuple):
-    """Of each row, (N,): its expected margin, and the entropies of its hits and misses, in nats."""
+    """Expected margin of each row (N,), and the entropies of its hits and misses, in nats."""
 
     margin: Floats
     hit_entropy: Floats
@@ -33,7 +33,7 @@ def row_margins(training: Training, w: Floats, sigma: float) -> RowMargins:
     Parameters
     ----------
     training : Training
-        N rows, A columns; a row that counts c times is c neighbours.
+        N rows, A columns; a row with count c counts as c neighbours.
     w : (A,) float64, non-negative
     sigma : float > 0
 
@@ -41,7 +41,7 @@ def row_margins(training: Training, w: Floats, sigma: float) -> RowMargins:
     -------
     RowMargins
         ρ̄_n = Σ_m β_nm q_nm − Σ_h α_nh q_nh, E_hit = −Σ_h α_nh log α_nh, and E_miss likewise; NaN
-        where a row has no hit. e^E is the number of neighbours that share the margin evenly.
+        if a row has no hit. e^E is the effective number of neighbours.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Columns with mean zero and standard deviation one, learned from training rows only."""
+"""Standardisation of columns, learned from training rows only."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Scaling:
         return Scaling(np.where(columns, 0.0, self.centre), np.where(kept, 1.0, self.scale))
 
     def apply(self, X: Floats) -> Floats:
-        """X in the learned scale; one new array, and no other of its size."""
+        """X in the learned scale; allocates only the result."""
         constant = ~(self.scale > 0)
         out = X - self.centre
         out /= np.where(constant, 1.0, self.scale)
@@ -50,7 +50,7 @@ class Scaling:
         return out
 
     def apply_to_varying(self, X: Floats | Dataset) -> Floats:
-        """As `apply`, only the columns that are not constant, row by row."""
+        """As `apply`, but only the columns that are not constant, in row-major order."""
         varying = self.varying
         if isinstance(X, Dataset):
             return self._columns_of(X)
@@ -62,7 +62,7 @@ class Scaling:
         return out
 
     def _columns_of(self, data: Dataset) -> Floats:
-        """`apply_to_varying` of a table that is read some columns at a time."""
+        """`apply_to_varying` for a table that is read some columns at a time."""
         varying = self.varying
         out = np.empty((data.n_samples, varying.size))
         for a, b in data.column_blocks(_BLOCK_BYTES):
@@ -76,7 +76,7 @@ class Scaling:
 def learn_scaling(
     X: Floats | Dataset, counts: Floats | None = None, standardize: bool = True
 ) -> Scaling:
-    """The scaling of `X`'s columns, a row drawn c times counting c times.
+    """The scaling of the columns of `X`; a row drawn c times counts c times.
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ def learn_scaling(
 
     Notes
     -----
-    The variance has Σc − 1 below it, as in the papers' programs. A column whose spread is within
-    rounding of its size is constant: its differences are noise of the last digit. Temporaries are
-    those of 64 columns, or as many more as 32 MB hold.
+    The denominator of the variance is Σc − 1, as in the papers' programs. A column whose spread is
+    within rounding of its values is constant: its differences are rounding noise. Temporaries hold
+    64 columns, or more if 32 MB allow it.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def learn_scaling(
     constant = np.empty(features, dtype=bool)
     for a, b in _column_blocks(n, features):
         block = np.ascontiguousarray(read(a, b), dtype=np.float64)
-        # overflow of squares: columns of the order 1e200 are brought to 1 first
+        # Columns of the order 1e200 are scaled to 1 first, since their squares would overflow.
         size[a:b] = np.maximum(block.max(axis=0), -block.min(axis=0))
         size[a:b][size[a:b] == 0] = 1.0
         scaled = block / size[a:b]
@@ -121,10 +121,10 @@ def learn_scaling(
 
 
 def _column_blocks(n: int, features: int) -> Iterator[tuple[int, int]]:
-    """Ranges of columns of a bounded size, of which no result depends on the size.
+    """Ranges of columns of bounded size; results do not depend on the size.
 
-    Products by a library take four or more columns at once, and other ways with other roundings for
-    a few: ranges begin at multiples of 64, and none has fewer than 16 columns beside others.
+    Matrix products process four or more columns at once, and the remaining few with other rounding:
+    so ranges begin at multiples of 64, and none of several has fewer than 16 columns.
     """
     width = max(1, _BLOCK_BYTES // (8 * n) // _BLOCK_COLUMNS) * _BLOCK_COLUMNS
     starts = list(range(0, features, width))

@@ -64,7 +64,7 @@ def _one_to_many(
 
 @njit()
 def cross_measures(rows: Floats, XT: Floats, U: Floats, linear: bool, q: Floats) -> None:
-    """Write q(row, x_j) of new rows, held as (rows, A), into q (rows, N)."""
+    """Write q(row, x_j) of new rows, (rows, A), into q (rows, N)."""
     A = XT.shape[0]
     D = np.empty((A, BLOCK))
     T = np.empty((4, BLOCK))
@@ -85,7 +85,7 @@ def streamed_rows(
     log_misses: Floats,
     rows: Places,
 ) -> None:
-    """As `log_sums` for some rows, with q to all others formed and thrown away."""
+    """As `log_sums` for some rows, with q to all others recomputed and not stored."""
     A, N = XT.shape
     D = np.empty((A, BLOCK))
     T = np.empty((4, BLOCK))
@@ -113,7 +113,7 @@ def streamed_sums(
     start: int,
     stop: int,
 ) -> None:
-    """As `direct_sums`, with q formed for one row at a time and thrown away."""
+    """As `direct_sums`, with q computed for one row at a time and not stored."""
     A, N = XT.shape
     D, T = np.empty((A, BLOCK)), np.empty((4, BLOCK))
     q, buffer = np.empty(N), np.empty(N)
@@ -146,7 +146,7 @@ def streamed_scatter(
     start: int,
     stop: int,
 ) -> None:
-    """As `pair_scatter`, with q formed again from W; differences serve for q and for Σ."""
+    """As `pair_scatter`, with q recomputed from W; the differences are used for q and for Σ."""
     A, N = XT.shape
     D, T = np.empty((A, BLOCK)), np.empty((4, 2 * BLOCK))
     held, coefficients, at = np.empty((A, 2 * BLOCK)), np.empty(2 * BLOCK), 0
@@ -173,7 +173,7 @@ def streamed_scatter(
 
 @njit()
 def streamed_means(XT: Floats, w: Floats, by: Shares, u: Floats, start: int, stop: int) -> None:
-    """As `pair_means`, with q formed again from w."""
+    """As `pair_means`, with q recomputed from w."""
     N = XT.shape[1]
     q, c = np.empty(N), np.empty(N)
     for i in range(start, min(stop, N - 1)):
@@ -197,7 +197,7 @@ def expectations(
     """Write Σ_j α_j^c q_j of eq. 3.18 for every row of q and every class into out.
 
     Columns of q are sorted by class, class c being bounds[c] … bounds[c+1]; q·scale is q/σ;
-    column skip[i] (−1: none) has no part, which makes training rows leave-one-out. A class
+    column skip[i] (−1: none) is left out, for leave-one-out predictions of training rows. A class
     without members is infinitely far.
     """
     z = np.empty(q.shape[1])

@@ -1,4 +1,4 @@
-"""Log-sums of every row where measurements between rows are not held."""
+"""Log-sums of every row if the distances between rows are not stored."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["streamed_log_sums"]
 Floats = NDArray[np.float64]
 
 _PROBED = 16
-"""Rows that say whether sums without a shift can be trusted."""
+"""Number of rows tested to decide whether sums without a shift are accurate."""
 
 _PART = 1 << 18
-"""Pairs per unit of work of the shifted route."""
+"""Pairs per unit of work of the shifted algorithm."""
 
 
 class Pairs(Protocol):
@@ -53,21 +53,21 @@ def streamed_log_sums(space: Pairs, weights: Floats, sigma: float) -> tuple[Floa
     space : Pairs
         Pairs of n rows, sorted by class.
     weights : (A, A) or (A,) float64
-        W, or w where distances are linear in the weights.
+        W, or w if distances are linear in the weights.
     sigma : float
         σ > 0.
 
     Returns
     -------
     (n,) float64, (n,) float64
-        A row without a hit gets −inf for it.
+        −inf for the hits of a row without any.
 
     Notes
     -----
-    Each pair is measured once, and its exponential serves both rows. Rows whose sums are too small
-    to be trusted are measured again, with a shift; where some of a few rows are such, all are taken
-    with a shift at once. N²/2 measurements and exponentials, or twice as many; a few rows of length
-    n are held for each thread.
+    The distance of each pair is computed once, and its exponential is used for both rows. Rows
+    whose sums are too small to be accurate are computed again with a shift; if this applies to any
+    of a few tested rows, all rows are computed with a shift at once. N²/2 distances and
+    exponentials, or twice as many; each thread holds a few rows of length n.
     """
     n = space.n_rows
     hits, misses = np.empty(n), np.empty(n)
@@ -105,7 +105,7 @@ def _shifted(
     hits: Floats,
     misses: Floats,
 ) -> None:
-    """Write the log-sums of `rows`, each shifted by its smallest measurement."""
+    """Write the log-sums of `rows`, each shifted by its smallest distance."""
     tiles, size = space.tiles(weights), max(1, _PART // space.n_rows)
 
     def part(first: int) -> None:

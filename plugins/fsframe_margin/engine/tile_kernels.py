@@ -1,9 +1,9 @@
 """Quadratic forms and scatter matrices of a block of differences, by tiles of the upper triangle.
 
-A tile is 4 × 4, so that each loaded difference is used four times; of a diagonal tile only the
-upper part is formed, and two features that are left over have loops of their own. The loops are
-inlined: called as functions they take a tenth longer, and tiles of 2 × 6, which need fewer
-registers, are no faster (measured at 8 to 200 features).
+A tile is 4 × 4, so that each loaded difference is used four times; only the upper part of diagonal
+tiles is computed, and two remaining features have separate loops. The loops are inlined: calling
+them as functions takes a tenth longer, and tiles of 2 × 6, which need fewer registers, are not
+faster (measured at 8 to 200 features).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _products_on_diagonal(D: Floats, U: Floats, a: int, n: int, T: Floats) -> No
 
 @njit(fastmath=ELEMENTWISE, inline="always")
 def _add_products(D: Floats, U: Floats, a: int, b: int, n: int, T: Floats) -> None:
-    """t_a += Σ_b U_ab d_b over a tile beside the diagonal."""
+    """t_a += Σ_b U_ab d_b over an off-diagonal tile."""
     t0, t1, t2, t3 = T[0], T[1], T[2], T[3]
     d0, d1, d2, d3 = D[b], D[b + 1], D[b + 2], D[b + 3]
     u00, u01, u02, u03 = U[a, b], U[a, b + 1], U[a, b + 2], U[a, b + 3]
@@ -62,7 +62,7 @@ def _add_products(D: Floats, U: Floats, a: int, b: int, n: int, T: Floats) -> No
 
 @njit(fastmath=ELEMENTWISE, inline="always")
 def _add_last_two(D: Floats, U: Floats, a: int, b: int, n: int, T: Floats) -> None:
-    """t_a += Σ_b U_ab d_b over two columns b that make no tile."""
+    """t_a += Σ_b U_ab d_b over the two remaining columns b."""
     t0, t1, t2, t3 = T[0], T[1], T[2], T[3]
     d0, d1 = D[b], D[b + 1]
     u00, u01, u10, u11 = U[a, b], U[a, b + 1], U[a + 1, b], U[a + 1, b + 1]
@@ -86,9 +86,9 @@ def _add_rows(D: Floats, a: int, n: int, T: Floats, q: Floats) -> None:
 
 @njit(fastmath=ELEMENTWISE)
 def block_quadratics(D: Floats, U: Floats, n: int, q: Floats, T: Floats) -> None:
-    """q_p = Σ_ab W_ab d_ap d_bp with U the upper triangle of W, doubled beside the diagonal.
+    """q_p = Σ_ab W_ab d_ap d_bp, U being the upper triangle of W with off-diagonal entries doubled.
 
-    An even number of features: four at a time, and two where they are left over.
+    The number of features is even: four at a time, and two if they remain.
     """
     tiled = D.shape[0] // 4 * 4
     if tiled < D.shape[0]:
@@ -140,7 +140,7 @@ def _sum_on_diagonal(D: Floats, a: int, n: int, E: Floats, S: Floats) -> None:
 
 @njit(fastmath=SUM, inline="always")
 def _sum_of_tile(D: Floats, a: int, b: int, n: int, E: Floats, S: Floats) -> None:
-    """S_ab += Σ_p e_ap d_bp over a tile beside the diagonal."""
+    """S_ab += Σ_p e_ap d_bp over an off-diagonal tile."""
     d0, d1, d2, d3 = D[b], D[b + 1], D[b + 2], D[b + 3]
     e0, e1, e2, e3 = E[0], E[1], E[2], E[3]
     s00 = s01 = s02 = s03 = 0.0
@@ -186,7 +186,7 @@ def _sum_of_tile(D: Floats, a: int, b: int, n: int, E: Floats, S: Floats) -> Non
 
 @njit(fastmath=SUM, inline="always")
 def _sum_of_last_two(D: Floats, a: int, b: int, n: int, E: Floats, S: Floats) -> None:
-    """S_ab += Σ_p e_ap d_bp over two columns b that make no tile."""
+    """S_ab += Σ_p e_ap d_bp over the two remaining columns b."""
     d0, d1 = D[b], D[b + 1]
     e0, e1, e2, e3 = E[0], E[1], E[2], E[3]
     s00 = s01 = s10 = s11 = s20 = s21 = s30 = s31 = 0.0

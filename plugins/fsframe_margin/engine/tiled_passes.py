@@ -1,4 +1,4 @@
-"""The two passes over pairs as matrix products, for features that no first-level cache holds."""
+"""The two passes over pairs as matrix products, for too many features for the L1 cache."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["TILED_FEATURES", "TiledSpace", "column_tiles", "pair_space"]
 Floats = NDArray[np.float64]
 
 TILED_FEATURES = 1024
-"""From here on products of tiles beat the fused loops (measured; see benchmarks/margin)."""
+"""From here on products of tiles are faster than fused loops (see benchmarks/margin)."""
 
 _TILE = 512
 _CHUNK_BYTES = 1 << 26
@@ -39,8 +39,8 @@ class TiledSpace(PairSpace):
 
     Notes
     -----
-    Differences of up to 64 MB of pairs are formed at a time and meet every tile of W or Σ. Threads
-    take tiles; what they return is summed in the order of the tiles.
+    Up to 64 MB of differences are computed at a time, and multiplied with every tile of W or Σ.
+    Threads process tiles; their results are summed in the order of the tiles.
     """
 
     def _each_tile(self, work: Callable[[int, int], Any]) -> list[Any]:
@@ -50,7 +50,7 @@ class TiledSpace(PairSpace):
         return list(self.pool.map(lambda tile: work(*tile), tiles))
 
     def _pair_chunks(self) -> Iterator[tuple[int, int, Floats]]:
-        """Differences of consecutive pairs, with the first pair and the number of them."""
+        """Differences of consecutive pairs, with the first pair."""
         n = self.n_rows
         X = np.ascontiguousarray(self.XT[: self.features].T)
         size = max(256, _CHUNK_BYTES // (8 * self.features))
@@ -105,7 +105,7 @@ class TiledSpace(PairSpace):
 def pair_space(training: Training, run: Run) -> PairSpace:
     """The `PairSpace` that is fastest for the number of columns of `training`.
 
-    Products of tiles know no nominal columns; these go by the fused loops.
+    Tables with nominal columns always use the fused loops.
     """
     n, features = training.X.shape
     tiled = features >= TILED_FEATURES and n <= STORED_ROWS and training.steps is None

@@ -1,4 +1,4 @@
-"""Training rows for margin methods: scaled, constant columns removed, rows weighted."""
+"""Training rows for margin methods: scaled, weighted, without constant columns."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Floats = NDArray[np.float64]
 
 @attrs.frozen(eq=False)
 class Training:
-    """What a margin method learns from.
+    """The training data of a margin method.
 
     Parameters
     ----------
     X : (n, A) float64
-        Columns that vary, in the learned scale; nominal ones hold codes of their levels.
+        Scaled columns, without constant ones; nominal columns hold codes of their levels.
     y : (n,) int
         Class codes.
     outer : (n,) float64
@@ -45,18 +45,18 @@ class Training:
     count : (n,) float64
         Bootstrap count: weight of each row as a neighbour.
     scaling : Scaling
-        Over all columns of the table.
+        Scaling of all columns of the table.
     varying : (A,) int
-        Which columns of the table X holds.
+        The columns of the table that X holds.
     n_features, n_classes : int
-        Of the table.
+        Numbers of features and classes of the table.
     groups : (n,) int, optional
         Rows of equal code stay together in inner folds.
     drawn_from : int
-        How many rows these stand for, where they are prototypes; else zero.
+        Number of rows that prototypes were drawn from; zero if these are not prototypes.
     steps : (A,) float64, optional
-        What a difference of levels counts in each nominal column, 0 in columns of numbers; None
-        where no column is nominal.
+        The step between different levels of each nominal column, 0 for columns of numbers; None if
+        no column is nominal.
     """
 
     X: Floats
@@ -73,11 +73,11 @@ class Training:
 
     @property
     def every_step(self) -> Floats:
-        """`steps`, zeros where no column is nominal."""
+        """`steps`, or zeros if no column is nominal."""
         return np.zeros(self.X.shape[1]) if self.steps is None else self.steps
 
     def spread(self, values: Floats) -> Floats:
-        """Values of the varying columns among zeros for the constant ones; matrices likewise."""
+        """Values of the varying columns, with zeros for constant ones; matrices likewise."""
         if len(self.varying) == self.n_features:
             return values
         out = np.zeros((self.n_features,) * values.ndim)
@@ -89,7 +89,7 @@ class Training:
         return self.scaling.apply_to_varying(X)
 
     def released(self) -> Training:
-        """All but the rows themselves, for who has them in another form by now."""
+        """Without the rows, to free their memory once they are held in another form."""
         return attrs.evolve(self, X=np.empty((0, self.X.shape[1])))
 
 
@@ -103,7 +103,7 @@ def take_training(
     standardize: bool = True,
     nominal: NDArray[np.bool_] | None = None,
 ) -> Training:
-    """The training rows of a table; `nominal` says which of its columns hold codes of levels.
+    """The training rows of a table; `nominal` marks the columns that hold codes of levels.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def row_weights(
         return count, count
     mean = float(importance @ count) / count.sum()
     if not mean > 0:
-        raise DataError(f"{name}: the instance weights that arrived are all zero")
+        raise DataError(f"{name}: all upstream instance weights are zero")
     return count, count * (importance / mean)
 
 
@@ -140,22 +140,22 @@ def varying_columns(name: str, scaling: Scaling, n: int) -> NDArray[np.intp]:
     varying = scaling.varying
     if not varying.size:
         raise DataError(
-            f"{name}: all {len(scaling.scale)} columns are constant in the {n} rows given; there "
-            "is nothing to select from"
+            f"{name}: all {len(scaling.scale)} columns are constant in the {n} rows; there is "
+            "nothing to select from"
         )
     return varying
 
 
 def features_of(data: Dataset) -> Floats | Dataset:
-    """The features as float64 where they are in memory as such, else the table itself, which is
-    read some columns at a time: only the scaled copy then takes eight bytes a value."""
+    """The features if they are in memory as float64, else the table itself, which is read some
+    columns at a time: then only the scaled copy takes eight bytes per value."""
     return data.X if data.in_memory and data.matrix.dtype == np.float64 else data
 
 
 def training_of(
     name: str, data: Dataset, upstream: Selection | None, standardize: bool = True
 ) -> Training:
-    """The training rows of a Dataset, weighted by what arrives from the left."""
+    """The training rows of a Dataset, weighted by the upstream instance weights."""
     importance = None if upstream is None else upstream.instance_weights
     taken = take_training(
         name, features_of(data), data.y, data.n_classes, data.counts, importance, standardize,
@@ -165,12 +165,12 @@ def training_of(
 
 
 def require_margins(name: str, training: Training) -> None:
-    """Refuse rows of which none has both a hit and a miss.
+    """Refuse rows none of which has both a hit and a miss.
 
     Raises
     ------
     DataError
-        If one class only is present, or no class has a second member.
+        If only one class is present, or no class has a second member.
     """
     _, members = np.unique(training.y, return_counts=True)
     if members.size < 2 or members.max() < 2:
@@ -182,7 +182,7 @@ def require_margins(name: str, training: Training) -> None:
 
 
 def row_notes(training: Training) -> Iterator[str]:
-    """What to warn of in the rows: classes without a second member, and prototypes."""
+    """Warnings about the rows: classes with a single member, and prototypes."""
     labels, members = np.unique(training.y, return_counts=True)
     lonely = labels[members == 1]
     if lonely.size:

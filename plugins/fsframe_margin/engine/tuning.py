@@ -1,4 +1,4 @@
-"""σ and pruning by inner cross-validation: all models of all folds as one set of jobs."""
+"""σ and pruning by inner cross-validation, with the models of all folds as one set of jobs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Tuned:
     best : int
         Position in the settings.
     accuracy : (n_settings,) float64
-        Share of held-out rows, by weight, that were classified rightly.
+        Weighted share of held-out rows that were classified correctly.
     """
 
     best: int
@@ -45,14 +45,14 @@ def stratified_folds(
     generator: np.random.Generator,
     groups: NDArray[np.int64] | None = None,
 ) -> NDArray[np.intp]:
-    """The fold of every row: classes are spread evenly, in random order.
+    """The fold of every row, stratified by class, in random order.
 
-    Rows of one group share a fold; there are no more folds than groups then.
+    Rows of one group are in the same fold; there are at most as many folds as groups.
 
     Raises
     ------
     DataError
-        If a class lies within one group, so that it cannot be learned without it.
+        If a class occurs in one group only, so that it cannot be learned without that group.
 
     Examples
     --------
@@ -64,12 +64,12 @@ def stratified_folds(
         require_two(groups, y.astype(np.int64, copy=False), "tuning")
         return deal_groups(y, groups, min(n_folds, np.unique(groups).size), generator)
     folds = np.empty(len(y), dtype=np.intp)
-    dealt = 0
+    assigned = 0
     for label in np.unique(y):
         members = generator.permutation(np.flatnonzero(y == label))
-        # dealing goes on where the last class stopped, so that folds differ by one row at most
-        folds[members] = (dealt + np.arange(members.size)) % n_folds
-        dealt += members.size
+        # Each class continues where the last one stopped, so that fold sizes differ by at most one.
+        folds[members] = (assigned + np.arange(members.size)) % n_folds
+        assigned += members.size
     return folds
 
 
@@ -81,12 +81,12 @@ def tune(
     fit_fold: Callable[[NDArray[np.intp], NDArray[np.intp]], Iterable[Callable[[], Labels]]],
     threads: int = 1,
 ) -> Tuned:
-    """The setting of the best accuracy over folds.
+    """The setting with the best accuracy over folds.
 
     Parameters
     ----------
     y, weight : (n,) arrays
-        Class codes, and what each row counts when accuracy is averaged.
+        Class codes, and the weight of each row in the accuracy.
     folds : (n,) int
         Fold of each row.
     n_settings : int
@@ -95,25 +95,25 @@ def tune(
         From training and held-out rows, one job per setting that returns the predicted classes of
         the held-out rows.
     threads : int
-        Jobs at a time; each is a piece of work of its own, so nothing depends on it.
+        Number of jobs at a time; results do not depend on it.
 
     Notes
     -----
-    Ties go to the earlier setting. A fold whose training rows hold one class only is left out.
+    Ties go to the earlier setting. A fold whose training rows have only one class is left out.
     """
     right, seen = np.zeros(n_settings), 0.0
     jobs: list[tuple[NDArray[np.intp], int, Callable[[], Labels]]] = []
     for fold in range(int(folds.max()) + 1):
-        held, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        held_out, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         _, members = np.unique(y[train], return_counts=True)
-        if not held.size or members.size < 2 or members.max() < 2:
+        if not held_out.size or members.size < 2 or members.max() < 2:
             continue
-        seen += weight[held].sum()
-        jobs += [(held, k, job) for k, job in enumerate(fit_fold(train, held))]
-    for (held, k, _), predicted in zip(
+        seen += weight[held_out].sum()
+        jobs += [(held_out, k, job) for k, job in enumerate(fit_fold(train, held_out))]
+    for (held_out, k, _), predicted in zip(
         jobs, in_threads(threads, lambda job: job(), [job for *_, job in jobs]), strict=True
     ):
-        right[k] += weight[held][predicted == y[held]].sum()
+        right[k] += weight[held_out][predicted == y[held_out]].sum()
     if not seen:
         return Tuned(0, np.full(n_settings, np.nan))
     accuracy = right / seen

@@ -1,4 +1,4 @@
-"""The minimiser of <Σ, W> that step 2 moves towards, under each reading of the constraint."""
+"""The minimiser of <Σ, W> in step 2, for each interpretation of the constraint."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def elementwise(gradient: Floats, penalty: float = 0.0) -> Floats | None:
     Returns
     -------
     ndarray or None
-        None where no entry of −Σ − λ is positive: nothing is gained by any weight.
+        None if no entry of −Σ − λ is positive, so that no weights lower the cost.
 
     Notes
     -----
-    For fixed norm the linear form is least along its own negative gradient, cut to the cone
-    W ≥ 0; the same argument as eq. 3.17 entry by entry.
+    At fixed norm the linear form is smallest along its negative gradient, projected onto the cone
+    W ≥ 0; the same argument as eq. 3.17, entry by entry.
 
     Examples
     --------
@@ -52,12 +52,12 @@ def positive_semidefinite(gradient: Floats, clip: bool = False) -> Floats | None
         Σ, symmetric.
     clip : bool
         Set negative entries to zero and renormalise, as the authors' program does: ΦΦᵀ may have
-        negative entries, against W ≥ 0 of eq. 3.5. The result is then no minimiser of anything.
+        negative entries, contrary to W ≥ 0 of eq. 3.5. The result is then not a minimiser.
 
     Returns
     -------
     (A, A) float64 or None
-        None where Σ has no negative eigenvalue.
+        None if Σ has no negative eigenvalue.
     """
     values, vectors = np.linalg.eigh(gradient)
     gain = np.maximum(-values, 0.0)
@@ -72,7 +72,7 @@ def positive_semidefinite(gradient: Floats, clip: bool = False) -> Floats | None
 
 
 def update(gradient: Floats, rule: str, penalty: float = 0.0) -> Floats | None:
-    """What step 2 moves towards under `rule`, or None where no weights lower the cost."""
+    """The minimiser of step 2 under `rule`, or None if no weights lower the cost."""
     if rule == "elementwise":
         return elementwise(gradient, penalty)
     return positive_semidefinite(gradient, clip=rule == "psd-clip")
@@ -81,7 +81,7 @@ def update(gradient: Floats, rule: str, penalty: float = 0.0) -> Floats | None:
 def prune(W: Floats, threshold: float) -> Floats:
     """W with entries below `threshold` set to zero, renormalised (§3.4.3).
 
-    Where every entry is below it the largest are kept, so that some weight is left.
+    If every entry is below it, the largest are kept.
 
     Examples
     --------

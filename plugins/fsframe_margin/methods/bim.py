@@ -1,4 +1,4 @@
-"""BIM as a selector: features and pairs by the votes of boosted IMMIGRATE rounds."""
+"""BIM as a selector: weights of features and pairs from boosted IMMIGRATE rounds."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class Bim(BoostedSettings, MarginSelector):
     max_iter, update, line_search : int, str, bool
         Settings of the descent within a round.
     start : {"random", "upstream", "identity"}
-        Where W starts in every round.
+        Start of W in every round.
     standardize : bool
         Scale columns to mean 0 and standard deviation 1 first.
     prototypes : int ≥ 4, optional
-        If there are more rows, learn the rounds from about so many of them.
+        If there are more rows, learn the rounds from a sample of about this many.
 
     Notes
     -----
-    Algorithm 3 with the cost of eq. 3.19; `boosting.boost` states every rule. W̄ is
+    Algorithm 3 with the cost of eq. 3.19; `boosting.boost` describes the rounds. W̄ is
     Σ_t α_t W_t scaled to norm one; scores are Σ_b W̄_ab², kept above 1/A as for `immigrate`. The
-    classifier `bim-vote` votes with the same rounds.
+    classifier `bim-vote` uses the same rounds.
 
     Time T times a short descent and one leave-one-out prediction; memory 16 T A² bytes for the
     weights and starts of the rounds, plus that of `immigrate`.
@@ -72,8 +72,8 @@ class Bim(BoostedSettings, MarginSelector):
                 "every round was discarded (its training error was 0 or no better than chance): "
                 "the best one stands alone"
             )
-        # "rounds" runs over the columns that vary and "varying" holds column numbers: neither can
-        # be cut to other columns, so a stage that has others does not get them.
+        # "rounds" runs over the varying columns and "varying" holds column numbers: neither can be
+        # restricted to other columns, so a stage with other columns does not get them.
         return self._selection(
             training,
             scores,

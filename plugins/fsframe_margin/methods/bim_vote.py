@@ -1,4 +1,4 @@
-"""BIM as a classifier: the hard vote of boosted IMMIGRATE rounds."""
+"""BIM as a classifier: weighted vote of boosted IMMIGRATE rounds."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Floats = NDArray[np.float64]
 
 @attrs.frozen(kw_only=True, eq=False)
 class FittedBim:
-    """The rounds and the rows they are measured against.
+    """The rounds and the training rows.
 
-    `predict` is the class of the largest sum of votes (ties to the first); `predict_scores` is each
-    class's share of the votes.
+    `predict` gives the class with the largest sum of votes (ties to the first); `predict_scores`
+    the share of votes of each class.
     """
 
     training: Training
@@ -48,14 +48,15 @@ class FittedBim:
 
 @attrs.frozen(kw_only=True)
 class BimVote(BoostedSettings, Classifier):
-    """The hard vote of boosted IMMIGRATE rounds (Algorithm 3).
+    """Weighted vote of boosted IMMIGRATE rounds (Algorithm 3).
 
     Parameters
     ----------
     rounds, sigma_max, sigma_min, max_iter, update, line_search, start, standardize
         As for the selector `bim`.
     prototypes : int ≥ 4, optional
-        If there are more rows, learn the rounds from about so many of them; votes use all rows.
+        If there are more rows, learn the rounds from a sample of about this many; votes use all
+        rows.
 
     Notes
     -----
@@ -89,6 +90,6 @@ class BimVote(BoostedSettings, Classifier):
         learned = self.learned_from(training, run)
         space = PairSpace.of(learned, run)
         rounds = self.boosted(data, learned, space, upstream, run)
-        # votes are counted against all rows
+        # Votes use all rows.
         space = space if learned is training else PairSpace.of(training, run)
         return FittedBim(training=training, space=space, rounds=rounds)

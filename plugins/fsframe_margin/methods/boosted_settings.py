@@ -1,4 +1,4 @@
-"""The parameters that BIM has as a selector and as a classifier, and the rounds they lead to."""
+"""The parameters of BIM, as a selector and as a classifier, and its rounds."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Floats = NDArray[np.float64]
 
 _PAPER = "Zhao, Hong, Liu"
 
-# Key of the stream that draws prototypes; those of the rounds are their numbers.
+# Key of the random stream for prototypes; the keys of rounds are their numbers.
 PROTOTYPES = 1 << 31
 
 
-# without slots, or it could not stand beside Selector or Classifier among the bases
+# Without slots, so that it can be a base class together with Selector or Classifier.
 @attrs.frozen(kw_only=True, slots=False)
 class BoostedSettings(Parameterised):
     """Parameters of Algorithm 3."""
@@ -98,7 +98,7 @@ class BoostedSettings(Parameterised):
         upstream: Selection | None,
         run: Run,
     ) -> Boosted:
-        """The rounds on the rows of `training`, between which `space` holds the pairs.
+        """The rounds on the rows of `training`, with their pairs in `space`.
 
         Finished rounds are kept with the run.
         """

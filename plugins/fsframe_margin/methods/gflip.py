@@ -110,7 +110,7 @@ class Gflip(MarginSelector):
                 if sign > 0:
                     squared += _squares(XT[feature], steps[feature])
                 else:
-                    # What is left of sums that a column was taken out of is rounding: formed anew.
+                    # Subtracting a column leaves rounding errors, so the sums are recomputed.
                     _form(squared, XT, steps, inside)
                     other = evaluation(feature, 0.0)
                     if not _above(other, value):
@@ -120,7 +120,7 @@ class Gflip(MarginSelector):
                 value, changed = other, True
             passes += 1
             run.progress(passes, self.max_passes, "passes")
-        # As the set stands, whatever the order in which it was reached.
+        # Recomputed, so that results do not depend on the order of flips.
         _form(squared, XT, steps, inside)
         value = evaluation(0, 0.0)
         total = float(training.outer.sum())
@@ -166,12 +166,12 @@ class Gflip(MarginSelector):
 
 
 def _above(other: float, value: float) -> bool:
-    """Whether `other` is a gain; one within rounding of the sums could be undone for ever."""
+    """Whether `other` is a gain beyond rounding, which could cause endless flips."""
     return other > value + 1e-12 * (abs(value) + abs(other))
 
 
 def _form(squared: Floats, XT: Floats, steps: Floats, inside: NDArray[np.bool_]) -> None:
-    """Write the squared distances in the columns `inside` into `squared` (N, N). O(N² A)."""
+    """Compute the squared distances in the columns `inside` in `squared` (N, N). O(N² A)."""
     squared[...] = 0.0
     for feature in np.flatnonzero(inside):
         squared += _squares(XT[feature], steps[feature])

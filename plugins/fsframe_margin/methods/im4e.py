@@ -43,9 +43,9 @@ class Im4e(TunedSelector):
     max_iter, tol : int, float
         Maximum number of updates; relative change of the cost at which it stops.
     start : {"uniform", "random", "upstream"}
-        Where w starts.
+        Start of w.
     threshold : float > 0
-        Kept are columns with a weight above threshold/A.
+        Columns with a weight above threshold/A are kept.
     margins : bool
         Also store each row's margin and entropies.
     standardize, folds, prototypes
@@ -123,7 +123,7 @@ class Im4e(TunedSelector):
     )
 
     def check_parameters(self) -> Iterator[str]:
-        """Margins are those of all rows."""
+        """Margins of all rows cannot be combined with prototypes."""
         yield from super().check_parameters()
         if self.margins and self.prototypes is not None:
             yield (
@@ -231,10 +231,10 @@ def descend_im4e(
 
     Notes
     -----
-    The cost is the G of `engine.margins` with q = wᵀ|x_i − x_j|, which is eq. 3 after step
-    (a), with λ‖w‖² added where there is a `penalty`: eq. 9 does not depend on λ. v⁺/‖v⁺‖₁ is no
-    minimiser of the linear form over the simplex, so the plain iteration need not lower the cost;
-    the line search stops where its direction does not.
+    The cost is the G of `engine.margins` with q = wᵀ|x_i − x_j|, which is eq. 3 after step (a),
+    plus λ‖w‖² with a `penalty`; eq. 9 does not depend on λ. v⁺/‖v⁺‖₁ is not the minimiser of the
+    linear form over the simplex, so the plain iteration need not lower the cost; the line search
+    stops if its direction is not a descent direction.
     """
     from fsframe_margin.engine.descent import SMALLEST_STEP, Course
 
@@ -276,7 +276,7 @@ def descend_im4e(
 
 
 def on_the_simplex(v: Floats) -> Floats:
-    """The point of {w ≥ 0, Σ w = 1} nearest to v.
+    """Euclidean projection of v onto the simplex {w ≥ 0, Σ w = 1}.
 
     Parameters
     ----------
@@ -296,9 +296,9 @@ def on_the_simplex(v: Floats) -> Floats:
     >>> on_the_simplex(np.array([0.9, 0.5, -3.0])).round(9).tolist()
     [0.7, 0.3, 0.0]
     """
-    # Less the largest: beside large values the one that the sum has to be would be rounded away.
+    # Minus the largest: with large values, the sum of one would be lost to rounding.
     v = v - v.max()
     ordered = np.sort(v)[::-1]
     excess = (np.cumsum(ordered) - 1.0) / np.arange(1, v.size + 1)
-    held = np.maximum(v - excess[np.flatnonzero(ordered > excess)[-1]], 0.0)
-    return held / held.sum()  # type: ignore[no-any-return]
+    w = np.maximum(v - excess[np.flatnonzero(ordered > excess)[-1]], 0.0)
+    return w / w.sum()  # type: ignore[no-any-return]

@@ -45,10 +45,10 @@ class Immigrate(TunedSelector):
         Width σ of the neighbourhood; ``"cv"`` chooses among 4, 2, 1, ½, ¼, ⅛ by inner
         cross-validation.
     update : {"elementwise", "psd", "psd-clip"}
-        What step 2 moves towards: the exact minimiser under W ≥ 0 as printed below eq. 3.5,
-        Theorem 3.1 as printed, or that with negative entries clipped as in the authors' program.
+        Update rule of step 2: the exact minimiser under W ≥ 0 as printed below eq. 3.5, Theorem 3.1
+        as printed, or Theorem 3.1 with negative entries clipped, as in the authors' program.
     line_search : bool
-        Line search, so that the cost never increases; otherwise every step is a full one.
+        Line search, so that the cost never increases; otherwise full steps.
     max_iter : int ≥ 0
         Maximum number of updates.
     tol : float ≥ 0, optional
@@ -56,7 +56,7 @@ class Immigrate(TunedSelector):
     keep : {"auto", "best", "last"}
         Which iterate is returned.
     start : {"upstream", "identity", "random"}
-        Where W starts.
+        Start of W.
     prune : bool or "auto"
         Set entries below 1/A to zero (§3.4.3).
     prune_from : {"start", "half"}
@@ -68,11 +68,11 @@ class Immigrate(TunedSelector):
     folds : int ≥ 2
         Inner folds for ``sigma="cv"``.
     screen : float > 0, optional
-        Features with an IM4E weight above screen/A form pairs, the others do not.
+        Only features with an IM4E weight above screen/A form pairs.
     screened : {"drop", "diagonal"}
         Features that are screened out are dropped, or keep a main effect.
     prototypes : int ≥ 4, optional
-        If there are more rows, learn from about so many of them.
+        If there are more rows, learn from a sample of about this many.
 
     Notes
     -----
@@ -81,12 +81,12 @@ class Immigrate(TunedSelector):
     q(x_i, x_j) = |x_i − x_j|ᵀ W |x_i − x_j|; its gradient is Σ of Theorem 3.1.
 
     Time per iteration N² A² / 2 multiply-adds and N² exponentials; memory 24 N² bytes up to
-    4096 rows, a few rows of length N above; and 64 A² bytes. Where those do not fit, W is kept by
-    tiles, or by what its tiles can be formed from (`implicit_weights`); then pairs
-    are given among the kept features, or the 100,000 largest if more than 2048 are kept.
+    4096 rows, a few rows of length N above; and 64 A² bytes. If those do not fit, W is stored by
+    tiles, or implicitly (`implicit_weights`); then pairs among the kept features are returned, or
+    the 100,000 largest pairs if more than 2048 features are kept.
 
-    The score of a feature is Σ_b W_ab²; scores sum to one. Kept are the features with a score
-    above 1/A, A the number of columns that vary, and at least one.
+    The score of a feature is Σ_b W_ab²; scores sum to one. Features with a score above 1/A are
+    kept, with A the number of columns that vary, and at least one.
 
     Departures from the paper: the line search (the plain alternation does not lower the cost in
     every step), W ≥ 0 element by element as the constraint says, and the start at I/√A instead of
@@ -250,7 +250,7 @@ class Immigrate(TunedSelector):
     def _fit(
         self, training: Training, upstream: Selection | None, run: Run
     ) -> tuple[Fit, float, bool, dict[str, Floats]]:
-        """The fit, σ, whether W was pruned, and what inner cross-validation said."""
+        """The fit, σ, whether W was pruned, and the tables of inner cross-validation."""
         from fsframe_margin.methods import immigrate_fit as routes
 
         size = training.varying.size
@@ -279,7 +279,7 @@ class Immigrate(TunedSelector):
     def _tuned(
         self, training: Training, start: Floats, run: Run
     ) -> tuple[float, bool, dict[str, Floats]]:
-        """σ, pruning, and what inner cross-validation said of them."""
+        """σ, whether W is pruned, and the tables of inner cross-validation."""
         if self.sigma != "cv":
             return float(self.sigma), self.prune is True, {}
         from fsframe_margin.engine.tuning import IMMIGRATE_PATH
@@ -300,7 +300,7 @@ class Immigrate(TunedSelector):
         return *settings[tuned.best], tables
 
     def _descent(self, sigma: float, pruned: bool, size: int) -> partial[Descent]:
-        """`descend` with the parameters, for W over `size` columns."""
+        """`descend` with the parameters of this method, for W over `size` columns."""
         tol = self.tol if self.tol is not None else (1e-5 if self.line_search else 0.0)
         package = self.update == "psd-clip" and not self.line_search
         return partial(
@@ -337,14 +337,14 @@ def descend(
     Parameters
     ----------
     space : PairSpace or ImplicitPairs
-        The pairs of rows, for W held as a matrix or by its terms (then with the element-wise rule
-        and without pruning).
+        The pairs of rows, for W as a matrix or implicit (then with the element-wise rule and
+        without pruning).
     start : (A, A) float64 or ImplicitWeights
         Symmetric, Frobenius norm one.
     sigma : float
         σ > 0.
     rule : {"elementwise", "psd", "psd-clip"}
-        Which minimiser step 2 moves towards.
+        Update rule of step 2.
     line_search : bool
         Search the step in (0, 1]; otherwise it is one, as printed.
     max_iter : int
@@ -352,14 +352,14 @@ def descend(
     tol : float
         Stop when the relative change of the cost is at most this; 0: never.
     prune_below, prune_from : float, int
-        Entries below are set to zero from that iteration on, or, where the descent comes to rest
-        before it, from then on; 0 prunes nothing.
+        Entries below are set to zero from that iteration on, or as soon as the descent converges if
+        that is earlier; 0 prunes nothing.
     penalty : float
         λ of the l₁ penalty λ Σ_n o_n Σ_ab W_ab.
     keep_best : bool
         Return the iterate of the lowest cost, not the last.
     progress : callable
-        Told the number of updates made.
+        Called with the number of updates.
 
     Returns
     -------
@@ -367,8 +367,8 @@ def descend(
 
     Notes
     -----
-    `engine.descent.Path` says what each step asks of W in the form it is held. With pruning the
-    cost falls from the first pruned point on.
+    `engine.descent.Path` defines the operations on W. With pruning, the cost decreases from the
+    first pruned point on.
     """
     from fsframe_margin.engine.descent import Course
     from fsframe_margin.engine.implicit_descent import path_of
@@ -385,14 +385,14 @@ def descend(
         point = course.point
         # Step 1, eq. 3.6: α and β of every row at W, and with them Σ of Theorem 3.1.
         gradient = path.gradient(point)
-        # Step 2, eq. 3.8: the W of norm one that makes <Σ, W> least.
+        # Step 2, eq. 3.8: the W of norm one that minimises <Σ, W>.
         target = path.minimiser(point, gradient, threshold)
         found, step = None, 0.0
         if target is not None:
             gap = path.gap(point, gradient, target)
-            # As printed W is replaced whole; the line search goes only as far as the cost falls.
+            # As printed, W is replaced; the line search steps only as far as the cost decreases.
             found, step = path.step(point, gradient, target, threshold, line_search)
-        # At rest before pruning has begun, the second half begins here.
+        # If the descent converges before pruning begins, the second half begins here.
         waiting = bool(prune_below) and not pruning
         if found is None and waiting:
             begin = course.updates

@@ -1,4 +1,4 @@
-"""How `immigrate` holds W: the route for the size at hand, and what each route returns.
+"""Fits of `immigrate` for each way of storing W, chosen by size, and their results.
 
 `descend` is Algorithm 2 (`immigrate.descend`) with its parameters.
 """
@@ -38,18 +38,18 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 TOP_PAIRS = 100_000
-"""Pairs that are reported where W is not held."""
+"""Number of pairs reported if W is not stored as a matrix."""
 
 DENSE_KEPT = 2048
-"""Where W is not held, it is returned whole among the kept features up to this many of them."""
+"""Maximum number of kept features for which all their pairs are returned in that case."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Fit:
-    """What a route found, over the columns of `Training.X`.
+    """A fit over the columns of `Training.X`.
 
-    `scores` are Σ_b W_ab², `main` the diagonal; `W` is the matrix, or None where it is not held,
-    and then `pairs(kept)` gives what can be had of it.
+    `scores` are Σ_b W_ab², `main` the diagonal; `W` is the matrix, or None if it is not stored, and
+    then `pairs(kept)` gives the pair weights to report.
     """
 
     scores: Floats
@@ -60,7 +60,7 @@ class Fit:
 
 
 def dense_bytes(size: int) -> int:
-    """What W, U, Σ, the result and their temporaries take: 64 A² bytes."""
+    """Bytes of W, U, Σ, the result and their temporaries: 64 A²."""
     return 64 * size * size
 
 
@@ -99,12 +99,12 @@ def fit_implicit(
     run: Run,
     descend: partial[Descent],
 ) -> Fit:
-    """Descend with W by tiles, never whole.
+    """Descend with W by tiles, never as a whole matrix.
 
     Raises
     ------
     DataError
-        If the settings need W whole, or even the tiles do not fit the memory bound.
+        If the settings need the whole matrix, or even the tiles do not fit the memory bound.
     """
     from fsframe_margin.engine.implicit_weights import (
         THREAD_BYTES,
@@ -129,23 +129,27 @@ def fit_implicit(
     floor = THREAD_BYTES + 48 * n * n + 24 * n * size
     if needed or floor > run.route:
         verb = "needs" if len(needed) == 1 else "need"
-        why = f"{' and '.join(needed)} {verb} it whole" if needed else "not even its tiles fit"
+        why = (
+            f"{' and '.join(needed)} {verb} the whole matrix"
+            if needed
+            else "not even its tiles fit"
+        )
         raise DataError(
             f"immigrate: W over {size} columns takes {size_text(64 * size * size)} with its "
             f"temporaries, more than the {size_text(run.route)} allowed, and {why}; screen "
             "first (`im4e immigrate`), or raise the memory bound"
         )
-    room = run.route - floor
-    held_bytes = floor + (tile_bytes(size) if tile_bytes(size) <= room else 0)
-    run.must_hold(held_bytes, f"immigrate: W over {size} columns, by tiles,")
-    # fewer threads, not other tiles, where memory is short: the bits stay
-    threads = max(1, min(run.threads, (run.memory - held_bytes) // THREAD_BYTES + 1))
+    available = run.route - floor
+    needed_bytes = floor + (tile_bytes(size) if tile_bytes(size) <= available else 0)
+    run.must_hold(needed_bytes, f"immigrate: W over {size} columns, by tiles,")
+    # If memory is short, fewer threads instead of other tiles, so that bits do not change.
+    threads = max(1, min(run.threads, (run.memory - needed_bytes) // THREAD_BYTES + 1))
     space = PairSpace(
         training.X, training.y, training.outer, training.count,
         threads=int(threads), memory=run.route, steps=training.steps,
     )  # fmt: skip
     rows = None if training.steps is None else training.X
-    pairs = ImplicitPairs(space, room, rows=rows, steps=training.steps)
+    pairs = ImplicitPairs(space, available, rows=rows, steps=training.steps)
     main = np.full(size, 1 / np.sqrt(size))
     if how == "upstream" and upstream is not None and upstream.weights is not None:
         arrived = upstream.weights[training.varying]
@@ -158,14 +162,14 @@ def fit_implicit(
     rate = settings["penalty"] * space.total
     summary = pairs.summary(found.weights, rate, TOP_PAIRS)
 
-    def held(kept: NDArray[np.intp]) -> PairWeights:
+    def pairs_of(kept: NDArray[np.intp]) -> PairWeights:
         if len(kept) <= DENSE_KEPT:
             return PairWeights(training.varying[kept], pairs.among(found.weights, rate, kept))
         return PairWeights.from_triplets(
             training.varying, summary.i, summary.j, summary.weight, summary.main
         )
 
-    return Fit(scores=summary.scores, main=summary.main, descent=found, pairs=held)
+    return Fit(scores=summary.scores, main=summary.main, descent=found, pairs=pairs_of)
 
 
 def fit_with_diagonal_rest(
@@ -179,11 +183,11 @@ def fit_with_diagonal_rest(
     from fsframe_margin.engine.diagonal_rest import DiagonalRestSpace
 
     n, size = training.X.shape
-    held_bytes = dense_bytes(len(kept)) + 24 * n * n
-    run.must_hold(held_bytes, f"immigrate: W over {len(kept)} screened columns")
+    needed_bytes = dense_bytes(len(kept)) + 24 * n * n
+    run.must_hold(needed_bytes, f"immigrate: W over {len(kept)} screened columns")
     if 24 * n * n > run.memory:
         raise DataError(
-            f"immigrate: screened=diagonal holds measurements between {n} rows, "
+            f"immigrate: screened=diagonal holds distances between {n} rows, "
             f"{size_text(24 * n * n)}, more than the {size_text(run.memory)} allowed; "
             "use screened=drop, prototypes, or raise the memory bound"
         )
@@ -205,12 +209,12 @@ def fit_with_diagonal_rest(
     scores[kept], scores[rest] = (inner**2).sum(axis=1), v**2
     main[kept], main[rest] = np.diag(inner), v
 
-    def held(_: NDArray[np.intp]) -> PairWeights:
+    def pairs_of(_: NDArray[np.intp]) -> PairWeights:
         i, j = np.triu_indices(len(kept), 1)
         low, high = np.minimum(kept[i], kept[j]), np.maximum(kept[i], kept[j])
         return PairWeights.from_triplets(training.varying, low, high, inner[i, j], main)
 
-    return Fit(scores=scores, main=main, descent=found, pairs=held)
+    return Fit(scores=scores, main=main, descent=found, pairs=pairs_of)
 
 
 def immigrate_result(
@@ -227,23 +231,23 @@ def immigrate_result(
     Parameters
     ----------
     method : MarginSelector
-        Says how many columns to keep.
+        Decides how many columns to keep.
     training : Training
     fit : Fit
     sigma : float > 0
-        The one that was used.
+        The value that was used.
     tables : mapping of str to array
-        Beside cost, gap, step and main effects, which come from the fit.
+        Additional to cost, gap, step and main effects, which come from the fit.
     notes : iterable of str
         Warnings, after those about the rows.
     whole : int
-        Bytes that W may take with its temporaries, spread over all columns of the table; where it
-        takes more it is returned over the columns that were fitted.
+        Bytes that W may take over all columns of the table, with its temporaries; if it takes more,
+        it is returned over the fitted columns.
 
     Returns
     -------
     Selection
-        Scores Σ_b W_ab², zero for constant columns; kept are those above 1/A, and at least one.
+        Scores Σ_b W_ab², zero for constant columns; those above 1/A are kept, and at least one.
     """
     size = training.varying.size
     scores, main = np.zeros((2, training.n_features))

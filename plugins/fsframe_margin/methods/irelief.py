@@ -1,4 +1,4 @@
-"""I-RELIEF: feature weights from expected margins, rows weighted by how likely they are inliers."""
+"""I-RELIEF: feature weights from expected margins, with outliers down-weighted."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Irelief(MarginSelector):
     Notes
     -----
     Starts at equal weights; w = ν⁺/‖ν⁺‖₂ with ν = Σ_n γ_n (Σ_m β_nm |x_n − x_m| − Σ_h α_nh |x_n −
-    x_h|). All classes but a row's own are misses together. The paper's convergence proof holds for
-    wide kernels only; a narrow one may end in a cycle, with a warning.
+    x_h|). Rows of all other classes are misses. The paper's convergence proof holds only for wide
+    kernels; a narrow one may end in a cycle, with a warning.
 
-    Kept without `top` are the columns with a weight above 1/√A (that of equal weights), at least
-    one; the paper gives no rule. Time per iteration 2 N² A; memory as `im4e`.
+    Without `top`, columns with a weight above 1/√A (that of equal weights) are kept, at least one;
+    the paper gives no rule. Time per iteration 2 N² A; memory as `im4e`.
 
     References
     ----------
@@ -104,8 +104,8 @@ class Irelief(MarginSelector):
 def iterate(space: PairSpace, start: Floats, sigma: float, max_iter: int, tol: float) -> Descent:
     """w = ν⁺/‖ν⁺‖₂ from `start` (A,), of norm one, until w changes by no more than `tol`.
 
-    `space` is that of the linear measure. γ_n = Σ_hits f / Σ_all f is the probability that row n is
-    no outlier.
+    `space` uses the linear measure. γ_n = Σ_hits f / Σ_all f is the probability that row n is not
+    an outlier.
     """
     from fsframe_margin.engine.descent import Descent
 
@@ -113,7 +113,7 @@ def iterate(space: PairSpace, start: Floats, sigma: float, max_iter: int, tol: f
     converged, stopped = False, f"the limit of {max_iter} updates was reached"
     for _ in range(max_iter):
         point = space.point(w, sigma)
-        with np.errstate(over="ignore"):  # a hopeless outlier: exp overflows to inf, γ is 0
+        with np.errstate(over="ignore"):  # For extreme outliers exp overflows to inf, and γ is 0.
             inlier = 1.0 / (1.0 + np.exp(point.log_misses - point.log_hits))
         gain = np.maximum(-space.gradient(point, sigma, space.outer * inlier), 0.0)
         norm = np.linalg.norm(gain)

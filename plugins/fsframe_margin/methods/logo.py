@@ -28,7 +28,7 @@ class Logo(MarginSelector):
     sigma : float > 0
         Kernel width σ of exp(−d/σ).
     l1 : float ≥ 0
-        λ of the ℓ₁ penalty, for features brought to [0, 1] spread or standard deviation one.
+        λ of the ℓ₁ penalty, for features scaled to range [0, 1] or to standard deviation one.
     max_iter, tol : int, float
         Maximum number of outer iterations; change of w (Euclidean) at which it stops.
     standardize : bool
@@ -37,12 +37,12 @@ class Logo(MarginSelector):
     Notes
     -----
     Alternates z̄_n = E|x_n − miss| − E|x_n − hit| at fixed w (expectations under exp(−wᵀ|·|/σ)) and
-    w = argmin_{w ≥ 0} Σ_n o_n log(1 + exp(−wᵀ z̄_n)) + λ Σ_a w_a. The paper puts w = v² and descends
-    in v; over w ≥ 0 the problem is convex and smooth, and is solved here to its minimum by a
-    bounded quasi-Newton method, which needs no step length and no random start. The outer loop
-    starts at equal weights of one, as the paper does.
+    w = argmin_{w ≥ 0} Σ_n o_n log(1 + exp(−wᵀ z̄_n)) + λ Σ_a w_a. The paper substitutes w = v² and
+    descends in v; over w ≥ 0 the problem is convex and smooth, and is solved here to its minimum by
+    a bounded quasi-Newton method, without a step length or a random start. The outer loop starts at
+    equal weights of one, as the paper does.
 
-    Kept without `top` are the columns with a weight above 1e-6 of the largest, at least one.
+    Without `top`, columns with a weight above 1e-6 of the largest are kept, at least one.
     Time per outer iteration N² A and a solve of N A per inner step; memory 8 N A bytes.
 
     References
@@ -77,7 +77,7 @@ class Logo(MarginSelector):
         training = self._training(data, upstream)
         space = PairSpace.of(training, run, linear=True)
         w = np.ones(training.varying.size)
-        changes, losses, rests = [], [], False
+        changes, losses, converged = [], [], False
         for _ in range(self.max_iter):
             z = expected_margins(space, w, self.sigma)
             previous = w
@@ -85,15 +85,15 @@ class Logo(MarginSelector):
             losses.append(loss)
             size = max(float(np.linalg.norm(previous)), np.finfo(float).tiny)
             changes.append(float(np.linalg.norm(w - previous)) / size)
-            rests = changes[-1] <= self.tol or not w.any()
-            if rests:
+            converged = changes[-1] <= self.tol or not w.any()
+            if converged:
                 break
         w = training.spread(w)
         live = int((w > 1e-6 * w.max()).sum()) if w.max() > 0 else 0
         notes = []
         if not live:
             notes.append(f"all weights are zero at l1={self.l1:g}: lower it")
-        if not rests:
+        if not converged:
             notes.append(
                 f"no convergence in {self.max_iter} iterations: "
                 f"the last change of w was {changes[-1]:.1e} of its norm"

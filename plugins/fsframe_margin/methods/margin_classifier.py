@@ -1,4 +1,4 @@
-"""The margin classifier: eq. 3.18 with whatever weights arrive."""
+"""The margin classifier: eq. 3.18 with the upstream weights."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Margin(Classifier):
     Parameters
     ----------
     sigma : float > 0, optional
-        Width σ; by default that of the stage that gave the weights, else 1.
+        Width σ; by default that of the stage that the weights come from, else 1.
     measure : {"auto", "quadratic", "linear"}
         q with the pair weights W, or wᵀ|x − x′| with the feature weights.
     standardize : bool
@@ -76,8 +76,8 @@ class Margin(Classifier):
     ŷ = argmin_c Σ_{y_n = c} α_n^c q(x, x_n) (IMMIGRATE eq. 3.18; IM4E eq. 10 with the linear
     measure), any number of classes. The newest upstream weights are used: pair weights of the stage
     on the left, else its feature weights, else those of earlier stages, else equal weights with the
-    linear measure. Weights are restricted to the columns that are left and brought back to norm one
-    (sum one for the linear measure), so that σ keeps its scale.
+    linear measure. Weights are restricted to the remaining columns and rescaled to norm one (sum
+    one for the linear measure), so that σ keeps its scale.
 
     Predicting m rows costs m n A²/2; memory 256 rows of length n.
 
@@ -150,7 +150,7 @@ class Margin(Classifier):
                 "margin: measure=quadratic needs pair weights from the stage on its left "
                 "(such as immigrate); it gave none"
             )
-        # newest first: what the stage on the left gave itself goes before what travels past it
+        # Newest first: weights of the stage on the left before those that it passed on.
         if self.measure != "quadratic":
             pairs = upstream_pairs(upstream) if self.measure == "auto" else None
         if pairs is not None:

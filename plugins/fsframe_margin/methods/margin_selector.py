@@ -1,4 +1,4 @@
-"""What the selectors of this family share: their rows, resamples side by side, their result."""
+"""Base classes of the selectors of this family: training rows, resamples, results, tuning."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _AXES: Mapping[str, Any] = {
     "W": (0, 1), "w": 0, "sigma": (), "round-sigma": (), "round-alpha": (),
     "centre": 0, "scale": 0,
 }  # fmt: skip
-"""Which axes of a model's arrays run over columns."""
+"""The axes of a model's arrays that run over columns."""
 
 
 @attrs.frozen(kw_only=True)
@@ -55,14 +55,14 @@ class MarginSelector(Selector):
     def _training(
         self, data: Dataset, upstream: Selection | None, *, margins: bool = False
     ) -> Training:
-        """The rows to learn from; with `margins`, refused where none has a hit and a miss."""
+        """The training rows; with `margins`, refused if none has both a hit and a miss."""
         training = training_of(self.method_name(), data, upstream, self.standardize)
         if margins:
             require_margins(self.method_name(), training)
         return training
 
     def works_in_parts(self, data: Dataset) -> bool:
-        """Prototypes are drawn over the parts, where there are fewer of them than rows."""
+        """Prototypes are drawn over the parts, if there are fewer of them than rows."""
         n: int | None = getattr(self, "prototypes", None)
         few = n is not None and n < data.n_samples
         return few and data.task == "classification" and not data.matrix.facts.missing.any()
@@ -74,7 +74,7 @@ class MarginSelector(Selector):
         return problem
 
     def _drawn(self, data: Dataset, upstream: Selection | None, run: Run, key: int = 2) -> Training:
-        """The rows to learn from: all of them, or prototypes, drawn by stream `key` of the run."""
+        """The training rows: all of them, or prototypes, drawn by stream `key` of the run."""
         name, n = self.method_name(), getattr(self, "prototypes", None)
         generator = run.generator(key)
         if data.in_parts and n is not None:
@@ -104,16 +104,16 @@ class MarginSelector(Selector):
         Parameters
         ----------
         training : Training
-            What it was learned from.
+            The training rows.
         scores : (n_features,) float64
         above : int
             How many columns the published rule keeps; at least one is kept.
         model : mapping, optional
-            Arrays for classifiers, beside the centre and scale of the columns; none by default.
+            Arrays for classifiers; centre and scale of the columns are added. None by default.
         notes : iterable of str
             Warnings, after those about the rows.
         selected : (k,) int, optional
-            What is kept, if not the best by score.
+            The kept columns, if not the best by score.
         **parts
             The other fields of the Selection.
         """
@@ -148,13 +148,13 @@ class TunedSelector(MarginSelector):
         fit: Callable[[PairSpace, Floats, tuple[float, Any]], Floats],
         run: Run,
     ) -> Tuned:
-        """The best of `settings`; `fit` gives the weights of one on the pairs of one fold."""
+        """The best of `settings`; `fit` returns the weights for a setting on one fold."""
         from fsframe_margin.engine.fold_models import fold_jobs
         from fsframe_margin.engine.parallel_resamples import workers_within
         from fsframe_margin.engine.tuning import stratified_folds, tune
 
-        def jobs(train: NDArray[np.intp], held: NDArray[np.intp]) -> Any:
-            return fold_jobs(training, start, train, held, settings, fit, self.standardize, run)
+        def jobs(train: NDArray[np.intp], held_out: NDArray[np.intp]) -> Any:
+            return fold_jobs(training, start, train, held_out, settings, fit, self.standardize, run)
 
         folds = stratified_folds(training.y, self.folds, run.generator(1), training.groups)
         workers = workers_within(run, *training.X.shape)

@@ -1,4 +1,4 @@
-"""MBIW: weights of rows from the agreement of their margin profiles."""
+"""MBIW: instance weights from the agreement of margin profiles."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ class Mbiw(MarginSelector):
 
     Notes
     -----
-    x′ = |x − miss| − |x − hit| per feature, nearest by Euclidean distance weighted by the feature
-    weights that arrive (‖z‖_w² = Σ w² z²; ones where none do); ω ∝ 1 / mean distance between x′
-    and the other profiles (eq. 2), Σ ω = 1. The weights travel as `instance_weights`.
+    x′ = |x − miss| − |x − hit| per feature, nearest by Euclidean distance weighted by the upstream
+    feature weights (‖z‖_w² = Σ w² z²; ones if there are none); ω ∝ 1 / mean distance between x′ and
+    the other profiles (eq. 2), Σ ω = 1. The weights are returned as `instance_weights`.
 
-    All columns are kept unless `top` is set; the score of a column is its mean margin Σ ω x′, so
-    that the best are those that a weighted Relief would name. Time 2 N² A; memory 8 N A bytes and
-    blocks of 256 rows of length N.
+    All columns are kept unless `top` is set; the score of a column is its mean margin Σ ω x′, as in
+    a weighted Relief. Time 2 N² A; memory 8 N A bytes and blocks of 256 rows of length N.
 
     References
     ----------

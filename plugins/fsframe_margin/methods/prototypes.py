@@ -1,4 +1,4 @@
-"""Prototypes: a sample of every class, weighted by the number of rows each stands for."""
+"""Prototypes: a sample of every class, weighted to represent all its rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 ROW_BYTES = 80
-"""Bytes per row for drawing: labels, two weights, and scratch."""
+"""Bytes per row for drawing: labels, two weights, and temporaries."""
 
 
 def prototypes_parameter() -> Any:
@@ -60,21 +60,21 @@ def drawn_prototypes(
 
 
 def with_prototypes(training: Training, n: int | None, generator: np.random.Generator) -> Training:
-    """`training` with about `n` of its rows, each weighted for those of its class left out.
+    """`training` with about `n` of its rows, weighted to represent those of their class.
 
     Parameters
     ----------
     training : Training
         The rows to draw from, (N, A).
     n : int ≥ 4, optional
-        How many; all of them by default, or where there are not more.
+        Number of prototypes; all rows by default, or if there are no more.
     generator : Generator
-        Draws them.
+        Random generator for drawing them.
 
     Returns
     -------
     Training
-        About n rows, sorted as they were, with weights of their own.
+        About n rows, in their original order, with new weights.
 
     Notes
     -----
@@ -85,7 +85,7 @@ def with_prototypes(training: Training, n: int | None, generator: np.random.Gene
     if n is None or n >= len(training.y):
         return training
     rows = drawn_prototypes(training.y, n, generator)
-    outer, count = _standing_for(rows, training.y, training.outer, training.count)
+    outer, count = _scaled_weights(rows, training.y, training.outer, training.count)
     return attrs.evolve(
         training,
         X=np.ascontiguousarray(training.X[rows]),
@@ -106,10 +106,10 @@ def prototypes_over_parts(
     generator: np.random.Generator,
     run: Run,
 ) -> Training:
-    """The training rows that `with_prototypes` gives, of a table in parts.
+    """The training rows of `with_prototypes` for a table in parts.
 
-    Two passes over the rows: one learns the scale of the columns from all of them, one takes the
-    rows that were drawn, which are those drawn from the table in memory.
+    Two passes over the rows: the first learns the scale of the columns from all rows, the second
+    reads the drawn rows, which are the same as for the table in memory.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def prototypes_over_parts(
     scaling, steps = scaling_over_parts(data, standardize, run.memory // 4, run.threads)
     varying = varying_columns(name, scaling, data.n_samples)
     rows = drawn_prototypes(data.y, n, generator)
-    outer, count = _standing_for(rows, data.y, outer, count)
+    outer, count = _scaled_weights(rows, data.y, outer, count)
     drawn = data.take_rows(rows)
     return Training(
         X=scaling.apply_to_varying(drawn.X),
@@ -145,16 +145,16 @@ def prototypes_over_parts(
     )
 
 
-def _standing_for(
+def _scaled_weights(
     rows: NDArray[np.intp], y: NDArray[np.int64], *weights: Floats
 ) -> Iterator[Floats]:
-    """Weights of the drawn rows, scaled so that those of each class add up to what all have."""
+    """Weights of the drawn rows, scaled to the total weight of each class."""
     for whole in weights:
         sample = whole[rows].copy()
         for label in np.unique(y):
             ours = y[rows] == label
-            held = sample[ours].sum()
-            # instance weights may leave a class, or all of it that was drawn, without weight
-            if held > 0:
-                sample[ours] *= whole[y == label].sum() / held
+            total = sample[ours].sum()
+            # Instance weights may be zero for a class, or for all its drawn rows.
+            if total > 0:
+                sample[ours] *= whole[y == label].sum() / total
         yield sample

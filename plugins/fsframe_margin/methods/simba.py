@@ -35,10 +35,10 @@ class Simba(MarginSelector):
     order : {"random", "given"}
         Visit rows in a new random order in every pass, or in the order of the table.
     utility : {"linear", "sigmoid"}
-        Utility of a margin: itself, or 1/(1 + exp(−β·margin)).
+        Utility of a margin: the margin itself, or 1/(1 + exp(−β·margin)).
     step : float > 0 or "1/n"
-        Factor of every step; 1/n is one over the number of rows drawn, which makes the step that of
-        SimbaMBIW with equal instance weights.
+        Step size; 1/n is one over the number of rows drawn, which equals SimbaMBIW with equal
+        instance weights.
     beta : float > 0
         β of the sigmoid.
     standardize : bool
@@ -52,9 +52,9 @@ class Simba(MarginSelector):
     rows with replacement; passes over permutations visit each row equally often (as the SimbaMBIW
     paper does).
 
-    Kept without `top` are the columns whose weight rose above its start of one before the final
-    squaring (their part in the margins was positive on the way), at least one: the papers rank
-    only. Time N² A per pass; memory one row of length N.
+    Without `top`, columns whose weight rose above its start of one before the final squaring (so
+    that their contribution to margins was positive) are kept, at least one; the papers only rank.
+    Time N² A per pass; memory one row of length N.
 
     References
     ----------
@@ -121,7 +121,7 @@ class Simba(MarginSelector):
 def simba_selection(
     method: MarginSelector, training: Training, raw: Floats, extra: dict[str, Any]
 ) -> Selection:
-    """The Selection of raw Simba weights: w²/‖w²‖_∞, kept where w rose above one."""
+    """The Selection for raw Simba weights: w²/‖w²‖_∞, keeping columns with w above one."""
     squares = raw * raw
     largest = float(squares.max())
     notes = []

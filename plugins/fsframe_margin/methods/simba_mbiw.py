@@ -31,22 +31,21 @@ class SimbaMbiw(MarginSelector):
     instance_scale : {"sum", "mean"}
         Steps are ω as printed (sum one), or N·ω (mean one).
     refresh : int ≥ 0
-        Recompute ω with the current weights after every so many visits; 0: never.
+        Recompute ω with the current weights after this many visits; 0: never.
     standardize : bool
         Scale columns to mean 0 and standard deviation 1 first.
 
     Notes
     -----
     Algorithm 1: ω by eq. 2, w = 1, N visits with w ← w + ω(x) Δ, Δ the Simba step, and at the end
-    w ← w²/‖w²‖_∞. Σ ω = 1, so that as printed the N steps together are of the size of one of
-    Simba's, and weights stay near one. On eleven sets that ranks as well as steps of Simba's size
-    (N·ω) and more stably (benchmarks/margin/instance_scale.py: Kuncheva index 0.50 against 0.37),
-    but so do equal weights with steps of that size (0.48); where most columns are noise it fails
-    (Madelon: 46 % error against 11 %), and "mean" is to be asked for. `refresh` is the synergetic
-    process of the paper's conclusions; with the strategy order the rows not yet visited are ordered
-    again.
+    w ← w²/‖w²‖_∞. Σ ω = 1, so that, as printed, the N steps together are as large as one of
+    Simba's, and weights stay near one. On eleven data sets this ranks as well as steps of Simba's
+    size (N·ω) and more stably (benchmarks/margin/instance_scale.py: Kuncheva index 0.50 against
+    0.37), but so do equal weights with steps of that size (0.48). If most columns are noise it
+    fails (Madelon: 46 % error against 11 %); use "mean" then. `refresh` is the synergetic process
+    of the paper's conclusions; with the strategy order the rows not yet visited are ordered again.
 
-    Bootstrap counts multiply a row's step and its part in eq. 2. Instance weights that arrive
+    Bootstrap counts multiply a row's step and its contribution to eq. 2. Upstream instance weights
     multiply ω. Kept as for `simba`. Time 3 N² A, plus 2 N² A per refresh; memory 8 N A bytes.
 
     References
@@ -104,7 +103,7 @@ class SimbaMbiw(MarginSelector):
             omega = instance_weights(margin_profiles(XT, training.y, w, steps), training.count)
             batch = min(self.refresh or n, n - visited)
             if self.strategy == "order":
-                # ties by row; rows visited before a refresh do not come again
+                # Ties by row; rows visited before a refresh are not visited again.
                 ranked = rank_by_score(omega)
                 order = ranked[remaining[ranked]][:batch]
             elif self.strategy == "sample":
@@ -114,7 +113,7 @@ class SimbaMbiw(MarginSelector):
                 order = random_order[visited : visited + batch]
             importance = omega * scale * training.outer
             if self.strategy == "sample":
-                # drawn as often as its count says already
+                # Rows are already drawn in proportion to their counts.
                 importance = importance / training.count
             simba_visits(XT, steps, training.y, importance, order, 0.0, w)
             remaining[order] = False

@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 def matrix_of(pairs: PairWeights, size: int) -> Floats:
-    """Pair weights as a (size, size) matrix, zero where nothing is known.
+    """Pair weights as a (size, size) matrix, zero for unknown pairs.
 
     >>> matrix_of(PairWeights.from_triplets([2, 0], [0], [1], [0.5], [0.1, 0.2]), 3)
     array([[0.2, 0. , 0.5],
@@ -31,7 +31,7 @@ def matrix_of(pairs: PairWeights, size: int) -> Floats:
 
 
 def upstream_pairs(upstream: Selection | None) -> PairWeights | None:
-    """The upstream pair weights, unless feature weights are newer (see `Selection.carried`)."""
+    """The upstream pair weights, or None if feature weights are newer (`Selection.carried`)."""
     if upstream is None or upstream.pair_weights is None:
         return None
     older = "pair_weights" in upstream.carried and "weights" not in upstream.carried

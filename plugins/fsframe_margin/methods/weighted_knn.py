@@ -1,4 +1,4 @@
-"""Nearest neighbours with weights of features in the distance and of rows in the vote."""
+"""Nearest neighbours with feature weights in the distance and instance weights in the vote."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def neighbour_votes(
     squares : (A,) float64
         w²; distance² is Σ w² z².
     k : int
-        Neighbours; ties in distance go to the earlier member.
+        Number of neighbours; ties in distance go to the earlier member.
     skip_self : bool
-        `rows` are the members, each left out of its own neighbours.
+        Whether `rows` are the members, each left out of its own neighbours.
     steps : (A,) float64, optional
         As `Training.steps`.
 
@@ -103,7 +103,7 @@ class FittedMean:
         t = self.training
         chosen = _nearest(t.rows(X), t.X, self.squares, self.k, steps=t.steps)
         total = self.ballots[chosen].sum(axis=1)
-        # Neighbours without weight say nothing: the mean of all rows is left.
+        # If all neighbours have weight zero, predict the mean of all rows.
         found = np.full(len(X), self.target @ t.count / t.count.sum())
         weighed = (self.ballots[chosen] * self.target[chosen]).sum(axis=1)
         return np.divide(weighed, total, out=found, where=total > 0)
@@ -126,7 +126,7 @@ class FittedKnn:
             t.rows(X), t.X, t.y, self.squares, self.ballots, self.k, t.n_classes, steps=t.steps
         )
         total = votes.sum(axis=1, keepdims=True)
-        # Neighbours without weight say nothing: all classes are equally likely then.
+        # If all neighbours have weight zero, all classes are equally likely.
         level = np.full_like(votes, 1.0 / t.n_classes)
         return np.divide(votes, total, out=level, where=total > 0)
 
@@ -142,7 +142,7 @@ class WeightedKnn(Classifier):
     Parameters
     ----------
     k : int ≥ 1
-        Neighbours.
+        Number of neighbours.
     standardize : bool
         Scale columns to mean 0 and standard deviation 1 first.
 
@@ -150,9 +150,9 @@ class WeightedKnn(Classifier):
     -----
     Algorithm 2: distance ‖z‖_w = √(Σ w² z²) with the upstream feature weights (ones if there are
     none), vote c ← c + ω_n with the upstream instance weights (ones if there are none). The paper's
-    line 5 sorts in descending order and then takes the nearest; the nearest are taken. A row drawn
-    c times in a bootstrap is one neighbour with c votes. A numeric target is predicted as the mean
-    of the neighbours' with those votes as weights. Predicting m rows costs m n A.
+    line 5 sorts in descending order and then takes the nearest; here the nearest are taken. A row
+    drawn c times in a bootstrap is one neighbour with c votes. A numeric target is predicted as the
+    mean of the neighbours' targets, weighted by their votes. Predicting m rows costs m n A.
 
     References
     ----------

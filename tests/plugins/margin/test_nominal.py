@@ -96,8 +96,8 @@ def test_weights_by_tiles_and_a_diagonal_rest_descend_as_the_whole_matrix_does()
 
 def test_squares_of_laid_out_columns_are_squares_of_steps():
     X, _ = _table()
-    laid = Indicators.of(X, STEPS, SQUARES).lay_out(X)
-    squares = ((laid[:, None] - laid[None]) ** 2).sum(axis=2)
+    expanded = Indicators.of(X, STEPS, SQUARES).expand(X)
+    squares = ((expanded[:, None] - expanded[None]) ** 2).sum(axis=2)
     assert squares == pytest.approx((_differences(X, X) ** 2).sum(axis=2), rel=1e-12)
 
 
