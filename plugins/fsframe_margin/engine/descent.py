@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fsframe_margin.engine.margins import PairSpace, Point
 from fsframe_margin.engine.updates import prune, update
 
-__all__ = ["SMALLEST_STEP", "SUFFICIENT", "Course", "DensePath", "Descent", "Path"]
+__all__ = ["SMALLEST_STEP", "SUFFICIENT", "DenseObjective", "Descent", "DescentState", "Objective"]
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Descent:
     stopped: str
 
 
-class Course:
+class DescentState:
     """The state of a descent: its current and best points, its history, and why it ended.
 
     Parameters
@@ -90,19 +90,19 @@ class Course:
         if cost < self.best_cost or not self._keep_best:
             self.best, self.best_cost = point, cost
 
-    def restart(self, path: Path, threshold: float, *, moved: bool) -> None:
+    def restart(self, objective: Objective, threshold: float, *, moved: bool) -> None:
         """Restart the search for the best point at the pruned point.
 
         With `moved` the descent continues from the pruned point instead of the current one.
         """
-        self.best = path.pruned(self.point, threshold)
-        self.best_cost = path.cost(self.best)
+        self.best = objective.pruned(self.point, threshold)
+        self.best_cost = objective.cost(self.best)
         if moved:
             self.point, self._here = self.best, self.best_cost
             if not self.updates:
                 self.costs[-1] = self.best_cost
 
-    def rests(self) -> bool:
+    def has_converged(self) -> bool:
         """Whether the last update changed the cost by no more than the tolerance."""
         least = self._tol * max(abs(self._here), np.finfo(float).tiny)
         return bool(self._tol) and abs(self._before - self._here) <= least
@@ -112,7 +112,7 @@ class Course:
         self.converged = True
         self.stopped = why or f"the cost changed by less than {self._tol:g} of itself"
 
-    def ended(self) -> Descent:
+    def result(self) -> Descent:
         """The result: the best point, or the last."""
         points = len(self.costs)
         pad = [np.nan] * points
@@ -127,7 +127,7 @@ class Course:
         )
 
 
-class Path(Protocol):
+class Objective(Protocol):
     """The operations of Algorithm 2 on a representation of W; `gradient` and `target` are opaque.
 
     With a `threshold` above zero, trial points are pruned.
@@ -157,7 +157,7 @@ class Path(Protocol):
         """The next point and the step to it; None if the line search finds none."""
 
 
-class DensePath:
+class DenseObjective:
     """The cost as a function of W stored as a matrix, at one σ.
 
     Notes

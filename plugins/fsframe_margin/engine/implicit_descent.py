@@ -7,17 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_margin.engine import neighbour_shares
-from fsframe_margin.engine.descent import SMALLEST_STEP, SUFFICIENT, DensePath, Path
+from fsframe_margin.engine.descent import SMALLEST_STEP, SUFFICIENT, DenseObjective, Objective
 from fsframe_margin.engine.implicit_weights import Direction, ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.margins import PairSpace, Point
 
-__all__ = ["ImplicitPath", "path_of"]
+__all__ = ["ImplicitObjective", "objective_of"]
 
 Floats = NDArray[np.float64]
 
 
 @attrs.frozen(eq=False)
-class _Place:
+class _Iterate:
     """A point with implicit W; `total` is Σ W."""
 
     weights: ImplicitWeights
@@ -35,8 +35,8 @@ class _Target:
     along: float
 
 
-class ImplicitPath:
-    """The cost as a function of implicit W with the element-wise rule, at one σ (`descent.Path`).
+class ImplicitObjective:
+    """The cost as a function of implicit W with the element-wise rule, at one σ.
 
     <Σ, W> is Σ_p c_p q_p(W), so only <W, U> needs tiles of W, and only if W is a mixture. Pruning
     is not supported.
@@ -46,20 +46,20 @@ class ImplicitPath:
         self.pairs, self.sigma = pairs, sigma
         self.rate = penalty * pairs.space.total
 
-    def at(self, weights: ImplicitWeights) -> _Place:
+    def at(self, weights: ImplicitWeights) -> _Iterate:
         """The starting point, with a diagonal W."""
         total = float(weights.main.sum())
         measured = self.pairs.measure(weights)
         point = self.pairs.space.between(weights.main, measured, None, 1.0, 0.0, self.sigma)
-        return _Place(weights, total, point, point.cost + self.rate * total)
+        return _Iterate(weights, total, point, point.cost + self.rate * total)
 
-    def cost(self, point: _Place) -> float:
+    def cost(self, point: _Iterate) -> float:
         return point.cost
 
-    def pruned(self, point: _Place, threshold: float) -> _Place:
+    def pruned(self, point: _Iterate, threshold: float) -> _Iterate:
         raise NotImplementedError("pruning needs W as a matrix")
 
-    def gradient(self, point: _Place) -> Floats:
+    def gradient(self, point: _Iterate) -> Floats:
         """The pair coefficients c, with Σ = Dᵀ diag(c) D."""
         assert point.point.measured is not None
         c = np.empty(self.pairs.pairs)
@@ -67,7 +67,7 @@ class ImplicitPath:
         neighbour_shares.pair_coefficients(point.point.measured, shares, 0, 1, c)
         return c
 
-    def minimiser(self, point: _Place, gradient: Floats, threshold: float) -> _Target | None:
+    def minimiser(self, point: _Iterate, gradient: Floats, threshold: float) -> _Target | None:
         found = self.pairs.direction(gradient, point.weights, self.rate)
         if found is None:
             return None
@@ -77,12 +77,17 @@ class ImplicitPath:
         along = float((gradient * found.measured[upper]).sum()) + self.rate * found.total
         return _Target(found, here, along)
 
-    def gap(self, point: _Place, gradient: Floats, target: _Target) -> float:
+    def gap(self, point: _Iterate, gradient: Floats, target: _Target) -> float:
         return target.here - target.along
 
     def step(
-        self, point: _Place, gradient: Floats, target: _Target, threshold: float, search: bool
-    ) -> tuple[_Place | None, float]:
+        self,
+        point: _Iterate,
+        gradient: Floats,
+        target: _Target,
+        threshold: float,
+        search: bool,
+    ) -> tuple[_Iterate | None, float]:
         here, along, towards = target.here, target.along, target.direction
         slope = along - here - here * (towards.overlap - 1.0)
         if search and not slope < -1e-14 * (abs(along) + abs(here)):
@@ -104,13 +109,15 @@ class ImplicitPath:
                 towards.measured[...] *= b
                 measured += towards.measured
                 weights = self.pairs.moved(point.weights, a, towards, b)
-                return _Place(weights, total, attrs.evolve(trial, measured=measured), cost), t
+                return _Iterate(weights, total, attrs.evolve(trial, measured=measured), cost), t
             t /= 2
         return None, 0.0
 
 
-def path_of(space: PairSpace | ImplicitPairs, sigma: float, rule: str, penalty: float) -> Path:
+def objective_of(
+    space: PairSpace | ImplicitPairs, sigma: float, rule: str, penalty: float
+) -> Objective:
     """The operations of a descent for the representation of W that `space` uses."""
     if isinstance(space, ImplicitPairs):
-        return ImplicitPath(space, sigma, penalty)
-    return DensePath(space, sigma, rule, penalty)
+        return ImplicitObjective(space, sigma, penalty)
+    return DenseObjective(space, sigma, rule, penalty)

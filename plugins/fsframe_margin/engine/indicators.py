@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.nominal import level_places, unequal_share
 
-__all__ = ["Indicators", "differ", "nominal_steps", "step_of_levels"]
+__all__ = ["Indicators", "differences", "nominal_steps", "step_of_levels"]
 
 Floats = NDArray[np.float64]
 
@@ -71,10 +71,10 @@ def step_of_levels(sizes: Floats, total: float) -> float:
     return float(np.sqrt(2.0 * max(total - 1.0, 1.0) / (total * unequal_share(sizes))))
 
 
-def differ(X: Floats, Y: Floats, steps: Floats | None) -> Floats:
+def differences(X: Floats, Y: Floats, steps: Floats | None) -> Floats:
     """X − Y, (n, A) each, with the step where levels differ.
 
-    >>> differ(np.array([[1.0, 4.0]]), np.array([[3.0, 9.0]]), np.array([0.0, 1.5]))
+    >>> differences(np.array([[1.0, 4.0]]), np.array([[3.0, 9.0]]), np.array([0.0, 1.5]))
     array([[-2. ,  1.5]])
     """
     D = X - Y

@@ -98,7 +98,7 @@ def copy(source: Floats, target: Floats) -> None:
 
 @njit()
 def _fill_pairs(XT: Floats, i: int, j: int, stop: int, D: Floats) -> tuple[int, int, int]:
-    """Differences of up to `BLOCK` pairs from (i, j) on, rows below `stop`; number, next pair."""
+    """Differences of up to `BLOCK` pairs from (i, j) on, rows below `stop`, and the next pair."""
     # Not the literal 0, for which numba would compile the called functions separately.
     N = XT.shape[1]
     n: Any = np.intp(0)

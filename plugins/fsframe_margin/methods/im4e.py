@@ -236,7 +236,7 @@ def descend_im4e(
     linear form over the simplex, so the plain iteration need not lower the cost; the line search
     stops if its direction is not a descent direction.
     """
-    from fsframe_margin.engine.descent import SMALLEST_STEP, Course
+    from fsframe_margin.engine.descent import SMALLEST_STEP, DescentState
 
     ridge = 0.0 if penalty is None else penalty
     point = space.point(start, sigma)
@@ -244,9 +244,9 @@ def descend_im4e(
     def cost_at(point: Point) -> float:
         return point.cost + ridge * float(point.weights @ point.weights)
 
-    course = Course(point, cost_at(point), max_iter=max_iter, tol=tol, keep_best=keep_best)
-    while course.updates < max_iter:
-        point = course.point
+    state = DescentState(point, cost_at(point), max_iter=max_iter, tol=tol, keep_best=keep_best)
+    while state.updates < max_iter:
+        point = state.point
         here = cost_at(point)
         u = space.gradient(point, sigma)
         if penalty is not None:
@@ -254,7 +254,7 @@ def descend_im4e(
         else:
             gain = np.maximum(-u, 0.0)
             if not gain.any():
-                course.stop("no weights lower the cost: v⁺ is zero")
+                state.stop("no weights lower the cost: v⁺ is zero")
                 break
             target = gain / gain.sum()
         step, found = 1.0, space.point(target, sigma)
@@ -266,13 +266,13 @@ def descend_im4e(
                     break
                 found = space.point((1 - step) * point.weights + step * target, sigma)
             if step < SMALLEST_STEP or not slope < 0:
-                course.stop("no step lowers the cost")
+                state.stop("no step lowers the cost")
                 break
-        course.move(found, cost_at(found), step)
-        if course.rests():
-            course.stop()
+        state.move(found, cost_at(found), step)
+        if state.has_converged():
+            state.stop()
             break
-    return course.ended()
+    return state.result()
 
 
 def on_the_simplex(v: Floats) -> Floats:

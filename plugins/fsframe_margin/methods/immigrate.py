@@ -367,49 +367,51 @@ def descend(
 
     Notes
     -----
-    `engine.descent.Path` defines the operations on W. With pruning, the cost decreases from the
-    first pruned point on.
+    `engine.descent.Objective` defines the operations on W. With pruning, the cost decreases from
+    the first pruned point on.
     """
-    from fsframe_margin.engine.descent import Course
-    from fsframe_margin.engine.implicit_descent import path_of
+    from fsframe_margin.engine.descent import DescentState
+    from fsframe_margin.engine.implicit_descent import objective_of
 
-    path = path_of(space, sigma, rule, penalty)
-    point = path.at(start)
-    course = Course(point, path.cost(point), max_iter=max_iter, tol=tol, keep_best=keep_best)
+    objective = objective_of(space, sigma, rule, penalty)
+    point = objective.at(start)
+    state = DescentState(
+        point, objective.cost(point), max_iter=max_iter, tol=tol, keep_best=keep_best
+    )
     begin, pruning = prune_from, False
-    while course.updates < max_iter:
-        if prune_below and not pruning and course.updates >= begin:
+    while state.updates < max_iter:
+        if prune_below and not pruning and state.updates >= begin:
             pruning = True
-            course.restart(path, prune_below, moved=line_search or begin < prune_from)
+            state.restart(objective, prune_below, moved=line_search or begin < prune_from)
         threshold = prune_below if pruning else 0.0
-        point = course.point
+        point = state.point
         # Step 1, eq. 3.6: α and β of every row at W, and with them Σ of Theorem 3.1.
-        gradient = path.gradient(point)
+        gradient = objective.gradient(point)
         # Step 2, eq. 3.8: the W of norm one that minimises <Σ, W>.
-        target = path.minimiser(point, gradient, threshold)
+        target = objective.minimiser(point, gradient, threshold)
         found, step = None, 0.0
         if target is not None:
-            gap = path.gap(point, gradient, target)
+            gap = objective.gap(point, gradient, target)
             # As printed, W is replaced; the line search steps only as far as the cost decreases.
-            found, step = path.step(point, gradient, target, threshold, line_search)
+            found, step = objective.step(point, gradient, target, threshold, line_search)
         # If the descent converges before pruning begins, the second half begins here.
         waiting = bool(prune_below) and not pruning
         if found is None and waiting:
-            begin = course.updates
+            begin = state.updates
             continue
         if target is None:
-            course.stop("no weights lower the cost: (−Σ)⁺ is zero")
+            state.stop("no weights lower the cost: (−Σ)⁺ is zero")
             break
-        course.gaps.append(gap)
+        state.gaps.append(gap)
         if found is None:
-            course.stop("no step lowers the cost")
-            course.steps.append(0.0)
+            state.stop("no step lowers the cost")
+            state.steps.append(0.0)
             break
-        course.move(found, path.cost(found), step)
-        progress(course.updates)
-        if course.rests():
-            if not (waiting and course.updates < max_iter):
-                course.stop()
+        state.move(found, objective.cost(found), step)
+        progress(state.updates)
+        if state.has_converged():
+            if not (waiting and state.updates < max_iter):
+                state.stop()
                 break
-            begin = course.updates
-    return course.ended()
+            begin = state.updates
+    return state.result()

@@ -11,7 +11,7 @@ from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import DataError
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.engine.indicators import differ
+from fsframe_margin.engine.indicators import differences
 from fsframe_margin.engine.training import Training
 from fsframe_margin.methods.margin_selector import MarginSelector
 
@@ -92,7 +92,7 @@ def _scatter(training: Training) -> NDArray[np.float64]:
     out, steps = np.empty((n, A)), training.every_step
     margin_vectors(XT, steps, y, np.ones(A), out, hits, misses)
     rows = np.flatnonzero((hits >= 0) & (misses >= 0))
-    h = differ(X[rows], X[hits[rows]], training.steps)
-    m = differ(X[rows], X[misses[rows]], training.steps)
+    h = differences(X[rows], X[hits[rows]], training.steps)
+    m = differences(X[rows], X[misses[rows]], training.steps)
     o = training.outer[rows, None]
     return (m * o).T @ m - (h * o).T @ h

@@ -16,7 +16,7 @@ from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training, training_of
-from fsframe_margin.methods.upstream_weights import matrix_of, upstream_pairs
+from fsframe_margin.methods.upstream_weights import pair_matrix, upstream_pairs
 
 __all__ = ["FittedMargin", "Margin"]
 
@@ -154,7 +154,7 @@ class Margin(Classifier):
         if self.measure != "quadratic":
             pairs = upstream_pairs(upstream) if self.measure == "auto" else None
         if pairs is not None:
-            W = matrix_of(pairs, training.n_features)[np.ix_(training.varying, training.varying)]
+            W = pair_matrix(pairs, training.n_features)[np.ix_(training.varying, training.varying)]
             norm = np.linalg.norm(W)
             return W / norm if norm > 0 else np.eye(size) / np.sqrt(size)
         if w is None:

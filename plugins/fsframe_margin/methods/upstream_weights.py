@@ -7,15 +7,15 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.selection import PairWeights, Selection
 
-__all__ = ["matrix_of", "upstream_matrix", "upstream_pairs"]
+__all__ = ["pair_matrix", "upstream_matrix", "upstream_pairs"]
 
 Floats = NDArray[np.float64]
 
 
-def matrix_of(pairs: PairWeights, size: int) -> Floats:
+def pair_matrix(pairs: PairWeights, size: int) -> Floats:
     """Pair weights as a (size, size) matrix, zero for unknown pairs.
 
-    >>> matrix_of(PairWeights.from_triplets([2, 0], [0], [1], [0.5], [0.1, 0.2]), 3)
+    >>> pair_matrix(PairWeights.from_triplets([2, 0], [0], [1], [0.5], [0.1, 0.2]), 3)
     array([[0.2, 0. , 0.5],
            [0. , 0. , 0. ],
            [0.5, 0. , 0.1]])
@@ -45,7 +45,7 @@ def upstream_matrix(upstream: Selection, columns: NDArray[np.intp], size: int) -
     """
     pairs = upstream_pairs(upstream)
     if pairs is not None:
-        W = matrix_of(pairs, size)[np.ix_(columns, columns)]
+        W = pair_matrix(pairs, size)[np.ix_(columns, columns)]
     elif upstream.weights is not None:
         W = np.diag(upstream.weights[columns])
     else:
