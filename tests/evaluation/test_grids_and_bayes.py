@@ -39,7 +39,7 @@ def test_a_grid_is_the_same_whether_the_shell_has_spelled_it_out_or_not():
     quoted = combined(["{mim,jmi}:top={5,10}"], ["{knn,margin}"])
     bare = combined(["mim:top=5", "mim:top=10", "jmi:top=5", "jmi:top=10"], ["knn", "margin"])
     assert quoted == bare and len(bare) == 8
-    with pytest.raises(RequestError, match="classifiers behind"):
+    with pytest.raises(RequestError, match="classifiers after"):
         combined(["mim"], [])
     with pytest.raises(RequestError, match="more than the 1000 allowed"):
         combined(["mim:top={" + ",".join(map(str, range(1, 600))) + "}"], ["knn", "margin"])
@@ -164,7 +164,7 @@ def test_many_chains_are_set_against_the_best(folder, capsys):
     ("words", "said"),
     [
         ("{mim,jmi}:top=1 on one.csv", "makes a grid"),
-        ("mim x on one.csv", "classifiers behind"),
+        ("mim x on one.csv", "classifiers after"),
         ("mim x knn x margin on one.csv", "one `x`"),
         ("{mim,imm}:top=1 x {knn,knm} on one.csv", "knm"),
         ("mim jmi x margin on one.csv --metric brier", "needs probabilities"),
