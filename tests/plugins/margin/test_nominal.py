@@ -94,7 +94,7 @@ def test_weights_by_tiles_and_a_diagonal_rest_descend_as_the_whole_matrix_does()
     assert pairs.among(tiled.weights, 0.0, np.arange(5)) == pytest.approx(dense.weights, rel=1e-7)
 
 
-def test_squares_of_laid_out_columns_are_squares_of_steps():
+def test_squares_of_expanded_columns_are_squares_of_steps():
     X, _ = _table()
     expanded = Indicators.of(X, STEPS, SQUARES).expand(X)
     squares = ((expanded[:, None] - expanded[None]) ** 2).sum(axis=2)
