@@ -1595,7 +1595,7 @@ class _Ridge(Regressor):
     penalty: float | Literal['auto']
 
 class _BimVote(Classifier):
-    """The hard vote of boosted IMMIGRATE rounds (Algorithm 3)."""
+    """Weighted vote of boosted IMMIGRATE rounds (Algorithm 3)."""
     def __init__(
         self,
         *,

@@ -220,7 +220,7 @@ class BIM(_Selector):
     ) -> None: ...
 
 class BIMVote(_Classifier):
-    """The hard vote of boosted IMMIGRATE rounds (Algorithm 3)."""
+    """Weighted vote of boosted IMMIGRATE rounds (Algorithm 3)."""
     n_iter_: int
     def __init__(
         self,
