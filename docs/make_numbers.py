@@ -248,6 +248,13 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
+            "How many times a fit of the Relief family holds its table, and how many it states",
+            "python benchmarks/memory/peaks.py fits --kind gaps --shape 100000x200 --memory 480MB "
+            "--add FILE relieff:m=20,missing=probability",
+            ("memory/results/relief.csv",),
+            whole,
+        ),
+        Figure(
             "Reading tables: seconds, and memory over the size of the file or table",
             "python benchmarks/tables/limits.py --out FILE",
             ("tables/results/limits.csv",),

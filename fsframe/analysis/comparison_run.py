@@ -51,13 +51,20 @@ def check_names(tables: Sequence[Dataset]) -> None:
 def request_problems(
     methods: Sequence[CrossValidation], table: Dataset, seed: int
 ) -> Iterator[FsframeError]:
-    """Requests that are known to fail on a table, before anything is computed."""
+    """Requests that are known to fail on a table, before anything is computed; what several chains
+    have in common once."""
+    told: set[str] = set()
     for method in methods:
         try:
             as_chain(method).check_request(table)
             method.check(table, Run(entropy=seed).child(0))
         except FsframeError as error:
-            yield error
+            new = [line for line in str(error).splitlines() if line not in told]
+            told.update(new)
+            if len(new) == len(str(error).splitlines()):
+                yield error
+            elif new:
+                yield type(error)("\n".join(new))
 
 
 def run_comparison(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fsframe.errors import PluginError
-from fsframe.registry import Offer, selectors
+from fsframe.registry import Offer, classifiers, selectors
 
 __all__ = ["selectors_for", "ways_with_missing"]
 
@@ -30,13 +30,28 @@ def selectors_for(task: str) -> str:
     return f". {', '.join(named)} and others do (`fsframe methods`)" if named else ""
 
 
-def ways_with_missing(name: str, task: str) -> str:
-    """What to do if a method does not accept missing values, for a message."""
-    fill, take = [], []
+def _classifiers_with_missing(task: str) -> Iterator[str]:
+    """The bundled classifiers and regressors that accept missing values."""
+    for offer in classifiers.offers():
+        if offer.plugin.source.distribution == "fsframe":
+            with contextlib.suppress(PluginError):
+                method = classifiers[offer.name]
+                # One with required parameters depends on them.
+                if any(parameter.required for parameter in method.parameters()):
+                    continue
+                if method().missing_taken() and task in method().predicts():
+                    yield offer.name
+
+
+def ways_with_missing(name: str, task: str, *, classifier: bool = False) -> str:
+    """What to do if a selector or a classifier does not accept missing values, for a message."""
+    fill, take = [], list(_classifiers_with_missing(task)) if classifier else []
     for offer, method in _bundled_selectors():
         if "fill" in getattr(offer.entry, "gives", ()):
             fill.append(offer.name)
-        elif not method.wrapping and method.takes_missing and task in method.tasks:
+        elif classifier or method.wrapping:
+            continue
+        elif method.takes_missing and task in method.tasks:
             take.append(offer.name)
     ways = [f"fill them in every resample by a stage before it (`{f} {name}`)" for f in fill[:1]]
     ways += [f"drop them, or use a method that accepts them: {', '.join(take)}"] if take else []

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsframe.contracts.alternatives import ways_with_missing
 from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.donors import Donors
@@ -228,6 +229,13 @@ class Classifier(Parameterised):
                 "or say what the label is (--task, --event)"
             )
 
+    def missing_problems(self, data: Dataset) -> Iterator[str]:
+        """As `Selector.missing_problems`."""
+        if not self.takes_missing and first_missing(data) is not None:
+            name = self.method_name()
+            ways = ways_with_missing(name, data.task, classifier=True)
+            yield f"{name} does not take missing values; {ways}"
+
     def missing_taken(self) -> bool:
         """As `Selector.missing_taken`."""
         return self.takes_missing
@@ -289,8 +297,8 @@ class Classifier(Parameterised):
         rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
         local = view(data, columns, upstream).loaded()
         local = local if rows.size == data.n_samples else local.take_rows(rows)
-        if not self.takes_missing and first_missing(local) is not None:
-            raise DataError(f"{name} does not take missing values; drop or fill them first")
+        for problem in self.missing_problems(local):
+            raise DataError(problem)
         arrived = local_upstream(upstream, columns, rows)
         with in_stage(type(self), name):
             fitted = self._fit(local, arrived, make_run(run, seed))

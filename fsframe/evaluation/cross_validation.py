@@ -307,8 +307,9 @@ class CrossValidation(WrappingSelector):
         for method, seen in grid.chains[0].tables_seen(table):
             if isinstance(method, Selector):
                 method.check_data(seen)
-            elif len(grid.chains[0].stages) == 1 and not method.takes_missing:
-                _refuse_missing(table, method.method_name())
+            elif len(grid.chains[0].stages) == 1:
+                for problem in method.missing_problems(table):
+                    raise DataError(problem)
         splits = self._splits(data, groups, run.child(0))
         if len(grid) > 1:
             for number, split in enumerate(splits):
@@ -450,12 +451,6 @@ def _classifier_problems(text: str) -> Iterator[str]:
         return
     if len(chains[0].stages) != 1 or chains[0].classifier is None:
         yield f"`{name}` is not a classifier; see `fsframe methods`"
-
-
-def _refuse_missing(data: Dataset, name: str) -> None:
-    for start, stop in data.column_blocks():
-        if np.isnan(data.columns(start, stop)).any():
-            raise DataError(f"{name} does not take missing values; drop or fill them first")
 
 
 def _classifiers_of(grid: ChainGrid) -> list[Classifier]:

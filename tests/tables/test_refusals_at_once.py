@@ -130,3 +130,19 @@ def test_a_label_missing_values_and_parameters_are_told_with_the_roles() -> None
     plain = Dataset.from_arrays(np.eye(4), [0.5, 1.5, 2.5, 4], task="regression")
     with pytest.raises(RequestError, match="score_func=chi2"):
         Chain.parse(chosen).run(plain)
+
+
+def test_a_classifier_that_refuses_gaps_says_how_to_fill_them() -> None:
+    data = Dataset.from_arrays([[0.5, np.nan], [1, 2], [2, 3], [3, 5]], [0, 1, 0, 1])
+    for chain in ("knn", "cross-validation:base=knn,folds=2,repeats=1"):
+        with pytest.raises(DataError, match=r"knn does not take missing values.*`impute knn`"):
+            Chain.parse(chain).run(data)
+
+
+def test_what_several_compared_chains_refuse_is_told_once() -> None:
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    data = Dataset.from_arrays(X, np.arange(20) % 2, weights=np.ones(20), weight_name="w")
+    with pytest.raises(DataError) as caught:
+        fsframe.compare(["mim:top=1", "relieff:top=1", "mim:top=1 npfs:n=5"], data)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 2 and "cross-validation" in lines[0] and "npfs" in lines[1]

@@ -184,7 +184,7 @@ class InformationFilter(Selector):
                 f"{self.method_name()}: missing values in feature "
                 f"{data.feature_names[column]!r}, the first in sample {row + 1}; use "
                 "missing=level (a level of their own) or missing=pairwise (left out of each "
-                "count), or fill them"
+                f"count), or fill them by a stage before it (`impute {self.method_name()}`)"
             )
 
     def columns_named(self, names: tuple[str, ...], data: Dataset) -> NDArray[np.intp]:

@@ -15,7 +15,7 @@ from fsframe_relief.engine.level_codes import SLICE, bit_planes, level_codes
 from fsframe_relief.engine.missing_values import Probability, gap_chances
 from fsframe_relief.engine.scaling import scaled
 
-__all__ = ["Columns", "prepare_columns"]
+__all__ = ["MOST_ACROSS", "Columns", "prepare_columns"]
 
 MOST_ACROSS = 512
 """Rows longer than this are summed as fast along columns, without a second copy of the table."""

@@ -72,14 +72,16 @@ def gap_chances(
         chances.append(np.append(chance.ravel(), np.zeros(n_classes * n_classes)))
         first_state.append(first_state[-1] + n_levels + n_classes)
     starts = np.array(first_state, dtype=np.int64)
-    gap_state = np.diff(starts) - n_classes + y[:, None]
-    state = np.where(level >= 0, level, gap_state) + starts[:-1]
+    state = np.empty(level.shape, dtype=np.int32)
+    for k in range(columns.size):
+        gap_state = starts[k + 1] - starts[k] - n_classes + y
+        state[:, k] = np.where(level[:, k] >= 0, level[:, k], gap_state) + starts[k]
     return Probability(
         columns=columns,
         values=values,
         n_real=n_real,
         level=level,
-        state=state.astype(np.int32),
+        state=state,
         first_state=starts,
         chance=np.concatenate(chances),
         y=y.astype(np.int64),

@@ -15,6 +15,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
 from fsframe.resampling.resamples import too_many
+from fsframe_relief.engine.columns import MOST_ACROSS
 from fsframe_relief.engine.neighbours import Rule
 
 __all__ = ["ReliefParameters"]
@@ -87,6 +88,13 @@ class ReliefParameters(Selector):
         choice("benjamini-hochberg", "none"),
         help="Correction of the p-values for the number of features.",
     )
+
+    def tables_held(self, n_features: int) -> float:
+        """One scaled copy, a second by columns if there are few, whole numbers to screen by, and
+        blocks of distances; gaps under the probability rule take values, levels and states."""
+        if self.missing == "probability":
+            return 3.0
+        return 2.75 if n_features <= MOST_ACROSS else 1.5
 
     def rule(self, regression: bool) -> Rule:
         """Neighbours and their weights."""
