@@ -4,27 +4,101 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-__all__ = ["file_digest", "made_whole", "write_through"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["HashingWriter", "made_whole", "read_index", "write_index"]
+
+_ARRAYS, _MANIFEST = "index.npz", "index.json"
 
 
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
+class HashingWriter:
+    """Writes a file and computes its SHA-256; when it is closed, the file is on the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("wb")
+        self.sha256 = hashlib.sha256()
+
+    def __enter__(self) -> HashingWriter:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] is None:
+            if not self.file.tell():
+                # An empty file cannot be mapped.
+                self.write(bytes(64))
+            self.file.flush()
+            os.fsync(self.file.fileno())
+        self.file.close()
+
+    def write(self, content: Any) -> None:
+        """Append bytes."""
+        self.file.write(content)
+        self.sha256.update(content)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the bytes written, in hexadecimal."""
+        return self.sha256.hexdigest()
+
+
+def write_index(
+    made: Path, key: str, arrays: Mapping[str, NDArray[Any]], files: Mapping[str, str]
+) -> None:
+    """Write the arrays that describe a folder, and the digests of its files.
+
+    Parameters
+    ----------
+    made : Path
+    key : str
+        Digest of all that the content depends on.
+    arrays : mapping of str to array
+    files : mapping of str to str
+        SHA-256 of every other file, by name.
+    """
+    head = io.BytesIO()
+    np.savez(head, **arrays)  # type: ignore[arg-type]
+    with HashingWriter(made / _ARRAYS) as file:
+        file.write(head.getvalue())
+    manifest = {"key": key, "files": {_ARRAYS: file.digest, **files}}
+    with HashingWriter(made / _MANIFEST) as file:
+        file.write(json.dumps(manifest).encode())
+
+
+def read_index(folder: Path, key: str) -> tuple[dict[str, NDArray[Any]], list[str]] | None:
+    """The arrays that describe a folder, and the names of its other files.
+
+    Returns
+    -------
+    tuple, or None
+        None if the folder is missing, has another key, or a file of it is damaged.
+    """
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text())
+        files = manifest["files"]
+        head = (folder / _ARRAYS).read_bytes()
+        if manifest["key"] != key or hashlib.sha256(head).hexdigest() != files.pop(_ARRAYS):
+            return None
+        if any(_digest(folder / name) != digest for name, digest in files.items()):
+            return None
+        with np.load(io.BytesIO(head), allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}, list(files)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError):
+        return None
+
+
+def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def write_through(path: Path, content: bytes) -> None:
-    """Write a file; when this returns, it is on the disk."""
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
@@ -35,9 +109,9 @@ def made_whole(folder: Path) -> Iterator[Path]:
     --------
     >>> with tempfile.TemporaryDirectory() as home:
     ...     with made_whole(Path(home) / "kept") as new:
-    ...         write_through(new / "a", b"1")
-    ...     file_digest(Path(home) / "kept" / "a")[:8]
-    '6b86b273'
+    ...         write_index(new, "key", {"a": np.arange(3)}, {})
+    ...     read_index(Path(home) / "kept", "key")
+    ({'a': array([0, 1, 2])}, [])
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))

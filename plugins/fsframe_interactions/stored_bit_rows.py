@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError
-from fsframe.resampling.kept_folders import file_digest, made_whole, write_through
+from fsframe.resampling.kept_folders import HashingWriter, made_whole, read_index, write_index
 from fsframe.resampling.over_parts import equal_parts
 from fsframe_interactions.engine.bit_rows import class_words, depth_of, write_bit_rows
 from fsframe_interactions.engine.shards import ShardedBitRows, ShardFile
@@ -113,19 +112,10 @@ def stored_bit_rows(
 
 def _read_stored(folder: Path, digest: str) -> _Header | None:
     """The header of an earlier run; None if anything is inconsistent."""
-    try:
-        manifest = json.loads((folder / "planes.json").read_text())
-        if manifest["table"] != digest:
-            return None
-        head = (folder / "form.npz").read_bytes()
-        if hashlib.sha256(head).hexdigest() != manifest["head"]:
-            return None
-        if file_digest(folder / "planes") != manifest["planes"]:
-            return None
-        with np.load(io.BytesIO(head), allow_pickle=False) as file:
-            return _Header(**{name: file[name] for name in file.files})
-    except (OSError, ValueError, KeyError, TypeError, EOFError):
+    index = read_index(folder, digest)
+    if index is None or set(index[0]) != set(attrs.fields_dict(_Header)) or index[1] != ["planes"]:
         return None
+    return _Header(**index[0])
 
 
 def _write_new(
@@ -151,9 +141,8 @@ def _write_new(
     levels, stored, depth = np.zeros(p, np.int64), np.zeros(p, np.int64), []
     bounds: list[NDArray[np.float64]] = []
     margins: list[NDArray[np.int64]] = []
-    content = hashlib.sha256()
     with made_whole(folder) as made:
-        with (made / "planes").open("wb") as file:
+        with HashingWriter(made / "planes") as file:
             codes = np.empty((LANES, n), np.uint8)
             for start in range(0, p, width):
                 stop = min(start + width, p)
@@ -187,7 +176,6 @@ def _write_new(
                             words[k], lanes, counts,
                         )  # fmt: skip
                         file.write(lanes.data)
-                        content.update(lanes.data)
                     margins.append(counts)
                 run.progress(stop, p, "columns taken in")
         together = np.zeros((p, int(levels.max(initial=1)), classes), np.int64)
@@ -203,13 +191,5 @@ def _write_new(
             starts=np.cumsum([0, *(len(each) for each in bounds)]),
             bounds=np.concatenate([np.empty(0), *bounds]),
         )
-        head = io.BytesIO()
-        np.savez(head, **attrs.asdict(form))
-        write_through(made / "form.npz", head.getvalue())
-        manifest = {
-            "table": digest,
-            "head": hashlib.sha256(head.getvalue()).hexdigest(),
-            "planes": content.hexdigest(),
-        }
-        write_through(made / "planes.json", json.dumps(manifest).encode())
+        write_index(made, digest, attrs.asdict(form), {"planes": file.digest})
     return form

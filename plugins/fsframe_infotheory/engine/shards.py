@@ -7,9 +7,7 @@ of few levels, integers for the others, rows sorted by class. Levels are those o
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
@@ -23,7 +21,7 @@ from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError
-from fsframe.resampling.kept_folders import file_digest, made_whole, write_through
+from fsframe.resampling.kept_folders import HashingWriter, made_whole, read_index, write_index
 from fsframe.resampling.over_parts import equal_parts
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_columns import RawColumns
@@ -136,7 +134,7 @@ class Shards:
 def open_shard(folder: Path, form: ShardFormat, k: int, sizes: tuple[int, ...]) -> Encoded:
     """One shard as an encoded table of its own, without sums."""
     layout = _layout(sizes)
-    path = folder / f"{k:06}.shard"
+    path = folder / _file_name(k)
     try:
         memory = np.memmap(path, dtype=np.uint8, mode="r")
         chunks, at = [], 0
@@ -212,19 +210,13 @@ def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
 
 def _stored_shards(folder: Path, digest: str, data: Dataset, n_classes: int) -> Shards | None:
     """The shards of an earlier run; None if anything is inconsistent."""
+    index = read_index(folder, digest)
+    if index is None:
+        return None
+    arrays, files = index
     try:
-        text = (folder / "codes.json").read_text()
-        manifest = json.loads(text)
-        if manifest["table"] != digest:
-            return None
-        head = (folder / "codes.npz").read_bytes()
-        if hashlib.sha256(head).hexdigest() != manifest["head"]:
-            return None
-        with np.load(folder / "codes.npz", allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
         bins = Bins.from_tables(arrays)
-        binned = tuple(arrays["binned"].tolist())
-        bins = attrs.evolve(bins, binned_by_default=binned)
+        bins = attrs.evolve(bins, binned_by_default=tuple(arrays["binned"].tolist()))
         found = Shards(
             folder=folder,
             form=ShardFormat(n_levels=bins.n_levels, n_classes=n_classes),
@@ -237,15 +229,15 @@ def _stored_shards(folder: Path, digest: str, data: Dataset, n_classes: int) -> 
             and found.sizes.shape[1] == n_classes
             and int(found.sizes.sum()) == data.n_samples
             and len(found.counts) == int(bins.n_levels.sum()) * n_classes
-            and all(
-                file_digest(folder / f"{k:06}.shard") == each
-                for k, each in enumerate(manifest["shards"])
-            )
-            and len(manifest["shards"]) == len(found)
+            and files == [_file_name(k) for k in range(len(found))]
         )
         return found if sound else None
-    except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError):
+    except (ValueError, KeyError, TypeError, IndexError):
         return None
+
+
+def _file_name(k: int) -> str:
+    return f"{k:06}.shard"
 
 
 def _new_shards(
@@ -267,7 +259,8 @@ def _new_shards(
     rows = equal_parts(len(y), int(max(64, min(SHARD_ROWS, run.memory // 2 // max(1, each)))))
     starts = np.concatenate([[0], np.cumsum(bins.n_levels * n_classes)])
     counts = np.zeros(starts[-1], np.int64)
-    sizes, digests = [], []
+    sizes: list[NDArray[np.int64]] = []
+    digests: dict[str, str] = {}
     # One pool for all blocks: memory that a thread has freed is not reused by new threads.
     with made_whole(folder) as made, ThreadPoolExecutor(run.threads) as pool:
         first = 0
@@ -276,14 +269,14 @@ def _new_shards(
             first += len(block)
             layout = Layout.of(labels, n_classes)
             pack_group = partial(_packed, block, bins, layout)
-            with HashingWriter(made / f"{k:06}.shard") as file:
+            with HashingWriter(made / _file_name(k)) as file:
                 # One group per thread at a time, which bounds the memory of packed codes.
                 for at in range(0, len(form.bounds), run.threads):
                     some = form.bounds[at : at + run.threads]
                     for chunk in pool.map(pack_group, some):
                         _write(file, chunk)
                         _add_counts(chunk, form, layout, starts, counts)
-            digests.append(file.digest)
+            digests[_file_name(k)] = file.digest
             sizes.append(np.diff(layout.starts))
             run.progress(first, data.n_samples, "rows taken in")
             # Freed before the next rows are read.
@@ -294,11 +287,7 @@ def _new_shards(
             "sizes": np.array(sizes, dtype=np.int64).reshape(-1, n_classes),
             "counts": counts,
         }
-        head = io.BytesIO()
-        np.savez(head, **arrays)  # type: ignore[arg-type]
-        write_through(made / "codes.npz", head.getvalue())
-        manifest = {"table": digest, "head": file_digest(made / "codes.npz"), "shards": digests}
-        write_through(made / "codes.json", json.dumps(manifest).encode())
+        write_index(made, digest, arrays, digests)
     return Shards(folder=folder, form=form, sizes=arrays["sizes"], bins=bins, counts=counts)
 
 
@@ -341,36 +330,6 @@ def _transposed(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
     for first in range(0, len(rows), _TRANSPOSED_ROWS):
         found[:, first : first + _TRANSPOSED_ROWS] = rows[first : first + _TRANSPOSED_ROWS].T
     return found
-
-
-class HashingWriter:
-    """Writes a file and computes its SHA-256."""
-
-    def __init__(self, path: Path) -> None:
-        self.file = path.open("wb")
-        self.sha256 = hashlib.sha256()
-
-    def __enter__(self) -> HashingWriter:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if error[0] is None:
-            if not self.file.tell():
-                # An empty file cannot be mapped.
-                self.write(bytes(64))
-            self.file.flush()
-            os.fsync(self.file.fileno())
-        self.file.close()
-
-    def write(self, content: Any) -> None:
-        """Append bytes."""
-        self.file.write(content)
-        self.sha256.update(content)
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the bytes written, in hexadecimal."""
-        return self.sha256.hexdigest()
 
 
 def _write(file: HashingWriter, chunk: Chunk) -> None:

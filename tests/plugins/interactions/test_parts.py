@@ -104,7 +104,7 @@ def test_bit_rows_beside_the_table_are_used_checked_and_made_anew(
     assert_same_bits(method.select(data), expected)
     assert not made
     (folder,) = data.matrix.cache_folder.glob("pairs-*")
-    for name in ("planes", "form.npz", "planes.json"):
+    for name in ("planes", "index.npz", "index.json"):
         content = bytearray((folder / name).read_bytes())
         content[len(content) // 2] ^= 1
         (folder / name).write_bytes(content)
