@@ -121,7 +121,7 @@ def workers_against_serial(name: str, text: str, table: tuple[str, int, int], ro
     )
     shown = ", ".join(f"{x:.2f}" for x in limits)
     print(
-        f"  both workers with the whole run each, at once: ratio median "
+        "  both workers with the whole run each, at once: ratio median "
         f"{statistics.median(limits):.2f} ({shown}); of that sharing out keeps "
         f"{statistics.median(kept):.2f}"
     )

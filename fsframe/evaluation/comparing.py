@@ -229,7 +229,7 @@ def _t_test(a: Floats, b: Floats, ratio: float | None) -> PairedTest:
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1 or first.size < 2:
         raise DataError(
-            f"a paired test needs two vectors of equal length with at least two results, not "
+            "a paired test needs two vectors of equal length with at least two results, not "
             f"{first.shape} and {second.shape}"
         )
     difference = first - second

@@ -110,7 +110,7 @@ def _check_requires(_: Any, __: Any, value: tuple[str, ...]) -> None:
     for each in value:
         if not isinstance(each, str) or not _REQUIREMENT.fullmatch(each):
             raise ValueError(
-                f"entry requires must be names of distributions such as 'boruta', or with an extra "
+                "entry requires must be names of distributions such as 'boruta', or with an extra "
                 f"'fsframe[excel]', not {each!r}; version bounds belong in pyproject.toml"
             )
 

@@ -62,7 +62,7 @@ def _on_one_table(found: Comparison) -> tuple[str, str]:
     fewest = int(found.fewest[0])
     if fewest >= 0:
         two += (
-            f"; the fewest features within one standard error of the best, "
+            "; the fewest features within one standard error of the best, "
             f"{found.kept[0, fewest]:.1f} on average, are kept by {quoted(found.chains[fewest])}"
         )
     return one, f"{two}."

@@ -93,7 +93,7 @@ def from_sheet(
             labels, kind = label_values(
                 texts, lambda row: sheet.where(row, place), task, missing=sheet.missing
             )
-    ordered = _ordinal_columns(sheet, columns, orders)
+    ordered = _ordinal_columns(sheet, orders)
     texts_in = [k for k, column in enumerate(columns) if column in taken.bad]
     mask[[k for k in texts_in if names[k] in worded]] = True
     with _noted(problems):
@@ -107,7 +107,7 @@ def from_sheet(
     if label is None:
         warnings += _other_label(names, label_name)
         if label_name.lower() not in _USUAL_LABELS:
-            warnings += suspect_label_warnings(label_name, labels, kind, X, names)
+            warnings += suspect_label_warnings(label_name, labels, X, names)
     warnings += check_classes(
         labels, label_name, lambda row: f"line {sheet.line(row)}", kind, path, label is None
     )
@@ -209,7 +209,7 @@ def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:
 
 
 def _ordinal_columns(
-    sheet: Sheet, columns: list[int], orders: Mapping[str | int, tuple[str, ...]]
+    sheet: Sheet, orders: Mapping[str | int, tuple[str, ...]]
 ) -> dict[int, tuple[str, ...]]:
     what = f"{sheet.path}, ordinal column"
     return {find_column(sheet.names, sheet.n_fields, key, what): o for key, o in orders.items()}

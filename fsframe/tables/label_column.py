@@ -27,7 +27,7 @@ def label_missing(where: str, text: str) -> DataError:
 
 
 def suspect_label_warnings(
-    name: str, labels: NDArray[Any], task: str, X: NDArray[Any], names: Sequence[str]
+    name: str, labels: NDArray[Any], X: NDArray[Any], names: Sequence[str]
 ) -> list[str]:
     """A warning if a label that was not named looks like a measurement.
 

@@ -158,8 +158,7 @@ def badge_lines(
             yield f"| {each.rows} | {each.columns} | {figures} |"
         yield ""
         yield (
-            "One thread, processor time of a second fit on noise; peak memory of Python and "
-            "numpy. "
+            "One thread, processor time of a second fit on noise; peak memory of Python and numpy. "
             f"Time grows {_growth(cost, 'rows', 'seconds')} and "
             f"{_growth(cost, 'columns', 'seconds')}, memory {_growth(cost, 'rows', 'peak')} and "
             f"{_growth(cost, 'columns', 'peak')}."

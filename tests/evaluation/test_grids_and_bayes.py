@@ -139,8 +139,8 @@ def test_a_grid_by_a_loss_stands_beside_the_larger_class_and_all_features(folder
     # Called again, nothing is computed; in other words the same grid.
     again = ran(
         capsys,
-        f"compare mim:top=1 mim:top=2 anova-f:top=1 anova-f:top=2 x knn:k=5 on one.csv two.csv"
-        f" {QUICK}",
+        "compare mim:top=1 mim:top=2 anova-f:top=1 anova-f:top=2 x knn:k=5 on one.csv two.csv "
+        f"{QUICK}",
         *("--metric", "log-loss", "--json", "-o", "kept"),
     )[1]
     assert json.loads(again) == found

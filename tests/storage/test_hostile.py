@@ -230,8 +230,8 @@ CASES: dict[str, tuple[Edit, str]] = {
         text(f"{STAGE}/params", '{"a":' * 50_000 + "1" + "}" * 50_000), "not JSON"),
     "JSON that is no object": (text(f"{STAGE}/params", "[1]"), "not a JSON object"),
     "JSON with NaN": (text(f"{STAGE}/params", '{"a":NaN}'), "not JSON"),
-    "JSON with an endless number": (text(f"{STAGE}/params", '{"a":' + "9" * 9000 + "}"), "not "
-    "JSON"),
+    "JSON with an endless number": (
+        text(f"{STAGE}/params", '{"a":' + "9" * 9000 + "}"), "not JSON"),
     "two texts of JSON": (text(f"{STAGE}/params", "{}", "{}"), "not one"),
     "a name too many": (text("data/feature_names", *"abcdefgh"), "8 names for 7"),
     "a feature name of 5000 bytes": (

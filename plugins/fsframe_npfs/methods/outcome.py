@@ -76,9 +76,7 @@ def feature_selection(
     )
 
 
-def pair_selection(
-    settings: Settings, procedure: Procedure, upstream: Selection | None, warnings: list[str]
-) -> Selection:
+def pair_selection(settings: Settings, procedure: Procedure, warnings: list[str]) -> Selection:
     n_features = procedure.data.n_features
     a, b = np.divmod(procedure.codes, n_features)
     rate = procedure.z / procedure.drawn
