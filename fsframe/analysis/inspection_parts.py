@@ -124,7 +124,7 @@ def parts_lines(found: PartsInspection) -> Iterator[str]:
         f"{'no gaps' if not holes else f'{share:.2g}% of the values missing'}"
     )
     yield from (f"  {fact}" for fact in data._facts()[1:])
-    kinds = data.kinds_told()
+    kinds = data.kinds_in_words()
     if kinds:
         yield f"  {kinds}"
     if data.warnings:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from fsframe.contracts.remarks import making_room, wait_shown
+from fsframe.contracts.remarks import clearing_progress, wait_shown
 
 if TYPE_CHECKING:
     from fsframe.contracts.run import Progress
@@ -158,7 +158,7 @@ def progress_shown(
         return
     bars = ProgressBars() if bars is None else bars
     try:
-        with making_room(bars.close):
+        with clearing_progress(bars.close):
             yield bars
     finally:
         bars.close()

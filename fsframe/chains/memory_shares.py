@@ -15,7 +15,7 @@ from fsframe.errors import RequestError
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset
 
-__all__ = ["LEAST_SHARE", "MemoryShares", "most_tables_held", "shares_of", "working_room"]
+__all__ = ["LEAST_SHARE", "MemoryShares", "most_tables_held", "shares_of", "working_memory"]
 
 LEAST_SHARE = 1 << 20
 """Minimum memory of a fit besides its rows of the table."""
@@ -48,7 +48,7 @@ class MemoryShares:
     copied : int
         Rows and columns of the table that one resample copies.
     room : int
-        Memory of the program itself, in this process and its workers: see `working_room`.
+        Memory of the program itself, in this process and its workers: see `working_memory`.
     fits : int
         Number of concurrent fits, in separate processes; 1 without workers.
     one_fit : int
@@ -68,7 +68,7 @@ class MemoryShares:
     route: int
 
 
-def working_room(n_samples: int, n_features: int, workers: int = 0) -> int:
+def working_memory(n_samples: int, n_features: int, workers: int = 0) -> int:
     """Bytes that any run needs besides the imported program and the table.
 
     Parameters
@@ -85,7 +85,7 @@ def working_room(n_samples: int, n_features: int, workers: int = 0) -> int:
 
     Examples
     --------
-    >>> working_room(100, 60_000) // 10**6, working_room(100, 60_000, workers=2) // 10**6
+    >>> working_memory(100, 60_000) // 10**6, working_memory(100, 60_000, workers=2) // 10**6
     (72, 160)
     """
     here = _ROOM + _ROOM_PER_FEATURE * n_features + _ROOM_PER_SAMPLE * n_samples
@@ -127,7 +127,7 @@ def shares_of(
     -----
     These are counted: the table in this process; one mapped copy of it for worker processes on this
     machine, or one per worker elsewhere; for each concurrent fit its copy of the rows if a stage
-    resamples (two for nested folds); the program itself (`working_room`). The rest is divided
+    resamples (two for nested folds); the program itself (`working_memory`). The rest is divided
     equally among fits. Interpreters and libraries are not counted (see `docs/memory.md`).
 
     Examples
@@ -156,9 +156,9 @@ def shares_of(
     copied = int(values * max(method.rows_copied() for method in methods))
     own = table + beside if here else 0
     n, p = data.n_samples, data.n_features
-    room = working_room(n, p, 0 if executor is None else fits)
+    room = working_memory(n, p, 0 if executor is None else fits)
     if not here:
-        room -= working_room(n, p)
+        room -= working_memory(n, p)
     one_fit = (bound - own - shared - room) // fits - copied
     least = max(LEAST_SHARE, int(values * most_tables_held(methods, p)))
     if one_fit < least:
@@ -178,7 +178,7 @@ def shares_of(
     if chosen_by == 0:
         route = DEFAULT_MEMORY
     else:
-        alone = 2 * table + beside + working_room(n, p, 1) + copied
+        alone = 2 * table + beside + working_memory(n, p, 1) + copied
         route = max(LEAST_SHARE, (chosen_by or bound) - alone)
     return MemoryShares(
         bound=bound, table=own, shared=shared, copied=copied, room=room, fits=fits,

@@ -25,7 +25,7 @@ from fsframe.cli.signals import end_process, ignore_signals, stoppable
 from fsframe.cli.terminal import say, say_error, say_json
 from fsframe.cli.tracebacks import traceback_option
 from fsframe.cli.written_files import note_written, written, written_summary
-from fsframe.contracts.remarks import REMARKS_VARIABLE, making_room
+from fsframe.contracts.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.errors import Forewarning, FsframeError
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ def run_chain(
             # Results go to stdout; what a plugin prints while it works must not mix with them.
             with (
                 contextlib.redirect_stdout(sys.stderr),
-                making_room(reporter.close),
+                clearing_progress(reporter.close),
                 warnings.catch_warnings(),
             ):
                 # Already reported above.

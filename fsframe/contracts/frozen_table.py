@@ -133,7 +133,7 @@ class FrozenTable:
         facts = [
             f"{self.n_samples} samples × {self.n_features} features ({self.matrix.dtype}{where})"
         ]
-        kinds = self.kinds_told()
+        kinds = self.kinds_in_words()
         if kinds:
             facts[0] += f", {kinds}"
         if self.task == "classification":
@@ -213,7 +213,7 @@ class FrozenTable:
         own = self.times.values[:, 0]
         return own if self.groups is None else times_of_wholes(own, self.groups)
 
-    def kinds_told(self) -> str:
+    def kinds_in_words(self) -> str:
         """Number of columns of each kind other than numeric: ``2 nominal, 1 ordinal``."""
         many = {"nominal": int(np.count_nonzero(self.categorical))}
         if self.kinds:

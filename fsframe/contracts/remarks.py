@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 __all__ = [
     "REMARKS_VARIABLE",
-    "make_room",
-    "making_room",
+    "clear_progress",
+    "clearing_progress",
     "remark",
     "ticking",
     "wait_shown",
@@ -24,22 +24,22 @@ REMARKS_VARIABLE = "FSFRAME_REMARKS"
 ``--quiet``. Workers inherit it."""
 
 
-_rooms: list[Callable[[], None]] = []
+_clearing: list[Callable[[], None]] = []
 
 
 @contextlib.contextmanager
-def making_room(clear: Callable[[], None]) -> Iterator[None]:
+def clearing_progress(clear: Callable[[], None]) -> Iterator[None]:
     """Within this context, `clear` is called before a remark is printed, to erase the line."""
-    _rooms.append(clear)
+    _clearing.append(clear)
     try:
         yield
     finally:
-        _rooms.remove(clear)
+        _clearing.remove(clear)
 
 
-def make_room() -> None:
+def clear_progress() -> None:
     """Erase the current line of stderr."""
-    for clear in _rooms:
+    for clear in _clearing:
         clear()
 
 
@@ -50,7 +50,7 @@ def remark(text: str) -> None:
     """
     if sys.stderr is None or os.environ.get(REMARKS_VARIABLE) == "none":
         return
-    make_room()
+    clear_progress()
     line = f"fsframe: {text}"
     if os.environ.get(REMARKS_VARIABLE) == "json":
         line = json.dumps({"event": "note", "text": text}, ensure_ascii=False)
@@ -95,7 +95,7 @@ def ticking(text: str) -> Iterator[None]:
                     flush=True,
                 )
 
-    make_room()
+    clear_progress()
     clock = threading.Thread(target=tick, name="fsframe-wait", daemon=True)
     _waits += 1
     clock.start()

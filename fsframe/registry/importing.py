@@ -82,7 +82,7 @@ def guarded_import(share: float = 1.0, environ: Mapping[str, str] | None = None)
     seconds = share * _seconds(os.environ if environ is None else environ)
     try:
         # Results go to stdout; what a module prints at import must not mix with them.
-        with contextlib.redirect_stdout(sys.stderr), _alarm(seconds):
+        with contextlib.redirect_stdout(sys.stderr), _time_limit(seconds):
             yield
     except _TooLong:
         raise PluginError(
@@ -110,7 +110,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         If it takes longer.
     """
     try:
-        with _alarm(seconds):
+        with _time_limit(seconds):
             yield
     except _TooLong:
         raise AssertionError(f"it did not finish within {seconds:g} s") from None
@@ -126,17 +126,17 @@ def _seconds(environ: Mapping[str, str]) -> float:
 
 
 @contextlib.contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
+def _time_limit(seconds: float) -> Iterator[None]:
     """Raise `_TooLong` in this thread after that time, if possible."""
     main = threading.current_thread() is threading.main_thread()
     if not (main and seconds and hasattr(signal, "setitimer")):
         yield
         return
 
-    def ring(number: int, frame: FrameType | None) -> None:
+    def on_alarm(number: int, frame: FrameType | None) -> None:
         raise _TooLong
 
-    before = signal.signal(signal.SIGALRM, ring)
+    before = signal.signal(signal.SIGALRM, on_alarm)
     # Repeatedly, since a `finally` of the module may wait as well.
     left, again = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:

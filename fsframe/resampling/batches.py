@@ -44,14 +44,14 @@ class Batches:
     >>> batches = Batches({}, "mim")
     >>> batches.size(100)
     1
-    >>> batches.saw(1, 0.01); batches.size(100)
+    >>> batches.record(1, 0.01); batches.size(100)
     16
-    >>> batches.saw(16, 0.16); batches.size(100), batches.size(100, workers=2)
+    >>> batches.record(16, 0.16); batches.size(100), batches.size(100, workers=2)
     (50, 25)
     >>> slow_start = Batches({}, "mim of a wide table")
-    >>> slow_start.saw(1, 0.61); slow_start.size(500)
+    >>> slow_start.record(1, 0.61); slow_start.size(500)
     2
-    >>> slow_start.saw(2, 0.615); slow_start.size(500)
+    >>> slow_start.record(2, 0.615); slow_start.size(500)
     64
     """
 
@@ -119,7 +119,7 @@ class Batches:
         """Whether it is clear how long a resample takes, so that tasks can be made in store."""
         return self._what in self._pace and self._largest > 1
 
-    def saw(self, resamples: int, seconds: float) -> None:
+    def record(self, resamples: int, seconds: float) -> None:
         """Learn that so many resamples took so long."""
         seconds = max(seconds, 1e-9)
         new = (resamples, seconds, resamples**2, resamples * seconds)

@@ -98,7 +98,7 @@ class Dispatcher:
                         job.whole |= set(answer.lacking)
                         submitted.again.append(job)
                         continue
-                    self._batches.saw(job.stop - job.start, answer.seconds)
+                    self._batches.record(job.stop - job.start, answer.seconds)
                     yield job.start, job.stop, answer.content
         finally:
             submitted.cancel()
@@ -112,7 +112,9 @@ class Dispatcher:
         room: Callable[[int], bool],
     ) -> None:
         """Keep every worker busy, and one task ready for each."""
-        while self._submitted.room((2 if self._batches.known else 1) * self._engine.workers):
+        while self._submitted.has_capacity(
+            (2 if self._batches.known else 1) * self._engine.workers
+        ):
             lost = self._submitted.take_lost()
             if lost is not None:
                 self._submit(lost, table, call)

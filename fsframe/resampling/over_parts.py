@@ -106,7 +106,7 @@ def over_parts(
     )
     try:
         while waiting or submitted.again or submitted.pending:
-            while submitted.room(2 * engine.workers):
+            while submitted.has_capacity(2 * engine.workers):
                 share = submitted.take_lost() or (waiting.popleft() if waiting else None)
                 if share is None:
                     break

@@ -156,7 +156,7 @@ class _Resampling:
         run = self.run.batch(start)
         rows = rows_of(self.counts, self.data, start, stop)
         found = compute(self.base, self.data, rows, self.upstream, run, self.parts)
-        batches.saw(stop - start, time.perf_counter() - began)
+        batches.record(stop - start, time.perf_counter() - began)
         return found
 
     def _by_units(self, batches: Any) -> Iterator[list[Selection]]:

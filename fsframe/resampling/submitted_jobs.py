@@ -61,7 +61,7 @@ class SubmittedJobs(Generic[J]):
         self.again: deque[J] = deque()
         self._last = time.monotonic()
 
-    def room(self, most: int) -> bool:
+    def has_capacity(self, most: int) -> bool:
         """Whether a job may be submitted now, with at most `most` at a time."""
         if not self._engine.ready or len(self.pending) >= most:
             return False

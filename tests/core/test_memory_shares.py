@@ -15,7 +15,7 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.chains.memory_shares import most_tables_held, shares_of, working_room
+from fsframe.chains.memory_shares import most_tables_held, shares_of, working_memory
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.errors import RequestError
@@ -44,7 +44,7 @@ def test_shares_come_to_no_more_than_the_bound(text, number):
     total = found.table + found.shared + found.room + fits
     assert total <= 500_000_000
     assert total > 499_000_000
-    assert found.room == working_room(60, 5000, number)
+    assert found.room == working_memory(60, 5000, number)
     assert found.fits == max(1, number)
     assert found.table == table().matrix.nbytes
     assert (found.shared > 0) == (number > 0)
@@ -81,7 +81,7 @@ def test_a_classifier_on_all_columns_is_counted():
         Chain.parse(f"cross-validation:base=(mim:top=5 margin),all-features={word}")
         for word in ("no", "yes")
     )
-    bound = working_room(60, 5000) + 6 * table().nbytes
+    bound = working_memory(60, 5000) + 6 * table().nbytes
     assert shares_of(alone, table(), bound) is not None
     with pytest.raises(RequestError, match=r"a fit at least 9 MiB add up to"):
         shares_of(beside, table(), bound - 1)
@@ -129,7 +129,7 @@ def test_bits_under_a_bound_do_not_depend_on_workers():
     data = Dataset.from_arrays(X, X[:, 0] * X[:, 1] > 0)
     # 48 · 90² bytes are within what one fit may hold alone, with four at a time just so
     chain = Chain.parse("immigrate:top=3 ensemble:n=4")
-    bound = working_room(90, 12, workers=2) + 4_000_000
+    bound = working_memory(90, 12, workers=2) + 4_000_000
     alone = chain.run(data, memory=bound)
     with ThreadPoolExecutor(2) as pool:
         shared = chain.run(data, memory=bound, executor=pool)

@@ -12,7 +12,7 @@ def sizes(seconds_each: float, total: int, workers: int = 1, least: float = 0.0)
     batches, found, left = Batches({}, "x"), [], total
     while left:
         size = batches.size(left, workers, least)
-        batches.saw(size, size * seconds_each)
+        batches.record(size, size * seconds_each)
         found.append(size)
         left -= size
     return found
@@ -44,7 +44,7 @@ def test_a_call_that_is_dear_whatever_it_holds_gets_many_resamples():
     batches, calls, left = Batches({}, "x"), 0, 500
     while left:
         size = batches.size(left)
-        batches.saw(size, 3.0 + 0.01 * size)
+        batches.record(size, 3.0 + 0.01 * size)
         calls, left = calls + 1, left - size
     assert calls <= 20
 
@@ -82,7 +82,7 @@ def test_workers_end_together_wherever_borders_lie(each, workers, apart, paces):
         stop = batches.stop(start, total, workers, least_seconds=0.05)
         worker, pace = ends.index(min(ends)), paces[start % len(paces)] if paces else 1.0
         took = (stop - start) * each * pace
-        batches.saw(stop - start, took)
+        batches.record(stop - start, took)
         ends[worker] += took
         start = stop
     # Nobody waits for more than one of the last tasks.
@@ -92,7 +92,7 @@ def test_workers_end_together_wherever_borders_lie(each, workers, apart, paces):
 def test_no_batch_of_a_dear_call_takes_more_than_its_share_at_the_end():
     batches = Batches({}, "x")
     for size in (1, 16, 40):
-        batches.saw(size, 0.4 + 0.01 * size)
+        batches.record(size, 0.4 + 0.01 * size)
     # Half a second of work where there is plenty; of the last 60 no worker takes more than half.
     assert batches.size(1000, workers=2) in (49, 50)
     assert batches.size(60, workers=2) == 30
