@@ -21,6 +21,7 @@ from fsframe.contracts.pair_weights import PairWeights
 
 __all__ = [
     "Found",
+    "adjusted_p_values",
     "by_common_names",
     "columns_seen",
     "feature_statistics",
@@ -107,12 +108,25 @@ def statistics(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[
     if p is not None:
         q = _shares(tables, _Q_NAMES, m)
         columns["p"] = p
-        columns["q"] = _adjusted(p) if q is None or np.array_equal(q, p, equal_nan=True) else q
+        columns["q"] = (
+            adjusted_p_values(p) if q is None or np.array_equal(q, p, equal_nan=True) else q
+        )
     return columns | _frequency(tables, m)
 
 
-def _adjusted(p: Floats) -> Floats:
-    """Benjamini and Hochberg's adjusted p-values, without NaN."""
+def adjusted_p_values(p: Floats) -> Floats:
+    """P-values adjusted for their number by Benjamini and Hochberg 1995.
+
+    Parameters
+    ----------
+    p : (m,) float64 in [0, 1]
+        NaN stays NaN and is not counted.
+
+    Examples
+    --------
+    >>> adjusted_p_values(np.array([0.01, 0.04, np.nan, 0.03, 0.5])).round(4).tolist()
+    [0.04, 0.0533, nan, 0.0533, 0.5]
+    """
     from scipy.stats import false_discovery_control
 
     known = ~np.isnan(p)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.answer_statistics import adjusted_p_values
 from fsframe.resampling.groups import permuted_rows
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.distances import full_distances
@@ -80,25 +81,8 @@ def permutation_p_values(
 
 
 def adjusted(p_values: NDArray[np.float64], correction: str) -> NDArray[np.float64]:
-    """p-values adjusted for the number of features; NaN stays NaN and is not counted.
-
-    Notes
-    -----
-    Benjamini & Hochberg 1995: the k-th smallest of m becomes min over l >= k of m p_(l) / l.
-
-    Examples
-    --------
-    >>> adjusted(np.array([0.01, 0.04, 0.03, 0.5]), "benjamini-hochberg").round(4).tolist()
-    [0.04, 0.0533, 0.0533, 0.5]
-    """
-    if correction == "none":
-        return p_values.copy()
-    out = np.full(len(p_values), np.nan)
-    live = np.flatnonzero(~np.isnan(p_values))
-    order = live[np.argsort(p_values[live], kind="stable")]
-    steps = p_values[order] * live.size / np.arange(1, live.size + 1)
-    out[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0)
-    return out
+    """p-values adjusted for the number of features, unless `correction` is ``"none"``."""
+    return p_values.copy() if correction == "none" else adjusted_p_values(p_values)
 
 
 def _reached_by_refitting(
