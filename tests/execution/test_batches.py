@@ -51,7 +51,7 @@ def test_a_call_that_is_dear_whatever_it_holds_gets_many_resamples():
 
 def test_the_pace_is_kept_for_the_next_call_of_a_run():
     pace: dict[str, float] = {}
-    Batches(pace, "mim").saw(10, 0.1)
+    Batches(pace, "mim").record(10, 0.1)
     assert Batches(pace, "mim").size(1000) == 50
     assert Batches(pace, "other").size(1000) == 1
 
