@@ -471,9 +471,7 @@ class Selector(Parameterised):
         """Refuse a memory limit that is too small for copies of the table."""
         if data.in_parts and self.works_in_parts(data):
             return
-        n, what = data.n_samples, "its working copy of"
-        # What it resamples asks for itself.
-        copies = self.table_copies if self.wrapping else self.tables_held(p)
+        n, copies, what = data.n_samples, self.table_copies, "its working copy of"
         if self.reads_bytes and data.holds_bytes:
             copies += 0.0 if data.in_memory else 0.125
         elif not data.in_memory and not self.reads_columns:

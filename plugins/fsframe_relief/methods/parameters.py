@@ -92,6 +92,8 @@ class ReliefParameters(Selector):
     def tables_held(self, n_features: int) -> float:
         """One scaled copy, a second by columns if there are few, whole numbers to screen by, and
         blocks of distances; gaps under the probability rule take values, levels and states."""
+        if not self.table_copies:
+            return 0.0  # of a few columns at a time
         if self.missing == "probability":
             return 3.0
         return 2.75 if n_features <= MOST_ACROSS else 1.5
