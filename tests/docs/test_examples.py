@@ -125,21 +125,22 @@ def test_the_output_in_the_readme_is_that_of_its_command(examples: Path) -> None
 def test_the_commands_of_the_tutorial_run_one_after_the_other(examples: Path) -> None:
     text = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
     lines = re.findall(r"^    fsframe (.*)$", text, re.M)
-    # The README's own command is run above; here it runs with few bootstraps, at the same place.
-    ran = 0
+    # The README's own command is run above; here it runs with few resamples and the published test,
+    # at the same place.
+    ran, few = 0, "npfs:n=12,null=published"
     for line in lines:
         words = line.partition("#")[0].split()
         if "on" in words and not (examples / words[words.index("on") + 1]).exists():
             continue
         if words[0] == "chain" and "npfs" in words and "--help" not in words:
-            words[words.index("npfs")] = "npfs:n=5"
+            words[words.index("npfs")] = few
             if "--n" in words:
                 del words[words.index("--n") : words.index("--n") + 2]
         if words[0] == "chain" and "npfs:n=200" in words:
-            words[words.index("npfs:n=200")] = "npfs:n=5"
+            words[words.index("npfs:n=200")] = few
         if "--help" not in words and words[0] == "chain" and "--out" not in words:
             words += ["--overwrite"]
-            words += ["--out", "examples/parkinsons.immigrate-npfs.h5"] * ("npfs:n=5" in words)
+            words += ["--out", "examples/parkinsons.immigrate-npfs.h5"] * (few in words)
         done = fsframe(*words, cwd=examples)
         assert done.code == 0, (line, done.err)
         ran += 1
