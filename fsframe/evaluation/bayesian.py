@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import DataError, RequestError
@@ -55,8 +55,8 @@ def correlated_posterior(
     scale = float(np.sqrt((1.0 / n + test_to_train) * np.var(difference, ddof=1)))
     if scale <= 1e-15:
         return float(mean < -rope), float(abs(mean) <= rope), float(mean > rope)
-    worse = float(stats.t.cdf((-rope - mean) / scale, n - 1))
-    better = float(stats.t.sf((rope - mean) / scale, n - 1))
+    worse = float(scipy.stats.t.cdf((-rope - mean) / scale, n - 1))
+    better = float(scipy.stats.t.sf((rope - mean) / scale, n - 1))
     return worse, max(0.0, 1.0 - worse - better), better
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import attrs
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from fsframe.errors import DataError
 
@@ -151,11 +152,11 @@ def bounded_interval(
         # A run file from elsewhere may hold any number.
         return None
     if standard_error <= 0 or not 0 < mean < 1:
-        z = float(stats.norm.ppf(0.5 + _LEVEL / 2))
+        z = float(scipy.stats.norm.ppf(0.5 + _LEVEL / 2))
         centre = (mean + z**2 / (2 * units)) / (1 + z**2 / units)
         half = z / (1 + z**2 / units) * np.sqrt(mean * (1 - mean) / units + z**2 / (4 * units**2))
         return max(0.0, float(centre - half)), min(1.0, float(centre + half))
-    reach = float(stats.t.ppf(0.5 + _LEVEL / 2, n - 1)) * standard_error / (mean * (1 - mean))
+    reach = float(scipy.stats.t.ppf(0.5 + _LEVEL / 2, n - 1)) * standard_error / (mean * (1 - mean))
     middle = np.log(mean / (1 - mean))
     return float(special.expit(middle - reach)), float(special.expit(middle + reach))
 
@@ -213,7 +214,7 @@ def interval_within(
         return None if found is None else (lowest + width * found[0], lowest + width * found[1])
     if standard_error <= 0:
         return None
-    reach = float(stats.t.ppf(0.5 + _LEVEL / 2, n - 1)) * standard_error
+    reach = float(scipy.stats.t.ppf(0.5 + _LEVEL / 2, n - 1)) * standard_error
     if not below and not above:
         return mean - reach, mean + reach
     away = mean - lowest if below else highest - mean
@@ -249,7 +250,7 @@ def _t_test(a: Floats, b: Floats, ratio: float | None) -> PairedTest:
     return PairedTest(
         difference=mean,
         statistic=float(statistic),
-        p_value=float(2.0 * stats.t.sf(abs(statistic), n - 1)),
+        p_value=float(2.0 * scipy.stats.t.sf(abs(statistic), n - 1)),
         df=n - 1,
     )
 
@@ -323,7 +324,9 @@ def wilcoxon_holm(results: Floats) -> Floats:
         difference = np.round(results[:, i] - results[:, j], 12)
         # scipy refuses a test in which all differences are zero; there is no evidence then.
         same = not np.any(difference)
-        raw.append(1.0 if same else float(stats.wilcoxon(difference, zero_method="pratt").pvalue))
+        raw.append(
+            1.0 if same else float(scipy.stats.wilcoxon(difference, zero_method="pratt").pvalue)
+        )
     matrix = np.ones((n_methods, n_methods))
     for (i, j), p in zip(pairs, holm(raw), strict=True):
         matrix[i, j] = matrix[j, i] = p
@@ -361,7 +364,7 @@ def mean_ranks(results: Floats) -> Floats:
     >>> mean_ranks(np.array([[0.9, 0.8, 0.8], [0.7, 0.9, 0.5]])).tolist()
     [1.5, 1.75, 2.75]
     """
-    ranks = np.vstack([stats.rankdata(-np.round(row, 12)) for row in results])
+    ranks = np.vstack([scipy.stats.rankdata(-np.round(row, 12)) for row in results])
     return np.asarray(ranks.mean(axis=0))
 
 
@@ -383,10 +386,10 @@ def critical_difference(results: Floats, level: float = 0.05) -> CriticalDiffere
     ranks = mean_ranks(results)
     if n_methods > 2:
         same = np.all(np.ptp(results, axis=1) < 1e-12)
-        friedman_p = 1.0 if same else float(stats.friedmanchisquare(*results.T).pvalue)
+        friedman_p = 1.0 if same else float(scipy.stats.friedmanchisquare(*results.T).pvalue)
     else:
         friedman_p = float(wilcoxon_holm(results)[0, 1])
-    q = float(stats.studentized_range.ppf(1.0 - level, n_methods, np.inf)) / np.sqrt(2.0)
+    q = float(scipy.stats.studentized_range.ppf(1.0 - level, n_methods, np.inf)) / np.sqrt(2.0)
     return CriticalDifference(
         mean_ranks=ranks,
         friedman_p=friedman_p,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from fsframe.contracts.dataset import Dataset
 
@@ -126,5 +126,5 @@ def _beside(data: Dataset) -> tuple[float, float]:
     if not probes:
         return 0.0, 0.0
     chance = min(expected / probes, 1.0)
-    rare = stats.binom.sf(hits - 1, probes, chance) < _RARE
+    rare = scipy.stats.binom.sf(hits - 1, probes, chance) < _RARE
     return (hits / probes, chance) if rare and hits / probes > chance + 0.15 else (0.0, 0.0)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
@@ -134,12 +134,15 @@ class _Nearest:
     def _distances(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """From scaled rows to the training rows, (m, n)."""
         if not self.nominal.size:
-            return np.asarray(cdist(rows, self.X, self.metric))
+            return np.asarray(scipy.spatial.distance.cdist(rows, self.X, self.metric))
         power = 2 if self.metric == "euclidean" else 1
         numbers = np.setdiff1d(np.arange(self.X.shape[1]), self.nominal)
         total = np.zeros((len(rows), len(self.X)))
         if numbers.size:
-            total = cdist(rows[:, numbers], self.X[:, numbers], self.metric) ** power
+            total = (
+                scipy.spatial.distance.cdist(rows[:, numbers], self.X[:, numbers], self.metric)
+                ** power
+            )
         for column, step in zip(self.nominal, self.steps, strict=True):
             total += np.not_equal.outer(rows[:, column], self.X[:, column]) * step**power
         return np.asarray(np.sqrt(total) if power == 2 else total)

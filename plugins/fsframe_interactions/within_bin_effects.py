@@ -12,9 +12,9 @@ from threading import Lock
 
 import attrs
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.special import ndtri, softmax
-from scipy.stats import rankdata
 
 from fsframe.contracts.dataset import Dataset
 from fsframe_interactions.engine.bit_rows import MISSING, BitRows
@@ -153,7 +153,7 @@ class WithinBinEffects:
             place = np.minimum(np.searchsorted(bounds, x), len(bounds) - 1)
             part[known] = np.where(bounds[place] == x, place, len(bounds))
             return part, np.zeros(levels)
-        ranks, code = rankdata(x), np.searchsorted(bounds, x, side="left")
+        ranks, code = scipy.stats.rankdata(x), np.searchsorted(bounds, x, side="left")
         sizes = np.bincount(code, minlength=levels)
         below = np.concatenate([[0], np.cumsum(sizes)])[:-1]
         within = (ranks - 0.5 - below[code]) / sizes[code]

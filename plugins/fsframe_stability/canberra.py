@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.distance import pdist
 from scipy.special import digamma
 
 from fsframe.contracts.params import integer, optional, param
@@ -107,5 +107,7 @@ class Canberra(RankMetric):
         if self.depth is not None and self.depth > p:
             raise DataError(f"canberra: depth {self.depth} is beyond the {p} features; lower it")
         depth = p if self.depth is None else self.depth
-        distances = pdist(np.minimum(self.ranks(matrix), depth + 1), "canberra")
+        distances = scipy.spatial.distance.pdist(
+            np.minimum(self.ranks(matrix), depth + 1), "canberra"
+        )
         return StabilityValue(value=float(np.mean(distances)) / expected_canberra(p, depth))

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.stats import norm
 
 from fsframe.contracts.params import flag, param, real
 from fsframe.contracts.stability_metric import StabilityValue
@@ -135,7 +135,7 @@ class Nogueira(OverlapMetric):
         phi, variance = phi_and_variance(overlap)
         if math.isnan(phi):
             return undefined(_UNDEFINED)
-        half = float(norm.isf((1.0 - self.level) / 2.0)) * math.sqrt(variance)
+        half = float(scipy.stats.norm.isf((1.0 - self.level) / 2.0)) * math.sqrt(variance)
         low, high = phi - half, phi + half
         if self.clip:
             low, high = max(-1.0, low), min(1.0, high)
@@ -258,5 +258,5 @@ def _z_test(
         return StabilityTest(statistic=math.nan, p_value=math.nan, undefined=reason)
     z = difference / math.sqrt(variance)
     # The survival function: 1 − Φ loses every digit of a small p-value.
-    p_value = float(norm.sf(z) if sides == 1 else 2.0 * norm.sf(abs(z)))
+    p_value = float(scipy.stats.norm.sf(z) if sides == 1 else 2.0 * scipy.stats.norm.sf(abs(z)))
     return StabilityTest(statistic=z, p_value=p_value, warnings=warnings)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import kendalltau, rankdata, weightedtau
 
 from fsframe.contracts.params import choice, param
 from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
@@ -55,7 +55,7 @@ class RankMetric(StabilityMetric):
     def ranks(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """Ranks of every row, 1 = best, mean ranks for ties."""
         ordered = -matrix if self.best == "largest" else matrix
-        return np.asarray(rankdata(ordered, axis=1), dtype=np.float64)
+        return np.asarray(scipy.stats.rankdata(ordered, axis=1), dtype=np.float64)
 
     def _measure(self, matrix: NDArray[np.float64], similarity: Any = None) -> StabilityValue:
         correlations = self._correlations(self.ranks(matrix))
@@ -213,7 +213,9 @@ class Kendall(RankMetric):
         m, p = ranks.shape
         if p <= _BY_SIGNS["kendall"] * m:
             return _normalised(sign_agreement(ranks))
-        return _pair_by_pair(ranks, lambda a, b: kendalltau(a, b, method="asymptotic").statistic)
+        return _pair_by_pair(
+            ranks, lambda a, b: scipy.stats.kendalltau(a, b, method="asymptotic").statistic
+        )
 
 
 @attrs.frozen(kw_only=True)
@@ -248,7 +250,9 @@ class WeightedTau(RankMetric):
     def _correlations(self, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
         p = ranks.shape[1]
         # scipy gives the largest value the largest weight.
-        by_scipy = partial(_pair_by_pair, -ranks, lambda a, b: weightedtau(a, b).statistic)
+        by_scipy = partial(
+            _pair_by_pair, -ranks, lambda a, b: scipy.stats.weightedtau(a, b).statistic
+        )
         without_ties = (np.sort(ranks, axis=1) == np.arange(1, p + 1)).all(axis=1)
         if p < 2 or p > _BY_SIGNS["weighted-tau"] * without_ties.sum():
             return by_scipy()

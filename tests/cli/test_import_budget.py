@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +93,16 @@ def test_naming_one_stage_imports_no_other_plugins_mathematics() -> None:
         name.startswith(("fsframe_margin.", "fsframe_relief.")) and not name.endswith(".plugin")
         for name in modules
     )
+
+
+@pytest.mark.parametrize("stage", ["mim", "relieff"])
+def test_scipys_large_packages_are_imported_when_they_are_used(stage: str) -> None:
+    # scipy.stats alone takes a third of the time of such a command.
+    table = str(Path(__file__).parents[2] / "examples" / "parkinsons.csv")
+    words = ["chain", f"{stage}:top=5", "on", table, "--no-out", "-q"]
+    modules = imported(fsframe(*words, python=["-X", "importtime"]))
+    large = ("stats", "spatial", "optimize", "sparse", "cluster", "interpolate")
+    assert not modules & {f"scipy.{name}" for name in large}
 
 
 @pytest.mark.parametrize("module", ["fsframe", "fsframe.errors", "fsframe.contracts.params"])

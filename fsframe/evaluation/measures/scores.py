@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
-from scipy.stats import rankdata
 
 from fsframe.contracts.prediction_measure import PredictionMeasure, Predictions
 
@@ -112,7 +111,7 @@ def _area(score: Floats, positive: NDArray[np.bool_]) -> float:
     """Mann-Whitney: how often a positive row has the larger score, ties half."""
     n_positive = int(positive.sum())
     n_negative = positive.size - n_positive
-    ranks = rankdata(score)
+    ranks = scipy.stats.rankdata(score)
     return float(
         (ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative)
     )
@@ -215,7 +214,9 @@ def miscalibration(y: Codes, scores: Floats) -> float:
         happened = (y == code).astype(np.float64)
         levels, level, members = np.unique(scores[:, code], return_inverse=True, return_counts=True)
         share = np.bincount(level, weights=happened) / members
-        mended = isotonic_regression(share, weights=members.astype(np.float64)).x[level]
+        mended = scipy.optimize.isotonic_regression(share, weights=members.astype(np.float64)).x[
+            level
+        ]
         told = levels[level]
         total += float(np.mean((told - happened) ** 2) - np.mean((mended - happened) ** 2))
     return max(0.0, total / 2.0)

@@ -7,9 +7,8 @@ is no information, with a standard deviation of about 1/√n nats.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
-from scipy.special import digamma
 
 from fsframe.contracts.compiled import njit
 
@@ -160,7 +159,7 @@ def continuous_information(
         return 0.0
     points = np.column_stack([_scaled(x), _scaled(y)])
     k = min(n_neighbours, x.size - 1)
-    tree = cKDTree(points)
+    tree = scipy.spatial.cKDTree(points)
     distance = tree.query(points, k=[k + 1], p=np.inf)[0][:, 0]
     twice = distance == 0
     same = np.full(x.size, k + 1)
@@ -195,5 +194,5 @@ def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _digammas(n: int) -> NDArray[np.float64]:
     """ψ(0 … n), with NaN for ψ(0), which is not used."""
     found = np.full(n + 1, np.nan)
-    found[1:] = digamma(np.arange(1, n + 1))
+    found[1:] = scipy.special.digamma(np.arange(1, n + 1))
     return found

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.nominal import level_places, sums_of_squares
@@ -204,7 +204,7 @@ class _Partial:
         scores[exact], log_p[exact] = np.finfo(float).max, -np.inf
         plain = usable & ~exact
         scores[plain] = (explained[plain] / max(freedom, 1)) / (within[plain] / self.rest)
-        log_p[plain] = stats.f.logsf(scores[plain], freedom, self.rest)
+        log_p[plain] = scipy.stats.f.logsf(scores[plain], freedom, self.rest)
         return scores, log_p
 
 
@@ -263,7 +263,7 @@ def _f_statistics(
     log_p[usable & exact] = -np.inf
     plain = usable & ~exact
     scores[plain] = (between[plain] / freedom[plain]) / (within[plain] / rest[plain])
-    log_p[plain] = stats.f.logsf(scores[plain], freedom[plain], rest[plain])
+    log_p[plain] = scipy.stats.f.logsf(scores[plain], freedom[plain], rest[plain])
     return scores, log_p
 
 
@@ -288,6 +288,6 @@ def _of_levels(
         return float(np.finfo(float).max), -np.inf
     score = (max(between, 0.0) / freedom) / (within / rest)
     if data.task == "regression" or many == 2:
-        return score, float(stats.f.logsf(score, freedom, rest))
+        return score, float(scipy.stats.f.logsf(score, freedom, rest))
     statistic = (n - 1) * (many - 1) * max(between, 0.0) / spread
-    return score, float(stats.chi2.logsf(statistic, (many - 1) * freedom))
+    return score, float(scipy.stats.chi2.logsf(statistic, (many - 1) * freedom))

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
-from scipy import stats
+import scipy
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import choice, param
@@ -73,7 +73,7 @@ class Chi2(ScoredFilter):
         live = freedom > 0
         # logsf, because p underflows to zero while features still differ.
         log_p = np.zeros(data.n_features)
-        log_p[live] = stats.chi2.logsf(statistic[live], freedom[live])
+        log_p[live] = scipy.stats.chi2.logsf(statistic[live], freedom[live])
         scores = np.where(live, statistic, 0.0)
         if self.rank_by == "p-value":
             scores = -np.maximum(log_p, -np.finfo(float).max) / np.log(10)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import attrs
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.run import Run
@@ -142,7 +142,7 @@ def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> Test
 
     def threshold(p: float) -> NDArray[np.float64]:
         # A pair at the threshold itself is kept: rounding of the quantile must not lose it.
-        limit = stats.chi2.isf(p, freedom) * (1 - 1e-9) if 0.0 < p < 1.0 else 0.0 * freedom
+        limit = scipy.stats.chi2.isf(p, freedom) * (1 - 1e-9) if 0.0 < p < 1.0 else 0.0 * freedom
         return np.concatenate([[0.0], limit])
 
     least = threshold(largest_p)

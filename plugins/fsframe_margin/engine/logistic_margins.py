@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from fsframe_margin.engine import margin_vector_kernels
@@ -44,7 +44,7 @@ def solve_logistic(z: Floats, outer: Floats, penalty: float, start: Floats) -> t
         loss = outer @ np.logaddexp(0.0, -margin) + penalty * w.sum()
         return float(loss), penalty - (outer * expit(-margin)) @ z
 
-    found = minimize(
+    found = scipy.optimize.minimize(
         value,
         start,
         jac=True,

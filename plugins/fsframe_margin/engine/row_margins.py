@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 from scipy.special import logsumexp, xlogy
 
 from fsframe_margin.engine.training import Training
@@ -58,7 +58,7 @@ def row_margins(training: Training, w: Floats, sigma: float) -> RowMargins:
     chunk = max(1, _CHUNK // max(n, 1))
     for start in range(0, n, chunk):
         rows = np.arange(start, min(n, start + chunk))
-        q = cdist(Z[rows], Z, "cityblock")
+        q = scipy.spatial.distance.cdist(Z[rows], Z, "cityblock")
         same = np.equal.outer(training.y[rows], training.y)
         hits = same.copy()
         hits[np.arange(rows.size), rows] = False

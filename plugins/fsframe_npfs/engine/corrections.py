@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 __all__ = ["CORRECTIONS", "adjusted", "level_of_one_test"]
 
@@ -49,7 +49,7 @@ def adjusted(
     if correction == "bonferroni":
         return np.minimum(p * tests, 1.0)
     # Omitted tests have p = 1: they change no rank, only the number of tests.
-    return np.minimum(stats.false_discovery_control(p) * (tests / p.size), 1.0)
+    return np.minimum(scipy.stats.false_discovery_control(p) * (tests / p.size), 1.0)
 
 
 def level_of_one_test(

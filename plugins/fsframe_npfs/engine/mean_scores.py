@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import attrs
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from fsframe.contracts.selection import Selection
 from fsframe_npfs.engine.candidates import FragileColumns
@@ -61,7 +61,7 @@ class MeanScores:
         scores = scores[self.columns.usable]
         values = scores[None]
         if self.ranked:
-            ranks = ndtri((rankdata(scores) - 0.5) / scores.size)
+            ranks = ndtri((scipy.stats.rankdata(scores) - 0.5) / scores.size)
             values = np.vstack((scores, ranks))
         self.n += 1
         self.unscored += not scored

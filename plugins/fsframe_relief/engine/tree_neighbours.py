@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Nearest, Target
@@ -58,7 +58,8 @@ class NearestTrees:
         self.columns, self.rule, self.target = columns, rule, target
         bounds = target.bounds
         self.trees = [
-            cKDTree(columns.scaled[bounds[c] : bounds[c + 1]]) for c in range(len(target.prior))
+            scipy.spatial.cKDTree(columns.scaled[bounds[c] : bounds[c + 1]])
+            for c in range(len(target.prior))
         ]
         # one more than asked for: a target is among the candidates of its own class
         self.width = [min(rule.k + SPARE + 1, tree.n) for tree in self.trees]
