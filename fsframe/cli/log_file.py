@@ -85,7 +85,7 @@ class _LogFile(logging.FileHandler):
     def handleError(self, record: logging.LogRecord) -> None:
         if self._tell is not None:
             tell, self._tell = self._tell, None
-            tell(f"{self.baseFilename} can no longer be written; the run goes on without its log")
+            tell(f"{self.baseFilename} can no longer be written; the run continues without its log")
 
 
 @contextlib.contextmanager

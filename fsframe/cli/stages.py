@@ -193,7 +193,7 @@ class StageGroup(click.Group):
             stages = parse_stages(args[0])
             if any(stage.name == self._last_name for stage in stages):
                 raise RequestError(
-                    f"`{self._last_name} DATA` stands outside of the quotes around a chain: "
+                    f"`{self._last_name} DATA` belongs outside the quotes around a chain: "
                     f"'immigrate npfs' {self._last_name} DATA"
                 )
             args = [*(format_stages([stage]) for stage in stages), *args[1:]]

@@ -226,7 +226,7 @@ class Classifier(Parameterised):
             yield (
                 f"{self.method_name()} needs {wants}, not {LABELS[data.task]} "
                 f"({data.label_name!r}); end the chain with a {kind.get(data.task, 'classifier')}, "
-                "or say what the label is (--task, --event)"
+                "or declare the kind of label (--task, --event)"
             )
 
     def missing_problems(self, data: Dataset) -> Iterator[str]:

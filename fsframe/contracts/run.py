@@ -171,7 +171,7 @@ class Run:
         if n_bytes > self.memory:
             fewer = "" if self.route <= self.memory else ", use fewer workers (--workers)"
             raise MemoryBoundError(
-                f"{what} takes {size_text(n_bytes)} beside the table, more than the "
+                f"{what} takes {size_text(n_bytes)} besides the table, more than the "
                 f"{size_text(self.memory)} of memory that one fit may hold; {instead}{fewer}, or "
                 "allow more (--memory)"
             )

@@ -395,11 +395,13 @@ def critical_difference(results: Floats, level: float = 0.05) -> CriticalDiffere
         friedman_p=friedman_p,
         difference=q * float(np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_sets))),
         level=level,
-        groups=_alike(ranks, wilcoxon_holm(results), level),
+        groups=_groups_without_difference(ranks, wilcoxon_holm(results), level),
     )
 
 
-def _alike(mean_ranks: Floats, p: Floats, level: float) -> tuple[tuple[int, ...], ...]:
+def _groups_without_difference(
+    mean_ranks: Floats, p: Floats, level: float
+) -> tuple[tuple[int, ...], ...]:
     """Maximal runs of methods in order of rank, no two of which differ significantly."""
     order = np.argsort(mean_ranks, kind="stable")
     groups: list[tuple[int, ...]] = []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 
-__all__ = ["repeated_rows", "tell_of_repeated_rows"]
+__all__ = ["repeated_rows", "warns_of_repeated_rows"]
 
 _MOST_ROWS, _MOST_PROBES, _MOST_COLUMNS = 5_000, 500, 100
 _FEWEST_NAMES, _FEWEST_MEMBERS = 8, 10
@@ -48,7 +48,7 @@ def repeated_rows(data: Dataset) -> Iterator[str]:
             f"look{'s' * (len(names) == 1)} like an identifier of repeated rows (rows with the "
             f"same value follow each other and share a label): {_ADVICE}"
         )
-    share, chance = _beside(data)
+    share, chance = _adjacent_shares(data)
     if share:
         yield (
             f"neighbouring rows are alike: {share:.0%} have their nearest row of the same class "
@@ -56,11 +56,13 @@ def repeated_rows(data: Dataset) -> Iterator[str]:
         )
 
 
-def tell_of_repeated_rows(warnings: Iterable[str]) -> bool:
+def warns_of_repeated_rows(warnings: Iterable[str]) -> bool:
     """Whether one of a run's warnings comes from `repeated_rows`.
 
-    >>> tell_of_repeated_rows([f"column 'who' looks …: {_ADVICE}"]), tell_of_repeated_rows(["else"])
-    (True, False)
+    >>> warns_of_repeated_rows([f"column 'who' looks …: {_ADVICE}"])
+    True
+    >>> warns_of_repeated_rows(["another warning"])
+    False
     """
     return any(_ADVICE in warning for warning in warnings)
 
@@ -96,7 +98,7 @@ def _identifies(values: NDArray[np.float64], y: NDArray[np.int64]) -> bool:
     return alternates and bool((label[code] == y).all())
 
 
-def _beside(data: Dataset) -> tuple[float, float]:
+def _adjacent_shares(data: Dataset) -> tuple[float, float]:
     """Share of rows with their nearest row adjacent, and by chance; zeros if not suspicious."""
     rows = min(data.n_samples, _MOST_ROWS)
     columns = np.unique(np.linspace(0, data.n_features - 1, _MOST_COLUMNS).astype(np.intp))

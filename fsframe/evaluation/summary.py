@@ -228,7 +228,7 @@ def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation
     }
     kept = tables.kept
     curve = _curve(tables, parts, ratio)
-    beside = _beside(tables, parts, ratio, units)
+    baselines = _baselines(tables, parts, ratio, units)
     return Evaluation(
         measures=measures,
         n_splits=len(parts),
@@ -238,8 +238,8 @@ def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation
         one_standard_error=_one_standard_error(curve),
         chosen=tables.chosen,
         test_to_train=ratio,
-        baseline=beside[0],
-        all_features=beside[1],
+        baseline=baselines[0],
+        all_features=baselines[1],
         confusion=_confusion(tables),
         by_group=_by_group(tables),
         agreement=agreement(tables.predicted, tables.class_scores.shape[2])
@@ -252,7 +252,7 @@ def summarise_tables(tables: FoldTables, units: int | None = None) -> Evaluation
 Parts = list[tuple[int, NDArray[np.intp]]]
 
 
-def _beside(
+def _baselines(
     tables: FoldTables, parts: Parts, ratio: float, units: int
 ) -> tuple[Measure, Measure | None]:
     """Accuracy (R²) of the baseline without features, and of the classifier on all columns."""
@@ -264,11 +264,11 @@ def _beside(
         plain[repeat, rows] = np.bincount(seen).argmax() if _classes(tables) else seen.mean()
     words = {"classification": "larger class", "regression": "mean", "survival": "same risk"}
     word = words[tables.task]
-    of_rule = _told(word, tables, plain, parts, ratio, units)
+    of_rule = _accuracy_of(word, tables, plain, parts, ratio, units)
     every = tables.all_features
     if every is None or tables.lacking(every)[tables.fold >= 0].any():
         return of_rule, None
-    return of_rule, _told("all features", tables, every, parts, ratio, units)
+    return of_rule, _accuracy_of("all features", tables, every, parts, ratio, units)
 
 
 def _classes(tables: FoldTables) -> bool:
@@ -297,7 +297,7 @@ def _quality(
     return (of(whole), True) if np.isnan(values).any() else (values, False)
 
 
-def _told(
+def _accuracy_of(
     name: str, tables: FoldTables, predicted: NDArray[Any], parts: Parts, ratio: float, units: int
 ) -> Measure:
     """Accuracy, R² or c-index of some predictions."""

@@ -8,7 +8,7 @@ import attrs
 
 from fsframe.contracts.params import format_value
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
-from fsframe.evaluation.repeated_rows import tell_of_repeated_rows
+from fsframe.evaluation.repeated_rows import warns_of_repeated_rows
 from fsframe.registry import Offer, classifiers, selectors, stability_metrics
 from fsframe.storage import RunRecord, printable
 
@@ -153,7 +153,7 @@ def checklist(record: RunRecord) -> Iterator[Item]:
     if record.groups is not None:
         name, number = record.groups
         state, answer = "yes", f"Rows of one {printable(name)} stayed together ({number} groups)."
-    elif tell_of_repeated_rows(record.all_warnings()):
+    elif warns_of_repeated_rows(record.all_warnings()):
         state, answer = "no", "Rows look repeated, and no column of groups was named (--groups)."
     else:
         state, answer = (

@@ -48,7 +48,7 @@ _WARNINGS = 50
 _ROWS = 1000
 CHECKLIST_WORDS = (
     "Items of REFORMS (Kapoor et al. 2024, Sci. Adv. 10:eadk3452) and TRIPOD+AI (Collins et al. "
-    "2024, BMJ 385:e078378) that a run can speak to, filled from what it knows."
+    "2024, BMJ 385:e078378) that a run can answer, from the contents of its file."
 )
 STATES = {"yes": "yes", "no": "no", "open": "for you to say", "n/a": "does not apply"}
 _COLUMNS = {

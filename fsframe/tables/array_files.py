@@ -121,7 +121,7 @@ def _label(array: NDArray[Any], where: str, shape: tuple[int, ...], path: Path) 
     if array.shape != shape[:1]:
         hint = ""
         if array.shape == shape[1:]:
-            hint = "; the features look transposed: fsframe wants samples × features"
+            hint = "; the features look transposed: rows must be samples"
         raise DataError(
             f"{path}: label {where!r} has shape {array.shape}, the features {shape[0]} rows{hint}"
         )
@@ -236,7 +236,7 @@ def check_asked_of_arrays(table: ArrayTable, **roles: Any) -> None:
 def _no_label(table: ArrayTable) -> DataError:
     way = table.without_label
     if table.beside:
-        way = f"it knows {', '.join(list(table.beside)[:12])} of the rows: name one"
+        way = f"it has the annotations {', '.join(list(table.beside)[:12])}: name one"
     return DataError(
         f"{table.path} has no label {table.label_name!r}; {way}, or name the feature that is the "
         "label (label=…, --label)"

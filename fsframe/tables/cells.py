@@ -1,9 +1,9 @@
-"""The cells of a delimited text: cut and turned into numbers by polars, block by block.
+"""The cells of a delimited text, split and converted to numbers by polars, block by block.
 
-A block is about a megabyte of whole records. Its cells end at every delimiter and line end outside
-quotes. All cells of a block become one column of text, which is converted to numbers; only cells
-that are no finite numbers are examined one by one. So the cost per cell does not depend on the
-width of the table, and the memory besides the numbers is that of a block.
+A block holds whole records of about half a megabyte. Its cells end at every delimiter and line end
+outside quotes. All cells of a block become one column of text, which is converted to numbers; only
+cells that are not finite numbers are examined one by one. So the cost per cell does not depend on
+the width of the table, and the memory besides the numbers is that of a block.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NEWLINE, _QUOTE = 10, 34
 
 
 class RaggedLine(Exception):
-    """A record with another number of fields, or a blank line: its row, its fields, its bytes."""
+    """A record with a wrong number of fields, or a blank line: row, number of fields, bytes."""
 
     def __init__(self, row: int, found: int, record: bytes) -> None:
         super().__init__(row)
@@ -41,7 +41,7 @@ class RaggedLine(Exception):
 
 @attrs.define
 class BadColumn:
-    """A column with cells that are neither numbers nor missing: the first, and how many."""
+    """A column with cells that are neither numbers nor missing: the first, and their number."""
 
     column: int
     row: int
@@ -79,9 +79,9 @@ class Taken:
     Parameters
     ----------
     X : (n_rows, n_columns) float64, or uint8
-        NaN where missing, and where `bad`. Bytes where all cells are single digits.
+        NaN if missing or `bad`. Bytes if all cells are single digits.
     texts : dict of column to list of str
-        Quotes and outer blanks off.
+        Without quotes and outer blanks.
     bad : dict of column to BadColumn
     coded : int
         Cells that held a code for a missing value.
@@ -173,7 +173,7 @@ class CellText:
             yield from map(list, zip(*lists, strict=True))
 
     def texts(self, column: int) -> Iterator[list[str]]:
-        """The values of the cells of a column as text, block by block."""
+        """The cells of a column as text, block by block."""
         row = 0
         for block in self._blocks():
             cells, ends = self._cells(block, row)

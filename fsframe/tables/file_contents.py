@@ -44,9 +44,9 @@ class ColumnFacts:
         Different values, missing ones left out.
     missing : int
     low, high : float
-        Of numbers; NaN for others.
+        Range of numbers; NaN for other columns.
     examples : tuple of str
-        Of text: the commonest, at most three.
+        For text: the most common values, at most three.
     counts_rows : bool
         Whether it is 0, 1, 2, … or 1, 2, 3, … down the table.
     codes : tuple of (float, int)
@@ -129,7 +129,7 @@ def contents(
     y: str = "/y",
     names: str = "/feature_names",
 ) -> Contents:
-    """Summarise the columns of a file, which need not be usable in a chain.
+    """Summarise the columns of a file, even if it cannot be used in a chain.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def contents(
     Raises
     ------
     DataError
-        If the file is no table: missing, damaged, rows of different lengths.
+        If the file is not a table: missing, damaged, rows of different lengths.
 
     Notes
     -----
@@ -318,7 +318,7 @@ def _coded(values: NDArray[Any] | list[str | None]) -> NDArray[np.int64]:
 
 
 def _numbers_facts(X: NDArray[np.float64], names: Sequence[str]) -> Iterator[ColumnFacts]:
-    """The facts of columns of numbers, one after the other."""
+    """The facts of each numeric column."""
     ordered = np.array(X.T, order="C")
     ordered.sort(axis=1)
     known = np.isfinite(ordered)

@@ -134,7 +134,7 @@ def from_sheet(
 
 @contextmanager
 def _noted(problems: list[str]) -> Iterator[None]:
-    """Add what is refused to `problems`, to be told with the others."""
+    """Add errors to `problems`, to be reported together."""
     try:
         yield
     except DataError as error:
@@ -168,8 +168,8 @@ def _watch(
                 missing[column] = f"{where}: the weight is missing; 0 leaves a row out"
             else:
                 missing[column] = (
-                    f"{where}: the group is missing; every row needs one; give a row on its own "
-                    "a group of its own"
+                    f"{where}: the group is missing; every row needs one; give an unrelated "
+                    "row its own group"
                 )
 
     return watch

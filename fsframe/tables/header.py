@@ -21,16 +21,16 @@ def is_header(
     first : sequence of str
         Its fields, quotes off.
     rest : callable
-        From a column to its cells in the other records, block by block.
+        Gives the cells of a column in the other records, block by block.
     label : str or int, optional
-        The label as asked for.
+        The requested label.
 
     Notes
     -----
-    It does if the label's name is in it, or if any of its fields outside the label column is
+    It does if it contains the label's name, or if any of its fields outside the label column is
     neither a number nor missing. If all others are numbers, it does only if its label field is text
     that labels no other row: ``1,2,3,class`` over numbered columns is a line of names,
-    ``5.1,3.5,1.4,setosa`` is a flower.
+    ``5.1,3.5,1.4,setosa`` is a row.
     """
     if isinstance(label, str) and label in first:
         return True

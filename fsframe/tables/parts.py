@@ -71,17 +71,17 @@ _KINDS = ("parquet", "arrow", "hdf5")
 _TEXT = "its columns have kinds already; leave it out"
 _MADE = "write the parts with these columns as numbers"
 _INSTEAD = {
-    "adjust": "strata of covariates are formed in memory only; read it there, as "
+    "adjust": "strata of covariates need the table in memory; load it by "
     "fsframe.read(polars.read_parquet(…)), or --drop the covariates",
     "dates": _MADE,
     "decimal": _TEXT,
     "delimiter": _TEXT,
-    "encode": "write the parts with columns of 0 and 1, or take a method that takes nominal ones",
+    "encode": "write the parts with columns of 0 and 1, or use a method that takes nominal columns",
     "encoding": _TEXT,
     "header": _TEXT,
-    "in_memory": "one file is loaded by its own name",
+    "in_memory": "to load a single file, give its path",
     "ordinal": _MADE,
-    "time": "what keeps rows in order resamples them in memory; read it there, as "
+    "time": "resampling in time order needs the table in memory; load it by "
     "fsframe.read(polars.read_parquet(…)), or --drop the time",
 }
 """Options that tables in parts do not support, and what to do instead."""
@@ -111,12 +111,12 @@ class TableParts:
     ----------
     reader : RowReader
     names : tuple of str
-        The features' columns.
+        Columns of the features.
     n_samples : int
     dtype : numpy dtype
-        uint8 where all features are, else float64.
+        uint8 if all features are, else float64.
     facts : ColumnsSeen
-        Of the features.
+        Statistics of the features.
     rows_sha256 : str
         Digest of all values, row after row.
     cache_folder : Path

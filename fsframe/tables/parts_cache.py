@@ -35,7 +35,7 @@ def cache_folder(home: Path | None, key: str, notes: list[str]) -> tuple[Path, A
     Parameters
     ----------
     home : Path, optional
-        `CACHE_FOLDER` beside the table; a temporary folder is made where there is none.
+        `CACHE_FOLDER` beside the table; by default a temporary folder.
     key : str
         Digest of the table and of how it is read.
     notes : list of str

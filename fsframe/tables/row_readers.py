@@ -59,7 +59,7 @@ class RowReader:
     files : tuple of Path
         Its files; empty for frames.
     marks : tuple of (int, int)
-        Sizes and times of change of the files when they were opened.
+        Sizes and modification times of the files when they were opened.
     """
 
     what: str
@@ -93,8 +93,8 @@ class FrameRows(RowReader):
     ----------
     schema : mapping of str to polars dtype
     frames : callable
-        ``frames(columns, rows)`` yields at most so many rows of these columns at a time: their
-        number, and frames of some columns each, side by side.
+        ``frames(columns, rows)`` yields at most `rows` rows of these columns at a time: their
+        number, and frames that each hold some of the columns.
     levels : dict of str to tuple of str
         Levels of nominal columns of text, sorted.
     """

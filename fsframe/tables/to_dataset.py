@@ -37,7 +37,7 @@ __all__ = ["read"]
 
 Keys = str | int | Iterable[str | int]
 _BY_NAME = ("time", "event", "adjust")
-"""Roles whose columns have names only, also those that reading gives to columns without one."""
+"""Roles whose columns are given by name only, including names assigned to unnamed columns."""
 
 
 def read(

@@ -47,8 +47,8 @@ class GctReader(Reader):
         for number, fields in enumerate(rows, start=3):
             if len(fields) != before + n:
                 raise DataError(
-                    f"{path}, line {number} has {len(fields)} fields; {n} samples and what stands "
-                    f"before them make {before + n}"
+                    f"{path}, line {number} has {len(fields)} fields; {n} samples and the "
+                    f"leading fields make {before + n}"
                 )
         about = {
             fields[0].strip(): np.array([t.strip() for t in fields[before:]], dtype=object)

@@ -360,7 +360,7 @@ def test_an_infinite_score_is_told_by_chain_show_and_report(call: Call, here: Pa
 @pytest.mark.parametrize("command", ["chain", "evaluate", "stability"])
 def test_on_inside_the_quotes_of_a_chain_is_refused(call: Call, command: str) -> None:
     done = call(command, "mim on small", "--dry-run")
-    assert done.code == 2 and "outside of the quotes" in done.err
+    assert done.code == 2 and "outside the quotes" in done.err
 
 
 def test_quiet_hides_remarks_while_the_command_runs(capsys: pytest.CaptureFixture[str]) -> None:

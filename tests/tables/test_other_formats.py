@@ -179,7 +179,7 @@ def test_what_is_known_of_cells_may_be_the_label_or_the_groups(tmp_path):
         ("csr", "save both as X and y of an NPZ"),
         ("mtx", "or name the feature that is the label"),
         ("mat", r"it holds A, B: name one \(y=…, --y\)"),
-        ("h5ad", "it knows depth, donor, type of the rows: name one, or name the feature"),
+        ("h5ad", "it has the annotations depth, donor, type: name one, or name the feature"),
         ("gct", "write the classes to t.cls"),
     ],
 )

@@ -428,14 +428,14 @@ def _versions(client: Any, address: str, names: tuple[str, ...]) -> dict[str, st
     if isinstance(alone, BaseException):
         return {"fsframe": f"unknown ({one_line(alone)})"}
     # Report the import error, even if fsframe has the same version.
-    return {"fsframe": f"{alone}, which cannot be asked ({one_line(found)})"}
+    return {"fsframe": f"{alone}, which does not answer ({one_line(found)})"}
 
 
 def _differing(needed: Mapping[str, str], answer: Future[dict[str, str]]) -> list[str]:
     """Differences of the versions of a worker."""
     error = answer.exception()
     if error is not None:
-        return [f"versions that it does not tell ({one_line(error)})"]
+        return [f"versions that it does not report ({one_line(error)})"]
     return differences(needed, answer.result())
 
 

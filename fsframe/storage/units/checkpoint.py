@@ -161,7 +161,7 @@ class Checkpoint:
             self._mend_manifests(found)
             self._mix(found, manifest, max(numbered, default=0))
         elif numbered:
-            raise self._of_nothing("its manifest is gone, and so is the copy of it", numbered)
+            raise self._of_nothing("its manifest and the copy of it are missing", numbered)
         else:
             manifest.keep(self.folder)
         self._sweep()

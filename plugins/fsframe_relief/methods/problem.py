@@ -134,7 +134,7 @@ def row_weights(
         importance = upstream.instance_weights
     drawn = np.ones(n) if counts is None else counts.astype(np.float64)
     if not (drawn * importance).sum() > 0:
-        raise DataError("the instance weights that arrive from the stage before are all zero")
+        raise DataError("all instance weights from the stage on the left are zero")
     return drawn, importance
 
 
