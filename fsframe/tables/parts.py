@@ -272,7 +272,7 @@ def read_parts(
         assert isinstance(reader, Hdf5Rows)
         labels = reader.label()
     else:
-        labels = _column(reader, label_name, label_values_of)
+        labels = _column(reader, label_name, partial(label_values_of, name=label_name))
     together = None if group is None else _column(reader, everything[group], group_values)
     counted: RowReader = reader
     if weighing is not None:
@@ -375,7 +375,7 @@ def _kinds(
 
 def _column(reader: RowReader, name: str, take: Any) -> NDArray[Any]:
     if isinstance(reader, FrameRows):
-        found: NDArray[Any] = take(reader.series(name), name)
+        found: NDArray[Any] = take(reader.series(name))
         return found
     blocks = reader.blocks([name], 1 << 20, np.float64)
     values = np.concatenate([block[:, 0] for block in blocks])
