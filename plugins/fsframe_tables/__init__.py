@@ -1,1 +1,1 @@
-"""Readers of tables in the formats of other programs, and stages that make tables fit."""
+"""Readers and writers of table formats, and the stage `impute`."""

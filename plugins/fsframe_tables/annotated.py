@@ -31,11 +31,11 @@ class AnnDataReader(Reader):
 
     def _read(self, path: Path, x: str = "X", y: str = "") -> Any:
         with Hdf5Arrays(path) as file:
-            # A raw layer has genes of its own.
+            # A raw layer has its own genes.
             names = _index(file, "raw/var" if x.strip("/").startswith("raw") else "var")
             cells = _index(file, "obs")
             if names is None or cells is None:
-                raise DataError(f"{path} has no index of var or of obs; it is damaged, or too old")
+                raise DataError(f"{path} has no index of var or of obs; it is damaged or too old")
             X = _values(file, x.strip("/"), path, (len(cells), len(names)))
             beside = {}
             for name in file.members("obs"):
@@ -104,7 +104,7 @@ def _index(file: Hdf5Arrays, group: str) -> list[str] | None:
 
 
 def _column(file: Hdf5Arrays, name: str) -> NDArray[Any] | None:
-    """A column of a data frame as numbers or text, empty or NaN where missing; None if neither."""
+    """A column of a data frame as numbers or text, empty or NaN if missing; None if neither."""
     try:
         if not file.is_group(name):
             return file.array(name)

@@ -18,12 +18,12 @@ __all__ = ["GctReader"]
 
 
 class GctReader(Reader):
-    """Versions 1.2 and 1.3, turned to samples × genes.
+    """Versions 1.2 and 1.3, transposed to samples × genes.
 
     Notes
     -----
-    A class file of the same name (.cls, by phenotypes) is the label of version 1.2; what version
-    1.3 says of samples may be named as label or groups.
+    A class file of the same name (.cls, by phenotypes) is the label of version 1.2; sample
+    annotations of version 1.3 may be named as label or groups.
     """
 
     def _read(self, path: Path) -> Any:

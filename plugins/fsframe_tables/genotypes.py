@@ -22,7 +22,7 @@ _BLOCK = 1 << 22
 
 @attrs.frozen(eq=False)
 class PackedGenotypes:
-    """Persons × variants, held in two bits a genotype and read by columns.
+    """Persons × variants, stored at two bits per genotype and read by columns.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class PackedGenotypes:
     def of(cls, packed: NDArray[np.uint8], n_samples: int) -> PackedGenotypes:
         """The genotypes of a file, (n_variants, ⌈n_samples / 4⌉) uint8.
 
-        Bits behind the last person are set to 0 in place.
+        Bits after the last person are set to 0 in place.
         """
         if n_samples % 4:
             packed[:, -1] &= (1 << 2 * (n_samples % 4)) - 1
@@ -56,12 +56,12 @@ class PackedGenotypes:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of what `read` returns."""
+        """Dtype of what `read` returns."""
         return np.dtype(np.float64 if self.gaps else np.uint8)
 
     @property
     def nbytes(self) -> int:
-        """Memory that the packed genotypes take."""
+        """Bytes of the packed genotypes."""
         return self.packed.nbytes
 
     def take(self, columns: NDArray[np.intp]) -> PackedGenotypes:
@@ -69,7 +69,7 @@ class PackedGenotypes:
         return attrs.evolve(self, packed=self.packed[columns])
 
     def take_rows(self, rows: NDArray[np.intp]) -> PackedGenotypes:
-        """Only these of the persons, in this order, in two bits a genotype too."""
+        """Only these of the persons, in this order, still at two bits per genotype."""
         quarter, place = np.divmod(rows, 4)
         width = -(-len(rows) // 4)
         packed = np.empty((len(self.packed), width), dtype=np.uint8)
@@ -89,9 +89,9 @@ class PackedGenotypes:
         return self._unpacked(self.packed, _OF_BYTE), np.array([0.0, 1.0, 2.0, np.nan])
 
     def filled(self, fill: NDArray[np.float64]) -> PackedGenotypes | None:
-        """With ``fill[j]`` in place of missing genotypes of variant j.
+        """With missing genotypes of variant j replaced by ``fill[j]``.
 
-        None if one of these is no genotype.
+        None if any of these is not a genotype.
         """
         if not np.isin(fill, (0.0, 1.0, 2.0)).all():
             return None
@@ -112,7 +112,7 @@ class PackedGenotypes:
         return self._unpacked(self.packed[start:stop], _NUMBERS if self.gaps else _OF_BYTE)
 
     def _unpacked(self, wanted: NDArray[np.uint8], table: NDArray[Any]) -> NDArray[Any]:
-        """What `table` says of each byte, by persons."""
+        """The values of `table` for each byte, by persons."""
         found = np.empty((self.n_samples, len(wanted)), dtype=table.dtype)
         step = max(1, _BLOCK // wanted.shape[1])
         for first in range(0, len(wanted), step):

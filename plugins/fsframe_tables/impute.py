@@ -20,42 +20,42 @@ from fsframe.registry.required import missing
 
 __all__ = ["Impute"]
 
-_INSTEAD = "take method=median, or put a filter such as mim:missing=pairwise,top=1000 before"
+_INSTEAD = "use method=median, or put a filter such as mim:missing=pairwise,top=1000 before"
 
 
 @attrs.frozen(kw_only=True)
 class Impute(Selector):
-    """Every column, the most complete first, with what stands for its missing values.
+    """Every column, the most complete first, with values to impute for missing ones.
 
     Parameters
     ----------
     method : {"median", "mean", "most-frequent", "neighbours"}
-        Of the values that are there, each row as often as a bootstrap drew it. Categorical columns
-        get their most frequent level, of all rows or of the neighbours.
+        Statistic of the observed values, each row counted as often as a bootstrap drew it.
+        Categorical columns get their most frequent level, of all rows or of the neighbours.
     k : int ≥ 1
-        How many neighbours, of those that have a value in the column.
+        Number of neighbours, among rows with a value in the column.
     standardize : bool
-        Whether columns are brought to deviation 1 before distances are taken.
+        Whether columns are scaled to standard deviation 1 before distances are computed.
 
     Notes
     -----
-    The score of a column is the share of rows that have a value. Kept are all columns with one at
-    least; `top` keeps the most complete. The **median** of an even number of values is the lower of
-    the two in the middle, and the smallest of equally frequent values is taken: what is put in has
-    been observed, so that levels stay levels. Of equally frequent levels of a categorical column it
-    is the one that comes first in the order of rows, whatever the levels are called.
+    The score of a column is the share of rows that have a value. All columns with at least one
+    value are kept; `top` keeps the most complete. The **median** of an even number of values is the
+    lower of the two in the middle, and the smallest of equally frequent values is taken, so that
+    every imputed value has been observed and levels stay levels. Of equally frequent levels of a
+    categorical column the first in the order of rows is taken, regardless of the levels' names.
 
-    With ``method="neighbours"`` each gap gets a number of its own: the mean of the `k` training
-    rows nearest to the row of the gap, as `fsframe.contracts.donors.Donors` says, by
-    scikit-learn's KNNImputer. The result, and so the run file, then holds the training rows.
+    With ``method="neighbours"`` each gap gets its own value: the mean of the `k` training rows
+    nearest to its row (`fsframe.contracts.donors.Donors`), by scikit-learn's KNNImputer. The
+    result, and so the run file, then contains the training rows.
 
-    What stands for a missing value is learned from the rows of the running resample, and put into
-    those rows, into rows to predict, and into nothing else; it says nothing of how sure it is.
-    Values that are missing for a reason that has to do with the label (a test that only the ill
-    get) are a finding, not a gap: `mim:missing=level` keeps them as a level of their own.
+    Values are learned from the rows of the current resample, and filled in only there and in rows
+    to predict; their uncertainty is not expressed. Values that are missing for a reason related to
+    the label (a test that only the ill get) are a finding, not a gap: `mim:missing=level` keeps
+    them as a separate level.
 
-    O(n p log n) time, memory of blocks of columns; neighbours O(n² p) time for each stage that sees
-    the table, and some copies of it.
+    O(n p log n) time and memory for blocks of columns; neighbours O(n² p) time and some copies of
+    the table, for each stage that sees it.
 
     References
     ----------
@@ -100,13 +100,13 @@ class Impute(Selector):
         return Cost(seconds=2e-8 * n * p, formula="2e-8 np")
 
     def adjusts(self) -> bool:
-        # The label is not used, so that there is nothing to adjust.
+        # The label is not used, so there is nothing to adjust.
         return True
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         if self.method == "neighbours" and missing(["fsframe[sklearn]"]):
             yield (
-                "method=neighbours needs scikit-learn: pip install 'fsframe[sklearn]', or take "
+                "method=neighbours needs scikit-learn: pip install 'fsframe[sklearn]', or use "
                 "method=median"
             )
 
@@ -146,7 +146,7 @@ class Impute(Selector):
         upstream: Selection | None,
         run: Run,
     ) -> list[Selection]:
-        # Rows that are not drawn stay, counted 0: donors of all resamples share one table.
+        # Rows that are not drawn stay with count 0, so that donors of all resamples share a table.
         return [self._select(data.with_counts(row), upstream, run) for row in counts]
 
     def _donors(self, data: Dataset, counts: NDArray[np.int64], run: Run) -> Donors:
@@ -182,7 +182,7 @@ def _typical(values: NDArray[np.float64], times: NDArray[np.int64], how: str) ->
     middle = values[np.searchsorted(total, (total[-1] + 1) // 2)]
     if how == "median":
         return float(middle)
-    # Around the median, so that equal values have it as their mean to the last bit.
+    # Relative to the median, so that the mean of equal values is exact.
     return float(middle + (times * (values - middle)).sum() / total[-1])
 
 

@@ -43,7 +43,7 @@ _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13
 
 
 class _Damaged(Exception):
-    """A size or a type that cannot be."""
+    """An impossible size or type."""
 
 
 class MatVariables:

@@ -1,4 +1,4 @@
-"""MAT files: those of version 5 to 7, and those of version 7.3, which are HDF5."""
+"""MAT files of versions 5 to 7, and of version 7.3, which are HDF5."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _vector(found: Any) -> NDArray[Any]:
 def _chosen(
     said: str, usual: tuple[str, ...], fitting: list[str], what: str, option: str
 ) -> str | None:
-    """The variable that is meant; None if none fits."""
+    """The requested variable; None if none fits."""
     said = said.strip("/")
     if said:
         if said not in fitting:

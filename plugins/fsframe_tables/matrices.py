@@ -26,7 +26,7 @@ class NpyReader(Reader):
     """One array, samples × columns; the label is one of the columns."""
 
     def _read(self, path: Path) -> Any:
-        # The map refuses a file that is shorter than its head declares, before memory is taken.
+        # Mapping refuses a file that is shorter than its header declares, before allocating memory.
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         if array.ndim != 2 or array.dtype.kind not in "fiub" or 0 in array.shape:
             raise DataError(
@@ -56,7 +56,7 @@ class SparseNpzReader(Reader):
 
 
 class MatrixMarketReader(Reader):
-    """A Matrix Market file, sparse or dense, also packed by gzip; rows are samples.
+    """A Matrix Market file, sparse or dense, also compressed by gzip; rows are samples.
 
     Notes
     -----
@@ -77,7 +77,7 @@ class MatrixMarketReader(Reader):
                 raise DataError(f"{path}: the line of sizes holds {line[:40]!r}")
             dense, width, mirror = _kind(path, banner, len(sizes))
             entries = sizes[0] * sizes[1] if dense else sizes[2]
-            # An entry takes two bytes at least, packed a thousandth of that.
+            # An entry takes at least two bytes, compressed a thousandth of that.
             if entries > path.stat().st_size * (600 if packed else 1):
                 raise DataError(f"{path} declares {entries} entries and is too short for them")
             check_size(8 * (2 * width + 1) * entries, f"{path} with {entries} entries")
@@ -102,12 +102,12 @@ class MatrixMarketReader(Reader):
 def _numbers(
     path: Path, file: IO[bytes] | gzip.GzipFile, entries: int, width: int
 ) -> NDArray[np.float64]:
-    """The (entries, width) numbers that are left in a file, a line for each entry."""
+    """The remaining numbers of a file, (entries, width), one line per entry."""
     found, done = np.empty((entries, width)), 0
     while text := file.read(_BLOCK):
         text += file.readline(1000)
         with warnings.catch_warnings():
-            # NumPy before 2.3 only warns of text that is no number.
+            # NumPy before 2.3 only warns about text that is not a number.
             warnings.simplefilter("error", DeprecationWarning)
             numbers = np.fromstring(text, dtype=np.float64, sep=" ")
         rows = numbers.size // width
@@ -122,7 +122,7 @@ def _numbers(
 
 
 def _words_of_lines(text: bytes) -> NDArray[np.int64]:
-    """How many words each line has, those without any left out."""
+    """Number of words of each line, without blank lines."""
     signs = np.frombuffer(b"\n" + text + b"\n", dtype=np.uint8)
     begins = np.flatnonzero((signs[1:] > 32) & (signs[:-1] <= 32))
     words = np.diff(np.searchsorted(begins, np.flatnonzero(signs == 10)))
@@ -130,7 +130,7 @@ def _words_of_lines(text: bytes) -> NDArray[np.int64]:
 
 
 def _kind(path: Path, banner: bytes, sizes: int) -> tuple[bool, int, int]:
-    """Whether values are dense, numbers of an entry, and what the other triangle is multiplied by.
+    """Whether values are dense, numbers per entry, and the factor of the other triangle.
 
     Raises
     ------

@@ -22,15 +22,15 @@ _MAGIC = b"\x6c\x1b\x01"
 
 
 class PlinkReader(Reader):
-    """Persons × variants: copies of the first allele (A1), in two bits a genotype.
+    """Persons × variants: copies of the first allele (A1), in two bits per genotype.
 
     Notes
     -----
-    They are read by columns, as bytes, or as float64 where one in the file is missing. A method
-    that needs the whole table has it widened once.
+    They are read by columns, as bytes, or as float64 if any in the file is missing. A method that
+    needs the whole table gets it converted once.
 
     The label is the phenotype of the .fam file; family, person and sex may be named as groups or as
-    label. Variants without an id of their own are called ``chromosome:position:A1:A2``.
+    label. Variants without a unique id are named ``chromosome:position:A1:A2``.
 
     References
     ----------
@@ -52,7 +52,7 @@ class PlinkReader(Reader):
             if stored != 3 + p * width:
                 raise DataError(
                     f"{path} holds {stored} bytes; {n} persons and {p} variants need "
-                    f"{3 + p * width}: the three files are not of one data set, or it is cut short"
+                    f"{3 + p * width}: the files belong to different data sets, or it is cut short"
                 )
             check_size(stored, f"{path} of {n} persons × {p} variants")
             packed = np.fromfile(file, dtype=np.uint8).reshape(p, width)
@@ -93,7 +93,7 @@ def _names(variants: list[list[str]]) -> tuple[str, ...]:
 
 
 def _phenotype(texts: list[str]) -> NDArray[Any] | None:
-    """The label: 1 and 2, or numbers to predict; empty where missing, None if all are."""
+    """The label: 1 and 2, or a numeric target; empty if missing, None if all are missing."""
     status = set(texts) <= {"0", "1", "2", "-9"}
     missing = {"0", "-9"} if status else {"-9", "NA", "nan"}
     found = np.array(["" if text in missing else text for text in texts], dtype=object)

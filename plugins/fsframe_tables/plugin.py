@@ -84,7 +84,7 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
     yield ReaderEntry(
         name="gct",
         target="fsframe_tables.gct:GctReader",
-        summary="Gene cluster text 1.2 and 1.3, turned to samples × genes; .cls beside it",
+        summary="Gene cluster text 1.2 and 1.3, transposed to samples × genes; .cls beside it",
         starts=(b"#1.2", b"#1.3"),
         endings=(".gct.gz",),
     )

@@ -1,4 +1,4 @@
-"""Sparse matrices of files as tables: checked before anything walks along their indices."""
+"""Sparse matrices of files as tables, checked before their indices are used."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def sparse_table(matrix: Any, what: str) -> Any:
     if 0 in (n, p):
         raise DataError(f"{what} of {n} × {p} holds no table")
     if matrix.format in ("csr", "csc"):
-        # SciPy's loops trust the indices of a matrix: those of a damaged file end the process.
+        # SciPy's loops trust the indices of a matrix: those of a damaged file crash the process.
         try:
-            # Places that go back and end at 0 pass for an empty matrix, which is not looked into.
+            # One that decreases to 0 looks like an empty matrix, which SciPy does not check.
             if (np.diff(matrix.indptr) < 0).any():
                 raise ValueError("its index pointer goes back")
             matrix.check_format(full_check=True)
@@ -58,7 +58,7 @@ def compressed(kind: str, parts: Sequence[Any], shape: tuple[int, int], what: st
         raise DataError(f"{what} lacks one of data, indices and indptr; it is damaged")
     if any(size < 0 for size in shape) or max(shape) > np.iinfo(np.int32).max:
         raise DataError(f"{what} declares a shape of {shape}; it is damaged")
-    # Columns have names, and places where they begin, however few values they have.
+    # Columns have names and starts, however few values they have.
     check_size(100 * sum(shape), f"{what} of {shape[0]} rows × {shape[1]} columns")
     make = sparse.csr_matrix if kind == "csr" else sparse.csc_matrix
     try:

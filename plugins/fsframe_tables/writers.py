@@ -19,14 +19,14 @@ _MARKS = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>|~&#$!@"})
 
 
 class CsvWriter(Writer):
-    """Comma-separated text, numbers in full."""
+    """Comma-separated text, numbers in full precision."""
 
     def _write(self, columns: Columns, *, defuse: bool) -> bytes:
         return _delimited(columns, ",", defuse)
 
 
 class TsvWriter(Writer):
-    """Tab-separated text, numbers in full."""
+    """Tab-separated text, numbers in full precision."""
 
     def _write(self, columns: Columns, *, defuse: bool) -> bytes:
         return _delimited(columns, "\t", defuse)
@@ -56,7 +56,7 @@ class ParquetWriter(Writer):
 
 
 class ExcelWriter(Writer):
-    """An Excel workbook; texts that look like formulas are texts in it."""
+    """An Excel workbook; text that looks like a formula stays text."""
 
     def _write(self, columns: Columns, *, defuse: bool) -> bytes:
         return _excel(columns)
@@ -128,7 +128,7 @@ def _markdown(columns: Columns) -> bytes:
 
 
 def _marked(text: str) -> str:
-    # Some readers make links of addresses by themselves.
+    # Some readers turn addresses into links.
     return printable(text).translate(_MARKS).replace("://", "\\://").replace("www.", "www\\.")
 
 
@@ -144,7 +144,7 @@ def _excel(columns: Columns) -> bytes:
     from xlsxwriter import Workbook
 
     target = io.BytesIO()
-    # What looks like a formula, a number or a link is the text that it is.
+    # Text that looks like a formula, a number or a link stays text.
     options = {
         "in_memory": True,
         "strings_to_formulas": False,

@@ -201,7 +201,7 @@ def test_plink_genotypes_are_read_as_bytes_unless_one_is_missing(tmp_path):
     assert np.isnan(found[2, 3]) and np.isnan(found).sum() == 1
     np.testing.assert_array_equal(np.delete(found, 3, 1), np.delete(GENOTYPES, 3, 1))
     (tmp_path / "t.bed").write_bytes((tmp_path / "t.bed").read_bytes()[:-1])
-    with pytest.raises(DataError, match="not of one data set, or it is cut short"):
+    with pytest.raises(DataError, match="belong to different data sets, or it is cut short"):
         read(tmp_path / "t.bed")
     (tmp_path / "t.fam").unlink()
     with pytest.raises(DataError, match=r"belongs to the \.bed file"):
