@@ -618,7 +618,7 @@ class _Importance(Selector):
     standardize: bool
 
 class _Impute(Selector):
-    """Every column, the most complete first, with what stands for its missing values."""
+    """Every column, the most complete first, with values to impute for missing ones."""
     def __init__(
         self,
         *,

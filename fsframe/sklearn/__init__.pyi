@@ -706,7 +706,7 @@ class Importance(_WeightedSelector):
     ) -> None: ...
 
 class Impute(_WeightedSelector):
-    """Every column, the most complete first, with what stands for its missing values."""
+    """Every column, the most complete first, with values to impute for missing ones."""
     def __init__(
         self,
         *,
