@@ -6,6 +6,7 @@
     python benchmarks/memory/peaks.py runs --shape 2000x200000 --kind bytes --memory least
     python benchmarks/memory/peaks.py runs --shape 300000x30 --memory least --chain im4e
     python benchmarks/memory/peaks.py files --shape 100x60000
+    python benchmarks/memory/peaks.py files --shape 300000x30 --chain "mim:top=20 ensemble:n=4"
 
 `fits` runs every selector (or the chains that are named) in a process of its own: libraries are
 imported and kernels loaded by a fit on a small table, the table is made, the mark of the largest
@@ -341,7 +342,7 @@ def files(options: argparse.Namespace) -> None:
     """What is held by commands on the run file of a chain with resamples."""
     n, p = map(int, options.shape.split("x"))
     limit = bytes_of(options.limit)
-    chain = ["mim:top=20", "ensemble:n=4", "immigrate:max-iter=2", "margin"]
+    chain = (options.chain or "mim:top=20 ensemble:n=4 immigrate:max-iter=2 margin").split()
     with tempfile.TemporaryDirectory() as name:
         folder, sizes, peaks = Path(name), [], {}
         for shape in ((40, 24), (n, p)):
@@ -363,7 +364,8 @@ def files(options: argparse.Namespace) -> None:
         for command, ((base, _, _), (peak, said, seconds)) in peaks.items():
             print(f"{command:10} base {base / 1e6:5.0f} MB  held {(peak - base) / 1e6:6.0f} MB  "
                   f"{seconds:5.1f} s  {said[:90]}", flush=True)  # fmt: skip
-            add(options, command=command, file_mb=round(sizes[1] / 1e6, 1), base_mb=base // 10**6,
+            add(options, chain=" ".join(chain), command=command,
+                file_mb=round(sizes[1] / 1e6, 1), base_mb=base // 10**6,
                 held_mb=(peak - base) // 10**6, seconds=round(seconds, 1),
                 ended=said[:6])  # fmt: skip
 
@@ -383,7 +385,9 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=4, help="runs: how many a command has")
     parser.add_argument("--classifiers", nargs=2, default=["knn", "margin"],
                         help="runs: two of compare, and the second of evaluate")  # fmt: skip
-    parser.add_argument("--chain", default="", help="runs: this chain alone, without workers")
+    parser.add_argument(
+        "--chain", default="", help="runs: this chain alone, without workers; files: this chain"
+    )
     parser.add_argument("--only", default="", help="runs: commands with these words alone")
     parser.add_argument("--add", type=Path, help="a CSV file; lines are added to it")
     options = parser.parse_intermixed_args()
