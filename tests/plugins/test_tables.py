@@ -126,6 +126,20 @@ def test_a_declared_size_is_bounded(tmp_path, monkeypatch):
         read(path)
 
 
+def test_a_formula_in_a_workbook_is_read_as_its_stored_value(tmp_path):
+    xlsxwriter = pytest.importorskip("xlsxwriter", reason="Excel files are written with an extra")
+    book = xlsxwriter.Workbook(tmp_path / "t.xlsx")
+    sheet = book.add_worksheet()
+    for column, name in enumerate(("a", "kind")):
+        sheet.write(0, column, name)
+    for row in range(1, 7):
+        # What would be computed is not what is stored.
+        sheet.write_formula(row, 0, '=WEBSERVICE("http://127.0.0.1:9/")', None, 0.5 * row)
+        sheet.write(row, 1, "xy"[row % 2])
+    book.close()
+    assert np.array_equal(read(tmp_path / "t.xlsx").X[:, 0], 0.5 * np.arange(1, 7))
+
+
 def test_options_that_mean_nothing_for_a_format_are_refused(tmp_path):
     path = tmp_path / "data"
     write(path, "parquet")
