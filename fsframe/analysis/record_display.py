@@ -17,7 +17,7 @@ from fsframe.analysis.text_table import counted, shown_width, table_lines
 from fsframe.contracts.selection import rank_by_score
 from fsframe.report.pair_wording import pair_test_words, pair_weight_words
 from fsframe.storage import RunRecord, StageRecord, printable
-from fsframe.storage.checked_tables import clusters
+from fsframe.storage.selector_tables import clusters
 
 __all__ = [
     "closing_lines",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.prediction_measure import Predictions
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stability_metric import StabilityValue
-from fsframe.evaluation.comparing import corrected_standard_error, interval_within
+from fsframe.evaluation.intervals import corrected_standard_error, interval_within
 from fsframe.evaluation.measures import accuracy, confusion
 from fsframe.evaluation.measures.numbers import R2, CIndex
 from fsframe.evaluation.measuring import default_measures, measure_tables, parts_of

@@ -9,13 +9,13 @@ from __future__ import annotations
 from fsframe.lazy_imports import lazy_attributes
 
 _HOMES = {
-    "accuracy_against_stability": ".evaluations",
+    "accuracy_against_stability": ".comparisons",
     "accuracy_by_size": ".evaluations",
     "bootstrap_matrix": ".resampling",
     "calibration": ".evaluations",
     "class_distributions": ".features",
     "convergence": ".features",
-    "critical_difference": ".evaluations",
+    "critical_difference": ".comparisons",
     "figure_bytes": ".canvas",
     "kept_sets": ".resampling",
     "pair_matrix": ".pairs",

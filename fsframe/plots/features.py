@@ -25,7 +25,7 @@ from fsframe.plots.canvas import (
     spread,
 )
 from fsframe.storage import RunRecord, printable
-from fsframe.storage.checked_tables import convergence as cost_of
+from fsframe.storage.selector_tables import convergence as cost_of
 
 __all__ = ["class_distributions", "convergence", "ranked_scores"]
 

@@ -111,14 +111,14 @@ KINDS: Mapping[str, Kind] = {
         needs="a run of `fsframe evaluate` with classes and a classifier that gives probabilities",
     ),
     "pareto": Kind(
-        target="evaluations:accuracy_against_stability",
+        target="comparisons:accuracy_against_stability",
         shows="accuracy against stability of several chains, with the Pareto front",
         needs="runs of `fsframe evaluate` or `compare -o` on one table",
         several=True,
         options=("metric",),
     ),
     "cd": Kind(
-        target="evaluations:critical_difference",
+        target="comparisons:critical_difference",
         shows="mean ranks of chains over tables, with the critical difference",
         needs="runs of `fsframe compare -o` on two tables or more",
         several=True,

@@ -27,7 +27,7 @@ from fsframe.plots.canvas import (
 )
 from fsframe.registry import stability_metrics
 from fsframe.storage import RunRecord, printable
-from fsframe.storage.checked_tables import BootstrapTables, bootstrap_tables
+from fsframe.storage.selector_tables import BootstrapTables, bootstrap_tables
 
 __all__ = ["bootstrap_matrix", "kept_sets", "stability_path", "test_statistics"]
 

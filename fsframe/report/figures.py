@@ -12,7 +12,7 @@ from fsframe.errors import RequestError
 from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import KINDS, draw
 from fsframe.storage import RunRecord
-from fsframe.storage.checked_tables import bootstrap_tables
+from fsframe.storage.selector_tables import bootstrap_tables
 
 __all__ = ["Figure", "figures", "figures_of_several"]
 

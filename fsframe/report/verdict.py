@@ -10,7 +10,7 @@ from fsframe.contracts.showing import interval_text
 from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
 from fsframe.evaluation.summary import Measure
 from fsframe.storage import RunRecord, printable
-from fsframe.storage.checked_tables import bootstrap_tables
+from fsframe.storage.selector_tables import bootstrap_tables
 
 __all__ = [
     "heading",

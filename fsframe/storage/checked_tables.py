@@ -1,4 +1,4 @@
-"""The tables of a stage that displays read, with their types, shapes and ranges checked.
+"""The tables of evaluations that displays read, with their types, shapes and ranges checked.
 
 A run file may be well-formed, sealed and meaningless: a fold number of a billion, a metric without
 a value. Displays get tables from here: consistent arrays, or an error.
@@ -6,7 +6,6 @@ a value. Displays get tables from here: consistent arrays, or an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -15,18 +14,15 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
+from fsframe.storage.checked_arrays import Arrays, CheckedArrays
 
 if TYPE_CHECKING:
     from fsframe.storage.records import StageRecord
 
 __all__ = [
-    "BootstrapTables",
     "FoldTables",
     "MetricTables",
     "StabilityTables",
-    "bootstrap_tables",
-    "clusters",
-    "convergence",
     "fold_tables",
     "stability_tables",
     "text_parameter",
@@ -37,8 +33,6 @@ _MOST_SPLITS = 100_000
 _MOST_CHAINS = 1_000
 _MOST_MEASURES = 1_000
 _LONGEST_TEXT = 60_000
-
-Arrays = Mapping[str, NDArray[Any]]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -140,125 +134,6 @@ class StabilityTables:
     metrics: tuple[MetricTables, ...]
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class BootstrapTables:
-    """How often each column was kept, and the critical count from which on it is relevant.
-
-    Parameters
-    ----------
-    columns : (m,) int
-    z, critical : (m,) float64
-    relevant : (m,) bool
-    n : int
-        Number of bootstraps.
-    promise : tuple of str
-        What the test guarantees for the relevant ones.
-    lower, upper : (m,) float64, optional
-        Bounds of z / n.
-    p : (m,) float64, optional
-    level : float, optional
-        The largest p of a relevant one.
-    doubt : (m,) float64, optional
-        Probability that another seed decides differently.
-    matrix : (n, m) bool, optional
-        Which bootstrap kept which.
-    """
-
-    columns: NDArray[np.int64]
-    z: NDArray[np.float64]
-    critical: NDArray[np.float64]
-    relevant: NDArray[np.bool_]
-    n: int
-    promise: tuple[str, ...]
-    lower: NDArray[np.float64] | None = None
-    upper: NDArray[np.float64] | None = None
-    p: NDArray[np.float64] | None = None
-    level: float | None = None
-    doubt: NDArray[np.float64] | None = None
-    matrix: NDArray[np.bool_] | None = None
-
-
-class _Checked:
-    """Arrays by name, checked for type, shape and range when they are read."""
-
-    def __init__(self, tables: Arrays, where: str) -> None:
-        self._tables = tables
-        self._where = where
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._tables
-
-    def refuse(self, name: str, problem: str) -> StoreError:
-        return StoreError(f"{printable(self._where)}: the table {printable(name)} {problem}")
-
-    def _of(self, name: str, kinds: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
-        if name not in self._tables:
-            raise self.refuse(name, "is missing")
-        array = np.asarray(self._tables[name])
-        fits = array.ndim == len(shape) and all(
-            wanted in (None, size) for wanted, size in zip(shape, array.shape, strict=True)
-        )
-        if not fits:
-            expected = " × ".join("any" if size is None else str(size) for size in shape)
-            raise self.refuse(name, f"has shape {array.shape}, not {expected}")
-        if array.dtype.kind not in kinds:
-            raise self.refuse(name, f"holds {array.dtype.name}")
-        return array
-
-    def whole(
-        self, name: str, shape: tuple[int | None, ...], least: int, below: int
-    ) -> NDArray[np.int64]:
-        array = self._of(name, "iu", shape)
-        if array.size and not (least <= int(array.min()) and int(array.max()) < below):
-            raise self.refuse(name, f"holds numbers outside {least} … {below - 1}")
-        return array.astype(np.int64, copy=False)
-
-    def flags(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.bool_]:
-        array = self._of(name, "biu", shape)
-        if array.dtype.kind != "b" and array.size and not np.isin(array, (0, 1)).all():
-            raise self.refuse(name, "holds other values than 0 and 1")
-        return array.astype(np.bool_, copy=False)
-
-    def reals(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
-        """Numbers; NaN and infinite ones are allowed."""
-        return self._of(name, "fiub", shape).astype(np.float64, copy=False)
-
-    def holds_whole(self, name: str) -> bool:
-        return np.asarray(self._tables[name]).dtype.kind in "iu"
-
-    def length(self, name: str) -> int:
-        return len(self._of(name, "iu", (None, None)))
-
-    def finite(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
-        found = self.reals(name, shape)
-        if not np.isfinite(found).all():
-            raise self.refuse(name, "holds numbers that are not finite")
-        return found
-
-    def predictions(
-        self,
-        name: str,
-        shape: tuple[int, ...],
-        n_classes: int,
-        tested: NDArray[np.bool_] | None = None,
-    ) -> NDArray[Any]:
-        """Class codes, −1 for none; without classes numbers, NaN for none; of all tested rows."""
-        if n_classes:
-            found: NDArray[Any] = self.whole(name, shape, -1, n_classes)
-            known = found >= 0
-        else:
-            found = self.reals(name, shape)
-            known = np.isfinite(found)
-            if np.isinf(found).any():
-                raise self.refuse(name, "holds infinite numbers")
-        if tested is not None and not known[..., tested].all():
-            raise self.refuse(name, "lacks rows that a fold tests")
-        return found
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        return tuple(str(text) for text in self._of(name, "U", (None,)))
-
-
 def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation") -> FoldTables:
     """The tables of a cross-validation, checked for consistency.
 
@@ -274,7 +149,7 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
     StoreError
         Naming the first table that is missing or does not fit.
     """
-    given = _Checked(tables, where)
+    given = CheckedArrays(tables, where)
     if "class-scores" in given or "truth" not in given or given.holds_whole("truth"):
         scores = given.reals("class-scores", (None, None, None))
         repeats, n, n_classes = scores.shape
@@ -336,7 +211,7 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
     )
 
 
-def _measures(given: _Checked, n_splits: int, repeats: int) -> dict[str, Any]:
+def _measures(given: CheckedArrays, n_splits: int, repeats: int) -> dict[str, Any]:
     names = given.texts("measures")
     m = len(names)
     if not m or m > _MOST_MEASURES or len(set(names)) < m or max(map(len, names)) > 1000:
@@ -360,7 +235,7 @@ def stability_tables(stage: StageRecord, n_features: int, where: str) -> Stabili
     StoreError
         Naming the first table that is missing or does not fit.
     """
-    given = _Checked(stage.tables, where)
+    given = CheckedArrays(stage.tables, where)
     kept = given.flags("kept", (None, n_features))
     if len(kept) < 2:
         raise given.refuse("kept", "holds fewer than two resamples")
@@ -383,81 +258,6 @@ def stability_tables(stage: StageRecord, n_features: int, where: str) -> Stabili
             )
         )
     return StabilityTables(kept=kept, metrics=tuple(metrics))
-
-
-def bootstrap_tables(stage: StageRecord) -> BootstrapTables | None:
-    """The tables of a test over bootstraps, or None if the stage has none.
-
-    Plugins may use the names for something else; inconsistent tables give None.
-    """
-    given = _Checked(stage.tables, stage.name)
-    if not all(name in given for name in ("z", "critical-value", "columns")):
-        return None
-    try:
-        z = given.reals("z", (None,))
-        # A stage numbers its input columns.
-        seen = stage.features_in
-        columns = seen[given.whole("columns", z.shape, 0, seen.size)]
-        shape = z.shape if np.shape(stage.tables["critical-value"]) == z.shape else (1,)
-        critical = np.broadcast_to(given.reals("critical-value", shape), z.shape)
-        relevant = given.flags("relevant", z.shape) if "relevant" in given else z > critical
-        promise = given.texts("promise") if "promise" in given else ()
-        level = float(given.reals("level", (1,))[0]) if "level" in given else None
-        lower, upper, p, doubt = (
-            given.reals(name, z.shape) if name in given else None
-            for name in ("lower", "upper", "p-values", "doubt")
-        )
-        matrix = None
-        if "bootstrap-matrix" in given:
-            matrix = given.flags("bootstrap-matrix", (None, z.size))
-    except StoreError:
-        return None
-    if not z.size or not np.isfinite(z).all():
-        return None
-    n = int(stage.tables["kept"].size) if "kept" in given else int(min(z.max(), 2**53))
-    if n < 1:
-        return None
-    return BootstrapTables(
-        columns=columns,
-        z=z,
-        critical=critical,
-        relevant=relevant,
-        n=n,
-        promise=promise,
-        lower=lower,
-        upper=upper,
-        p=p,
-        level=level,
-        doubt=doubt,
-        matrix=matrix,
-    )
-
-
-def clusters(stage: StageRecord) -> dict[int, list[int]] | None:
-    """The columns of the table that a kept column stands for, by that column.
-
-    None where the stage has no table ``stands-for`` (n_in,): for each column that it saw, the place
-    among these of the one that is kept in its stead, its own where that is itself.
-    """
-    found, seen = stage.tables.get("stands-for"), stage.features_in
-    if found is None or found.shape != seen.shape or found.dtype.kind not in "iu":
-        return None
-    if not found.size or found.min() < 0 or found.max() >= found.size:
-        return None
-    members: dict[int, list[int]] = {}
-    for column, stand in enumerate(found.tolist()):
-        if stand != column:
-            members.setdefault(int(seen[stand]), []).append(int(seen[column]))
-    return members
-
-
-def convergence(stage: StageRecord) -> NDArray[np.float64] | None:
-    """The cost by iteration, finite, two at least; None where the stage has none to draw."""
-    cost = stage.tables.get("cost")
-    if cost is None or cost.ndim != 1 or cost.size < 2 or cost.dtype.kind not in "fiu":
-        return None
-    found = cost.astype(np.float64, copy=False)
-    return found if np.isfinite(found).all() else None
 
 
 def text_parameter(stage: StageRecord, name: str, where: str) -> str:

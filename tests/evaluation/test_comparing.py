@@ -12,13 +12,13 @@ from fsframe.errors import DataError
 from fsframe.evaluation.comparing import (
     PairedTest,
     corrected_resampled_test,
-    corrected_standard_error,
     critical_difference,
     holm,
     paired_t_test,
     wilcoxon_holm,
     win_tie_loss,
 )
+from fsframe.evaluation.intervals import corrected_standard_error
 
 # AUC of four classifiers on 14 data sets: Demšar 2006, JMLR 7, Table 6.
 DEMSAR = np.array(

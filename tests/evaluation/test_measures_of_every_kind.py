@@ -15,8 +15,8 @@ from fsframe.cli import main
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.prediction_measure import PredictionMeasure, Predictions
 from fsframe.errors import PluginError, RequestError
-from fsframe.evaluation.comparing import bounded_interval, interval_within
 from fsframe.evaluation.cross_validation import CrossValidation
+from fsframe.evaluation.intervals import bounded_interval, interval_within
 from fsframe.evaluation.measures.numbers import concordance
 from fsframe.evaluation.measures.scores import brier, miscalibration
 from fsframe.evaluation.measuring import join_repetitions

@@ -13,8 +13,8 @@ import fsframe
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, MemoryBoundError, RequestError
-from fsframe.evaluation.comparing import bounded_interval
 from fsframe.evaluation.cross_validation import CrossValidation
+from fsframe.evaluation.intervals import bounded_interval
 from fsframe.evaluation.repeated_rows import repeated_rows
 from fsframe.evaluation.summary import summarise
 
