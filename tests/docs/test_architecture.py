@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -43,3 +44,13 @@ def test_every_room_is_on_the_page(drawing: ModuleType) -> None:
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     for room in drawing.rooms():
         assert f"`{room}`" in page or f"`{room}/" in page, room
+
+
+def test_recipes_name_files_that_exist() -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    recipes = page[page.index("## Recipes") :]
+    places = [ROOT, ROOT / "plugins", ROOT / "fsframe"]
+    named = re.findall(r"`((?:fsframe_\w+|storage|execution|cli)/[\w/]+(?:\.py)?)`", recipes)
+    assert len(named) >= 9
+    for path in named:
+        assert any((place / path).exists() for place in places), path

@@ -9,6 +9,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, RequestError
+from fsframe_margin.engine.updates import RULES
 from fsframe_margin.methods.bim import Bim
 from fsframe_margin.methods.bim_vote import BimVote
 from fsframe_margin.methods.gflip import Gflip
@@ -363,3 +364,9 @@ def test_memory_bounds_are_errors_that_say_what_to_do():
     for method in (Gflip(), Lfe(), Bim(rounds=50)):
         with pytest.raises(DataError, match="allowed"):
             method.select(data, run=small)
+
+
+@pytest.mark.parametrize("method", [Immigrate, Bim, BimVote])
+def test_every_update_rule_is_offered(method):
+    (update,) = (p for p in method.parameters() if p.name == "update")
+    assert update.kind.choices() == RULES
