@@ -223,6 +223,8 @@ class MethodEstimator(StageEstimator):
 
     _name: ClassVar[str]
     _method: ClassVar[type[Selector] | type[Classifier]]
+    _blank: ClassVar[Callable[..., Any]]
+    """An estimator without state, for pickle, from `_name` and classes to register."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with `deep`, those of the stages in `base` too."""
@@ -306,11 +308,9 @@ class MethodEstimator(StageEstimator):
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], Any]:
         # By the method's name, since the class of `provider/name` is not an attribute of a module.
         # A class registered in this process is pickled too, for workers that lack it.
-        from fsframe.sklearn.generated import blank
-
         _, offer = find_offer(self._name, selectors, classifiers)
         own = {} if offer.plugin.registered is None else {offer.entry.name: self._method}
-        return blank, (self._name, own | own_classes(self._chain)), self.__getstate__()
+        return self._blank, (self._name, own | own_classes(self._chain)), self.__getstate__()
 
 
 class SelectorEstimator(Selecting, MethodEstimator):

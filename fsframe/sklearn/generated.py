@@ -94,6 +94,7 @@ def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[Meth
             "__init__": _constructor_of(name, signature),
             "_name": offer.name,
             "_method": method,
+            "_blank": staticmethod(blank),
         },
     )
 
