@@ -414,8 +414,8 @@ class Chain:
 
         Parameters
         ----------
-        data : Dataset, or a data frame of pandas, polars or pyarrow
-            The table.
+        data : Dataset, or anything else that `fsframe.read` takes
+            The table: a data frame of pandas, polars or pyarrow, an AnnData, a lazy frame, a path.
         seed : int
             Random seed; equal seeds give equal bits on the same kind of processor
             (`fsframe.storage.numeric_fingerprint`).
@@ -466,9 +466,10 @@ class Chain:
             As raised by the stages.
         """
         from fsframe.chains.recording import as_chain_result, record_run
+        from fsframe.tables import read
 
         if not isinstance(data, Dataset):
-            data = Dataset.from_frame(data, label)
+            data = read(data, label)
         elif label is not None:
             raise RequestError("a Dataset already has its label; label= is for data frames")
         shares = shares_of(self, data, memory, executor, beside=beside, chosen_by=chosen_by)

@@ -195,8 +195,9 @@ def take_annotated(
     keep: Keys = (),
     weight: str | int | None = None,
     worded: Sequence[str] = (),
+    layer: str | None = None,
 ) -> FrameParts:
-    """The features of an AnnData, and columns of its `obs` as label and groups.
+    """The features of an AnnData, or one of its layers, and columns of `obs` as label and groups.
 
     Sparse values stay sparse if that saves memory.
 
@@ -220,7 +221,13 @@ def take_annotated(
         raise DataError(
             "features of an AnnData are numbers: ordinal and dates do not apply to them"
         )
-    X = given.X
+    if layer is not None and layer not in given.layers:
+        known_layers = list(given.layers)
+        raise DataError(
+            f"the AnnData has no layer {layer!r}{did_you_mean(layer, known_layers)}; it has "
+            f"{', '.join(known_layers) or 'none'}"
+        )
+    X = given.X if layer is None else given.layers[layer]
     X = X.tocsc() if is_sparse(X) else np.asarray(X)
     return FrameParts(
         X=X if len(kept) == len(names) else X[:, kept],

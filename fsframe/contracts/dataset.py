@@ -38,7 +38,7 @@ from fsframe.contracts.data_frames import (
 from fsframe.contracts.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.contracts.roles import SideColumns, feature_sets
 from fsframe.contracts.survival import signed_times
-from fsframe.errors import DataError
+from fsframe.errors import DataError, RequestError
 from fsframe.suggest import did_you_mean
 
 Keys = str | int | Iterable[str | int]
@@ -231,6 +231,7 @@ class Dataset(FrozenTable):
         feature_groups: Mapping[str, Sequence[str]] | None = None,
         time: str | None = None,
         adjust: str | Iterable[str] = (),
+        layer: str | None = None,
     ) -> Dataset:
         """A Dataset from a data frame, with names and kinds of columns, and the label as one
         column.
@@ -246,7 +247,8 @@ class Dataset(FrozenTable):
             dimension; a Dataset has a variable over the samples for each column. Coordinates along
             the samples are columns if a role names them.
         label : str or int, optional
-            The label by name, or by position from 0; by default the last column.
+            The label by name, or by position from 0; by default the last column. A column of
+            several levels of names has the tuple of these, or its text.
         drop : str, int or several
             Columns to leave out.
         categorical : str, int, several, or True, optional
@@ -276,6 +278,8 @@ class Dataset(FrozenTable):
             Column of the time of each row: numbers, or dates with `dates`; not a feature.
         adjust : str or several
             Covariates to adjust for; not features.
+        layer : str, optional
+            Layer of an AnnData that holds the features, in place of ``X``.
 
         Returns
         -------
@@ -303,17 +307,27 @@ class Dataset(FrozenTable):
                 f"{type(frame).__name__} is not a pandas or polars data frame, a pyarrow table "
                 "or an xarray object; use Dataset.from_arrays"
             )
+        if layer is not None and not is_annotated(frame):
+            raise RequestError(f"layer={layer!r} is for an AnnData, not {type(frame).__name__}")
+        # Columns with several levels of names are called by the text of the tuple.
+        label, groups, weight = (
+            str(key) if isinstance(key, tuple) else key for key in (label, groups, weight)
+        )
         check_asked_of_frame(
             frame, label=label, drop=drop, categorical=categorical, groups=groups,
             ordinal=as_ordinal(ordinal), keep=keep, weight=weight, event=event, time=time,
             adjust=adjust,
         )  # fmt: skip
-        take = take_annotated if is_annotated(frame) else take_frame
-        parts = take(
-            frame, label, drop=drop, categorical=categorical, groups=groups,
-            ordinal=ordinal, dates=dates, keep=keep, weight=weight,
-            worded=(adjust,) if isinstance(adjust, str) else tuple(adjust),
-        )  # fmt: skip
+        given: dict[str, Any] = {
+            "drop": drop, "categorical": categorical, "groups": groups, "ordinal": ordinal,
+            "dates": dates, "keep": keep, "weight": weight,
+            "worded": (adjust,) if isinstance(adjust, str) else tuple(adjust),
+        }  # fmt: skip
+        parts = (
+            take_annotated(frame, label, layer=layer, **given)
+            if is_annotated(frame)
+            else take_frame(frame, label, **given)
+        )
         assert parts.y is not None
         found = cls.from_arrays(
             parts.X,

@@ -55,7 +55,10 @@ def values_of(series: Any) -> tuple[NDArray[Any] | list[Any] | None, bool]:
     """Numbers, a list of texts (None where missing), or None for other types; and whether the
     column has a categorical type."""
     kind = str(series.dtype)
-    is_category = kind == "category" or kind.startswith(("Categorical", "Enum"))
+    if kind.startswith("Sparse["):
+        series = series.sparse.to_dense()
+        kind = str(series.dtype)
+    is_category = kind == "category" or kind.startswith(("Categorical", "Enum", "dictionary"))
     if is_category:
         return _plain(as_list(series)), True
     if kind in ("uint8", "int8", "UInt8", "Int8") and not _has_missing(series):
@@ -66,6 +69,8 @@ def values_of(series: Any) -> tuple[NDArray[Any] | list[Any] | None, bool]:
         return _plain(as_list(series)), False
     if kind.startswith("Decimal"):
         return _as_floats(series), False
+    if kind.lower().startswith("null"):
+        return np.full(len(series), np.nan), False
     return None, False
 
 

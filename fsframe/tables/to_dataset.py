@@ -103,7 +103,8 @@ def read(
     na : str, number or several
         Further codes for missing values, such as ``-999``.
     x, y, names : str
-        Paths of features, label and feature names in NPZ and HDF5 files.
+        Paths of features, label and feature names in NPZ and HDF5 files; ``x="layers/NAME"`` is a
+        layer of an AnnData.
     in_memory : bool, optional
         Whether the features of an HDF5 file are loaded, or read by columns. By default they are
         loaded up to 2 GiB as float64, and a larger table is read in parts.
@@ -168,7 +169,20 @@ def read(
         "feature_groups": sets, "time": time, "adjust": adjust,
     }  # fmt: skip
     if is_frame(path) or is_annotated(path) or is_labelled(path):
-        return Dataset.from_frame(path, label, task=task, **of_frame)
+        layer = x.strip("/").removeprefix("layers/") if x.strip("/").startswith("layers/") else None
+        not_taken = {
+            "x": x != "/X" and not (layer and is_annotated(path)), "y": y != "/y",
+            "names": names != "/feature_names", "delimiter": delimiter,
+            "header": header is not None, "decimal": decimal != ".", "encoding": encoding,
+            "na": na not in ((), []), "in_memory": in_memory is not None,
+        }  # fmt: skip
+        wrong = [key for key, value in not_taken.items() if value]
+        if wrong:
+            raise RequestError(
+                f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} for files, not for "
+                f"{type(path).__name__}"
+            )
+        return Dataset.from_frame(path, label, task=task, layer=layer, **of_frame)
     if event is not None:
         if task not in (None, "survival"):
             raise RequestError(
@@ -228,6 +242,11 @@ def read(
         played = data.with_roles(sets, time, adjust, beside)
         return attrs.evolve(played.with_events(event).encoded(encode), reading=reading)
 
+    if not isinstance(path, (str, os.PathLike)):
+        raise RequestError(
+            f"read takes a path or a data frame, not {type(path).__name__}; arrays and sparse "
+            "matrices have no label among them: Dataset.from_arrays(X, y)"
+        )
     reading = {key: value for key, value in given.items() if value not in (None, [])}
     found = find_table(path)
     kind = file_kind(found)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas
 import pytest
 from scipy import sparse
 
 import fsframe
 from fsframe import Chain, Dataset
-from fsframe.errors import DataError
+from fsframe.errors import DataError, RequestError
 
 X = [[0.0, 5.0, 0.0], [1.0, 0.0, 2.0], [0.0, 6.0, 0.0], [0.0, 0.0, 0.0]]
 
@@ -61,3 +62,17 @@ def test_a_real_one_is_taken() -> None:
     )
     data = fsframe.read(real, label="type", groups="donor")
     assert data.X.tolist() == X and data.n_groups == 3
+
+
+def test_a_layer_is_taken_in_place_of_x() -> None:
+    given = AnnData(sparse.csr_array(X))
+    given.layers = {"counts": sparse.csr_array(2 * np.array(X)), "raw": np.array(X)}
+    plain = fsframe.read(given, label="type")
+    for name, times in (("counts", 2), ("raw", 1)):
+        data = fsframe.read(given, label="type", x=f"layers/{name}")
+        assert data.X.tolist() == (times * plain.X).tolist()
+        assert data.sha256 == Dataset.from_frame(given, "type", layer=name).sha256
+    with pytest.raises(DataError, match=r"no layer 'count'. Did you mean `counts`"):
+        Dataset.from_frame(given, "type", layer="count")
+    with pytest.raises(RequestError, match="is for an AnnData"):
+        Dataset.from_frame(pandas.DataFrame({"a": [1, 2], "k": [0, 1]}), layer="counts")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars
 import pytest
+from scipy import sparse
 
 import fsframe
+from fsframe import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 
@@ -96,3 +98,51 @@ def test_bytes_of_a_frame_stay_bytes():
         schema_overrides={"a": polars.UInt8, "b": polars.UInt8},
     )
     assert Dataset.from_frame(frame).matrix.dtype == np.uint8
+
+
+def test_sparse_columns_columns_without_values_and_arrow_categories_of_pandas_are_taken():
+    pandas = pytest.importorskip("pandas")
+    arrow = pytest.importorskip("pyarrow")
+    kind = pandas.ArrowDtype(arrow.dictionary(arrow.int32(), arrow.string()))
+    frame = pandas.DataFrame(
+        {
+            "a": pandas.arrays.SparseArray([0.0, 0.0, 1.5, np.nan]),
+            "n": pandas.arrays.SparseArray([0, 0, 2, 0]),
+            "kind": pandas.Series(["x", "y", "x", None], dtype=kind),
+            "k": ["u", "v", "u", "v"],
+        }
+    )
+    data = Dataset.from_frame(frame)
+    np.testing.assert_array_equal(data.X, [[0, 0, 0], [0, 0, 1], [1.5, 2, 0], [np.nan, 0, np.nan]])
+    assert data.categorical.tolist() == [False, False, True]
+    assert data.kinds["kind"].levels == ("x", "y")
+    empty = polars.DataFrame({"a": [1, 2], "b": [None, None], "k": [0, 1]})
+    assert np.isnan(Dataset.from_frame(empty).X[:, 1]).all()
+
+
+def test_columns_with_levels_of_names_are_named_by_their_tuple():
+    pandas = pytest.importorskip("pandas")
+    columns = pandas.MultiIndex.from_tuples([("g", "a"), ("h", "k"), ("h", "who")])
+    frame = pandas.DataFrame([[0.5, "u", 1], [1, "v", 2], [2, "u", 2]], columns=columns)
+    data = Dataset.from_frame(frame, label=("h", "k"), groups=("h", "who"))
+    assert data.feature_names == ("('g', 'a')",) and data.classes == ("u", "v")
+    assert data.n_groups == 2 and data.label_name == "('h', 'k')"
+
+
+def test_a_chain_runs_on_a_lazy_frame_and_on_a_path(tmp_path):
+    frame = polars.DataFrame({"a": [0, 1] * 20, "b": [0, 0, 1, 1] * 10, "k": ["u", "v"] * 20})
+    frame.write_csv(tmp_path / "t.csv")
+    chain = Chain.parse("mim:top=1")
+    found = [chain.run(t, label="k") for t in (frame, frame.lazy(), tmp_path / "t.csv")]
+    assert [each.selected_names for each in found] == [("a",)] * 3
+    assert found[0].scores.tolist() == found[1].scores.tolist() == found[2].scores.tolist()
+
+
+def test_what_does_not_apply_to_a_frame_is_refused_by_name():
+    frame = polars.DataFrame({"a": [0, 1], "k": ["u", "v"]})
+    with pytest.raises(RequestError, match="x, na are for files, not for DataFrame"):
+        fsframe.read(frame, x="/table", na="-9")
+    with pytest.raises(RequestError, match="not for DataFrame"):
+        fsframe.read(frame, x="layers/counts")
+    with pytest.raises(RequestError, match=r"csr_array; .*Dataset.from_arrays"):
+        fsframe.read(sparse.csr_array(np.eye(2)))
