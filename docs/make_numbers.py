@@ -22,9 +22,9 @@ PAGE = ROOT / "docs" / "numbers.md"
 _HEAD = """\
 # Numbers
 
-Written by `python docs/make_numbers.py` from the files that benchmarks and fault runs have left in
-`benchmarks/*/results`; do not edit it. A test holds page and files together. Figures are as they
-came out, whether they look good or not; what they mean is said on the pages of the methods.
+Written by `python docs/make_numbers.py` from the result files of benchmarks and fault runs in
+`benchmarks/*/results`; do not edit it. A test compares page and files. All figures are printed,
+whether they look good or not; the pages of the methods explain them.
 """
 
 Rows = list[dict[str, str]]
@@ -32,7 +32,7 @@ Rows = list[dict[str, str]]
 
 @attrs.frozen
 class Figure:
-    """What was measured, the command that measures it, where it left it, and how it is shown."""
+    """A measurement: title, command, result files, and how they are shown."""
 
     what: str
     command: str
@@ -41,13 +41,13 @@ class Figure:
 
 
 def rows_of(path: Path) -> Rows:
-    """The lines of a CSV file, remarks left out."""
+    """The lines of a CSV file, without comments."""
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
-    """The objects of a file with one JSON object a line."""
+    """The objects of a file with one JSON object per line."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -74,14 +74,14 @@ def verbatim(path: Path) -> Iterator[str]:
 
 
 def objects(path: Path) -> Iterator[str]:
-    """Each line's counts, behind what it is about."""
+    """The counts of each line, after its title."""
     for line in lines_of(path):
         facts = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in line.items() if k != "what")
         yield f"* {line['what']}: {facts}"
 
 
 def tally(by: str, of: str) -> Callable[[Path], Iterator[str]]:
-    """How many lines of a CSV file say what in the column `of`, for each value of `by`."""
+    """Counts of the values in column `of` of a CSV file, for each value of `by`."""
 
     def show(path: Path) -> Iterator[str]:
         rows = rows_of(path)
@@ -97,22 +97,22 @@ BAD = ("lost", "unequal", "failed", "left", "hangs", "untrue", "tracebacks")
 
 
 def signals(path: Path) -> Iterator[str]:
-    """Trials since the last finding; then earlier ones, what they found and what mended it."""
+    """Trials since the last finding; then earlier ones, with their findings and the fix."""
     lines = lines_of(path)
     now = [line for line in lines if "mended" not in line]
     versions = dict.fromkeys(line["version"] for line in now if "version" in line)
-    yield f"Since the last finding was mended; the last trials were of {', '.join(versions)}:"
+    yield f"Since the last finding was fixed; the last trials used {', '.join(versions)}:"
     yield ""
     yield from signals_of(now)
     for mended in reversed(dict.fromkeys(line["mended"] for line in lines if "mended" in line)):
         yield ""
-        yield f"Before the change “{mended}”, which mended what is listed:"
+        yield f"Before the change “{mended}”, which fixed the findings listed here:"
         yield ""
         yield from signals_of([line for line in lines if line.get("mended") == mended])
 
 
 def signals_of(lines: list[dict[str, Any]]) -> Iterator[str]:
-    """Trials by number of workers and in all, how many of each kind, and what was found."""
+    """Trials by number of workers and in total, signals by kind, and findings."""
     names = ("trials", "stopped", "kept", *BAD)
     sums = []
     for workers in (0, 2, None):
@@ -122,13 +122,14 @@ def signals_of(lines: list[dict[str, Any]]) -> Iterator[str]:
     yield from table(sums)
     by: Counter[str] = sum((Counter(line["by"]) for line in lines), Counter())
     yield ""
-    yield "Signals that came before the end: " + ", ".join(f"{k} {n}" for k, n in by.most_common())
+    kinds = ", ".join(f"{kind} {number}" for kind, number in by.most_common())
+    yield f"Signals that arrived before the end: {kinds}"
     found = [" ".join(example.split()) for line in lines for example in line["examples"]]
     yield from ("", *(f"* {example}" for example in found)) if found else ()
 
 
 def commands_on_disks(path: Path) -> Iterator[str]:
-    """One line for each command, and what they come to."""
+    """One line for each command, and the total."""
     lines = lines_of(path)
     names = ("points", "fired", "ended_0", "ended_5", "codes", "tracebacks", "hurt", "half",
              "litter", "untrue", "failed", "unequal", "hangs")  # fmt: skip
@@ -148,14 +149,14 @@ def disk(path: Path) -> Iterator[str]:
     for line in lines_of(path):
         form = line.get("error", "SIGKILL")
         if line["what"] == "errors":
-            form += ", once" if line["once"] else ", from there on"
+            form += ", once" if line["once"] else ", from then on"
             form += ", half of the bytes written" if line["half"] else ""
         sums.append({"what": line["what"], "form": form, **{n: line[n] for n in names}})
     yield from table(sums)
 
 
 def places(path: Path) -> Iterator[str]:
-    """Where the pairs that interact stand, for each number of bins."""
+    """Ranks of the interacting pairs, for each number of bins."""
     found = json.loads(path.read_text(encoding="utf-8"))
     yield from table(
         {"run": run, "table": name, **{k: f"{v:.3g}" for k, v in facts.items()}}
@@ -165,7 +166,7 @@ def places(path: Path) -> Iterator[str]:
 
 
 def mutants(path: Path) -> Iterator[str]:
-    """Killed of all by room and in all, equivalents apart; then why the others survived."""
+    """Killed mutants by area and in total, with equivalent ones; then why others survived."""
     rows = rows_of(path)
     rooms = list(dict.fromkeys(row["room"] for row in rows))
     shown = []
@@ -175,7 +176,7 @@ def mutants(path: Path) -> Iterator[str]:
         equal = sum(row["why"].startswith("equivalent") for row in own)
         shown.append(
             {
-                "room": room, "mutants": len(own), "killed": killed,
+                "area": room, "mutants": len(own), "killed": killed,
                 "survived": len(own) - killed, "of these equivalent": equal,
                 "killed %": f"{100 * killed / len(own):.1f}",
                 "without equivalents %": f"{100 * killed / max(1, len(own) - equal):.1f}",
@@ -185,27 +186,27 @@ def mutants(path: Path) -> Iterator[str]:
     yield ""
     for row in rows:
         if row["ended"] == "survived":
-            why = row["why"] or "not looked at"
+            why = row["why"] or "not examined"
             yield f"* `{row['module']}`:{row['line']} {row['fault']!r}: {why}"
 
 
 FIGURES: dict[str, list[Figure]] = {
     "Faults": [
         Figure(
-            "Signals to whole commands, the same command given again afterwards",
+            "Signals to whole commands, which are then repeated",
             "python tests/faults/signals.py --trials 500 --workers 2 --add FILE",
             ("trust/results/signals.jsonl",),
             signals,
         ),
         Figure(
-            "Kills and disk errors at every call that changes the disk, within one run",
+            "Kills and disk errors at every call that changes the disk, in one run",
             "python tests/faults/harness.py errors --error ENOSPC --short --add FILE",
             ("trust/results/disk_errors.jsonl",),
             disk,
         ),
         Figure(
             "Twelve forms of disk error at the calls by which whole commands change the disk "
-            "(every: 1 for each of them, 2 for each second; offset: the first of them)",
+            "(every: 1 for each call, 2 for every second one; offset: the first call)",
             "python tests/faults/disk.py --add FILE",
             ("trust/results/disk_commands.jsonl",),
             commands_on_disks,
@@ -218,7 +219,7 @@ FIGURES: dict[str, list[Figure]] = {
             objects,
         ),
         Figure(
-            "Small faults that tests notice (mutation testing); kernels: of four families",
+            "Mutation testing: small faults that tests detect; kernels of four families",
             "python benchmarks/trust/mutants.py grammar contracts storage --each 45 --test 2.5 "
             "--out FILE; … kernels --each 60 --seed 5 --out FILE",
             ("trust/results/mutants.csv",),
@@ -228,7 +229,7 @@ FIGURES: dict[str, list[Figure]] = {
     ],
     "Report": [
         Figure(
-            "The page about a large run",
+            "The report on a large run",
             "python benchmarks/report/page.py",
             ("report/results/page.csv",),
             whole,
@@ -236,19 +237,19 @@ FIGURES: dict[str, list[Figure]] = {
     ],
     "Memory": [
         Figure(
-            "What whole commands hold beside `--memory`, workers and copies included, MB",
+            "Memory of whole commands and their `--memory`, workers and copies included, MB",
             "python benchmarks/memory/peaks.py runs --shape 100x60000 --memory least --add FILE",
             ("memory/results/runs.csv",),
             whole,
         ),
         Figure(
-            "What commands on a run file hold, beyond the imported program, MB",
+            "Memory of commands on a run file, beyond the imported program, MB",
             "python benchmarks/memory/peaks.py files --shape 100x60000 --add FILE",
             ("memory/results/files.csv",),
             whole,
         ),
         Figure(
-            "How many times a fit of the Relief family holds its table, and how many it states",
+            "Copies of the table that fits of the Relief family hold, and the number they declare",
             "python benchmarks/memory/peaks.py fits --kind gaps --shape 100000x200 --memory 480MB "
             "--add FILE relieff:m=20,missing=probability",
             ("memory/results/relief.csv",),
@@ -261,13 +262,13 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
-            "How commands on run files grow with what these hold",
+            "How commands on run files grow with the size of the file",
             "python benchmarks/trust/growth.py --out FILE",
             ("trust/results/growth.csv",),
             whole,
         ),
         Figure(
-            "What compiling adds to the README's first command (elapsed, a quiet machine)",
+            "Compilation time in the README's first command (elapsed, idle machine)",
             "python benchmarks/first_run/compiling.py",
             ("first_run/results/first_run.jsonl",),
             objects,
@@ -281,31 +282,31 @@ FIGURES: dict[str, list[Figure]] = {
     ],
     "Many rows": [
         Figure(
-            "Chains on tables in parts, in fresh processes; held_gb beside the interpreter",
+            "Chains on tables in parts, in new processes; held_gb without the interpreter",
             "python benchmarks/parts/measured.py FOLDER LABEL CHAIN --memory 1 --workers 0 2",
             ("parts/results/measured.jsonl",),
             objects,
         ),
         Figure(
-            "Prototypes drawn over parts: error by their number; scale_s of the two passes",
+            "Prototypes drawn over parts: error by number of prototypes; scale_s of the two passes",
             "python benchmarks/parts/prototypes.py FOLDER --rows 6400000",
             ("parts/results/prototypes.jsonl",),
             objects,
         ),
         Figure(
-            "mRMR of sparse tables: the first feature, with taking in, and each further one",
+            "mRMR of sparse tables: the first feature, including preparation, and each further one",
             "python benchmarks/infotheory/sparse.py 1000000 3000000 --values ones",
             ("infotheory/results/sparse.jsonl",),
             objects,
         ),
         Figure(
-            "ReliefF: processor time of a target, and of all rows as targets",
+            "ReliefF: processor time per target, and with all rows as targets",
             "python benchmarks/relief/million.py --targets 1000",
             ("relief/results/million.jsonl",),
             objects,
         ),
         Figure(
-            "MultiSURF of genotypes: processor time of a target, and of all rows as targets",
+            "MultiSURF of genotypes: processor time per target, and with all rows as targets",
             "python benchmarks/relief/genotypes.py",
             ("relief/results/genotypes.jsonl",),
             objects,
@@ -313,13 +314,13 @@ FIGURES: dict[str, list[Figure]] = {
     ],
     "Statistics": [
         Figure(
-            "NPFS: what is named where nothing is relevant, and found where something is",
+            "NPFS: selections if no feature is relevant, and power if some are",
             "python benchmarks/resampling/npfs_levels.py",
             ("resampling/results/npfs_levels.csv",),
             whole,
         ),
         Figure(
-            "NPFS: do other seeds give the same answer?",
+            "NPFS: agreement between seeds",
             "python benchmarks/resampling/npfs_agreement.py TABLE CHAIN",
             ("resampling/results/npfs_agreement.csv",),
             whole,
@@ -331,19 +332,19 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
-            "NPFS: weights that share one whole",
+            "NPFS: bases that distribute one unit of weight",
             "python benchmarks/resampling/npfs_shares.py TABLE",
             ("resampling/results/npfs_shares.csv",),
             whole,
         ),
         Figure(
-            "Tests of pairs behind a selection, without any relation to the label",
+            "Tests of pairs after a selection, without any interaction",
             "python benchmarks/interactions/after_selection.py",
             ("interactions/results/after_selection.csv",),
             whole,
         ),
         Figure(
-            "Where `interactions` ranks pairs whose truth is known",
+            "Ranks of known interacting pairs by `interactions`",
             "python benchmarks/interactions/controls.py --out FILE",
             ("interactions/results/controls.json",),
             places,
@@ -355,7 +356,7 @@ FIGURES: dict[str, list[Figure]] = {
             tally("selection", "verdict"),
         ),
         Figure(
-            "Boruta here and BorutaPy",
+            "Boruta compared with BorutaPy",
             "python benchmarks/boruta/overlap.py",
             ("boruta/results/overlap.txt",),
             verbatim,
@@ -406,17 +407,17 @@ def numbers() -> str:
 
 
 def results() -> list[str]:
-    """The files of results that are committed, from `benchmarks/`."""
+    """The committed result files, relative to `benchmarks/`."""
     found = (ROOT / "benchmarks").glob("*/results/*")
     return sorted(p.relative_to(ROOT / "benchmarks").as_posix() for p in found)
 
 
 def _other_results() -> Iterator[str]:
-    """Files that are too long for this page, by folder; Markdown beside CSV says the same."""
+    """Files that are too long for this page, by folder, without Markdown copies of CSV files."""
     shown = {name for figures in FIGURES.values() for f in figures for name in f.files}
     rest = [name for name in results() if name not in shown]
     yield "## Result files too long for this page\n"
-    yield "What makes them is said in the README of each folder.\n"
+    yield "The README of each folder says which command writes them.\n"
     for name in rest:
         if name.endswith(".csv") and name[:-4] + ".md" in rest:
             continue
@@ -425,9 +426,9 @@ def _other_results() -> Iterator[str]:
 
 
 def _elsewhere() -> Iterator[str]:
-    """Benchmarks that leave no file, and the pages that print what they measured."""
-    yield "## Measured, printed elsewhere\n"
-    yield "Benchmarks that leave no file of results, and the pages that print what they measured.\n"
+    """Benchmarks without result files, and the pages with their figures."""
+    yield "## Figures on other pages\n"
+    yield "Benchmarks without result files, and the pages with their figures.\n"
     pages = [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "benchmarks").rglob("*.md"))]
     texts = {p: p.read_text(encoding="utf-8") for p in (*pages, ROOT / "README.md") if p != PAGE}
     for script in sorted((ROOT / "benchmarks").glob("*/*.py")):
