@@ -32,22 +32,8 @@ import attrs
 import pluggy
 
 from fsframe.errors import PluginError, one_line
-from fsframe.registry import hookspecs
-from fsframe.registry.entries import (
-    ClassifierEntry,
-    CommandEntry,
-    EngineEntry,
-    Entry,
-    MeasureEntry,
-    NullEntry,
-    ObserverEntry,
-    ReaderEntry,
-    RegressorEntry,
-    ReportSectionEntry,
-    SelectorEntry,
-    StabilityMetricEntry,
-    WriterEntry,
-)
+from fsframe.registry import entries, hookspecs
+from fsframe.registry.entries import ClassifierEntry, Entry, SelectorEntry
 from fsframe.registry.importing import guarded_import
 from fsframe.suggest import did_you_mean
 
@@ -66,16 +52,16 @@ THIS_PROCESS = "this-process"
 HOOKS: Mapping[str, type[Entry]] = {
     "fsframe_selectors": SelectorEntry,
     "fsframe_classifiers": ClassifierEntry,
-    "fsframe_regressors": RegressorEntry,
-    "fsframe_stability_metrics": StabilityMetricEntry,
-    "fsframe_readers": ReaderEntry,
-    "fsframe_commands": CommandEntry,
-    "fsframe_engines": EngineEntry,
-    "fsframe_measures": MeasureEntry,
-    "fsframe_events": ObserverEntry,
-    "fsframe_nulls": NullEntry,
-    "fsframe_report_sections": ReportSectionEntry,
-    "fsframe_writers": WriterEntry,
+    "fsframe_regressors": entries.RegressorEntry,
+    "fsframe_stability_metrics": entries.StabilityMetricEntry,
+    "fsframe_readers": entries.ReaderEntry,
+    "fsframe_commands": entries.CommandEntry,
+    "fsframe_engines": entries.EngineEntry,
+    "fsframe_measures": entries.MeasureEntry,
+    "fsframe_events": entries.ObserverEntry,
+    "fsframe_nulls": entries.NullEntry,
+    "fsframe_report_sections": entries.ReportSectionEntry,
+    "fsframe_writers": entries.WriterEntry,
 }
 
 

@@ -15,21 +15,8 @@ from typing import Any
 import attrs
 
 from fsframe.errors import PluginError, PluginWarning, RequestError, one_line
-from fsframe.registry.entries import (
-    ClassifierEntry,
-    CommandEntry,
-    EngineEntry,
-    Entry,
-    MeasureEntry,
-    NullEntry,
-    ObserverEntry,
-    ReaderEntry,
-    RegressorEntry,
-    ReportSectionEntry,
-    SelectorEntry,
-    StabilityMetricEntry,
-    WriterEntry,
-)
+from fsframe.registry import entries
+from fsframe.registry.entries import Entry
 from fsframe.registry.importing import guarded_import
 from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginManager
 from fsframe.registry.required import missing, pip_command
@@ -420,20 +407,28 @@ def default_manager() -> PluginManager:
     return _manager
 
 
-selectors = Registry(SelectorEntry, "fsframe.contracts.selector:Selector", default_manager)
-classifiers = Registry(ClassifierEntry, "fsframe.contracts.classifier:Classifier", default_manager)
+selectors = Registry(entries.SelectorEntry, "fsframe.contracts.selector:Selector", default_manager)
+classifiers = Registry(
+    entries.ClassifierEntry, "fsframe.contracts.classifier:Classifier", default_manager
+)
 """Methods that may end a chain: classifiers and regressors."""
-regressors = Registry(RegressorEntry, "fsframe.contracts.classifier:Regressor", default_manager)
+regressors = Registry(
+    entries.RegressorEntry, "fsframe.contracts.classifier:Regressor", default_manager
+)
 stability_metrics = Registry(
-    StabilityMetricEntry, "fsframe.contracts.stability_metric:StabilityMetric", default_manager
+    entries.StabilityMetricEntry,
+    "fsframe.contracts.stability_metric:StabilityMetric",
+    default_manager,
 )
-readers = Registry(ReaderEntry, "fsframe.tables.reader:Reader", default_manager)
-commands = Registry(CommandEntry, "click:Command", default_manager, instances=True)
+readers = Registry(entries.ReaderEntry, "fsframe.tables.reader:Reader", default_manager)
+commands = Registry(entries.CommandEntry, "click:Command", default_manager, instances=True)
 measures = Registry(
-    MeasureEntry, "fsframe.contracts.prediction_measure:PredictionMeasure", default_manager
+    entries.MeasureEntry, "fsframe.contracts.prediction_measure:PredictionMeasure", default_manager
 )
-observers = Registry(ObserverEntry, "fsframe.contracts.observer:Observer", default_manager)
-engines = Registry(EngineEntry, "fsframe.execution.engine:Engine", default_manager)
-nulls = Registry(NullEntry, "fsframe.resampling.null:Null", default_manager)
-report_sections = Registry(ReportSectionEntry, "fsframe.report.section:Section", default_manager)
-writers = Registry(WriterEntry, "fsframe.tables.writer:Writer", default_manager)
+observers = Registry(entries.ObserverEntry, "fsframe.contracts.observer:Observer", default_manager)
+engines = Registry(entries.EngineEntry, "fsframe.execution.engine:Engine", default_manager)
+nulls = Registry(entries.NullEntry, "fsframe.resampling.null:Null", default_manager)
+report_sections = Registry(
+    entries.ReportSectionEntry, "fsframe.report.section:Section", default_manager
+)
+writers = Registry(entries.WriterEntry, "fsframe.tables.writer:Writer", default_manager)
