@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.frame_columns import frame_column, frame_names
+from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.dialect import delimiter_name
 from fsframe.tables.feature_checks import likely_codes
@@ -149,16 +151,15 @@ def contents(
     kind = file_kind(found)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     if kind == "text":
-        sheet = load_sheet(
-            found,
-            delimiter=delimiter,
-            label=label,
-            header=header,
-            decimal=decimal,
-            encoding=encoding,
-            na=codes,
-            one_column=True,
-        )
+        load = partial(
+            load_sheet, found, delimiter=delimiter, label=label, header=header, decimal=decimal,
+            encoding=encoding, na=codes,
+        )  # fmt: skip
+        try:
+            sheet = load()
+        except DataError:
+            # A single column is shown, too; blanks between fields are found as in `read`.
+            sheet = load(one_column=True)
         return _of_sheet(sheet)
     if kind not in ("npz", "hdf5"):
         frame = read_frame(found, kind, **named_paths(x, y))

@@ -67,7 +67,7 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
         target="fsframe_tables.matrices:SvmlightReader",
         summary="Rows of label index:value (svmlight, libsvm)",
         requires="fsframe[sklearn]",
-        endings=(".svmlight", ".libsvm"),
+        endings=(".svmlight", ".libsvm", ".svm"),
     )
     yield ReaderEntry(
         name="anndata",

@@ -156,3 +156,14 @@ def test_a_table_in_parts_is_forecast_and_its_command_runs(call: Call, here: Pat
     done = call(*shlex.split(found["command"])[1:], "--json", "-q")
     assert set(done.json["selected"]) == {"a", "b", "c"}
     assert (here / "parts.jmi_top=100_missing=level.h5").exists()
+
+
+def test_blanks_between_fields_are_found_as_by_chain(call: Call, here: Path) -> None:
+    rows = "\n".join(f"{k % 3} {k % 5}  {'uv'[k % 2]}" for k in range(20))
+    (here / "blanks.txt").write_text(f"a b class\n{rows}\n")
+    assert call("chain mim:top=1 on blanks.txt --no-out").code == 0
+    found = call("inspect blanks.txt --json")
+    assert found.code == 0 and found.json["label"]["name"] == "class"
+    # One column is described, with what is wrong with it.
+    (here / "one.txt").write_text("a\n1\n2\n")
+    assert "a table needs features and a label" in call("inspect one.txt").out.replace("\n", " ")
