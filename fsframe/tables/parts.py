@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -437,15 +438,24 @@ def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) ->
     fitting = max(1, _BYTES_AT_A_TIME // (dtype.itemsize * len(features)))
     together = min(rows, _ROWS_AT_A_TIME, fitting)
     in_rows = np.empty((together, len(features)), dtype)
-    for block in reader.blocks(features, rows, dtype):
-        facts.add(block, side_by_side, threads)
+
+    def add_to_digest(block: NDArray[Any]) -> None:
         # In C order, converted in pieces that fit the processor cache.
         for start in range(0, len(block), together):
             rows_in_turn = block[start : start + together]
             in_rows[: len(rows_in_turn)] = rows_in_turn
             digest.update(in_rows[: len(rows_in_turn)].data)
-        n_samples += len(block)
-        del block, rows_in_turn
+
+    with ThreadPoolExecutor(1) as beside:
+        # A block is digested while its columns are looked at and the next one is read.
+        digested = beside.submit(lambda: None)
+        for block in reader.blocks(features, rows, dtype):
+            digested.result()
+            digested = beside.submit(add_to_digest, block)
+            facts.add(block, side_by_side, threads)
+            n_samples += len(block)
+            del block
+        digested.result()
     if not n_samples:
         raise DataError(f"{reader.what} has no rows")
     return facts, n_samples, digest.hexdigest(), dtype
