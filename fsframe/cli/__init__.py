@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import click
 
 from fsframe.cli.command_group import CommandGroup
+from fsframe.cli.contained import contained_option
 from fsframe.cli.stream_encoding import escape_unencodable
 from fsframe.cli.terminal import say, say_error, say_usage
 from fsframe.cli.tracebacks import begin, requested_traceback, traceback_option
@@ -34,6 +35,7 @@ Example:
 )
 @click.version_option(package_name="fsframe", message="fsframe %(version)s")
 @traceback_option
+@contained_option
 def cli() -> None:
     """Feature selection by chains of published methods.
 

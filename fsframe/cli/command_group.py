@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from fsframe.cli.contained import is_contained, run_contained
 from fsframe.errors import FsframeError, PluginError, one_line
 from fsframe.escaping import printable
 from fsframe.execution.allocator import check_address_space
@@ -46,6 +47,14 @@ class CommandGroup(click.Group):
         if found[0] not in _LIGHT and not ctx.resilient_parsing and not {"-h", "--help"} & {*args}:
             check_address_space()
         return found
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = [*args]
+        rest = super().parse_args(ctx, args)
+        if is_contained(ctx) and not ctx.resilient_parsing:
+            given.remove("--contained")
+            raise click.exceptions.Exit(run_contained(given))
+        return rest
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
