@@ -83,13 +83,13 @@ def test_tables_come_as_datasets_frames_and_files(table, data):
         ({"worker": 1}, TypeError, r"select\(\) got worker; it also takes workers"),
     ],
 )
-def test_wrong_requests_are_told(data, given, error, told):
+def test_wrong_requests_are_reported(data, given, error, told):
     given = {"chain": "mim", "data": data, **given}
     with pytest.raises(error, match=told):
         fsframe.select(given.pop("chain"), given.pop("data"), **given)
 
 
-def test_wrong_protocols_are_told_before_any_work(data):
+def test_wrong_protocols_are_reported_before_any_work(data):
     with pytest.raises(RequestError, match=r"folds .*not '1'"):
         fsframe.evaluate(CHAIN, data, folds=1)
     with pytest.raises(DataError, match="folds"):
@@ -147,7 +147,7 @@ def test_results_are_saved_read_and_not_computed_twice(tmp_path, data, studied, 
         fsframe.select("mim:top=2,bins=3", data, out=out, seed=1)
 
 
-def test_a_comparison_goes_on_in_its_folder(tmp_path, data, compared, monkeypatch):
+def test_a_comparison_continues_in_its_folder(tmp_path, data, compared, monkeypatch):
     chains = [CHAIN, "mim:top=4,bins=3 knn:k=3"]
     fsframe.compare(chains, data, folds=4, repeats=2, out=tmp_path / "kept")
     assert {"results.csv", "results.h5"} < {p.name for p in (tmp_path / "kept").iterdir()}

@@ -28,7 +28,7 @@ def test_every_package_with_kernels_declares_what_compiles():
         assert has == (package in declared), package
 
 
-def test_families_with_kernels_are_told_by_their_entries():
+def test_families_with_kernels_are_known_by_their_entries():
     found = compiled_families()
     assert {"margin", "relief", "information theory", "interactions"} <= set(found)
     assert "scikit-learn" not in found and "protocol" not in found

@@ -109,7 +109,7 @@ def test_the_best_chain_is_the_smallest_within_a_standard_error(studied):
     assert studied.best() in CHAINS
 
 
-def test_a_chain_of_it_goes_on_in_scikit_learn(frames, studied):
+def test_a_chain_of_it_continues_in_scikit_learn(frames, studied):
     made = studied.to_sklearn(CHAINS[0])
     assert isinstance(made, ChainClassifier) and made.random_state == 0
     X, y = frames["one"].drop(columns="kind"), frames["one"]["kind"]
@@ -175,7 +175,7 @@ def test_a_saved_study_is_read_back_and_written_up(studied, tmp_path):
         fsframe.load_run(file)
 
 
-def test_an_interrupted_study_goes_on_with_workers_too(frames, studied, tmp_path, monkeypatch):
+def test_an_interrupted_study_continues_with_workers_too(frames, studied, tmp_path, monkeypatch):
     import fsframe.analysis.study as study_module
 
     asked = {"label": "kind", "measures": ["balanced-accuracy", "auc"], "seeds": [0, 5], "folds": 3}
@@ -202,7 +202,7 @@ def test_an_interrupted_study_goes_on_with_workers_too(frames, studied, tmp_path
     assert repr(shown) == repr(again)
 
 
-def test_everything_wrong_with_it_is_told_at_once(frames):
+def test_everything_wrong_with_it_is_reported_at_once(frames):
     with pytest.raises(RequestError) as caught:
         fsframe.study(
             {"one": frames["one"], "gone": "nowhere.csv"},

@@ -36,7 +36,7 @@ def test_a_flag_has_two_spellings_too(call: Call) -> None:
     assert call("chain immigrate --line-search --dry-run").out == "immigrate\n"
 
 
-def test_an_option_of_the_run_among_the_stages_is_told_its_place(call: Call) -> None:
+def test_an_option_of_the_run_among_the_stages_is_refused_with_its_place(call: Call) -> None:
     done = call("chain mim --seed 3 on small")
     assert done.code == 2
     assert "--seed is not a parameter of mim; put it at the end: … on DATA --seed" in done.err
@@ -271,7 +271,7 @@ def test_a_file_with_a_dash_first_is_not_taken_for_an_option_in_silence(call: Ca
     assert call("chain mim on ./-small.csv --no-out").code == 0
 
 
-def test_all_bad_parameters_are_told_before_any_work_starts(call: Call) -> None:
+def test_all_bad_parameters_are_reported_before_any_work_starts(call: Call) -> None:
     done = call("chain mim --top 0 relieff --k 0 immigrate --sigma x on nowhere")
     assert done.code == 2
     for part in ("mim: top must be", "relieff: k must be", "immigrate: sigma must be"):
@@ -345,7 +345,7 @@ def test_what_a_later_stage_refuses_is_refused_before_the_first(call: Call, here
     assert call("chain mim:top=4 npfs:n=10,permutations=100 on small").code == 0
 
 
-def test_an_infinite_score_is_told_by_chain_show_and_report(call: Call, here: Path) -> None:
+def test_an_infinite_score_is_reported_by_chain_show_and_report(call: Call, here: Path) -> None:
     lines = ["apart,noise,state"] + [f"{i % 2},{i * i % 7},{'ab'[i % 2]}" for i in range(20)]
     (here / "apart.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     commands = "chain anova-f:top=1 on apart.csv -o run.h5", "show run.h5", "show run.h5 --json"

@@ -52,7 +52,7 @@ def test_parameters_are_checked_too_and_a_base_is_asked_for() -> None:
     assert fsframe("check", "mim npfs").code == 2
 
 
-def test_failures_are_told_by_cause_and_a_badge_says_all(tmp_path: Path) -> None:
+def test_failures_are_reported_by_cause_and_a_badge_says_all(tmp_path: Path) -> None:
     done = fsframe("check", "fake-spread", "--badge", "-q", fakes=["fake_sound"], cwd=tmp_path)
     assert done.code == 3
     text = (tmp_path / "fake-spread.check.md").read_text(encoding="utf-8")

@@ -144,7 +144,7 @@ def test_text_labels_numeric_labels_and_their_order(call: Call, here: Path) -> N
     assert call("chain mim on small --no-out --json").json["data"]["classes"] == ["ill", "well"]
 
 
-def test_categorical_columns_are_told(call: Call, here: Path) -> None:
+def test_categorical_columns_are_reported(call: Call, here: Path) -> None:
     text = (here / "small.csv").read_text(encoding="utf-8").splitlines()
     rows = [text[0] + ""] + [
         ",".join(["ABC"[i % 3], *row.split(",")[1:]]) for i, row in enumerate(text[1:])

@@ -16,17 +16,17 @@ def busy() -> None:
         pass
 
 
-def test_a_block_that_does_not_end_is_told() -> None:
+def test_a_block_that_does_not_end_is_reported() -> None:
     with pytest.raises(TooLong, match="of the processor"), within_seconds(1):
         busy()
 
 
-def test_a_block_that_catches_everything_is_told_too() -> None:
+def test_a_block_that_catches_everything_is_reported_too() -> None:
     with pytest.raises(TooLong), within_seconds(1), contextlib.suppress(BaseException):
         busy()
 
 
-def test_a_block_that_waits_is_told_after_five_times_as_long() -> None:
+def test_a_block_that_waits_is_reported_after_five_times_as_long() -> None:
     with pytest.raises(TooLong, match="after 5 s"), within_seconds(1):
         time.sleep(20)
     with within_seconds(1):

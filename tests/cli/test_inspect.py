@@ -42,7 +42,7 @@ def hard(here: Path) -> polars.DataFrame:
     return frame
 
 
-def test_what_is_wrong_with_a_table_is_told_with_the_option_that_settles_it(
+def test_what_is_wrong_with_a_table_is_reported_with_the_option_that_settles_it(
     call: Call, hard: polars.DataFrame
 ) -> None:
     told = call("inspect hard.csv --label state --json").json

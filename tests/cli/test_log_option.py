@@ -90,6 +90,6 @@ def test_the_earlier_name_of_progress_works_and_says_so(call: Call) -> None:
     assert now.code == 0 and "deprecated" not in now.err
 
 
-def test_events_for_event_is_told_what_was_meant(call: Call) -> None:
+def test_events_for_event_is_refused_with_advice(call: Call) -> None:
     done = call("chain cox-score on small.csv --label gene-a --events died --no-out")
     assert done.code == 2 and "the column of events is --event died" in done.err

@@ -91,7 +91,7 @@ def test_devices_pipes_and_streams_are_left_alone(
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
 
-def test_resume_keeps_the_table_that_it_is_told_to_read(call: Call, here: Path) -> None:
+def test_resume_keeps_the_table_that_it_is_given(call: Call, here: Path) -> None:
     from fsframe import Chain, read
     from fsframe.storage.units.checkpoint import units_folder
     from fsframe.storage.units.manifest import Manifest

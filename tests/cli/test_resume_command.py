@@ -47,7 +47,7 @@ def test_what_the_manifest_says_of_reading_is_checked() -> None:
         _stored_reading("[")
 
 
-def test_damaged_manifests_are_told_with_the_way_that_is_left(
+def test_damaged_manifests_are_reported_with_the_way_that_is_left(
     call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import fsframe.chains.recording as recording

@@ -37,7 +37,7 @@ def test_obs_gives_label_and_groups(make) -> None:
     assert Chain.parse("mim:top=1").run(given, label="type").selected_names == ("g2",)
 
 
-def test_a_label_that_is_not_there_is_told_with_those_that_are() -> None:
+def test_a_label_that_is_not_there_is_reported_with_those_that_are() -> None:
     with pytest.raises(DataError, match=r"column of obs.*type, donor"):
         fsframe.read(AnnData(X))
     with pytest.raises(DataError, match=r"'typ'.*Did you mean `type`"):

@@ -131,7 +131,7 @@ def test_a_numeric_target_has_a_correlation():
     assert table.cells("direction")[2] == "rises with class"
 
 
-def test_names_that_meet_are_told_apart():
+def test_names_that_meet_are_distinguished():
     data = toy(["x_rank", "x_rank", "y", "y"])
     stages = [
         (name, Selection(selected=[0], scores=np.ones(4))) for name in ("mean_x", "mean_x", "l")

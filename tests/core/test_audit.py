@@ -61,7 +61,7 @@ def test_an_altered_stage_is_found_by_itself(record, data):
     assert audit_run(fewer, data, Run(), [0])[0].difference == np.inf
 
 
-def test_rounding_is_told_apart_where_the_processor_was_another(record, data):
+def test_rounding_is_distinguished_where_the_processor_was_another(record, data):
     elsewhere = attrs.evolve(
         record, environment={**record.environment, "blas": "another", "kernels": "generic"}
     )

@@ -91,7 +91,7 @@ def test_a_chain_that_makes_no_sense_says_why(text: str, complaint: str) -> None
         Chain.parse(text)
 
 
-def test_everything_wrong_with_a_chain_is_told_at_once() -> None:
+def test_everything_wrong_with_a_chain_is_reported_at_once() -> None:
     with pytest.raises(RequestError) as caught:
         Chain.parse("imigrate mim:tp=4,bins=0 npfs:n=0")
     message = str(caught.value)

@@ -31,7 +31,7 @@ def test_a_stage_that_declares_nothing_is_not_forecast():
     assert fsframe.Chain.parse("surf npfs").cost(50, 9) is None
 
 
-def test_hours_are_told_before_a_run_and_by_parameters():
+def test_hours_are_reported_before_a_run_and_by_parameters():
     data = Dataset.from_arrays(np.eye(40), np.arange(40) % 2)
     (told,) = [w for w in fsframe.Chain.parse("boruta npfs").forewarnings(data) if "hours" in w]
     assert told.startswith("forecast, not measured: 21.") and "1090 fits of 100 · 500" in told

@@ -245,6 +245,6 @@ def test_class_labels_that_are_whole_numbers_are_integers() -> None:
     assert large.classes == (1.0, 2.0**63) and type(large.classes[1]) is float
 
 
-def test_only_names_that_repeat_are_told() -> None:
+def test_only_names_that_repeat_are_reported() -> None:
     with pytest.raises(DataError, match=r"given more than once: b$"):
         Dataset.from_arrays(np.zeros((2, 3)), [0, 1], ["a", "b", "b"])

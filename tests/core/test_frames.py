@@ -71,7 +71,7 @@ def test_a_chain_runs_on_a_frame():
         fsframe.Chain.parse("mim").run(Dataset.from_frame(frame), label="class")
 
 
-def test_all_columns_that_cannot_be_used_are_told_at_once():
+def test_all_columns_that_cannot_be_used_are_reported_at_once():
     frame = polars.DataFrame(
         {"id": ["p", "q"], "day": ["2020-01-01", "2020-01-02"], "a": [1, 2], "k": [0, 1]}
     ).with_columns(polars.col("day").str.to_date())

@@ -84,7 +84,7 @@ def test_text_outside_the_grammar_is_refused_and_the_place_is_shown(
     assert complaint in str(caught.value)
 
 
-def test_stages_in_one_pair_of_quotes_are_told_apart() -> None:
+def test_stages_in_one_pair_of_quotes_are_split() -> None:
     with pytest.raises(RequestError, match=r"2 stages in one pair of quotes.*: im4e npfs:…"):
         parse_stage("im4e npfs:n=9")
     with pytest.raises(RequestError, match="is not a name"):

@@ -304,7 +304,7 @@ def blocked(package: Path, tmp_path: Path) -> dict[str, str]:
     return {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
 
 
-def test_a_chosen_folder_is_used_and_one_that_cannot_be_is_told(
+def test_a_chosen_folder_is_used_and_one_that_cannot_be_is_reported(
     package: Path, tmp_path: Path
 ) -> None:
     chosen = tmp_path / "chosen"
@@ -360,7 +360,7 @@ def test_where_nothing_can_be_kept_a_temporary_folder_serves_workers_and_goes(
     ],
     ids=["no folder at all", "the disk is full"],
 )
-def test_without_any_folder_kernels_are_compiled_and_it_is_told(
+def test_without_any_folder_kernels_are_compiled_and_it_is_reported(
     package: Path, blocked: dict[str, str], fault: str
 ) -> None:
     answer, said = ask(package, f"{fault}\n{ASK}", **blocked)

@@ -104,7 +104,7 @@ def test_without_a_bound_nothing_is_divided():
     assert shares_of(Chain.parse("mim"), table(), None, workers(4)) is None
 
 
-def test_a_run_that_goes_on_with_another_bound_keeps_its_ways():
+def test_a_run_that_continues_with_another_bound_keeps_its_algorithms():
     chain, data = Chain.parse("mim npfs"), table()
     begun = shares_of(chain, data, 2 * 10**8)
     later = shares_of(chain, data, 10**9, workers(2), chosen_by=2 * 10**8)

@@ -119,7 +119,7 @@ def test_a_stage_with_the_whole_table_gets_no_array_of_some_columns(table: Datas
     assert first.tables["w"].tolist() == list(range(P))
 
 
-def test_a_copy_of_what_arrived_stands_for_the_columns_at_hand(table: Dataset) -> None:
+def test_a_copy_of_what_arrived_stands_for_the_columns_available(table: Dataset) -> None:
     class Passing(Keep):
         def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
             assert upstream is not None

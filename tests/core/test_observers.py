@@ -58,7 +58,7 @@ def notes(monkeypatch) -> Notes:
     return found
 
 
-def test_a_run_is_told_from_its_beginning_to_its_end(notes, data, tmp_path, monkeypatch):
+def test_a_run_is_reported_from_its_beginning_to_its_end(notes, data, tmp_path, monkeypatch):
     # Each unit is written at once; what finishes within 0.2 s of another else waits for it.
     commit = Checkpoint.commit
 
@@ -87,7 +87,7 @@ def test_without_a_file_nothing_is_kept_and_results_are_the_same(notes, data, tm
     assert record.digests() == Chain.parse(CHAIN).run(data, 3, tmp_path / "r.h5").digests()
 
 
-def test_a_run_that_fails_is_told(notes, data):
+def test_a_run_that_fails_is_reported(notes, data):
     constant = Dataset.from_arrays(np.ones((20, 3)), np.arange(20) % 2)
     with pytest.raises(DataError):
         Chain.parse("immigrate").run(constant)

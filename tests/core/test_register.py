@@ -163,13 +163,13 @@ def test_the_run_file_says_whose_code_it_was(tmp_path):
     assert target == f"{cls.__module__}:Spread" and len(digest) == 12
 
 
-def test_another_program_is_told_what_is_missing():
+def test_another_program_learns_what_is_missing():
     with preferring({"spread": "this-process"}), pytest.raises(PluginError) as caught:
         fsframe.Chain.parse("spread:top=2")
     assert "was a class of the program that made this run" in str(caught.value)
 
 
-def test_an_unfinished_run_goes_on_with_the_same_code_only(tmp_path, module):
+def test_an_unfinished_run_continues_with_the_same_code_only(tmp_path, module):
     made = module("goes_on_methods")
 
     @fsframe.register
@@ -218,7 +218,7 @@ def test_workers_import_the_class_by_its_module(module):
     assert found.digests() == chain.run(data).digests()
 
 
-def test_a_class_that_workers_do_not_have_is_told_by_them(module):
+def test_a_class_that_workers_do_not_have_is_reported_by_them(module):
     module("vanishing_methods")
     name = next(n for n in needed("spread") if n.startswith("class "))
     default_manager()._here.clear()
@@ -270,12 +270,12 @@ def test_names_of_installed_methods_cannot_be_taken():
         ({"summary": "two\nlines"}, "must be one line of text"),
     ],
 )
-def test_wrong_descriptions_are_told(described, told):
+def test_wrong_descriptions_are_reported(described, told):
     with pytest.raises(RequestError, match=told):
         spread(**described)
 
 
-def test_what_is_no_method_is_told():
+def test_what_is_no_method_is_reported():
     with pytest.raises(RequestError, match=r"@fsframe\.register\(name='mine'\)"):
         fsframe.register("mine")
     with pytest.raises(RequestError, match=r"must be a class derived from fsframe\.Selector"):

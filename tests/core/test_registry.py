@@ -268,7 +268,7 @@ def bundled(name: str, load: object) -> PluginSource:
     )
 
 
-def test_a_bundled_name_cannot_be_taken_and_that_is_told_once() -> None:
+def test_a_bundled_name_cannot_be_taken_and_that_is_reported_once() -> None:
     found = manager(
         bundled("own", plugin([selector("x")])), source("thief", plugin([selector("x")]))
     )
@@ -333,7 +333,7 @@ def test_two_plugins_of_one_distribution_share_its_name_and_repeat_no_method() -
     assert [selectors.offer(f"two-points/{n}").provider for n in "xy"] == ["two-points"] * 2
 
 
-def test_an_optional_hook_and_one_of_a_later_api_are_skipped_and_told() -> None:
+def test_an_optional_hook_and_one_of_a_later_api_are_skipped_and_reported() -> None:
     module = plugin([selector("x")])
     called: list[str] = []
     optional = HookimplMarker("fsframe")(optionalhook=True)

@@ -306,7 +306,7 @@ def test_an_exception_to_no_law_or_without_reason_fails() -> None:
         assert "exceptions_name_checks_and_reasons" in failed(outcomes(Gap, exceptions=exceptions))
 
 
-def test_laws_that_say_nothing_are_skipped_as_pytest_skips() -> None:
+def test_checks_that_do_not_apply_are_skipped_as_pytest_skips() -> None:
     suite = type("TestOnPurpose", (SelectorConformance,), {"make": staticmethod(Gap)})
     with pytest.raises(unittest.SkipTest):
         suite().test_what_the_entry_promises_is_given()

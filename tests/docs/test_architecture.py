@@ -30,7 +30,7 @@ def test_rooms_import_downwards_only(drawing: ModuleType) -> None:
     assert heights["cli"] == max(heights.values())
 
 
-def test_a_circle_of_rooms_is_told(drawing: ModuleType) -> None:
+def test_a_circle_of_rooms_is_reported(drawing: ModuleType) -> None:
     with pytest.raises(ValueError, match="a -> b -> a"):
         drawing.floors({"a": {"b"}, "b": {"a"}})
 

@@ -31,7 +31,7 @@ def test_code_of_the_template_is_quoted_as_it_is() -> None:
     assert sum(in_template(code) for code in quoted) >= 7
 
 
-def test_all_other_code_runs_and_its_classes_keep_the_laws(
+def test_all_other_code_runs_and_its_classes_pass_the_checks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     page = ModuleType("page")

@@ -221,7 +221,7 @@ def test_a_protocol_whose_base_is_not_here_is_still_shown(folder, capsys, monkey
     assert code == 0 and "balanced-accuracy" in shown
 
 
-def test_an_interrupted_evaluation_goes_on_with_the_same_bits(folder, capsys, monkeypatch):
+def test_an_interrupted_evaluation_continues_with_the_same_bits(folder, capsys, monkeypatch):
     from fsframe.evaluation.fold_task import FoldTask
 
     words = ("evaluate", "simba", "knn", "on", "toy.csv", *QUICK, "--csv", "c.csv", "-o", "run.h5")
@@ -428,7 +428,7 @@ def test_what_a_stage_inside_cannot_meet_is_refused_before_any_work(
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-def test_a_base_behind_a_stage_is_refused_only_if_no_number_of_columns_would_do(folder, capsys):
+def test_a_base_after_a_stage_is_refused_only_if_no_number_of_columns_would_do(folder, capsys):
     # 33 permutations are too few for the 0.03 of five columns, but not for that of two.
     text = "npfs:n=3,base=mim:top=1,permutations=33,alpha=0.03,correction=bonferroni"
     code, _, err = ran(capsys, "chain", "mim:top=2", text, "on", "toy.csv", "-q", "--no-out")

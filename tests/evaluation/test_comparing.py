@@ -142,7 +142,7 @@ def test_wilcoxon_holm_is_the_exact_test_with_the_adjustment():
     assert (found == found.T).all() and (np.diag(found) == 1).all()
 
 
-def test_methods_that_never_differ_are_not_told_apart():
+def test_methods_that_never_differ_are_not_distinguished():
     results = np.tile(np.random.default_rng(0).random((6, 1)), (1, 3))
     assert (wilcoxon_holm(results) == 1).all()
     summary = critical_difference(results)

@@ -141,7 +141,7 @@ def test_grouped_folds_are_as_even_as_those_of_scikit_learn():
     assert unevenness(ours) <= unevenness(theirs) + 0.05
 
 
-def test_groups_that_cannot_be_dealt_are_told():
+def test_groups_that_cannot_be_assigned_are_reported():
     y = np.array([0, 0, 1, 1, 0, 1])
     with pytest.raises(DataError, match="2 groups cannot be split into 3 folds"):
         grouped_folds(y, np.array([0, 0, 0, 1, 1, 1]), 3, 1, Run())
@@ -150,7 +150,7 @@ def test_groups_that_cannot_be_dealt_are_told():
         grouped_folds(alone, np.array([0, 1, 2, 3, 3, 4]), 2, 1, Run(), ("well", "ill"))
 
 
-def test_dealing_goes_on_where_the_last_class_stopped():
+def test_assignment_continues_where_the_last_class_stopped():
     place = deal(np.repeat([0, 1], [3, 3]), 2, np.random.default_rng(0))
     assert np.bincount(place).tolist() == [3, 3]
 

@@ -73,7 +73,7 @@ def test_too_many_combinations_are_refused_before_any_is_built():
         ChainGrid.parse(f"mim:top={{{sets}}} knn:k={{{sets}}}")
 
 
-def test_an_unknown_method_is_told_once():
+def test_an_unknown_method_is_reported_once():
     with pytest.raises((RequestError, PluginError)) as caught:
         ChainGrid.parse("imigrate:sigma={1,2}")
     assert str(caught.value).count("imigrate") <= 2 and "immigrate" in str(caught.value)

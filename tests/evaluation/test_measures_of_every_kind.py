@@ -239,7 +239,7 @@ def test_a_classifier_that_only_answers_has_no_area_under_a_curve():
     assert not list(fsframe.measures["f1"]().refusals("classification", ("a", "b"), "labels"))
 
 
-def test_every_wrong_measure_is_told_at_once():
+def test_every_wrong_measure_is_reported_at_once():
     with pytest.raises(RequestError) as caught:
         CrossValidation(base="knn", metric=("acuracy", "auc:k=3"))
     assert "Did you mean `accuracy`" in str(caught.value) and "'k'" in str(caught.value)

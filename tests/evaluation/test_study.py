@@ -107,7 +107,7 @@ def test_what_is_written_up_names_tables_methods_tests_and_cites_what_the_entrie
     assert table.count(r"\\") == 1 + 2 + 2 and r"\mathbf" in table and "toprule" in table
 
 
-def test_an_interrupted_study_goes_on_and_a_finished_one_is_shown(folder, capsys, monkeypatch):
+def test_an_interrupted_study_continues_and_a_finished_one_is_shown(folder, capsys, monkeypatch):
     whole = ran(capsys, "study.toml", "-q", "--json", "-o", "whole")[1]
     import fsframe.cli.commands.study as command
 
@@ -214,7 +214,7 @@ def test_ordinal_columns_of_a_table_are_ranked(folder):
     assert table.data.X[:3, 0].tolist() == [0, 1, 2]
 
 
-def test_every_fault_is_told_at_once_with_its_key_and_what_is_allowed(folder, capsys):
+def test_every_fault_is_reported_at_once_with_its_key_and_what_is_allowed(folder, capsys):
     (folder / "bad.toml").write_text(
         """
 nam = "x"
@@ -256,7 +256,7 @@ ordinal = { a = "low" }
     assert not list(folder.glob("bad*/"))
 
 
-def test_what_a_table_does_not_allow_is_told_before_anything_runs(folder):
+def test_what_a_table_does_not_allow_is_reported_before_anything_runs(folder):
     (folder / "study.toml").write_text(STUDY.replace("folds = 3", "folds = 30"))
     with pytest.raises(RequestError) as caught:
         read_plan(folder / "study.toml")

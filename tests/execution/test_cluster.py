@@ -213,7 +213,7 @@ class DeafClient:
         (DeafClient({"a": ["x"]}, answers=False), r"does not answer \(no answer within 0\.3 s\)"),
     ],
 )
-def test_a_cluster_that_does_nothing_for_us_is_told_and_not_waited_for(
+def test_a_cluster_that_does_nothing_for_us_is_reported_and_not_waited_for(
     monkeypatch, bits, table, counts, client, reason
 ):
     for name, seconds in (("QUIET", 0.1), ("LOOK", 0.01), ("ALONE", 0.2)):
@@ -243,7 +243,7 @@ def test_a_scheduler_that_copies_no_value_any_more_is_not_asked_to_again():
     assert asked == [True, False, False]
 
 
-def test_a_table_that_does_not_arrive_is_told(monkeypatch, bits, table, counts):
+def test_a_table_that_does_not_arrive_is_reported(monkeypatch, bits, table, counts):
     monkeypatch.setattr("fsframe.execution.engines.dask._SEND_SECONDS", 0.1)
     client = DeafClient({"a": []})
     client.scatter = lambda *_, **__: threading.Event().wait()  # type: ignore[method-assign]
@@ -254,7 +254,7 @@ def test_a_table_that_does_not_arrive_is_told(monkeypatch, bits, table, counts):
         bits(Noise(), table, counts, Run(executor=engine))
 
 
-def test_nobody_at_the_address_is_told(monkeypatch):
+def test_nobody_at_the_address_is_reported(monkeypatch):
     monkeypatch.setattr("fsframe.execution.engines.dask._CONNECT_SECONDS", 1)
     with (
         pytest.raises(EngineError, match=r"cannot reach a dask scheduler at tcp://127\.0\.0\.1:9"),
@@ -263,7 +263,7 @@ def test_nobody_at_the_address_is_told(monkeypatch):
         pass
 
 
-def test_a_killed_scheduler_leaves_a_run_that_goes_on_to_the_same_bits(
+def test_a_killed_scheduler_leaves_a_run_that_continues_to_the_same_bits(
     bits, table, counts, tmp_path
 ):
     cluster = Cluster(tmp_path)

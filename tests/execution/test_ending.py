@@ -104,7 +104,7 @@ def test_a_worker_that_is_stopped_costs_patience_and_no_more(bits, table, counts
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_process_that_is_being_started_is_told_all_before_a_signal_ends_this_one(number):
+def test_a_process_that_is_being_started_gets_everything_before_a_signal_ends_this_one(number):
     """What reads half of what it shall be complains on stderr, with a traceback."""
     with contextlib.closing(ProcessEngine(1)) as engine:
         told = []

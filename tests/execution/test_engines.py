@@ -59,7 +59,7 @@ def test_an_engine_of_a_plugin_computes_the_same(tmp_path: Path) -> None:
     assert here.json["selected"] == fsframe(*words).json["selected"]
 
 
-def test_an_unknown_engine_is_told_with_those_there_are() -> None:
+def test_an_unknown_engine_is_reported_with_those_there_are() -> None:
     done = fsframe("chain", "mim", "on", "x.csv", "--engine", "daks")
     assert done.code == 2
     assert "there is no engine 'daks'. Did you mean `dask`?" in done.err

@@ -205,7 +205,7 @@ def test_resamples_that_kill_every_worker_are_named_in_the_end(bits, table, coun
     assert "--workers" in str(caught.value)
 
 
-def test_a_strangers_executor_that_breaks_is_told_and_what_is_finished_is_kept(
+def test_a_strangers_executor_that_breaks_is_reported_and_what_is_finished_is_kept(
     table, counts, tmp_path
 ):
     import multiprocessing
@@ -246,7 +246,7 @@ def test_what_a_worker_raises_is_raised_here(bits, table, counts, two_processes,
     assert bits(Noise(), table, counts, run) == bits(Noise(), table, counts, RUN)
 
 
-def test_a_method_that_workers_cannot_find_is_told(bits, table, counts, two_processes):
+def test_a_method_that_workers_cannot_find_is_reported(bits, table, counts, two_processes):
     @attrs.frozen(kw_only=True)
     class Local(Selector):
         def _select(self, data, upstream, run):
@@ -368,7 +368,7 @@ fsframe.select("mim:top=3 npfs:n=20,null=published", data, workers=2, progress=F
 """
 
 
-def test_a_script_without_a_guard_is_told_about_it(tmp_path):
+def test_a_script_without_a_guard_gets_a_message_about_it(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=300)

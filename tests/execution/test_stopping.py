@@ -122,7 +122,7 @@ def test_a_stopped_run_keeps_what_is_finished_and_resume_gives_the_same_bits(
     assert sorted(os.listdir(folder)) == ["table.csv", RUN]
 
 
-def test_people_are_told_how_to_go_on(folder):
+def test_messages_say_how_to_continue(folder):
     process = subprocess.Popen(
         [*COMMAND, "chain", *SLOW],
         preexec_fn=signals_of_a_terminal,
@@ -205,7 +205,7 @@ def test_a_run_stopped_before_anything_is_finished_leaves_nothing(folder):
     assert os.listdir(folder) == ["table.csv"]
 
 
-def test_the_same_command_goes_on_by_itself_and_says_so(folder):
+def test_the_same_command_continues_by_itself_and_says_so(folder):
     kept = stopped(folder, signal.SIGTERM, "chain", *SLOW)["kept"]
     done = fsframe(folder, "chain", *SLOW)
     assert done.returncode == 0
@@ -247,7 +247,7 @@ def test_reading_options_are_remembered(folder):
     assert digests(folder, "resume", f"{RUN}.units/") == expected
 
 
-def test_a_second_process_on_one_run_file_is_told_who_holds_it(folder):
+def test_a_second_process_on_one_run_file_learns_who_holds_it(folder):
     long = ["chain", "tiny:top=3,seconds=300", *SLOW[1:]]
     process = started(folder, *long)
     assert process.stderr is not None
@@ -272,7 +272,7 @@ def test_a_run_killed_after_its_file_was_written_is_finished_by_resume(folder):
     assert not units.exists()
 
 
-def test_nothing_to_resume_is_told(folder):
+def test_nothing_to_resume_is_reported(folder):
     assert "nothing to resume" in fsframe(folder, "resume", RUN).stderr
     expected = digests(folder, "chain", "tiny", "on", "table.csv")
     again = fsframe(folder, "resume", "table.tiny.h5", "--json")
@@ -292,7 +292,7 @@ def test_events_are_one_json_object_a_line_and_nothing_else(folder):
     assert [event["done"] for event in progress] == sorted(event["done"] for event in progress)
 
 
-def test_an_evaluation_is_stopped_and_goes_on_like_any_run(folder):
+def test_an_evaluation_is_stopped_and_continues_like_any_run(folder):
     command = ["evaluate", SLOW[0], "on", "table.csv", "--classifier", "weighted-knn"]
     command += ["--folds", "5", "--repeats", "6"]
     last = stopped(folder, signal.SIGINT, *command, done=4)

@@ -37,11 +37,11 @@ def assert_nothing_lost(counts: dict, least_trials: int) -> None:
     assert counts["acknowledged"] > counts["trials"]
 
 
-def test_a_run_killed_before_any_change_of_the_disk_goes_on_to_the_same_bits():
+def test_a_run_killed_before_any_change_of_the_disk_continues_to_the_same_bits():
     assert_nothing_lost(counted("kill-points", "--step", "7"), 15)
 
 
-def test_a_run_killed_at_random_times_again_and_again_goes_on_to_the_same_bits():
+def test_a_run_killed_at_random_times_again_and_again_continues_to_the_same_bits():
     assert_nothing_lost(counted("kill-times", "--trials", "40"), 40)
 
 

@@ -63,7 +63,7 @@ def as_somebody(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_read_only_folder_is_told_before_any_work_starts(open_folder):
+def test_a_read_only_folder_is_reported_before_any_work_starts(open_folder):
     folder = open_folder / "read-only"
     folder.mkdir()
     folder.chmod(0o555)
@@ -154,7 +154,7 @@ def test_units_dated_in_the_future_or_the_past_are_as_good_as_any(tmp_path, tabl
     assert record.digests() == CHAIN.run(table).digests()
 
 
-def test_a_folder_that_disappears_is_told(tmp_path, table):
+def test_a_folder_that_disappears_is_reported(tmp_path, table):
     folder = tmp_path / "gone"
     folder.mkdir()
     out = folder / "run.h5"
@@ -250,7 +250,7 @@ def test_an_address_space_that_is_too_small_is_refused_with_the_least(sizes):
         (MemoryError(), "not enough memory"),
     ],
 )
-def test_want_of_threads_or_memory_is_told_in_a_sentence(sizes, monkeypatch, capsys, error, says):
+def test_lack_of_threads_or_memory_is_one_sentence(sizes, monkeypatch, capsys, error, says):
     """What is seen where the number of threads is limited, and where memory is used up."""
 
     def fail(*_: object, **__: object) -> None:

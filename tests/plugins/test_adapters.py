@@ -83,7 +83,7 @@ def test_listing_needs_none_of_the_packages(site: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(NEEDS))
-def test_an_adapter_passes_the_laws_and_is_a_stage_like_any_other(name: str, site: Path) -> None:
+def test_an_adapter_passes_the_checks_and_is_a_stage_like_any_other(name: str, site: Path) -> None:
     try:
         _install(site, *NEEDS[name])
     except (RuntimeError, subprocess.TimeoutExpired) as error:

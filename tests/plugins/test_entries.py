@@ -74,7 +74,7 @@ def test_extras_of_another_package_that_are_absent_are_named(
     assert missing(["numpy[fast]"]) == ("thing",)
 
 
-def test_a_failure_is_told_once(folder: Path) -> None:
+def test_a_failure_is_reported_once(folder: Path) -> None:
     done = run(folder, "chain", "widest:top=3", "npfs:null=published", "on", "t.csv", "-q")
     assert done.code == 2 and done.err.count("so none can be selected") == 1
 

@@ -46,7 +46,7 @@ def test_it_puts_in_what_scikit_learn_does(method: str) -> None:
     np.testing.assert_allclose(found, theirs, rtol=1e-12)
 
 
-def test_equally_frequent_levels_are_told_apart_by_rows_not_by_their_names() -> None:
+def test_equally_frequent_levels_are_distinguished_by_rows_not_by_their_names() -> None:
     column = np.array([2.0, 0, 1, 2, 1, 0, np.nan, np.nan])
     for names in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
         renamed = np.where(np.isnan(column), np.nan, np.array(names, float)[

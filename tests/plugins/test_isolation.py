@@ -321,7 +321,7 @@ def test_strict_stops_at_the_first_plugin_that_fails() -> None:
     assert fsframe("--help", fakes=["fake_exits"], env={"FSFRAME_STRICT": "1"}).code == 0
 
 
-def test_each_step_of_loading_is_told_when_asked_for() -> None:
+def test_each_step_of_loading_is_reported_when_asked_for() -> None:
     done = fsframe(
         "plugins",
         fakes=["fake_sound", "fake_exits", "fake_blocked"],
@@ -403,7 +403,9 @@ def test_strangers_called_like_a_bundled_plugin_take_no_name(table: Path) -> Non
         assert done.json["stages"][0]["provider"] == provider
 
 
-def test_a_run_begun_with_one_stranger_goes_on_and_predicts_beside_another(tmp_path: Path) -> None:
+def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(
+    tmp_path: Path,
+) -> None:
     from fsframe.storage.units.checkpoint import units_folder
 
     table, run = tmp_path / "t.csv", tmp_path / "r.h5"

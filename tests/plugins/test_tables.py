@@ -104,7 +104,7 @@ def test_nominal_attributes_are_categorical(tmp_path):
     assert data.X[:, 1].tolist() == [0, 1, 0, 1]
 
 
-def test_a_damaged_file_is_told_with_its_reader_and_its_place_named(tmp_path):
+def test_a_damaged_file_is_reported_with_its_reader_and_its_place_named(tmp_path):
     path = tmp_path / "data"
     write(path, "parquet")
     whole = path.read_bytes()

@@ -80,7 +80,7 @@ def test_its_own_tests_pass_against_the_installed_wheel(
     assert int(line.split()[1]) >= 35
 
 
-def test_it_has_command_line_help_storage_and_laws_without_another_line(
+def test_it_has_command_line_help_storage_and_checks_without_another_line(
     installed: Path, tmp_path: Path
 ) -> None:
     data = ROOT / "examples" / "parkinsons.csv"
@@ -119,7 +119,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "fsframe-mine").iterdir()] == ["notes.txt"]
 
 
-def test_a_name_that_is_taken_is_told(tmp_path: Path) -> None:
+def test_a_name_that_is_taken_is_reported(tmp_path: Path) -> None:
     done = fsframe("new-plugin", "relieff", cwd=tmp_path)
     assert done.code == 0
     assert "relief offers 'relieff' already" in done.err

@@ -303,7 +303,7 @@ def test_warnings_of_the_library_arrive_once_and_from_here(interacting) -> None:
     assert told[0].filename == __file__
 
 
-def test_refused_values_are_all_told_and_are_value_errors(plain) -> None:
+def test_refused_values_are_all_reported_and_are_value_errors(plain) -> None:
     made = ReliefF(k=0, m=-1)
     with pytest.raises(ValueError, match=r"relieff: .*k must be.*m must be") as caught:
         made.fit(*plain)
@@ -318,7 +318,7 @@ def test_refused_values_are_all_told_and_are_value_errors(plain) -> None:
         NPFS().fit(*plain)
 
 
-def test_wrong_arguments_are_told_with_the_right_ones() -> None:
+def test_wrong_arguments_are_reported_with_the_right_ones() -> None:
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'kk'\. Did you mean `k`"):
         ReliefF(kk=3)
     with pytest.raises(TypeError, match="given by name"):

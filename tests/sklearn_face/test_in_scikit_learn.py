@@ -196,7 +196,7 @@ def test_inverse_transform_puts_columns_back(plain) -> None:
     assert not back[:, ~support].any()
 
 
-def test_nothing_kept_is_told() -> None:
+def test_nothing_kept_is_reported() -> None:
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((40, 4)), np.arange(40) % 2
     selector = Interactions(alpha=1e-6)

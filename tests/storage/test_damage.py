@@ -28,7 +28,7 @@ def siblings(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name.endswith(".partial"))
 
 
-def test_a_file_cut_short_anywhere_is_told(run_file):
+def test_a_file_cut_short_anywhere_is_reported(run_file):
     whole = run_file.read_bytes()
     lengths = {*range(0, 1100, 7), *range(1100, len(whole), 97), len(whole) - 1}
     for length in lengths:
@@ -37,13 +37,13 @@ def test_a_file_cut_short_anywhere_is_told(run_file):
             load_run(run_file)
 
 
-def test_a_file_that_has_grown_is_told(run_file):
+def test_a_file_that_has_grown_is_reported(run_file):
     run_file.write_bytes(run_file.read_bytes() + b"\0")
     with pytest.raises(StoreError, match="too long"):
         load_run(run_file)
 
 
-def test_one_flipped_bit_at_any_byte_is_told(run_file):
+def test_one_flipped_bit_at_any_byte_is_reported(run_file):
     whole = bytearray(run_file.read_bytes())
     bits = np.random.default_rng(3).integers(8, size=len(whole))
     for place in range(len(whole)):
@@ -251,7 +251,7 @@ def test_file_systems_without_hard_links_are_served_too(tmp_path, record, monkey
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
-def test_a_full_disk_is_told_and_leaves_nothing_behind(run_file, record, monkeypatch, number):
+def test_a_full_disk_is_reported_and_leaves_nothing_behind(run_file, record, monkeypatch, number):
     before, calls, write = run_file.read_bytes(), [], os.write
 
     def full(descriptor, content):
@@ -293,7 +293,7 @@ def test_a_record_read_back_with_a_difference_is_not_kept(tmp_path, record, monk
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_read_only_folder_is_told_before_any_work(record):
+def test_a_read_only_folder_is_reported_before_any_work(record):
     folder = Path(tempfile.mkdtemp())
     os.chmod(folder, 0o555)
     root = os.geteuid() == 0
@@ -313,7 +313,7 @@ def test_a_read_only_folder_is_told_before_any_work(record):
     folder.rmdir()
 
 
-def test_folders_in_the_way_or_missing_are_told(tmp_path, record):
+def test_folders_in_the_way_or_missing_are_reported(tmp_path, record):
     with pytest.raises(StoreError, match="there is no folder"):
         write_run(tmp_path / "no" / "run.h5", record)
     (tmp_path / "run.h5").mkdir()
@@ -341,7 +341,7 @@ def test_permissions_follow_the_umask(tmp_path):
     assert path.read_bytes() == b"content"
 
 
-def test_what_is_no_run_file_is_told(tmp_path, run_file):
+def test_what_is_no_run_file_is_reported(tmp_path, run_file):
     def told(path: Path) -> str:
         with pytest.raises(StoreError) as caught:
             load_run(path)

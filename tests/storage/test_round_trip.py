@@ -46,7 +46,7 @@ def test_a_record_reads_back_to_the_last_bit(record, run_file):
     assert loaded.warnings == record.warnings
 
 
-def test_the_answer_is_at_hand(run_file):
+def test_the_answer_is_available(run_file):
     loaded = load_run(run_file)
     assert loaded.selected_names == ("f/g",)
     assert loaded.pairs[0] == (2, 5, 0.5)
@@ -238,7 +238,7 @@ def test_large_arrays_are_compressed_and_read_back(tmp_path, record):
         ({"warnings": ["a\0b"]}, "NUL"),
     ],
 )
-def test_what_the_format_has_no_place_for_is_told_and_leaves_no_file(make, tmp_path, change, part):
+def test_what_does_not_fit_the_format_is_refused_without_a_file(make, tmp_path, change, part):
     with pytest.raises(StoreError) as caught:
         write_run(tmp_path / "r.h5", make(**change))
     assert part in str(caught.value)

@@ -105,7 +105,7 @@ def test_a_feature_may_be_the_label_and_columns_dropped(save):
         ({"X": np.where(X == 4, np.inf, X), "y": Y}, ["row 2, column 2 (f2)", "infinite"]),
     ],
 )
-def test_wrong_arrays_are_told_with_their_place(save, arrays, parts):
+def test_wrong_arrays_are_reported_with_their_place(save, arrays, parts):
     path = save(**arrays)
     with pytest.raises(DataError) as caught:
         read(path)
@@ -113,7 +113,7 @@ def test_wrong_arrays_are_told_with_their_place(save, arrays, parts):
     assert [part for part in parts if part not in str(caught.value)] == []
 
 
-def test_wrong_columns_are_told(save):
+def test_wrong_columns_are_reported(save):
     path = save(X=X, y=Y, feature_names=NAMES)
     for options in ({"label": "c"}, {"drop": "c"}, {"categorical": 7}, {"drop": ["a", "b"]}):
         with pytest.raises(DataError):
@@ -156,7 +156,7 @@ def test_damaged_array_files_raise_data_errors(save, position):
         read(path)
 
 
-def test_files_that_are_something_else_are_told(tmp_path):
+def test_files_that_are_something_else_are_reported(tmp_path):
     for name in ("t.npz", "t.h5"):
         (tmp_path / name).write_text("a,b\n1,2\n")
         with pytest.raises(DataError, match=r"is not an (NPZ|HDF5) file"):

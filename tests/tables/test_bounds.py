@@ -56,13 +56,13 @@ def test_a_larger_file_is_refused_unread_and_the_bound_can_be_set(put, monkeypat
         read(path)
 
 
-def test_a_line_of_commas_is_told_as_such(put, monkeypatch):
+def test_a_line_of_commas_is_reported_as_such(put, monkeypatch):
     monkeypatch.setattr("fsframe.tables.sheet.MAX_COLUMNS", 1000)
     with pytest.raises(DataError, match="more than 1000 columns"):
         read(put("," * 2000))
 
 
-def test_more_classes_than_can_be_told_apart_are_refused(put):
+def test_more_classes_than_can_be_distinguished_are_refused(put):
     rows = "".join(f"{k % 7},k{k // 2}\n" for k in range(12_000))
     with pytest.raises(
         DataError, match=r"6000 different values in 12000 rows; at most 5000 classes"

@@ -80,7 +80,7 @@ def test_a_table_on_disk_can_be_sent_to_another_process(table, monkeypatch, tmp_
     assert np.array_equal(pickle.loads(sent).read(0, 5), X[:, :5])
 
 
-def test_a_file_that_changes_while_in_use_is_told(table):
+def test_a_file_that_changes_while_in_use_is_reported(table):
     path, _ = table
     data = read(path, in_memory=False)
     os.utime(path, ns=(1, 1))

@@ -167,7 +167,7 @@ def test_quotes_may_hold_delimiters_quotes_and_line_ends(put):
         ("a,2,0\n4.9,3,0\n6,3,1\n5,2,1\n4,4,0\n", ("a", "2")),
     ],
 )
-def test_a_line_of_names_is_told_from_a_row(put, text, names):
+def test_a_line_of_names_is_distinguished_from_a_row(put, text, names):
     data = read(put(text))
     assert data.feature_names == names
     assert data.n_samples == 4
@@ -183,7 +183,7 @@ def test_whether_there_are_names_can_be_said(put):
     assert (data.n_samples, data.feature_names) == (4, ("f1", "f2"))
 
 
-def test_categories_in_text_are_coded_in_sorted_order_and_told(put):
+def test_categories_in_text_are_coded_in_sorted_order_and_reported(put):
     path = put("size,colour,class\n1,red,x\n2,blue,y\n3,,x\n4,red,y\n")
     data = read(path, categorical="colour")
     assert data.categorical.tolist() == [False, True]
@@ -199,7 +199,7 @@ def test_numeric_categories_keep_their_numbers(put):
     assert data.categorical.all()
 
 
-def test_row_names_of_data_frames_are_left_out_and_told(put):
+def test_row_names_of_data_frames_are_left_out_and_reported(put):
     pandas = ",a,b,class\n0,1,2,x\n1,3,4,y\n2,5,6,x\n3,7,8,y\n"
     r = "a b class\n".replace(" ", "\t") + "r1\t1\t2\tx\nr2\t3\t4\ty\nr3\t5\t6\tx\nr4\t7\t8\ty\n"
     for data in (read(put(pandas)), read(put(r, "r.tsv"))):

@@ -54,7 +54,7 @@ GOOD = "a,b,class\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
         (b"PAR1rest", ["Parquet"]),
     ],
 )
-def test_a_wrong_table_is_told_with_its_place(put, content, parts):
+def test_a_wrong_table_is_reported_with_its_place(put, content, parts):
     path = put(content)
     with pytest.raises(DataError) as caught:
         read(path)
@@ -90,7 +90,7 @@ def test_lines_are_counted_as_an_editor_counts_them(put):
         ({"delimiter": "|"}, DataError, ["1 columns"]),
     ],
 )
-def test_a_wrong_argument_is_told(put, options, error, parts):
+def test_a_wrong_argument_is_reported(put, options, error, parts):
     with pytest.raises(error) as caught:
         read(put(GOOD), **options)
     assert [part for part in parts if part not in str(caught.value)] == []
@@ -109,13 +109,13 @@ def test_a_target_that_never_changes_is_refused(put):
 
 
 @pytest.mark.parametrize("cut", [3, 15, 30, -1, -4, -8, -9])
-def test_a_gzip_file_cut_short_is_told(put, cut):
+def test_a_gzip_file_cut_short_is_reported(put, cut):
     packed = gzip.compress(GOOD.encode() * 3)
     with pytest.raises(DataError, match=r"cut short|damaged"):
         read(put(packed[:cut], "t.csv"))
 
 
-def test_a_damaged_gzip_file_is_told_and_a_false_ending_too(tmp_path):
+def test_a_damaged_gzip_file_is_reported_and_a_false_ending_too(tmp_path):
     packed = bytearray(gzip.compress(GOOD.encode()))
     packed[-6] ^= 1
     (tmp_path / "t.csv.gz").write_bytes(packed)
@@ -126,7 +126,7 @@ def test_a_damaged_gzip_file_is_told_and_a_false_ending_too(tmp_path):
         read(tmp_path / "u.csv.gz")
 
 
-def test_missing_files_are_told_with_near_names(put, tmp_path):
+def test_missing_files_are_reported_with_near_names(put, tmp_path):
     put(GOOD, "parkinsons.csv")
     with pytest.raises(DataError, match=r"Did you mean `parkinsons\.csv`"):
         read(tmp_path / "parkinson.csv")
@@ -162,7 +162,7 @@ def test_what_is_no_table_is_said_to_be_what_it_is(put, start, word):
         read(put(start + GOOD.encode(), "table.csv"))
 
 
-def test_an_unreadable_file_is_told(put, monkeypatch):
+def test_an_unreadable_file_is_reported(put, monkeypatch):
     from pathlib import Path
 
     path = put(GOOD)

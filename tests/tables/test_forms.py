@@ -107,7 +107,7 @@ def test_codes_count_in_arrays_too_in_memory_and_on_disk(tmp_path):
         ([0, 99, 0, 99, 0, 99], ""),
     ],
 )
-def test_a_repeated_extreme_value_is_told_if_it_looks_like_a_code(put, values, told):
+def test_a_repeated_extreme_value_is_reported_if_it_looks_like_a_code(put, values, told):
     rows = "".join(f"{v},{k * k % 5},{'xy'[k % 2]}\n" for k, v in enumerate(values))
     notes = " ".join(read(put("a,b,class\n" + rows)).warnings)
     assert ("looks like a code" in notes) == bool(told)
@@ -126,7 +126,7 @@ def test_a_guessed_label_that_looks_like_a_measurement_is_doubted(put):
     assert not any("looks like" in w for w in read(path, label="kind").warnings)
 
 
-def test_all_columns_that_cannot_be_used_are_told_at_once_with_the_options(put):
+def test_all_columns_that_cannot_be_used_are_reported_at_once_with_the_options(put):
     text = "id,a,b,c,class\np,1,z,2,0\nq,2,1,inf,1\nr,3,4,5,0\ns,3,4,5,1\n"
     with pytest.raises(DataError) as caught:
         read(put(text))

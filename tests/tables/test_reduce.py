@@ -80,12 +80,12 @@ def test_a_table_of_one_column_is_a_table(put, tmp_path, name):
     )
 
 
-def test_a_blank_line_in_a_single_column_is_told_not_skipped(put):
+def test_a_blank_line_in_a_single_column_is_reported_not_skipped(put):
     with pytest.raises(DataError, match="line 3 is blank"):
         read_table(put("a\n1\n\n2\n"))
 
 
-def test_infinite_numbers_are_told(put):
+def test_infinite_numbers_are_reported(put):
     table = read_table(put("a,b\n1,2\n3,inf\n"))
     with pytest.raises(DataError, match=r"row 2, column 2 \(b\): infinite"):
         table.numbers(["b"])

@@ -34,7 +34,7 @@ def table(tmp_path, form: str):
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "frame", "npz"])
-def test_columns_that_are_not_there_are_told_for_all_roles(tmp_path, form: str) -> None:
+def test_columns_that_are_not_there_are_reported_for_all_roles(tmp_path, form: str) -> None:
     with pytest.raises(DataError) as caught:
         fsframe.read(table(tmp_path, form), **WRONG)
     lines = str(caught.value).splitlines()
@@ -44,7 +44,7 @@ def test_columns_that_are_not_there_are_told_for_all_roles(tmp_path, form: str) 
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "frame", "npz"])
-def test_two_roles_of_one_column_are_told_for_all_columns(tmp_path, form: str) -> None:
+def test_two_roles_of_one_column_are_reported_for_all_columns(tmp_path, form: str) -> None:
     label = "y" if form == "npz" else "k"
     with pytest.raises(DataError) as caught:
         fsframe.read(table(tmp_path, form), label=label, drop="a", keep="a", time="b", adjust="b",
@@ -71,7 +71,7 @@ def test_a_dropped_column_may_name_groups_and_a_covariate_may_be_categorical(tmp
     assert data.covariates.nominal.tolist() == [True]
 
 
-def test_cells_of_label_groups_weights_and_features_are_told_together(tmp_path) -> None:
+def test_cells_of_label_groups_weights_and_features_are_reported_together(tmp_path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,who,w,b,k\n1,p,1,u,x\n2,,1,v,y\n3,q,two,u,\n4,q,1,w,y\n")
     done = run("chain", "mim", "on", str(path), "--groups", "who", "--weight", "w", "--no-out")
@@ -114,7 +114,7 @@ def test_refusals_of_all_stages_and_roles_are_one_error() -> None:
         assert [part for part in parts if not any(part in line for line in own)] == []
 
 
-def test_a_label_missing_values_and_parameters_are_told_with_the_roles() -> None:
+def test_a_label_missing_values_and_parameters_are_reported_with_the_roles() -> None:
     chosen = 'sklearn-selector:estimator=SelectKBest,options={"score_func":"chi2"}'
     with pytest.raises(DataError) as caught:
         Chain.parse(f"immigrate {chosen}").run(with_roles("regression"))
@@ -139,7 +139,7 @@ def test_a_classifier_that_refuses_gaps_says_how_to_fill_them() -> None:
             Chain.parse(chain).run(data)
 
 
-def test_what_several_compared_chains_refuse_is_told_once() -> None:
+def test_what_several_compared_chains_refuse_is_reported_once() -> None:
     X = np.random.default_rng(0).standard_normal((20, 3))
     data = Dataset.from_arrays(X, np.arange(20) % 2, weights=np.ones(20), weight_name="w")
     with pytest.raises(DataError) as caught:

@@ -68,7 +68,7 @@ def test_rows_of_a_table_in_parts_come_in_any_order(tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.take_rows(rows).y, whole.y[rows])
 
 
-def test_shards_that_do_not_fit_are_told_before_work(
+def test_shards_that_do_not_fit_are_reported_before_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FSFRAME_TABLE_MEMORY", str(8 * 9 * 50))

@@ -103,7 +103,7 @@ def test_likely_exceedances_are_the_quantiles_of_a_binomial_law() -> None:
         assert abs(high - np.quantile(draws, 0.8413)) <= max(1, 0.002 * high)
 
 
-def test_shards_are_told_that_only_a_larger_table_helps(mim: Any, slides: Any) -> None:
+def test_a_message_about_shards_says_that_a_larger_table_helps(mim: Any, slides: Any) -> None:
     found = [
         Npfs(null="shards", n=20).select_wrapped(mim(k=5), slides(s, 800, 40, 8), None, Run())
         for s in range(6)

@@ -122,7 +122,7 @@ Chain.parse(sys.argv[2]).run(fsframe.read(sys.argv[1] + ".csv"), seed=4, out=sys
 
 
 @pytest.mark.parametrize("fit", [1, 150])
-def test_a_run_killed_while_it_settles_goes_on_to_the_same_bits(
+def test_a_run_killed_while_it_settles_continues_to_the_same_bits(
     slides: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fit: int
 ) -> None:
     data = slides(7, 120, 20, 3)

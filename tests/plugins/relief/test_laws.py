@@ -182,7 +182,7 @@ def test_an_instance_is_not_warned_of_its_own_copies():
     assert any("the 2 other instances" in w for w in Relieff(k=3).select(target).warnings)
 
 
-def test_a_class_of_one_member_has_no_hit_and_is_told():
+def test_a_class_of_one_member_has_no_hit_and_is_reported():
     X, y, discrete = make_table("mixed", n=40, classes=2)
     y = np.append(y[:-1], 2)
     found = Relieff(k=3).select(Dataset.from_arrays(X, y, categorical=discrete))

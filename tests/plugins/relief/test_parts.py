@@ -134,7 +134,7 @@ def test_weights_that_arrive_count_as_in_memory(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.scores, expected.scores, rtol=0, atol=1e-13)
 
 
-def test_what_needs_all_instances_is_told_to_draw_some(
+def test_what_needs_all_instances_is_advised_to_draw_some(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame = table("both")

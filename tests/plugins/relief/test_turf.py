@@ -90,7 +90,7 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize("base", ["relieff:k=5,m=60", "mim:top=20 relieff:k=5"])
-def test_an_interrupted_run_goes_on_after_its_last_finished_round(base, tmp_path, monkeypatch):
+def test_an_interrupted_run_continues_after_its_last_finished_round(base, tmp_path, monkeypatch):
     chain, data = Chain.parse(f"{base} turf:drop=6,top=4"), make_data()
     whole = chain.run(data, seed=3)
     out = tmp_path / "run.h5"

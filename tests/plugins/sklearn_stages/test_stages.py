@@ -64,7 +64,7 @@ def table(n=60, p=6, seed=0, task="classification"):
         ("rfecv:scoring=nothing", "not one of"),
     ],
 )
-def test_a_wrong_request_is_told_before_any_work(stage, words):
+def test_a_wrong_request_is_reported_before_any_work(stage, words):
     with pytest.raises(RequestError, match=words.replace("(", r"\(")):
         Chain.parse(stage)
 
@@ -78,7 +78,7 @@ def test_a_wrong_request_is_told_before_any_work(stage, words):
         ("sklearn-selector:estimator=SelectKBest", "regression", "f_regression"),
     ],
 )
-def test_what_does_not_suit_the_label_is_told_before_any_stage_runs(stage, task, words):
+def test_what_does_not_suit_the_label_is_reported_before_any_stage_runs(stage, task, words):
     with pytest.raises(RequestError, match=words):
         Chain.parse(f"variance {stage}").check_request(table(task=task))
     with pytest.raises(RequestError, match=words):

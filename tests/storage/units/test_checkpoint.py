@@ -76,7 +76,7 @@ def test_a_run_that_fails_before_anything_is_finished_leaves_nothing(out):
     assert os.listdir(out.parent) == []
 
 
-def test_an_interrupted_run_goes_on_and_gives_the_same_bits(interrupted):
+def test_an_interrupted_run_continues_and_gives_the_same_bits(interrupted):
     seen = open_checkpoint(CHAIN, table(), 0, interrupted)
     assert seen.n_parts > 6
     seen.close()
@@ -154,7 +154,7 @@ def test_restart_where_there_is_nothing_is_a_usual_run(out):
     assert os.listdir(out.parent) == ["run.h5"]
 
 
-def test_a_damaged_unit_file_is_told_and_computed_again(interrupted):
+def test_a_damaged_unit_file_is_reported_and_computed_again(interrupted):
     files = sorted(units_folder(interrupted).glob("units-*"))
     content = bytearray(files[-1].read_bytes())
     content[-1] ^= 4
@@ -212,7 +212,7 @@ def test_damaged_manifests_without_a_unit_are_in_nobodys_way(out):
     assert os.listdir(out.parent) == ["run.h5"]
 
 
-def test_a_second_run_on_one_run_file_is_told_who_holds_it(out):
+def test_a_second_run_on_one_run_file_learns_who_holds_it(out):
     told = []
 
     def meanwhile(progress):
@@ -226,7 +226,7 @@ def test_a_second_run_on_one_run_file_is_told_who_holds_it(out):
     assert record.digests() == load_run(out).digests()
 
 
-def test_a_file_where_the_folder_should_be_is_told(out):
+def test_a_file_where_the_folder_should_be_is_reported(out):
     units_folder(out).write_text("mine")
     with pytest.raises(StoreError, match="not a folder"):
         CHAIN.run(table(), out=out)

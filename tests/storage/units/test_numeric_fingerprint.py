@@ -139,7 +139,7 @@ def test_the_manifest_says_which_units_are_of_which(begun_elsewhere):
     assert (last, dict(numerics)) == (before, ELSEWHERE)
 
 
-def test_a_mixed_run_goes_on_in_either_place_and_stays_mixed(begun_elsewhere, monkeypatch):
+def test_a_mixed_run_continues_in_either_place_and_stays_mixed(begun_elsewhere, monkeypatch):
     keep_a_unit(begun_elsewhere)
     runs_on(monkeypatch, ELSEWHERE)
     CHAIN.run(table(), out=begun_elsewhere)

@@ -99,7 +99,7 @@ KILLED = """
 @pytest.mark.parametrize(
     "text", ["im4e bim:rounds=12", "bim-vote:rounds=12", "bim:rounds=12,start=identity bim-vote"]
 )
-def test_boosting_that_was_killed_goes_on_round_by_round_to_the_same_bits(
+def test_boosting_that_was_killed_continues_round_by_round_to_the_same_bits(
     tmp_path: Path, table: Dataset, text: str, monkeypatch: pytest.MonkeyPatch
 ):
     import fsframe_margin.methods.boosted_settings as boosting
