@@ -121,7 +121,7 @@ def filled_rows(
     (n, k) float64
         NaN where there is no value to fill in.
     """
-    taken = np.ascontiguousarray(table[:, columns])
+    taken = np.take(table, columns, axis=1)
     if fill is None or not np.isnan(taken).any():
         return taken
     if donors is None:

@@ -122,9 +122,11 @@ class _Nearest:
         self, X: NDArray[np.float64]
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
         """Of each row of X the k nearest training rows, and how many copies of each are among k."""
-        step = max(1, _BLOCK_BYTES // (8 * len(self.X)))
+        # So few rows that neither they nor their distances exceed a block.
+        step = max(1, _BLOCK_BYTES // (8 * max(self.X.shape)))
         for start in range(0, len(X), step):
-            block = (X[start : start + step] - self.centre) / self.scale
+            block = X[start : start + step] - self.centre
+            block /= self.scale
             for distance in self._distances(block):
                 # As many rows as hold k copies at most: each has one or more.
                 first = rank_by_score(-distance, self.k)

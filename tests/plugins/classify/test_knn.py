@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -85,6 +87,22 @@ def test_predictions_do_not_depend_on_the_blocks(monkeypatch):
     whole = Knn(k=5).fit(data).predict_scores(new)
     monkeypatch.setattr(module, "_BLOCK_BYTES", 8 * 40 * 3)
     assert Knn(k=5).fit(data).predict_scores(new).tobytes() == whole.tobytes()
+
+
+def test_new_rows_are_scaled_a_block_at_a_time(monkeypatch):
+    data, new = table(n=6, p=20_000), np.random.default_rng(1).standard_normal((60, 20_000))
+    fitted = Knn(k=2).fit(data)
+    expected = fitted.predict_scores(new)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 1 << 20)
+    tracemalloc.start()
+    try:
+        found = fitted.predict_scores(new)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(found, expected)
+    # The columns that the chain kept are copied, as for every classifier.
+    assert peak < 1.4 * new.nbytes
 
 
 @pytest.mark.parametrize("options", [{"k": 0}, {"k": 1.5}, {"distance": "cosine"}])
