@@ -29,10 +29,10 @@ from fsframe.errors import Forewarning, FsframeWarning, RequestError, one_line
 from fsframe.escaping import storable_text
 from fsframe.registry import observers
 from fsframe.storage import DataRecord, RunRecord, StageRecord, check_destination, write_run
-from fsframe.storage.numeric_fingerprint import fingerprint
+from fsframe.storage.numeric_fingerprint import fingerprint, release
 from fsframe.storage.units.call_keys import call_key
 from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe.storage.units.manifest import Manifest, providers, release, software
+from fsframe.storage.units.manifest import Manifest, providers, software
 from fsframe.storage.units.selection_bytes import pack_selections, unpack_selections
 from fsframe.storage.units.unit_files import Unit
 

@@ -99,12 +99,10 @@ class AnswerTable:
                 raise PluginError(
                     "pandas is not installed; install it, or use a polars data frame: to_frame()"
                 ) from None
-            kinds = {"i": "Int64", "f": "float64", "b": "bool", "O": "object"}
+            kinds: dict[str, Any] = {"i": "Int64", "f": "float64", "b": "bool", "O": "object"}
             return pandas.DataFrame(
                 {
-                    name: pandas.array(cells[name], dtype=kinds[column.dtype.kind])
-                    if column.dtype.kind == "i"
-                    else pandas.Series(cells[name], dtype=kinds[column.dtype.kind])
+                    name: pandas.Series(cells[name], dtype=kinds[column.dtype.kind])
                     for name, column in self.columns.items()
                 }
             )
