@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selection import Selection
 
-__all__ = ["drawn_rows", "in_threads"]
+__all__ = ["drawn_rows", "in_threads", "read_ahead"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -34,6 +34,28 @@ def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list
         return [work(unit) for unit in listed]
     with ThreadPoolExecutor(min(threads, len(listed))) as pool:
         return list(pool.map(work, listed))
+
+
+def read_ahead(items: Iterator[T], threads: int) -> Iterator[T]:
+    """The items, each made by another thread while the one before it is in use.
+
+    Two items are held at a time. With `threads` = 1 each is made when it is asked for.
+
+    Examples
+    --------
+    >>> list(read_ahead(iter("abc"), 2))
+    ['a', 'b', 'c']
+    """
+    if threads <= 1:
+        yield from items
+        return
+    with ThreadPoolExecutor(1) as reader:
+        following = reader.submit(next, items, None)
+        while (item := following.result()) is not None:
+            following = reader.submit(next, items, None)
+            yield item
+            # Free it before the next one is waited for.
+            del item
 
 
 def drawn_rows(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
+from fsframe.contracts.side_by_side import read_ahead
 from fsframe.errors import DataError
 from fsframe.resampling.kept_folders import HashingWriter, made_whole, read_index, write_index
 from fsframe.resampling.over_parts import equal_parts
@@ -252,10 +253,11 @@ def _new_shards(
     bins = discretiser.learn_columns(data, 0, data.n_features)
     form = ShardFormat(n_levels=bins.n_levels, n_classes=n_classes)
     m = data.n_features
-    # A block of rows as read, the rest of the one before, and the reader's buffers; bytes, codes
-    # and bit rows of the current groups.
+    # A block of rows as read, the one read meanwhile, the rest of the one before, and the reader's
+    # buffers; bytes, codes and bit rows of the current groups.
     codes = code_type(bins.n_levels)().itemsize
-    each = int(m * data.matrix.dtype.itemsize * 2.25 + min(m, GROUP * run.threads) * (3 + codes))
+    blocks = 3.25 if run.threads > 1 else 2.25
+    each = int(m * data.matrix.dtype.itemsize * blocks + min(m, GROUP * run.threads) * (3 + codes))
     rows = equal_parts(len(y), int(max(64, min(SHARD_ROWS, run.memory // 2 // max(1, each)))))
     starts = np.concatenate([[0], np.cumsum(bins.n_levels * n_classes)])
     counts = np.zeros(starts[-1], np.int64)
@@ -264,7 +266,7 @@ def _new_shards(
     # One pool for all blocks: memory that a thread has freed is not reused by new threads.
     with made_whole(folder) as made, ThreadPoolExecutor(run.threads) as pool:
         first = 0
-        for k, block in enumerate(data.matrix.blocks(rows)):
+        for k, block in enumerate(read_ahead(data.matrix.blocks(rows), run.threads)):
             labels = y[first : first + len(block)]
             first += len(block)
             layout = Layout.of(labels, n_classes)
