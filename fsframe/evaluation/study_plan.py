@@ -399,7 +399,8 @@ def _check(
     for table in tables:
         for method in methods:
             try:
-                problems = list(method.check_request(table.data))
+                refused = method.role_problems(table.data)
+                problems = dict.fromkeys([*refused, *method.check_request(table.data)])
                 if problems:
                     raise RequestError("\n".join(problems))
                 for seed in seeds:

@@ -146,3 +146,13 @@ def test_what_several_compared_chains_refuse_is_reported_once() -> None:
         fsframe.compare(["mim:top=1", "relieff:top=1", "mim:top=1 npfs:n=5"], data)
     lines = str(caught.value).splitlines()
     assert len(lines) == 2 and "cross-validation" in lines[0] and "npfs" in lines[1]
+
+
+def test_a_study_tells_roles_and_parameters_of_all_chains() -> None:
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    data = Dataset.from_arrays(X, np.arange(40) % 2, weights=np.ones(40), weight_name="w")
+    with pytest.raises(RequestError) as caught:
+        fsframe.study(data, ["mim:top=1", "mim:top=2 npfs:n=5,permutations=20"])
+    text = str(caught.value)
+    for part in ("cross-validation samples", "npfs samples", "use permutations="):
+        assert text.count(part) == 1
