@@ -82,6 +82,8 @@ def work(form: str, first: int, last: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         parts = sound(form, Path(name))
         # What a reader imports is no part of the seconds of a file.
+        for file, own in parts:
+            file.write_bytes(own[0])
         read(parts[0][0], label=LABEL.get(form))
         for number in range(first, last):
             print("at", number, flush=True)
@@ -110,14 +112,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--worker", nargs=3)
-    parser.add_argument("forms", nargs="*", default=FORMS)
+    parser.add_argument("forms", nargs="*", metavar="FORM", help=", ".join(FORMS))
     asked = parser.parse_args()
     if asked.worker:
         work(asked.worker[0], int(asked.worker[1]), int(asked.worker[2]))
         return
     os.environ["FSFRAME_TABLE_MEMORY"] = "100MB"
     print("| format | read | refused | tracebacks | ended or hung | slowest | processor time |")
-    for form in asked.forms:
+    unknown = sorted({*asked.forms} - {*FORMS})
+    if unknown:
+        parser.error(f"no such format: {', '.join(unknown)}")
+    for form in asked.forms or FORMS:
         begin, counts, ended, slowest = 0, np.zeros(3, int), 0, 0.0
         used = os.times()
         while begin < asked.files:
