@@ -124,12 +124,12 @@ engine_options = all_options(
         "--patience",
         type=click.FloatRange(min=0, min_open=True, max=1e9),
         metavar="SECONDS",
-        help="Seconds without a sign of life before a worker is replaced. [default: 60]",
+        help="Seconds without a response before a worker is replaced. [default: 60]",
     ),
     click.option(
         "--progress",
         type=click.Choice(["json"]),
-        help="Report progress, notes and ends on stderr as JSON lines, for programs.",
+        help="Report progress, notes and outcomes on stderr as JSON lines, for programs.",
     ),
     # The earlier name; easily confused with --event, the column of survival data.
     click.option(

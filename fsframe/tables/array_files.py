@@ -212,7 +212,7 @@ def dataset_from_arrays(
 
 
 def check_asked_of_arrays(table: ArrayTable, **roles: Any) -> None:
-    """`check_asked` of the features and the annotations of the rows; arguments as for it."""
+    """Call `check_asked` with the features and the annotations of the rows, and its arguments."""
     names, p = table.feature_names, table.X.shape[1]
     beside = [name for name in table.others if name not in names]
 

@@ -153,7 +153,7 @@ def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> N
         shown = ", ".join(map(str, nameless[:8])) + (", …" if len(nameless) > 8 else "")
         raise DataError(
             f"{path}, line of names: no name for column {shown}; name every column (a delimiter at "
-            "the end of the line makes one too many)"
+            "the end of the line adds an empty one)"
         )
     twice = [name for name, count in Counter(wanted).items() if count > 1]
     if twice:

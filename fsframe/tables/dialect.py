@@ -32,7 +32,7 @@ def choose_delimiter(
     decimal: str = ".",
     one_column: bool = False,
 ) -> str:
-    """The delimiter: the given one, that of the file's ending, or the commonest in the first line.
+    """The delimiter: the given one, that of the file's ending, or the most common in line 1.
 
     A ``.csv`` whose first line has no comma is tried with semicolon and tab, as some spreadsheets
     save it; without any of these, a bar or blanks may separate the fields. With decimal commas, a

@@ -21,7 +21,7 @@ __all__ = [
 
 _SHOWN = 5
 
-# Customary codes for missing values: nines, minima of integer types, powers of ten.
+# Common codes for missing values: nines, minima of integer types, powers of ten.
 _CODES = np.array(
     [sign * value for value in (99, 999, 9999, 99999, 999999, 1e30) for sign in (1, -1)]
     + [-9, -32768, -2147483648]

@@ -19,7 +19,7 @@ def is_header(
     Parameters
     ----------
     first : sequence of str
-        Its fields, quotes off.
+        Its fields, without quotes.
     rest : callable
         Gives the cells of a column in the other records, block by block.
     label : str or int, optional

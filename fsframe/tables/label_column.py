@@ -40,7 +40,7 @@ def suspect_label_warnings(
     for column in (0, len(names) - 1):
         values = np.unique(X[:, column])
         if 2 <= len(values) <= 10 and len(values) < n_values:
-            other = f"; column {names[column]!r} has {len(values)} different values only"
+            other = f"; column {names[column]!r} has only {len(values)} different values"
             break
     return [
         f"the last column, {name!r}, was taken as the label and looks like a measurement "

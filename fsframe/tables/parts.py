@@ -236,7 +236,7 @@ def read_parts(
     DataError
         If the parts do not make one table, or hold what cannot be used.
     RequestError
-        If something is asked for that tables in parts do not have.
+        If an option is given that tables in parts do not support.
     """
     wrong = [f"{key}: {_INSTEAD[key]}" for key in sorted(others) if others[key]]
     if wrong:

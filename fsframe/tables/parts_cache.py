@@ -30,7 +30,7 @@ FoundFacts = tuple["ColumnsSeen", int, str, np.dtype[Any]]
 
 
 def cache_folder(home: Path | None, key: str, notes: list[str]) -> tuple[Path, Any]:
-    """The folder for data derived from a table, and an object that lives as long as it has to.
+    """The folder for data derived from a table, and an object that keeps it in existence.
 
     Parameters
     ----------

@@ -179,7 +179,7 @@ class Sheet:
     def _no_numbers(self, bad: dict[int, BadColumn], infinite: Sequence[int]) -> str:
         if not bad:
             listing = listed([self.word(column) for column in infinite], 8)
-            return f"{self.path}: infinite, or too large, are cells of {listing}"
+            return f"{self.path}: cells of {listing} are infinite or too large"
         first = min(bad.values(), key=lambda found: (found.row, found.column))
         text = first.text
         shown = text if len(text) <= 40 else text[:39] + "…"
@@ -212,7 +212,7 @@ class Sheet:
         infinite = [column for column in infinite if column not in bad]
         if infinite:
             listing = listed([self.word(column) for column in infinite], 8)
-            message += f". Infinite, or too large, are cells of {listing}"
+            message += f". Cells of {listing} are infinite or too large"
         return message
 
     def _brief(self, bad: BadColumn) -> str:
@@ -262,7 +262,7 @@ def load_sheet(
     label : str or int, optional
         Helps to decide whether the first line holds names.
     header : bool, optional
-        Whether it does; found out if not given.
+        Whether the first line holds names; detected if not given.
     decimal : {".", ","}
     encoding : str, optional
     na : sequence of str
@@ -345,7 +345,7 @@ def load_sheet(
         except DataError:
             pass
     if n_second != len(first):
-        # Before complaints about names: the second row may be malformed.
+        # Before errors about names: the second row may be malformed.
         sheet._refuse(RaggedLine(0, n_second, second))
     return sheet
 

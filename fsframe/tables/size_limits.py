@@ -19,14 +19,14 @@ __all__ = [
 ]
 
 MAX_COLUMNS = 5_000_000
-"""Columns of a text table: beyond, the names alone take more memory than most machines have."""
+"""Columns of a text table: with more, the names alone exceed the memory of most machines."""
 
 MAX_CLASSES = 5_000
-"""Different labels of a classification: methods keep tables of classes × classes."""
+"""Classes of a label: methods keep tables of classes × classes."""
 
 VARIABLE = "FSFRAME_TABLE_MEMORY"
 
-# A packed file may expand by this factor, or to so many bytes, whichever is more.
+# A packed file may expand by this factor, or to this many bytes, whichever is more.
 _RATIO = 200
 _FREE = 1 << 28
 

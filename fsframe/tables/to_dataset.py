@@ -77,7 +77,7 @@ def read(
         name with an ending. Also a data frame of pandas, polars or pyarrow, an AnnData, or a
         DataArray or Dataset of xarray (`Dataset.from_frame`), which takes `label`, `drop`,
         `categorical`, `groups`, `task`, `ordinal`, `dates` and `encode`. Also a table in parts,
-        which is never whole in memory: a pattern (``"parts/*.parquet"``), a folder or a list of
+        which is never loaded whole: a pattern (``"parts/*.parquet"``), a folder or a list of
         Parquet, Arrow or HDF5 files, a lazy frame of polars, a dataset of pyarrow, a frame of dask;
         and one HDF5, Parquet or Arrow file too large for memory.
     label : str or int, optional
@@ -122,7 +122,7 @@ def read(
         Column of whole numbers that say how many equal rows each row stands for; not a feature.
     event : str, optional
         The column, by name, of 1 and 0 that says whether the label, a time, ended with the event
-        or was censored; no feature (`Dataset.surviving`).
+        or was censored; not a feature (`Dataset.surviving`).
     feature_groups : path, or mapping of str to sequence of str, optional
         Features that are kept or dropped together, by the name of their group; or a text file of
         two columns, feature and group.
@@ -148,7 +148,7 @@ def read(
     Notes
     -----
     Cost: text 0.05 – 0.1 µs a cell, tables of single digits 0.01 µs. Memory: the text, 8 bytes a
-    cell, and less than 500 MB beside. `docs/data.md` describes every rule.
+    cell, and less than 500 MB more. `docs/data.md` describes every rule.
 
     Examples
     --------

@@ -84,7 +84,7 @@ class Knn(Classifier):
         centre[nominal], scale[nominal] = 0.0, 1.0
         steps = np.ones(len(nominal))
         for k, column in enumerate(nominal.tolist() if self.standardize else ()):
-            # The sizes in order of size: what levels are called is not to change a rounding.
+            # Sizes are sorted, so that the names of levels do not affect rounding.
             _, place = np.unique(data.columns(column, column + 1), return_inverse=True)
             unequal = unequal_share(np.sort(np.bincount(place.ravel(), weights=counts)))
             steps[k] = np.sqrt(2.0 / unequal) if unequal > 1e-14 else 0.0
@@ -121,14 +121,14 @@ class _Nearest:
     def nearest(
         self, X: NDArray[np.float64]
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
-        """Of each row of X the k nearest training rows, and how many copies of each are among k."""
+        """For each row of X the k nearest training rows, and how often each is among the k."""
         # So few rows that neither they nor their distances exceed a block.
         step = max(1, _BLOCK_BYTES // (8 * max(self.X.shape)))
         for start in range(0, len(X), step):
             block = X[start : start + step] - self.centre
             block /= self.scale
             for distance in self._distances(block):
-                # As many rows as hold k copies at most: each has one or more.
+                # At most as many rows as hold k copies: each has one or more.
                 first = rank_by_score(-distance, self.k)
                 earlier = np.concatenate([[0.0], np.cumsum(self.votes[first])[:-1]])
                 yield first, np.clip(self.k - earlier, 0.0, self.votes[first])

@@ -90,6 +90,6 @@ def _classes(path: Path, n: int) -> Any:
         raise DataError(f"{file} has {len(lines[2])} labels, {path} {n} samples")
     names = lines[1][1:] if lines[1][0] == "#" else [lines[1][0][1:], *lines[1][1:]]
     different = list(dict.fromkeys(lines[2]))
-    # The names stand in the order in which the labels first occur.
+    # The names are in the order in which the labels first occur.
     word = dict(zip(different, names, strict=True)) if len(names) == len(different) else {}
     return np.array([word.get(text, text) for text in lines[2]], dtype=object)

@@ -30,7 +30,7 @@ class PackedGenotypes:
         As in a .bed file by variants.
     n_samples : int
     gaps : bool
-        Whether a genotype is missing; they come as float64 with NaN then, else as bytes.
+        Whether any genotype is missing; blocks are then float64 with NaN, else bytes.
     """
 
     packed: NDArray[np.uint8] = attrs.field(repr=False)

@@ -51,7 +51,7 @@ class Impute(Selector):
 
     Values are learned from the rows of the current resample, and filled in only there and in rows
     to predict; their uncertainty is not expressed. Values that are missing for a reason related to
-    the label (a test that only the ill get) are a finding, not a gap: `mim:missing=level` keeps
+    the label (a test that only patients get) are informative: `mim:missing=level` keeps
     them as a separate level.
 
     O(n p log n) time and memory for blocks of columns; neighbours O(n² p) time and some copies of

@@ -1,7 +1,7 @@
 """Variables of MAT files of version 5 to 7: numbers, sparse numbers and cells of text.
 
-SciPy's reader ends the process on files whose sizes are damaged, so these are walked here, every
-size held against what is left.
+SciPy's reader crashes the process on files with damaged sizes, so they are parsed here, and every
+size is compared with the bytes that are left.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class MatVariables:
         Raises
         ------
         DataError
-            If its parts do not make an array of its shape.
+            If its parts do not form an array of its shape.
         """
         kind, parts = self._parts[name]
         shape = self.shapes[name]
@@ -103,7 +103,7 @@ class MatVariables:
                 matrix = compressed("csc", [values, rows, columns], (shape[0], shape[1]), what)
                 return sparse_table(matrix, what)
             if len(parts) != 1:
-                raise _Damaged("it holds complex numbers, or none")
+                raise _Damaged("it holds complex numbers, or no numbers")
             values = self._numbers(*parts[0])
             if values.size != math.prod(shape):
                 raise _Damaged(f"it holds {values.size} values")
@@ -168,7 +168,7 @@ class MatVariables:
         for place, (kind, content) in enumerate(parts):
             _, _, inner, values = self._matrix(content) if kind == _MATRIX else ("", (), 0, [])
             if inner != _CHAR or len(values) != 1 or values[0][0] not in _TEXTS:
-                raise _Damaged("a cell that is no text")
+                raise _Damaged("a cell that is not text")
             encoding = _TEXTS[values[0][0]]
             if encoding.startswith(("utf-16", "utf-32")):
                 encoding += "-le" if self._order == "<" else "-be"

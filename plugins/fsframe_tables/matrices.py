@@ -60,8 +60,8 @@ class MatrixMarketReader(Reader):
 
     Notes
     -----
-    Its numbers are parsed here by NumPy: the reader of SciPy 1.18 ends the process at a line that
-    lacks a number.
+    Its numbers are parsed here by NumPy: the reader of SciPy 1.18 crashes the process at a line
+    that lacks a number.
     """
 
     def _read(self, path: Path) -> Any:
@@ -117,7 +117,9 @@ def _numbers(
         found[done : done + rows] = numbers.reshape(rows, width)
         done += rows
     if done != entries:
-        raise DataError(f"{path} declares {entries} entries of {width} numbers, and holds others")
+        raise DataError(
+            f"{path} declares {entries} entries of {width} numbers, but its lines differ"
+        )
     return found
 
 
@@ -135,7 +137,7 @@ def _kind(path: Path, banner: bytes, sizes: int) -> tuple[bool, int, int]:
     Raises
     ------
     DataError
-        If the first line says nothing that is read.
+        If the first line declares a kind of matrix that is not supported.
     """
     words = banner.decode("latin-1").lower().split()
     _, thing, form, field, symmetry = [*words, "", "", "", "", ""][:5]

@@ -96,8 +96,8 @@ _WRITERS = (
     ("tsv", "TsvWriter", "Tab-separated text", (".tsv", ".tab"), True),
     ("xlsx", "ExcelWriter", "Excel workbooks", (".xlsx",), False),
     ("parquet", "ParquetWriter", "Parquet files", (".parquet",), False),
-    ("latex", "LatexWriter", "A tabular of LaTeX, for reading", (".tex",), True),
-    ("markdown", "MarkdownWriter", "A table in Markdown, for reading", (".md",), True),
+    ("latex", "LatexWriter", "A LaTeX tabular, for reading", (".tex",), True),
+    ("markdown", "MarkdownWriter", "A Markdown table, for reading", (".md",), True),
 )
 
 

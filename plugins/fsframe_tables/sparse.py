@@ -32,7 +32,7 @@ def sparse_table(matrix: Any, what: str) -> Any:
         try:
             # One that decreases to 0 looks like an empty matrix, which SciPy does not check.
             if (np.diff(matrix.indptr) < 0).any():
-                raise ValueError("its index pointer goes back")
+                raise ValueError("its index pointer decreases")
             matrix.check_format(full_check=True)
         except (ValueError, TypeError, IndexError, OverflowError) as error:
             raise DataError(f"{what} is not a sparse matrix: {error}") from None

@@ -120,7 +120,7 @@ def test_a_guessed_label_that_looks_like_a_measurement_is_doubted(put):
     doubts = [w for w in read(path).warnings if "looks like a measurement" in w]
     assert len(doubts) == 1
     assert "'t'" in doubts[0]
-    assert "'kind' has 3 different values only" in doubts[0]
+    assert "'kind' has only 3 different values" in doubts[0]
     assert "--label" in doubts[0]
     assert not any("looks like" in w for w in read(path, label="t").warnings)
     assert not any("looks like" in w for w in read(path, label="kind").warnings)
@@ -134,7 +134,7 @@ def test_all_columns_that_cannot_be_used_are_reported_at_once_with_the_options(p
         "line 2, column 1 (id): 'p' is not a number",
         "column 3 (b): 1 cell, 'z'",
         "--drop id,b",
-        "Infinite, or too large, are cells of column 4 (c)",
+        "Cells of column 4 (c) are infinite or too large",
     ):
         assert part in str(caught.value)
     with pytest.raises(DataError) as caught:

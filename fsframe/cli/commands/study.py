@@ -85,11 +85,14 @@ def study(file: str, **options: Any) -> None:
 
 def _plan_lines(plan: StudyPlan) -> Iterator[str]:
     from fsframe.analysis.study_run import study_runs
+    from fsframe.analysis.text_table import counted
 
     total = sum(1 for _ in study_runs(plan))
     yield (
-        f"{plan.name}: {len(plan.methods)} chains and {len(plan.beside)} classifiers on all "
-        f"features, {len(plan.tables)} tables, {len(plan.seeds)} seeds: {total} runs"
+        f"{plan.name}: {counted(len(plan.methods), 'chain')} and "
+        f"{counted(len(plan.beside), 'classifier')} on all features, "
+        f"{counted(len(plan.tables), 'table')}, {counted(len(plan.seeds), 'seed')}: "
+        f"{counted(total, 'run')}"
     )
     for table in plan.tables:
         yield (

@@ -71,14 +71,14 @@ class _Ranks:
 
 
 def c_index(y: NDArray[np.float64], risk: NDArray[np.float64]) -> float:
-    """Share of comparable pairs of rows of which the one with the earlier event has more risk.
+    """Share of comparable pairs of rows in which the row with the earlier event has more risk.
 
     Parameters
     ----------
     y : (n,) float64
         Times, negative where censored (`fsframe.contracts.survival`).
     risk : (n,) float64
-        Larger where the event is to come sooner.
+        Larger where the event is expected sooner.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def c_index(y: NDArray[np.float64], risk: NDArray[np.float64]) -> float:
 
     Notes
     -----
-    Comparable are an event and a later time, or an event and a censored row of the same time. Two
+    An event is comparable with a later time, and with a censored row of the same time. Two
     events at one time are not. Rows enter from the latest time down: O(n log n), exact.
 
     References
@@ -179,7 +179,7 @@ class Concordance(PredictionMeasure):
 
 @attrs.frozen(kw_only=True)
 class CIndex(PredictionMeasure):
-    """Share of comparable pairs of which the row with the earlier event has more risk: ½ by chance.
+    """Share of comparable pairs in which the row with the earlier event has more risk; chance: ½.
 
     References
     ----------

@@ -67,7 +67,7 @@ def auc(y: Codes, scores: Floats) -> float:
 
 
 def auc_ovr(y: Codes, scores: Floats) -> float:
-    """Area under the ROC curve of each class present against all others, their mean.
+    """Mean area under the ROC curve of each class present against all others.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _area(score: Floats, positive: NDArray[np.bool_]) -> float:
 
 
 def log_loss(y: Codes, scores: Floats) -> float:
-    """Mean negative log-probability, in nats, of the right class.
+    """Mean negative log-probability, in nats, of the true class.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def log_loss(y: Codes, scores: Floats) -> float:
 
     Notes
     -----
-    L = −(1/n) Σ ln max(p_{i,y_i}, ε) with ε = 2⁻⁵², so that a wrong certainty costs 36 nats, not
-    infinity.
+    L = −(1/n) Σ ln max(p_{i,y_i}, ε) with ε = 2⁻⁵², so that certainty in a wrong class costs 36
+    nats, not infinity.
 
     >>> round(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [0.5, 0.5]])), 4)
     0.6931
@@ -259,7 +259,7 @@ class Auc(PredictionMeasure):
 
 @attrs.frozen(kw_only=True)
 class AucOvr(PredictionMeasure):
-    """Area under the ROC curve of each class against all others, their mean.
+    """Mean area under the ROC curve of each class against all others.
 
     Notes
     -----
@@ -279,7 +279,7 @@ class AucOvr(PredictionMeasure):
 
 @attrs.frozen(kw_only=True)
 class LogLoss(PredictionMeasure):
-    """Mean negative log-probability of the right class, in nats.
+    """Mean negative log-probability of the true class, in nats.
 
     Notes
     -----
@@ -304,7 +304,7 @@ class Brier(PredictionMeasure):
 
     Notes
     -----
-    For two classes the mean of (p − y)². Always predicting ½ has 0.25 there.
+    For two classes the mean of (p − y)². Always predicting ½ gives 0.25.
 
     References
     ----------
@@ -320,7 +320,7 @@ class Brier(PredictionMeasure):
 
 @attrs.frozen(kw_only=True)
 class Calibration(PredictionMeasure):
-    """Part of the Brier score due to miscalibration: 0 if events predicted with 70 % occur in 70 %.
+    """Part of the Brier score due to miscalibration: 0 if events predicted at 70 % occur in 70 %.
 
     Notes
     -----
