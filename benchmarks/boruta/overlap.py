@@ -1,14 +1,15 @@
-"""Boruta here beside BorutaPy: which columns both confirm, and how much a seed alone changes.
+"""Boruta compared with BorutaPy: which columns both confirm, and how much the seed alone changes.
 
     pip install boruta
     python benchmarks/boruta/overlap.py > benchmarks/boruta/results/overlap.txt
 
 Both get the same table, the same forest of scikit-learn (50 trees), 30 forests at most, level 0.05
-and the same seeds. A seed means another stream in each: BorutaPy draws from one `RandomState`,
-fsframe gives every forest a stream of its own, so that a run can be resumed. So equal seeds do not
-give equal forests, and what two packages share is to be read beside what two seeds of one share.
-BorutaPy is run as the paper has it (`two_step=False`: Bonferroni) and by its default (`two_step`: a
-false discovery rate over columns, Bonferroni over rounds). About two minutes of processor time.
+and the same seeds. The same seed gives different random streams: BorutaPy draws from one
+`RandomState`; fsframe gives every forest its own stream, so that a run can be resumed. Equal seeds
+therefore do not give equal forests, and the overlap of the two packages is to be compared with that
+of two seeds of one package. BorutaPy is run as in the paper (`two_step=False`: Bonferroni) and by
+its default (`two_step`: a false discovery rate over columns, Bonferroni over rounds). About two
+minutes of processor time.
 """
 
 from __future__ import annotations

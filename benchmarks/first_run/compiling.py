@@ -2,9 +2,9 @@
 
     python benchmarks/first_run/compiling.py
 
-In a virtual environment of its own, into which this checkout is installed, the command runs three
-times: with no kernel cached, then twice with all of them. The difference of the first and the
-quicker of the others is what the first run on a machine waits for. A line of JSON goes to `--out`.
+The command runs three times in a new virtual environment into which this checkout is installed:
+with no kernel cached, then twice with all of them. The time of the first less the shorter of the
+others is what compilation adds on a new machine. A line of JSON is added to `--out`.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
-"""Many bootstraps of one table: together, one by one, and beside the bare counting.
+"""Many bootstraps of one table: together, one by one, and compared with the counting alone.
 
     python benchmarks/infotheory/bootstraps.py [--parts mim,npfs,greedy,weights]
 
 Processor milliseconds on one thread, the least of three. "One by one" is `select` on each
-bootstrap, "together" is `select_many`. The bare work of `mim`, from a table that is packed already:
+bootstrap, "together" is `select_many`. The counting of `mim` alone, from a table that is already
+packed:
 
 * bit rows: population counts of every level's bit row with bit rows of the counts, and entropies;
   this is what `mim` does with columns of at most 16 levels;
-* row by row: every sample adds its row of draws to its level's counts, and entropies, which is what
-  it does with others;
+* row by row: every sample adds its row of draws to its level's counts, and entropies; this is what
+  it does with other columns;
 * product: one float32 product per class of the one-hot columns with the matrix of draws, exact
   below 2²⁴, and entropies; BLAS on one thread.
 
-"npfs" is a whole run of NPFS over MIM, drawing, ranking and test included.
+"npfs" is a whole run of NPFS over MIM, including drawing, ranking and the test.
 """
 
 from __future__ import annotations

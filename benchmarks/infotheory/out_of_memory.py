@@ -1,10 +1,10 @@
-"""A table that does not fit: 5,000 × 200,000 bytes on disk, read by columns, inside 1 GB.
+"""A table larger than memory: 5,000 × 200,000 bytes on disk, read by columns, within 1 GB.
 
     python benchmarks/infotheory/out_of_memory.py [--folder /some/where] [--columns 200000]
 
 Writes the table (1 GB) into the folder, then runs `mim`, `mrmr:top=50` and `jmi:top=50` on it in
 processes of their own, with `memory=1 GB`, and prints seconds and the largest resident set of each.
-Then the growth with rows, columns and k, on tables a tenth of that size.
+Then the same for different numbers of rows, columns and k, on tables a tenth of that size.
 """
 
 from __future__ import annotations

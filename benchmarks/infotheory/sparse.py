@@ -1,11 +1,11 @@
-"""Sparse tables of many columns: taking in, and each further feature of mRMR.
+"""Sparse tables of many columns: loading, and each further feature of mRMR.
 
     python benchmarks/infotheory/sparse.py ROWS COLUMNS [--held 28] [--values ones|numbers]
 
-A table of so many values a row that are not zero, most of them in few of the columns (the number
-of a column is COLUMNS · u³, u uniform), as in kddb; all ones, or numbers between 0 and 1, which
-are cut into ten bins. The label follows ten of the columns. `held_gb` is what this process holds at
-most beside the interpreter and the table; a line of JSON goes to `--out`.
+A table with `--held` non-zero values per row, most of them in few of the columns (the number of a
+column is COLUMNS · u³, u uniform), as in kddb; all ones, or numbers between 0 and 1, which are cut
+into ten bins. The label follows ten of the columns. `held_gb` is the peak memory of this process
+without the interpreter and the table; a line of JSON is added to `--out`.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Seconds of one selection, ours beside other programs, in one run on one table.
+"""Seconds of one selection by fsframe and by other programs, in one run on one table.
 
     python benchmarks/infotheory/speed.py [--sizes 0,1,2,3,4] [--criteria jmi,mrmr,disr,cmim,mim]
 
 Five tables of five levels and two classes; ratios are to the first row of each. "codes" starts from
-a table of bytes in memory, the best form of every program compared, and includes our packing into
-bit rows; "packed" is the selection alone; "doubles" starts from a float64 Dataset and includes
-finding the levels. `plain C` is our own loop in this folder.
+a table of bytes in memory, the best form for every program compared, and includes packing into bit
+rows in fsframe; "packed" is the selection alone; "doubles" starts from a float64 Dataset and
+includes finding the levels. `plain C` is our own loop in this folder.
 
 Processor seconds are shown, elapsed ones with FSFRAME_BENCHMARK_CLOCK=wall (the only ones in which
-a second thread can help). FEAST and praznik take part where they are found, see `peers.py`; where
-one is not, "published seconds" are what FEAST 2.0.0 or praznik 13.0.0 took, one thread, elapsed, on
+a second thread can help). FEAST and praznik are run if they are installed, see `peers.py`;
+otherwise "published seconds" are what FEAST 2.0.0 or praznik 13.0.0 took, one thread, elapsed, on
 another day on a machine of the same kind: constants, not measured here.
 """
 

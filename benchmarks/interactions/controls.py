@@ -1,4 +1,4 @@
-"""What `interactions` finds on tables whose truth is known, and whether it holds its level.
+"""What `interactions` finds on tables with known interactions, and whether it keeps its level.
 
     python benchmarks/interactions/controls.py [--tables 200] [--bins 2 3] [--out FILE]
         [--figure FILE.svg]
@@ -8,8 +8,8 @@ and 10 columns, and its median place; for additive labels the place and p of the
 which is no interaction. Power: share of tables in which the true pair has q ≤ 0.05. Level: share of
 all pairs with p ≤ 0.05 and 0.01 where no pair interacts, with its standard error over tables (pairs
 of one table are not independent), by χ² alone and as reported; and the share of tables with any
-pair of q ≤ 0.05. Last, how often the pair of two main effects that add up on the scale of log odds
-is taken for an interaction because bins are coarse.
+pair of q ≤ 0.05. Last, how often two main effects that are additive in the log odds are taken for
+an interaction because bins are coarse.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
-"""All pairs of SNPs: `interactions` beside PLINK's `--fast-epistasis boost`, on the same file.
+"""All pairs of SNPs: `interactions` and PLINK's `--fast-epistasis boost` on the same file.
 
     python benchmarks/interactions/speed.py [--snps 1000 2000 4000] [--people 5000] [--threads 2]
         [--out FILE]
 
 Each size is written as a PLINK .bed file (genotypes by Hardy–Weinberg from allele frequencies of
-0.05 to 0.5, one pair of SNPs with an exclusive or among them, half the people cases). fsframe's
-time is from the table in memory to the Selection, coding, bit rows and simulation included; PLINK's
-is its whole run on that file, reading of one bit row per genotype included, and it is left out
-where neither `plink1.9` nor `plink` is on the PATH. `screen` is fsframe's time for pairs alone.
-Seconds are of the clock and of the processor; both programs run one after the other, twice, and the
+0.05 to 0.5, including one pair with an exclusive-or effect; half of the people are cases).
+fsframe's time is from the table in memory to the Selection, including coding, bit rows and
+simulation; PLINK's is its whole run on that file, including reading one bit row per genotype. It is
+left out if neither `plink1.9` nor `plink` is on the PATH. `screen` is fsframe's time for pairs
+alone. Elapsed and processor seconds are given; the programs run one after the other, twice, and the
 smaller time counts. `same` is how many of PLINK's ten best pairs by chi-squared are among fsframe's
 ten best by G² at equal degrees of freedom. PLINK reports pairs with p ≤ 5e-6; fsframe the 20,000
-best. Peak memory is of the process that only runs fsframe, in MiB; the table as bytes is in it.
+best. Peak memory is that of the process that only runs fsframe, in MiB, including the table as
+bytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which scale of instance weights selects better in SimbaMBIW: mean one, or sum one as printed.
+"""Which scale of instance weights selects better in SimbaMBIW: mean one, or sum one as published.
 
     python benchmarks/margin/instance_scale.py --data FOLDER
 

@@ -1,4 +1,4 @@
-"""IMMIGRATE's iteration in plain array expressions, as one would write it first; the baseline."""
+"""IMMIGRATE's iteration in plain array expressions, not optimised; the baseline."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Many rows: what is learned from prototypes against what is learned from all rows.
+"""Many rows: learning from prototypes compared with learning from all rows.
 
     python benchmarks/margin/prototypes.py --rows 20000 [--method im4e]
     python benchmarks/margin/prototypes.py --data ELE.csv.gz
     python benchmarks/margin/prototypes.py --rows 100000 --draws       a minute: draws alone
     python benchmarks/margin/prototypes.py --rows 100000 --continued   half an hour of a processor
 
-The error of a draw is the largest difference of any feature's score; five draws of each size.
-With --draws there is no truth: draws lie so far from the mean of those of the largest size. With
---continued the descent over all rows goes on from what 8000 and then 30,000 prototypes found, in
-pieces of two updates, until a piece changes no score by more than 0.0003; what it says of the
-pieces shows how far the end can be.
+The error of a draw is the largest difference of any feature's score; five draws of each size. With
+--draws the reference is the mean of the draws of the largest size. With --continued the descent
+over all rows starts from what 8000 and then 30,000 prototypes found and goes on in pieces of two
+updates, until a piece changes no score by more than 0.0003; the changes printed for the pieces show
+how far the limit can be.
 """
 
 from __future__ import annotations

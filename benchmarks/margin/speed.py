@@ -6,14 +6,13 @@
     python benchmarks/margin/speed.py genes --data GLI.h5 [--iterations 5]
     python benchmarks/margin/speed.py memory         peak memory of every method under its bound
 
-The R package Immigrate is run where `Rscript` and the package are there, and its W is compared.
-Where not, the ratio is to its seconds as they were measured once, version 0.2.1 under R 4.2.2, one
-thread, on a machine of the AVX-512 class: such ratios are marked "recorded", and are no measurement
-of this run.
+The R package Immigrate is run if `Rscript` and the package are installed, and its W is compared.
+Otherwise the ratio is to its seconds as measured once, version 0.2.1 under R 4.2.2, one thread, on
+a machine of the AVX-512 class: such ratios are marked "recorded", and are not measured in this run.
 
-Seconds are processor seconds of one thread where nothing else is said: others may be working on the
-machine, and R and the plain expressions use one thread as well. Wall seconds on two threads stand
-beside them, with the load at the time.
+Seconds are processor seconds of one thread unless stated otherwise: the machine may be busy, and R
+and the plain expressions use one thread as well. Wall seconds on two threads are given as well,
+with the load at the time.
 """
 
 from __future__ import annotations

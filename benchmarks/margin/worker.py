@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: seconds, peak memory and what was found, as JSON.
+"""One measurement in a separate process: seconds, peak memory and the result, as JSON.
 
 python worker.py '{"what": "select", "method": "immigrate", "rows": 200, "columns": 20}'
 """

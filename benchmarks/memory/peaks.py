@@ -1,4 +1,4 @@
-"""What fits and whole commands hold, beside what `--memory` allowed them.
+"""Memory that fits and whole commands take, compared with the bound set by `--memory`.
 
     python benchmarks/memory/peaks.py fits --shape 1000x20000 --memory 400MB
     python benchmarks/memory/peaks.py fits --shape 100x15000 --memory 100MB immigrate:screen=500
@@ -8,25 +8,24 @@
     python benchmarks/memory/peaks.py files --shape 100x60000
     python benchmarks/memory/peaks.py files --shape 300000x30 --chain "mim:top=20 ensemble:n=4"
 
-`fits` runs every selector (or the chains that are named) in a process of its own: libraries are
-imported and kernels loaded by a fit on a small table, the table is made, the mark of the largest
-resident set is set back, and the fit runs. Printed is by how much the mark rose, the table itself
-not counted, and how many tables a fit says that it holds. With `--kind gaps` a twentieth of the
-values is missing.
+`fits` runs every selector (or the chains that are named) in a separate process: libraries are
+imported and kernels loaded by a fit on a small table, the table is made, the peak resident set is
+reset, and the fit runs. It prints by how much the peak rose, not counting the table itself, and how
+many tables the fit declares that it holds. With `--kind gaps` a twentieth of the values is missing.
 
-`runs` starts whole commands, with and without workers, and samples what all their processes hold
-(proportional set size without pages of files, such as libraries); from the peak is taken that of
-the same command on a table of 40 × 8, which is the imported programs. With `--memory least` each
-command is first given 17 MB, refused, and then given what the refusal says would do. Tables of
-bytes are HDF5 files, others NPZ.
+`runs` starts whole commands, with and without workers, and samples the memory of all their
+processes (proportional set size without pages of files, such as libraries); the peak of the same
+command on a table of 40 × 8, which is that of the imported programs, is subtracted. With `--memory
+least` each command is first given 17 MB, refused, and then given the bound that the refusal
+suggests. Tables of bytes are HDF5 files, others NPZ.
 
 `files` does the same for commands that look at a run file or use one, such as `report` and
 `verify`, which have no such option.
 
 With `--add FILE` a line is added to a table for each command.
 
-Every process lives under a limit of address space (`--limit`), so that what forgets its bound ends
-with an error, not with the machine. Linux only.
+Every process has a limit on its address space (`--limit`), so that a process that exceeds its bound
+ends with an error and does not exhaust the machine. Linux only.
 """
 
 from __future__ import annotations

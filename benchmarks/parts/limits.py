@@ -1,4 +1,4 @@
-"""Tables larger than memory: time and memory of taking in and of each further feature, from files.
+"""Tables larger than memory: time and memory of loading and of each further feature, from files.
 
     python benchmarks/parts/limits.py make epsilon FOLDER
     python benchmarks/parts/limits.py run epsilon FOLDER jmi,mrmr --top 100 --memory 2GB
@@ -6,12 +6,12 @@
 Synthetic tables of the shapes of known ones, of random levels of which some columns follow the
 class: `epsilon` 400,000 × 2,000 bytes of ten levels in one HDF5 file; `ecbdl14` 64 million × 631
 columns in Parquet files of 262,144 rows (539 of ten levels, 92 of two to five), of which `--tenths`
-makes some tenths of a tenth. The limit that the machine sets is measured in the same run: how fast
-the files, and what is kept beside them, are read again, and the largest resident set of this
-process (with the interpreter, and with pages of files that are mapped).
+makes some tenths of a tenth. The limit of the machine is measured in the same run: how fast the
+files, and the cache beside them, are read again, and the largest resident set of this process (with
+the interpreter, and with pages of files that are mapped).
 
-`run` tells, each as elapsed and processor seconds: opening, taking in, and the selection; and
-seconds per feature after the first.
+`run` prints elapsed and processor seconds of opening, loading and the selection, and seconds per
+feature after the first.
 """
 
 from __future__ import annotations

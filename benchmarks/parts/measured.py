@@ -1,15 +1,15 @@
-"""What chains take on a table in parts: seconds, processor time and memory, in fresh processes.
+"""Seconds, processor time and memory of chains on a table in parts, in new processes.
 
     python benchmarks/parts/measured.py FOLDER LABEL CHAIN [CHAIN ...] --memory 1 --workers 0 2
 
-For every chain and number of workers the table is opened and the chain is run once with nothing
-kept beside the table (`cold`), and once more in a new process (`again`). A line of JSON each goes
-to `--out` (default `benchmarks/parts/results/measured.jsonl`).
+For every chain and number of workers the table is opened and the chain is run once without a cache
+beside the table (`cold`), and once more in a new process (`again`). A line of JSON for each is
+added to `--out` (default `benchmarks/parts/results/measured.jsonl`).
 
-Memory is what this process and its workers hold themselves at most (`RssAnon`, looked at every 10
-ms, beyond what it was after imports and compiling), and for this process the resident set, which
-mapped files and libraries are part of. Files are read once before, so that they come from the
-system's cache: `read_mb_s` is how fast that gives them.
+Memory is the peak of the private memory of this process and its workers (`RssAnon`, sampled every
+10 ms, beyond that after imports and compiling), and for this process the resident set, which
+includes mapped files and libraries. Files are read once before, so that they come from the system's
+cache: `read_mb_s` is the rate of reading from it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 The table is simulated as in `benchmarks/margin/prototypes.py` (20 normal columns; one main effect
 and one pair of columns without effects of their own), written to FOLDER as Parquet files of 262,144
-rows where there are none. No descent over all rows is possible, so that the error of a draw is the
+rows where there are none. No descent over all rows is possible, so the error of a draw is the
 largest distance of any score from the mean of five draws of the largest number. A line of JSON for
 each number goes to `--out` (default `benchmarks/parts/results/prototypes.jsonl`); `scale_s` are
 processor seconds of the two passes over the parts, `peak_gb` includes the interpreter.

@@ -2,7 +2,7 @@
 
 ``python benchmarks/processors/agreement.py`` runs each selector on two tables in child processes
 that are told to use another BLAS core, no vector instructions in NumPy, a generic compile target,
-or all of these, and compares with the process as it is: digests that change, the largest difference
+or all of these, and compares with an unchanged process: digests that change, the largest difference
 of a score relative to the largest score of the method, and whether the kept columns change.
 """
 

@@ -2,9 +2,9 @@
 
     python benchmarks/published/bre_selection_before_cv.py --data DATA
 
-The same screen (231 genes by F, as the original study kept 231) and the same classifiers twice: the
-screen inside the training rows of each fold, and on all 78 samples before the folds are made. Then
-both again with permuted labels, where nothing can be predicted.
+The same screen (231 genes by F, as many as the original study kept) and the same classifiers are
+run twice: with the screen inside the training rows of each fold, and on all 78 samples before the
+folds are made. Both are repeated with permuted labels, where nothing can be predicted.
 """
 
 from __future__ import annotations

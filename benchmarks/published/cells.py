@@ -1,5 +1,4 @@
-"""What the scripts of this folder share: repetitions of a cross-validation as run files that are
-never computed twice, and an order in which to compute more of them.
+"""Repetitions of a cross-validation as run files that are never computed twice, and their order.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Does anything leak? Every registered selector on pure noise, measured as `evaluate` measures.
+"""Does anything leak? Every registered selector on pure noise, evaluated as by `evaluate`.
 
     python benchmarks/published/leaks.py [--seeds 20] [--quick]
 
 Each seed is a table of 50 rows × 5000 normal columns with a label in random order, 25 of each
-class. A sound protocol predicts half of the rows. Tables are independent, so the mean over seeds
-has a t-interval that holds; a chain is reported if the whole interval lies above one half. To see
-that the measurement catches what it is made for, the same features are chosen on the whole table
-before validation.
+class. A sound protocol predicts half of the rows. Tables are independent, so the t-interval of the
+mean over seeds is valid; a chain is reported if the whole interval lies above one half. As a
+positive control, the same features are also chosen on the whole table before validation.
 """
 
 from __future__ import annotations

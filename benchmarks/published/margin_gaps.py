@@ -1,12 +1,12 @@
-"""Why figures here differ from what was printed: every gap over two points, with its evidence.
+"""Why figures here differ from the published ones: every gap over two points, with its evidence.
 
     python benchmarks/published/margin_gaps.py --data DATA --published published_accuracy.csv
 
-Reads what margin_tables.py, margin_settings.py and set_variants.py have left in --results and
-computes nothing. All reasons that hold are named; where none does, it says so. A reason is *tested*
-where something was run otherwise for it and what came out bears it out; whatever else is true
-beside the gap, such as a screen, another table, or that the gap is within the error of folds (a
-bound; no other folds were run), is only *observed*.
+Reads what margin_tables.py, margin_settings.py and set_variants.py wrote to --results, and computes
+nothing. All reasons that apply are named; where none does, it says so. A reason is *tested* if a
+different run was made for it and the result confirms it; anything else that is true of the gap,
+such as a screen, another table, or that the gap is within the error of folds (a bound; no other
+folds were run), is only *observed*.
 """
 
 from __future__ import annotations
@@ -288,7 +288,9 @@ def main() -> None:
         "table", "method", "set", "published %", "here %", "gap", "± folds", "± corrected",
         "tested", "observed",
     ]  # fmt: skip
-    write_tables(options.results, "margin-why", header, rows, "Gaps of over two points", notes)
+    write_tables(
+        options.results, "margin-why", header, rows, "Differences of more than two points", notes
+    )
 
 
 if __name__ == "__main__":

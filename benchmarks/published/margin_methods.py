@@ -1,4 +1,4 @@
-"""The methods and sets of the IMMIGRATE and IM4E papers, and what was printed for them."""
+"""The methods and sets of the IMMIGRATE and IM4E papers, and the figures published for them."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""What IMMIGRATE's tuning could reach at best, and what else moves its accuracy, set by set.
+"""The best that IMMIGRATE's tuning could reach, and what else changes its accuracy, set by set.
 
     python benchmarks/published/margin_settings.py --data DATA --published published_accuracy.csv
         [--only im4e,bim]
 
 Every σ of the path with and without pruning as a fixed setting, by the update here and by the R
-package's, on the folds of margin_tables.py. The best of them is chosen with the test folds in
-sight, so that it bounds from above what any choice of one setting can give. Beside them, at σ = 1:
-whole steps, a random start, another rule of prediction, columns standardised before the folds.
-A second table has the same bound for IM4E's σ, over its whole path, and which σ comes nearest to
-the print; a third has other ways to run BIM, on the two sets where it is furthest below.
+package's, on the folds of margin_tables.py. The best of them is chosen on the test folds, so that
+it is an upper bound for any choice of one setting. In addition, at σ = 1: full steps, a random
+start, another prediction rule, columns standardised before the folds. A second table has the same
+bound for IM4E's σ, over its whole path, and the σ that comes nearest to the published figure. A
+third has other settings of BIM, on the two sets where it is furthest below.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def bim_table(bench: Bench, printed: dict[str, float], options: Any, repeats: in
         return
     header, *rows = map(list, zip(("chain", "as printed", *BIM_WAYS), *columns, strict=True))
     notes = [f"Accuracy in percent, ten-fold × {repeats}, the folds of the margin table."]
-    write_tables(options.results, "bim-settings", header, rows, "Ways to BIM", notes)
+    write_tables(options.results, "bim-settings", header, rows, "BIM with other settings", notes)
 
 
 def im4e_table(

@@ -1,10 +1,10 @@
-"""IMMIGRATE Tables 1–3 and IM4E Tables 3–5, for every method that there is here.
+"""IMMIGRATE Tables 1–3 and IM4E Tables 3–5, for every method available here.
 
     python benchmarks/published/margin_tables.py --data DATA --published published_accuracy.csv
 
 Stratified ten-fold cross-validation, up to ten times (--repeats); columns standardised inside the
-training rows, σ and pruning chosen there. Repetitions are computed in the order of what they tell
-for their time, and are never computed twice: call it again to go on. --published is a table with
+training rows, σ and pruning chosen there. Repetitions are computed in the order of information
+gained per unit of time, and never twice: run it again to continue. --published is a table with
 columns paper, table, dataset, method, accuracy (percent).
 """
 
@@ -192,7 +192,7 @@ def write_all(found: Found, printed: list[Printed], folder: Path, name: str) -> 
         "paper", "method", "variant of", "figures", "mean difference", "median", *VERDICTS,
         "Wilcoxon p",
     ]  # fmt: skip
-    title = "Margin methods: here less published, by method"
+    title = "Margin methods: difference from the published accuracy, by method"
     about = (
         "In points of percent, over the sets of each paper's tables but BRE (Breast) and GI, for "
         "which something else was printed (margin-why.md)."

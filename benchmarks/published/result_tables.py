@@ -1,4 +1,4 @@
-"""Result tables that say when, on what and with which versions they were made."""
+"""Result tables with their date, machine and versions."""
 
 from __future__ import annotations
 

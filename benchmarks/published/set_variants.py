@@ -1,11 +1,11 @@
-"""The papers' sets coded or cut in other ways: does that bring what is printed?
+"""The papers' sets with other codings or fewer columns: does that give the published figures?
 
     python benchmarks/published/set_variants.py --data DATA --published published_accuracy.csv
 
-IMMIGRATE has lymphography with 16 features, the data set has 18, and the two that were left out are
-not named: every pair with the column that is 1 in all but two rows is left out in turn. MONK-1 and
-lymphography hold categories: here also as columns of 0 and 1. WEKA, which the IM4E paper used,
-brings columns to [0, 1] for nearest neighbours, not to standard deviation one.
+IMMIGRATE uses lymphography with 16 of its 18 features and does not name the two that were left out:
+here every pair with the column that is 1 in all but two rows is left out in turn. MONK-1 and
+lymphography are categorical: they are also coded as columns of 0 and 1. WEKA, which the IM4E paper
+used, scales columns to [0, 1] for nearest neighbours, not to standard deviation one.
 """
 
 from __future__ import annotations
@@ -120,9 +120,11 @@ def main() -> None:
         "Sorted by how near the methods without settings come to what is printed.",
     ]
     header = ["left out", *YARDSTICKS, "mean distance", "IGT"]
-    write_tables(options.results, "margin-lym", header, lym, "Lymphography less columns", notes)
+    write_tables(
+        options.results, "margin-lym", header, lym, "Lymphography without two columns", notes
+    )
     header = ["table", "set", "method", "published %", "here %", "changed", "then %"]
-    write_tables(options.results, "margin-coding", header, coded, "Sets coded otherwise", [how])
+    write_tables(options.results, "margin-coding", header, coded, "Sets with other codings", [how])
 
 
 if __name__ == "__main__":

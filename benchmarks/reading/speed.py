@@ -1,8 +1,8 @@
-"""Reading text tables, side by side with other readers in one run.
+"""Reading text tables, compared with other readers in one run.
 
     python benchmarks/reading/speed.py [--repeats 3] [--quick]
 
-Readers that cannot be imported are said and left out. Programs take turns on each table; the best
+Readers that cannot be imported are named and left out. Programs take turns on each table; the best
 of the repeats counts. Ratios are peer seconds / fsframe seconds: above 1, fsframe is faster. Its
 time includes what the others leave to the caller: finding the label, checking every value, class
 codes, warnings.

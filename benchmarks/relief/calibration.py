@@ -1,11 +1,11 @@
-"""Whether p-values hold their level where labels have nothing to do with the features.
+"""Whether p-values keep their level if labels are independent of the features.
 
     python benchmarks/relief/calibration.py [--repeats 20] [--permutations 199] [--methods NAME …]
 
 Each repeat is a table of 100 × 500 normal columns with 50 labels of each of two classes (a normal
 target for `rrelieff`). Printed are the share of p < 0.05 over all repeats, its smallest and largest
-value in one repeat, and in how many repeats a feature is left at 0.05 after the adjustment of
-Benjamini and Hochberg (expected: one in twenty).
+value in one repeat, and in how many repeats a feature is significant at 0.05 after the adjustment
+of Benjamini and Hochberg (expected: one in twenty).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a process from nothing costs more than the fit, for every method of the family.
+"""Time that a new process takes in addition to the fit, for every method of the family.
 
     python benchmarks/relief/cold.py [--methods NAME …]
 
 Every method is fitted in a process of its own, on 200 × 100 normal columns with gaps in a tenth of
-them and three-level codes in a fifth, so that most loops are met; the first process of a method
+them and three-level codes in a fifth, so that most loops are run; the first process of a method
 leaves its compiled code on disk, the next two are measured. Printed are the seconds to import and
-to make the method, the first call, the second call (the fit), and what is more than the fit.
+to make the method, the first call, the second call (the fit), and the time in addition to the fit.
 """
 
 from __future__ import annotations

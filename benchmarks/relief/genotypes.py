@@ -1,9 +1,9 @@
-"""MultiSURF of many genotypes: processor time of a target, and from it that of all rows.
+"""MultiSURF on many genotypes: processor time per target, and from it that of all rows.
 
     python benchmarks/relief/genotypes.py [--rows 230000] [--columns 2350] [--targets 2000] [--all]
 
-Columns of three levels, two classes by chance. The method is fitted with 64 and with `--targets`
-targets more, all rows being their neighbours; the difference is what those take, without reading
+Columns of three levels, two random classes. The method is fitted with 64 targets and with
+`--targets` more, with all rows as neighbours; the difference is the time of those, without reading
 and preparing the table. `all_rows` is calculated from both; with `--all` every row is a target, and
 nothing is calculated. A line of JSON goes to `--out`.
 """

@@ -1,4 +1,4 @@
-"""How time and memory grow with instances and features, and the two large tables of the promise.
+"""How time and memory grow with instances and features, and the two largest promised tables.
 
     python benchmarks/relief/growth.py [--large | --only-large] [--threads 2]
 

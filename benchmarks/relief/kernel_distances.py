@@ -1,4 +1,4 @@
-"""Loops that make distances, and the same in arrays."""
+"""Loops that compute distances, and the same with array operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that choose neighbours and list pairs, and the same in arrays."""
+"""Loops that choose neighbours and list pairs, and the same with array operations."""
 
 from __future__ import annotations
 

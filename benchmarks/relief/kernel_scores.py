@@ -1,4 +1,4 @@
-"""Loops that sum weighted differences over pairs, and the same in arrays."""
+"""Loops that sum weighted differences over pairs, and the same with array operations."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
     python benchmarks/relief/kernels.py [NAME …]
 
-Ratios are processor seconds of the arrays / of the compiled loop, the least of several runs
-each, in turns; both are checked to give the same numbers first. A compiled loop is kept where this
-is 3 or more at such sizes, or where the README beside this says why it is kept all the same.
+Ratios are processor seconds of the arrays / of the compiled loop, the least of several alternating
+runs of each; both are first checked to give the same numbers. A compiled loop is kept if the ratio
+is 3 or more at such sizes, or if the README in this folder gives another reason.
 """
 
 from __future__ import annotations

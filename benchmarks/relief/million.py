@@ -1,12 +1,12 @@
-"""ReliefF of many rows: processor time of a target, and from that of all rows as targets.
+"""ReliefF on many rows: processor time per target, and from it that of all rows as targets.
 
     python benchmarks/relief/million.py [--rows 50000 200000 1000000] [--columns 100]
 
-Normal columns, two classes that follow a product of two of them. So many targets are drawn (`m`);
-the time of comparing them with all rows, and of scoring, is taken apart from that of reading and
-preparing the table, which is needed once. `all_rows` is calculated from both. With `--all` every
-row is a target, and nothing is calculated. `--no-bytes` screens by 16-bit numbers, as tables of few
-rows or many columns are. A line of JSON each goes to `--out`.
+Normal columns, two classes that follow a product of two of them. A number of targets is drawn
+(`m`); the time of comparing them with all rows, and of scoring, is measured separately from that of
+reading and preparing the table, which is needed once. `all_rows` is calculated from both. With
+`--all` every row is a target, and nothing is calculated. `--no-bytes` screens by 16-bit numbers, as
+tables of few rows or many columns are. A line of JSON each goes to `--out`.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     python benchmarks/relief/noise.py --data FOLDER --out RANKS [--peers PYTHON] [--draws 40]
 
 `--data` holds ``gametes2way.csv`` (``tests/plugins/relief/data`` does). A draw is 800 balanced rows
-of it with 500 independent SNPs; what counts is the rank of the worse-ranked of the two features of
-the pair (best: 2). Programs see the same draws, so that differences are taken draw by draw: printed
-are the mean difference of ranks (below 0: fsframe is better) with a 95 % interval from 10,000
+of it with 500 independent SNPs; the result is the rank of the worse-ranked of the two features of
+the pair (best: 2). Programs get the same draws, and differences are taken draw by draw: printed are
+the mean difference of ranks (below 0: fsframe is better) with a 95 % interval from 10,000
 bootstraps of the draws, and how often each is better. Ranks found are kept in `--out`, line by
 line, and not computed again, so the script may be stopped and started.
 """

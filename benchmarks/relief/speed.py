@@ -1,12 +1,12 @@
-"""ReliefF and MultiSURF against other programs, side by side in one run.
+"""ReliefF and MultiSURF compared with other programs in one run.
 
     python benchmarks/relief/speed.py [--peers PYTHON] [--programs NAME …] [--threads 1 2]
 
 `--peers` is an interpreter that has the other programs (skrebate, fast-select, Orange3); by default
-this one. What cannot be imported there is said, and left out. Every program has a process of its
-own for each method and number of threads; programs take turns, twice (--turns). Ratios are peer
-seconds / fsframe seconds: above 1, fsframe is faster. On a machine that does other work the
-ratio of processor times is the one to trust.
+this one. Programs that cannot be imported there are named and left out. Every program has a
+separate process for each method and number of threads; programs take turns, twice (--turns). Ratios
+are peer seconds / fsframe seconds: above 1, fsframe is faster. On a busy machine the ratio of
+processor times is the reliable one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measurements in a process of its own: a program scores simulated tables, as JSON on stdout.
+"""Measurements in a separate process: a program scores simulated tables, as JSON on stdout.
 
     python worker.py PROGRAM METHOD THREADS REPEATS KIND NxA [NxA …]
 

@@ -1,14 +1,14 @@
-"""What engines and checkpoints cost and bring: ratios measured side by side in one run.
+"""Costs and gains of engines and checkpoints: ratios measured in one run.
 
     python benchmarks/resampling/executors.py [--only immigrate,mim,small,overhead,stop]
 
 Two workers are compared with one process that may use one thread, since that is what each worker
-may use; rounds alternate between the two, so that other load on the machine meets both. On a
-machine that is busy already two workers cannot have two processors, so processor seconds stand
-beside the wall clock, and resamples that only sleep show what sharing out costs by itself. What the
-machine gives at most is measured in the same rounds: both workers do the whole serial run at the
-same time, and nothing is shared out. One process with two threads is given beside, and what becomes
-of small runs when starting the workers counts too.
+may use; rounds alternate between the two, so that other load on the machine affects both. On a busy
+machine two workers cannot have two processors, so processor seconds are given as well as elapsed
+ones, and resamples that only sleep show the cost of distribution alone. The maximum that the
+machine allows is measured in the same rounds: both workers do the whole serial run at the same
+time, and nothing is distributed. One process with two threads is also measured, and small runs
+including the start of the workers.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python benchmarks/resampling/growth.py [--only n|K|N] [--out FILE]
 
-One quantity is doubled at a time, the others stay. Each point is a process of its own, one thread,
-`--memory 512MB`, so that the peak of its resident memory says what that point took; `base` is the
-peak before the test began, the table itself included. Seconds are processor seconds of the test
-alone, the smaller of two runs, the table having been seen once before.
+One quantity is doubled at a time, with the others fixed. Each point is a separate process, one
+thread, `--memory 512MB`, so that its peak resident memory is that of the point; `base` is the peak
+before the test began, the table itself included. Seconds are processor seconds of the test alone,
+the smaller of two runs, the table having been seen once before.
 """
 
 from __future__ import annotations

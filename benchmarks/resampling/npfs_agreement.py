@@ -1,10 +1,10 @@
-"""Whether the default NPFS test gives another seed the same answer.
+"""Whether the default NPFS test gives the same answer with another seed.
 
     python benchmarks/resampling/npfs_agreement.py TABLE CHAIN [--seeds 20] [--out FILE]
 
 Runs the chain with each seed on the same table and prints how many features each seed kept, and
-Nogueira's stability of the kept sets (1: all equal, 0: as chance has it). The lines of earlier runs
-of other tables and chains in FILE are left as they are.
+Nogueira's stability of the kept sets (1: all equal, 0: as by chance). Lines of other tables and
+chains in FILE are left unchanged.
 """
 
 from __future__ import annotations

@@ -1,19 +1,17 @@
-"""What the nulls of NPFS name where nothing is relevant, and what they find where something is.
+"""Features that NPFS selects under each null, with and without relevant features in the table.
 
     python benchmarks/resampling/npfs_levels.py [--repeats 100] [--only PATTERN] [--out FILE]
 
 Table of the slides: integers 0 … 10, class 1 where the sum of the first k* features is at most
-5·k*; k* = 0 is a label that means nothing. Table of copies: normal columns, the label means
-nothing, and the first of them (`copies`) are equal but for three rows of a hundred; table of
-blocks: integers 0 … 10, several blocks of 20 such columns, the others independent. `nominal` is
-alpha·K, the number of features that a test which holds its level names on average; `se` is the
-standard error of `named` over the repeats, `true_se` that of the relevant ones.
-`--only "^1000 250 25 15 npfs slides"` measures the case of that N, K, k, k*, stage and table, and
-replaces its line. `any` is the share of tables in which anything is named (`any_se` its standard
-error), which is what a corrected test (above 200 features; alpha = 0.05 here) promises where
-nothing is relevant.
-The last cases deal out the labels of the Parkinsons table anew, with immigrate as the base.
-Seconds are of the processor.
+5·k*; k* = 0 is a random label. Table of copies: normal columns, a random label, and the first of
+them (`copies`) are equal but for three rows of a hundred; table of blocks: integers 0 … 10, several
+blocks of 20 such columns, the others independent. `nominal` is alpha·K, the number of features that
+a test which holds its level names on average; `se` is the standard error of `named` over the
+repeats, `true_se` that of the relevant ones. `--only "^1000 250 25 15 npfs slides"` measures the
+case of that N, K, k, k*, stage and table, and replaces its line. `any` is the share of tables in
+which anything is named (`any_se` its standard error), which is what a corrected test (above 200
+features; alpha = 0.05 here) promises where nothing is relevant. The last cases permute the labels
+of the Parkinsons table, with immigrate as the base. Seconds are processor seconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which interactions NPFS over pairs finds, and what it names where the label means nothing.
+"""Interactions that NPFS over pairs finds, and pairs that it selects if the label is random.
 
     python benchmarks/resampling/npfs_pairs.py [--gametes FILE] [--repeats 50] [--out FILE]
 
@@ -6,7 +6,7 @@ XOR: 200 rows, the class is the sign of x1·x2, eight columns of noise, normal v
 two-locus set of 1600 rows and 20 SNPs (heritability 0.4; P1 and P2 predict, no main effect), of
 which each repeat takes 100 or 400 rows of each class at random. `pair` is the share of repeats in
 which the true pair is named, `others` the mean number of other pairs, `nominal` alpha times the
-number of pairs. Seconds are of the processor.
+number of pairs. Seconds are processor seconds.
 """
 
 from __future__ import annotations

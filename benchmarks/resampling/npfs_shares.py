@@ -1,14 +1,13 @@
-"""Why a corrected test of weights that share one whole names nothing: is it the number of genes?
+"""Why a corrected test of weights with a fixed sum selects nothing: is it the number of genes?
 
     python benchmarks/resampling/npfs_shares.py TABLE [--strong 300 100 30 10] [--out FILE]
 
-`mim:top=100 npfs` says which genes of TABLE are strong. All but so many of them, the first by p,
-are then taken out of the table, the weak genes stay, and `mim:top=100 immigrate npfs` runs on what
-is left. Told are how many genes are named, how many of those are strong; how many genes any of the
-true label's bootstraps gives a weight, and in how many of these lists a strong one is on average;
-the largest and the median mean weight of the strong genes; and the largest mean weight of any gene
-under any permuted label (two bootstraps each).
-Seconds are of the processor.
+The genes of TABLE that `mim:top=100 npfs` keeps are called strong. All but a given number of them,
+the first by p, are removed, the weak genes stay, and `mim:top=100 immigrate npfs` runs on the rest.
+Printed are how many genes are selected, and how many of those are strong; how many genes get a
+weight in any bootstrap of the true label, and in how many of these lists a strong one is on
+average; the largest and the median mean weight of the strong genes; and the largest mean weight of
+any gene under any permuted label (two bootstraps each). Seconds are processor seconds.
 """
 
 from __future__ import annotations

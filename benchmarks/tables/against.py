@@ -1,4 +1,4 @@
-"""Reading text tables beside another revision of fsframe, in turns, each in a fresh process.
+"""Reading text tables by two revisions of fsframe, alternately, each in a new process.
 
     git worktree add ../before REVISION
     python benchmarks/tables/against.py ../before [--repeats 3] [--quick]

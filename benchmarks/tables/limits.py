@@ -1,12 +1,12 @@
-"""What reading may take: time and memory of text tables, of bytes, and of tables in HDF5.
+"""Time and memory for reading text tables, tables of bytes, and tables in HDF5.
 
     python benchmarks/tables/limits.py [--repeats 3] [--out benchmarks/tables/results/limits.csv]
 
-Each measurement is a process of its own; the best of the repeats counts. Printed are processor
+Each measurement is a separate process; the best of the repeats counts. Printed are processor
 seconds (user and system, of all threads), seconds by the clock, and the peak of resident memory
 above that of the interpreter with its imports, divided by the size of the file, or of the table as
-it is held. `allowed` are the bounds that the project set itself: seconds of another parser (of the
-one it had before times 1.5 where that was quicker), and memory.
+it is held. `allowed` are the project's own bounds: seconds of another parser (1.5 times those of
+its earlier parser if that was faster), and memory.
 """
 
 from __future__ import annotations

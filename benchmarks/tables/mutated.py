@@ -1,11 +1,11 @@
-"""Ten thousand mutated files of each format: read, or refused in words; no traceback, no hang.
+"""Ten thousand mutated files of each format: read, or refused by a message; no traceback or hang.
 
     python benchmarks/tables/mutated.py [--files 10000] [FORM ...]
 
-Bytes of a small sound file are replaced, put in, taken out, or the file is cut; then it is read and
-looked through in a process of its own, which is watched: another exception than fsframe's own, an
-end of the process, or more than 10 seconds for one file is counted, and the file's number told.
-The sound files are those of the tests.
+Bytes of a small valid file are replaced, inserted or deleted, or the file is cut; then it is read
+and summarised in a separate process. Exceptions other than fsframe's own, crashes, and files that
+take more than 10 seconds are counted, and the numbers of the files printed. The valid files are
+those of the tests.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     python benchmarks/tables/sparse_cells.py [--cells 20000] [--genes 30000] [--folder DIR]
 
 Writes the table (csr, float32, as h5ad files hold counts) once, then runs each chain on it in a
-process of its own, with the run's memory bounded to 1 GB, and prints one line for each: seconds to
-read it, processor and elapsed seconds of the run, the peak, and what was kept. Widened, the table
-would take 4.8 GB.
+separate process, with the run's memory bounded to 1 GB, and prints one line for each: seconds to
+read it, processor and elapsed seconds of the run, the peak, and what was kept. As dense float64,
+the table would take 4.8 GB.
 """
 
 from __future__ import annotations

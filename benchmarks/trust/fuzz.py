@@ -5,10 +5,10 @@
     python benchmarks/trust/fuzz.py csv    -max_total_time=300 CORPUS
     python benchmarks/trust/fuzz.py run    -max_total_time=300
 
-`chain` parses text as a chain, `csv` reads a text table, `run` opens a run file whose seal is made
-to fit (a flipped bit would never come further). Anything but an answer or an FsframeError is a
-crash; the input is left in the current folder, and the library prints how many were tried (`--add
-FILE` adds a line with that). Each input has 10 s and 3 GB.
+`chain` parses text as a chain, `csv` reads a text table, `run` opens a run file whose seal is
+recomputed (otherwise a flipped bit would be refused at once). Anything but a result or an
+FsframeError is a crash; the input is left in the current folder, and the library prints how many
+were tried (`--add FILE` adds a line with that). Each input has 10 s and 3 GB.
 """
 
 from __future__ import annotations

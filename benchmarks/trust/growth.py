@@ -1,9 +1,9 @@
-"""How show, verify, report, apply and predict grow with the file, and a run with its kept units.
+"""Growth of show, verify, report, apply and predict with the file, and of a run with its units.
 
     python benchmarks/trust/growth.py [--features 2000 20000 200000] [--out FILE]
     python benchmarks/trust/growth.py --units 10000 100000 [--out FILE]
 
-Processor seconds and the largest resident set of each command in a process of its own. With
+Processor seconds and the largest resident set of each command in a separate process. With
 `--units`, a folder of finished units is filled, opened again, and every unit read back.
 """
 

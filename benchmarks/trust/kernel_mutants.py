@@ -1,4 +1,4 @@
-"""Faults in compiled functions: where these are, and how a changed one is compiled anew."""
+"""Faults in compiled functions: finding the functions, and recompiling a changed one."""
 
 from __future__ import annotations
 

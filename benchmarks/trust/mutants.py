@@ -4,16 +4,17 @@
     python benchmarks/trust/mutants.py kernels --seed 7 --each 50
     python benchmarks/trust/mutants.py contracts --again FILE           # survivors, once more
 
-For each room the tests named here run once, and of each is kept what it took and which lines of the
-room it ran. Tests that take more than `--test` seconds are left out: the score is of what runs
-within minutes. Of all mutants on lines that a test ran, `--each` are drawn with a fixed seed, all
-alike, whatever their module. Each is compiled in its module's place in a fork of this process,
-where the tests that ran its line run, the quickest first, until one fails or they have taken
-`--budget` seconds. Killed are mutants that make a test fail, the process die, or take far longer.
+For each room the tests named here run once; the time of each is recorded, and the lines of the room
+that it ran. Tests that take more than `--test` seconds are left out: the score is that of tests
+that run within minutes. Of all mutants on lines that a test ran, `--each` are drawn with a fixed
+seed, with equal probability in all modules. Each is compiled in its module's place in a fork of
+this process, where the tests that ran its line run, the quickest first, until one fails or they
+have taken `--budget` seconds. A mutant is killed if it makes a test fail or take far longer, or
+ends the process.
 
-Mutated are comparisons, arithmetic, logic, whole numbers, truth values, conditions, `not`, signs,
-and statements that raise or return. What tests do in other processes is not seen: a fault that
-they alone would notice counts as survived.
+The mutations are of comparisons, arithmetic, logic, whole numbers, truth values, conditions, `not`,
+signs, and statements that raise or return. What tests do in other processes is not seen: a fault
+that they alone would notice counts as survived.
 
 Room `kernels` has the compiled functions of four families. Each mutant is compiled by numba, and
 the tests of its family run against it, for `--kernel-budget` seconds of processor: which lines a
