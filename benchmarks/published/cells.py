@@ -1,5 +1,4 @@
-"""Repetitions of a cross-validation as run files that are never computed twice, and their order.
-"""
+"""Repetitions of a cross-validation as run files that are never computed twice, and their order."""
 
 from __future__ import annotations
 
