@@ -228,7 +228,7 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
 
 
 def source_of_run(record: RunRecord, given: str | None, how: str) -> str:
-    """The path of the run's table: the `given` one, or where it was at the time.
+    """The path of the run's table: the `given` one, or the one recorded in the run.
 
     Raises
     ------

@@ -50,7 +50,7 @@ class NpzArrays:
         return ", ".join(names[:10]) or "nothing"
 
     def array(self, name: str) -> NDArray[Any] | None:
-        """The array of that name (a leading slash does not count), text as str; None if absent.
+        """The array of that name (a leading slash is ignored), text as str; None if absent.
 
         Raises
         ------

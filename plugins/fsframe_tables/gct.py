@@ -39,7 +39,7 @@ class GctReader(Reader):
         if len(lines) != 3 + beside_samples + p:
             raise DataError(
                 f"{path} has {len(lines)} lines; {p} genes and {beside_samples} lines on samples "
-                f"make {3 + beside_samples + p}"
+                f"need {3 + beside_samples + p}"
             )
         check_size(16 * n * p, f"{path} of {n} samples × {p} genes")
         before = 1 + beside_genes
@@ -48,7 +48,7 @@ class GctReader(Reader):
             if len(fields) != before + n:
                 raise DataError(
                     f"{path}, line {number} has {len(fields)} fields; {n} samples and the "
-                    f"leading fields make {before + n}"
+                    f"leading fields need {before + n}"
                 )
         about = {
             fields[0].strip(): np.array([t.strip() for t in fields[before:]], dtype=object)

@@ -30,7 +30,7 @@ __all__ = ["predict"]
 @click.option(
     "--train",
     metavar="DATA",
-    help="The table the run was made on. [default: where it was at the time]",
+    help="The table the run was made on. [default: the path recorded in the run]",
 )
 @reading_options
 @click.option(

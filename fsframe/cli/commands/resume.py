@@ -31,7 +31,7 @@ _PREFER = "FSFRAME_PREFER"
 @click.command()
 @click.argument("run", type=click.Path())
 @click.option(
-    "--data", metavar="PATH", help="Where the table is now. [default: where it was at the time]"
+    "--data", metavar="PATH", help="Path of the table. [default: that of the interrupted run]"
 )
 @reading_options
 @engine_options

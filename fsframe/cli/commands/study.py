@@ -32,7 +32,7 @@ __all__ = ["study"]
     metavar="FOLDER",
     help="Folder for the study and its tables. [default: named like the study, beside FILE]",
 )
-@click.option("--dry-run", is_flag=True, help="Only check FILE and say what would be computed.")
+@click.option("--dry-run", is_flag=True, help="Only check FILE and print what would be computed.")
 @click.option(
     "--overwrite",
     is_flag=True,

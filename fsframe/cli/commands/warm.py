@@ -26,7 +26,7 @@ __all__ = ["warm"]
 )
 @json_option
 def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
-    """Compile the numerical kernels of all families, or of those named, and keep them.
+    """Compile the numerical kernels of all families, or of those named, and cache them.
 
     Runs every method with its defaults on small tables of each kind: numeric, nominal, with missing
     values, more columns than rows, numeric target. Kernels that only other settings or large tables
