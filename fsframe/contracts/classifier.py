@@ -71,6 +71,8 @@ class FittedOnColumns:
         Its name in messages.
     method : type, optional
         The classifier's class, for messages that name its plugin.
+    numbers : (n_in,) int, optional
+        Numbers of `columns` in messages, from 0, if the table was reduced (`on_its_columns`).
     """
 
     columns: NDArray[np.intp]
@@ -82,6 +84,22 @@ class FittedOnColumns:
     donors: Donors | None = None
     name: str = "the classifier"
     method: type | None = None
+    numbers: NDArray[np.intp] | None = None
+
+    def on_its_columns(self) -> FittedOnColumns:
+        """The same for tables of `columns` only, in this order.
+
+        All columns are needed where `donors` supply missing values: those nearest in all of them.
+        """
+        if self.donors is not None:
+            return self
+        return attrs.evolve(
+            self,
+            columns=np.arange(self.columns.size),
+            n_features=self.columns.size,
+            fill=None if self.fill is None else self.fill[self.columns],
+            numbers=self.columns,
+        )
 
     @property
     def task(self) -> str:
@@ -105,9 +123,10 @@ class FittedOnColumns:
         )
         if not self.takes_missing and not np.isfinite(taken).all():
             row, position = np.argwhere(~np.isfinite(taken))[0]
+            numbers = self.columns if self.numbers is None else self.numbers
             raise DataError(
                 f"{self.name} cannot predict from missing or infinite values; the first is in row "
-                f"{row + 1}, column {self.columns[position] + 1}; drop or fill them first"
+                f"{row + 1}, column {numbers[position] + 1}; drop or fill them first"
             )
         return taken
 

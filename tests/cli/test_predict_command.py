@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe import Chain
+from fsframe import Chain, load_run
+from fsframe.errors import DataError
 
 from .conftest import Call
 
@@ -38,6 +39,38 @@ def test_a_stored_run_predicts_as_the_chain_itself_does(call: Call, here: Path, 
     data = fsframe.read(here / "small.csv")
     fitted = Chain.parse(chain).fit(data, seed=3)
     assert np.array_equal(scores(done.out), fitted.predict_scores(data.X))
+
+
+@pytest.mark.parametrize("chain", ["mim:top=2 knn", "impute mim:top=2 knn"])
+def test_only_the_columns_that_the_classifier_uses_are_needed(
+    call: Call, here: Path, chain: str
+) -> None:
+    assert call(f"chain {chain} on small.csv --out r.h5").code == 0
+    kept = load_run(here / "r.h5").selected
+    data = fsframe.read(here / "small.csv")
+    kept_names = [data.feature_names[column] for column in sorted(kept)]
+    rows = [",".join(map(repr, row)) for row in data.X[:, sorted(kept)].tolist()]
+    (here / "few.csv").write_text("\n".join([",".join(kept_names), *rows]) + "\n")
+    done = call("predict r.h5 on few.csv")
+    assert done.code == 0, done.err
+    assert done.out == call("predict r.h5 on small.csv").out
+
+
+def test_all_columns_are_needed_where_the_nearest_rows_fill_gaps(call: Call, here: Path) -> None:
+    assert call("chain impute:method=neighbours mim:top=2 knn on small.csv --out r.h5").code == 0
+    data = fsframe.read(here / "small.csv")
+    (here / "few.csv").write_text("\n".join([data.feature_names[0], "1.5"]) + "\n")
+    refused = call("predict r.h5 on few.csv")
+    assert refused.code == 4
+    assert data.feature_names[1] in refused.err
+
+
+def test_the_column_without_a_value_has_its_number_in_the_table(here: Path) -> None:
+    data = fsframe.read(here / "small.csv")
+    fitted = Chain.parse("mim:top=1 knn").fit(data).on_its_columns()
+    (column,) = fitted.numbers
+    with pytest.raises(DataError, match=rf"row 2, column {column + 1};"):
+        fitted.predict([[1.0], [np.nan]])
 
 
 def test_a_classifier_is_named_for_a_run_without_one(call: Call) -> None:

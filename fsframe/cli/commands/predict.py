@@ -61,8 +61,9 @@ def predict(
 
     Writes a CSV with the row number, the predicted class, and a score for every class (larger is
     more likely); for a numeric target, the row number and the prediction. The classifier is fitted
-    again on the table of the run, which must still be there. Both tables are read with the options
-    of the run (--drop, --na, --decimal, …) unless they are given here.
+    again on the table of the run, which must still be there; of the new table, only the columns
+    that it uses are read. Both tables are read with the options of the run (--drop, --na,
+    --decimal, …) unless they are given here.
 
     \b
     Example:
@@ -85,10 +86,14 @@ def predict(
         check_destination(out, overwrite=overwrite, apart_from=used)
     given = reading_arguments(**reading)
     trained_on = table_of_run(record, source, **given)
-    fitted = refit(record, trained_on, classifier)
+    whole = refit(record, trained_on, classifier)
+    fitted = whole.on_its_columns()
+    features = record.feature_names
+    if fitted is not whole:
+        features = tuple(features[column] for column in whole.columns)
     form = {**stored_reading(record), **given}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
-    X = table.features(record.feature_names, trained_on.kinds)
+    X = table.features(features, trained_on.kinds)
     # Labels of a table of arrays may be numbers.
     shown = [str(name) if out else cell(str(name)) for name in fitted.classes]
     names = [defused(name) for name in shown] if defuse else shown
