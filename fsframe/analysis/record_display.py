@@ -157,15 +157,28 @@ def _other_roles(record: RunRecord) -> str:
     return roles
 
 
+def _feature_roles(record: RunRecord) -> str:
+    """The features that are always kept and the groups of features, where there are any."""
+    kept, groups = record.environment.get("keep"), record.environment.get("feature_groups")
+    roles = []
+    if isinstance(kept, list) and kept:
+        names = ", ".join(printable(str(name)) for name in kept[:3])
+        more = f" and {len(kept) - 3} more" if len(kept) > 3 else ""
+        roles.append(f"{names}{more} always kept")
+    if isinstance(groups, dict) and groups:
+        roles.append(f"in {counted(len(groups), 'group')} kept or dropped whole")
+    return f" ({'; '.join(roles)})" if roles else ""
+
+
 def table_facts(record: RunRecord) -> str:
     """The table of a run in words: its size, roles and label."""
     return ", ".join(filter(None, (size_facts(record), label_facts(record))))
 
 
 def size_facts(record: RunRecord) -> str:
-    """Numbers of samples and features, with groups and other roles of rows."""
+    """Numbers of samples and features, with groups and other roles of rows and columns."""
     samples = f"{counted(record.n_samples, 'sample')}{in_groups(record)}{_other_roles(record)}"
-    return f"{samples} × {counted(record.n_features, 'feature')}"
+    return f"{samples} × {counted(record.n_features, 'feature')}{_feature_roles(record)}"
 
 
 def label_facts(record: RunRecord) -> str:

@@ -134,20 +134,20 @@ reading_options = all_options(
         "--x",
         "x_path",
         metavar="PATH",
-        help="HDF5, NPZ, MAT, AnnData: the features, by their path inside the file, such as "
-        "layers/counts. [default: X]",
+        help="HDF5, NPZ, MAT, AnnData: path of the features in the file, such as layers/counts. "
+        "[default: X]",
     ),
     click.option(
         "--y",
         "y_path",
         metavar="PATH",
-        help="HDF5, NPZ, MAT, AnnData: the label, by its path inside the file. [default: y]",
+        help="HDF5, NPZ, MAT, AnnData: path of the label in the file. [default: y]",
     ),
     click.option(
         "--names",
         "names_path",
         metavar="PATH",
-        help="HDF5, NPZ: the feature names, an array of text by its path inside the file. "
+        help="HDF5, NPZ: path of the feature names (array of text) in the file. "
         "[default: feature_names]",
     ),
 )

@@ -100,8 +100,8 @@ engine_options = all_options(
     click.option(
         "--memory",
         type=MemorySize(),
-        help="Bound on what the run holds beyond the imported program, such as 2GB: table, copies, "
-        "workers, fits. [default: 2 GiB for each fit, besides the table]",
+        help="Bound on the memory of the run, such as 2GB: table, copies, workers and fits. "
+        "[default: 2 GiB for each fit, besides the table]",
     ),
     click.option(
         "--engine",

@@ -166,7 +166,7 @@ class Run:
         ...     Run(memory=1 << 20).must_hold(5 << 20, "im4e: two copies")
         ... except RequestError as error:
         ...     print(str(error)[:39])
-        im4e: two copies takes 5 MiB beside the
+        im4e: two copies takes 5 MiB besides th
         """
         if n_bytes > self.memory:
             fewer = "" if self.route <= self.memory else ", use fewer workers (--workers)"

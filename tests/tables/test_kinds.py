@@ -106,7 +106,7 @@ def test_relief_takes_ordinal_columns_as_numbers_and_other_levels_of_them_do_not
 def test_kinds_go_with_the_run_and_new_rows_are_coded_by_them(table, tmp_path):
     out = tmp_path / "run.h5"
     options = ["--categorical", "colour", "--ordinal", "size=S<M<L,grade", "--drop", "since,member"]
-    done = run("chain", "mim:top=2", "on", str(table), "-o", str(out), *options)
+    done = run("chain", "mim:top=4", "on", str(table), "-o", str(out), *options)
     assert done.code == 0, done.err
     record = fsframe.load_run(out)
     kinds = stored_kinds(record.environment["kinds"])
