@@ -15,7 +15,14 @@ from fsframe.errors import RequestError
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset
 
-__all__ = ["LEAST_SHARE", "MemoryShares", "most_tables_held", "shares_of", "working_memory"]
+__all__ = [
+    "LEAST_SHARE",
+    "LimitTooSmall",
+    "MemoryShares",
+    "most_tables_held",
+    "shares_of",
+    "working_memory",
+]
 
 LEAST_SHARE = 1 << 20
 """Minimum memory of a fit besides its rows of the table."""
@@ -23,6 +30,20 @@ LEAST_SHARE = 1 << 20
 # Measured over whole commands (benchmarks/memory/peaks.py), rounded up.
 _ROOM, _ROOM_PER_FEATURE, _ROOM_PER_SAMPLE = 48_000_000, 400, 100
 _WORKER_ROOM, _WORKER_ROOM_PER_FEATURE = 32_000_000, 200
+
+
+class LimitTooSmall(RequestError):
+    """A memory limit is too small for a run.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes that suffice.
+    """
+
+    def __init__(self, message: str, needed: int = 0) -> None:
+        super().__init__(message)
+        self.needed = needed
 
 
 class HasStages(Protocol):
@@ -162,9 +183,11 @@ def shares_of(
     one_fit = (bound - own - shared - room) // fits - copied
     least = max(LEAST_SHARE, int(values * most_tables_held(methods, p)))
     if one_fit < least:
-        raise RequestError(
+        needed = own + shared + room + fits * (copied + least)
+        raise LimitTooSmall(
             _too_little(
                 bound,
+                needed,
                 own + shared,
                 room,
                 copied,
@@ -173,7 +196,8 @@ def shares_of(
                 data,
                 workers=executor is not None,
                 here=here,
-            )
+            ),
+            needed,
         )
     if chosen_by == 0:
         route = DEFAULT_MEMORY
@@ -225,11 +249,10 @@ def _workers(executor: Any) -> tuple[int, bool]:
 
 
 def _too_little(
-    bound: int, tables: int, room: int, copied: int, least: int, fits: int, data: Dataset,
-    *, workers: bool, here: bool,
+    bound: int, needed: int, tables: int, room: int, copied: int, least: int, fits: int,
+    data: Dataset, *, workers: bool, here: bool,
 ) -> str:  # fmt: skip
     """The message for a limit that is too small: what is needed, and a sufficient limit."""
-    needed = tables + room + fits * (copied + least)
     # Rounded up to a MB, so that the limit in the message suffices.
     enough = -(-needed // 10**6)
     copies = " with the workers' copy" if workers else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import ClassVar
 
 import attrs
@@ -59,19 +60,19 @@ def phi_and_variance(overlap: Overlap) -> tuple[float, float]:
 
     The sign before φ/2 is plus, as in the authors' Python and MATLAB code; their R code has a
     minus, which simulation refutes (it overstates the variance). Σ_f z_if p̂_f is the mean of row
-    i of Z Zᵀ, so the overlap is all that is needed: O(m² + p).
+    i of Z Zᵀ, so the overlap is all that is needed: O(m²) with its `spread`.
 
     References
     ----------
     Nogueira, Sechidis, Brown (2018), JMLR 18(174), 1–54.
     """
     m, p = overlap.n_runs, overlap.n_features
-    h, sizes = overlap.frequencies, overlap.sizes
-    q = int(h.sum())
+    sizes = overlap.sizes
+    q = int(sizes.sum())
     if q in (0, m * p):
         return math.nan, math.nan
     # Whole numbers up to the one division: identical sets give exactly 1.
-    phi = 1.0 - int(np.sum(h * (m - h))) * m * p / ((m - 1) * q * (m * p - q))
+    phi = 1.0 - overlap.spread * m * p / ((m - 1) * q * (m * p - q))
     mean_size = q / m
     c = (mean_size / p) * (1.0 - mean_size / p)
     # φ_i − φ̄ from whole-number differences, so that equal runs differ by exactly nothing.
@@ -135,7 +136,7 @@ class Nogueira(OverlapMetric):
         phi, variance = phi_and_variance(overlap)
         if math.isnan(phi):
             return undefined(_UNDEFINED)
-        half = float(scipy.stats.norm.isf((1.0 - self.level) / 2.0)) * math.sqrt(variance)
+        half = _quantile(self.level) * math.sqrt(variance)
         low, high = phi - half, phi + half
         if self.clip:
             low, high = max(-1.0, low), min(1.0, high)
@@ -146,6 +147,12 @@ class Nogueira(OverlapMetric):
             level=self.level,
             warnings=_warnings(overlap.n_runs, variance),
         )
+
+
+@lru_cache(maxsize=8)
+def _quantile(level: float) -> float:
+    """The number of standard deviations to either side; the same for every set size."""
+    return float(scipy.stats.norm.isf((1.0 - level) / 2.0))
 
 
 def _warnings(runs: int, variance: float) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from fsframe.chains.memory_shares import most_tables_held, shares_of, working_me
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.errors import RequestError
+from tests.command_line import fsframe as fsframe_command
 
 CHAINS = ("mim", "im4e", "mim npfs", "cross-validation:base=im4e", "stability-study:base=relieff")
 
@@ -224,3 +225,18 @@ def test_stages_behind_a_known_number_of_columns_are_counted(chain, columns):
     assert most_tables_held(methods, 30) == pytest.approx(expected)
     folds = Chain.parse(f"cross-validation:base=({chain}),all-features=false").stages[0].method
     assert folds.tables_held(30) == pytest.approx(expected)
+
+
+def test_the_limit_that_compare_names_is_enough_for_every_chain(tmp_path):
+    data = table(60, 3000)
+    np.savez(tmp_path / "t.npz", X=data.X, y=data.y)
+    # The first chain needs the least.
+    words = ["compare", "mim:top=5 knn", "mim:top=5 margin", "margin", "on",
+             str(tmp_path / "t.npz"), "--folds", "2", "--repeats", "1"]  # fmt: skip
+    refused = fsframe_command(*words, "--memory", "17MB")
+    assert refused.code == 2
+    enough = re.search(r"allow --memory (\w+)", refused.err)[1]
+    first = fsframe_command(*words[:2], "mim:top=4 knn", *words[4:], "--memory", "17MB")
+    assert re.search(r"allow --memory (\w+)", first.err)[1] != enough
+    done = fsframe_command(*words, "--memory", enough)
+    assert done.code == 0, done.err

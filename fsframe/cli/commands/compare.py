@@ -101,7 +101,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
         run_comparison,
     )
     from fsframe.analysis.protocol_requests import classifier_text
-    from fsframe.chains.memory_shares import shares_of
+    from fsframe.chains.memory_shares import LimitTooSmall, shares_of
     from fsframe.contracts.grammar import format_list
     from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_features
     from fsframe.evaluation.measuring import find_measures
@@ -143,10 +143,17 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
         for warning in table.warnings:
             reporter.note(f"{table.name}: {warning}")
     with requested_engine(options) as engine:
+        refused = []
         for table in tables:
+            beside = bytes_in_memory(tables) - bytes_in_memory([table])
             for method in methods:
-                beside = bytes_in_memory(tables) - bytes_in_memory([table])
-                shares_of(as_chain(method), table, options["memory"], engine, beside=beside)
+                try:
+                    shares_of(as_chain(method), table, options["memory"], engine, beside=beside)
+                except LimitTooSmall as error:
+                    refused.append(error)
+        if refused:
+            # The limit that its message names is enough for the others too.
+            raise max(refused, key=lambda error: error.needed)
 
         def run(chain: Chain, place: int, path: Path | None, beside: int) -> RunRecord:
             return run_chain(
