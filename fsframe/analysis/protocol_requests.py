@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsframe.contracts.data_frames import is_annotated, is_frame, is_labelled
+from fsframe.contracts.annotated_arrays import is_annotated, is_labelled
+from fsframe.contracts.data_frames import is_frame
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import format_value
 from fsframe.errors import RequestError

@@ -9,6 +9,13 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsframe.contracts.annotated_arrays import (
+    check_asked_of_frame,
+    is_annotated,
+    is_labelled,
+    of_labelled,
+    take_annotated,
+)
 from fsframe.contracts.array_checks import (
     as_groups,
     as_labels,
@@ -26,15 +33,7 @@ from fsframe.contracts.column_kinds import (
     check_readings,
     level_text,
 )
-from fsframe.contracts.data_frames import (
-    check_asked_of_frame,
-    is_annotated,
-    is_frame,
-    is_labelled,
-    of_labelled,
-    take_annotated,
-    take_frame,
-)
+from fsframe.contracts.data_frames import is_frame, take_frame
 from fsframe.contracts.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.contracts.roles import SideColumns, feature_sets
 from fsframe.contracts.survival import signed_times

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from fsframe.contracts.annotated_arrays import is_annotated, is_labelled
 from fsframe.contracts.asked_columns import WORDS, check_asked
 from fsframe.contracts.column_kinds import (
     ColumnKind,
@@ -19,7 +20,7 @@ from fsframe.contracts.column_kinds import (
     numbers_of,
     ranks,
 )
-from fsframe.contracts.data_frames import is_annotated, is_frame, is_labelled
+from fsframe.contracts.data_frames import is_frame
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.tables.array_files import check_asked_of_arrays, dataset_from_arrays
