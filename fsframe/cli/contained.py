@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from fsframe.errors import StoreError
+
+if TYPE_CHECKING:
+    import subprocess
 
 __all__ = ["contained_option", "is_contained", "run_contained"]
 
@@ -82,15 +87,8 @@ def run_contained(words: Sequence[str], memory: int = MEMORY, seconds: int = SEC
 
     code = _CHILD.format(path=sys.path)
     child = subprocess.Popen([sys.executable, "-c", code, *words], preexec_fn=limit)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: child.send_signal(number))
-    while True:
-        try:
-            ended = child.wait()
-            break
-        except KeyboardInterrupt:
-            # The terminal has interrupted the child too, which ends by itself.
-            continue
+    with _passed_on(child):
+        ended = _waited_for(child)
     if ended >= 0:
         return ended
     name = signal.Signals(-ended).name
@@ -99,3 +97,26 @@ def run_contained(words: Sequence[str], memory: int = MEMORY, seconds: int = SEC
         f"the contained process was ended by {name}{why}; do not trust what it has printed or "
         "written, nor the file that it was reading"
     )
+
+
+@contextlib.contextmanager
+def _passed_on(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Send the signals that would end this process to the child instead."""
+    before = {
+        number: signal.signal(number, lambda number, _: child.send_signal(number))
+        for number in (signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _waited_for(child: subprocess.Popen[bytes]) -> int:
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            # The terminal has interrupted the child too, which ends by itself.
+            continue

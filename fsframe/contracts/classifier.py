@@ -87,9 +87,9 @@ class FittedOnColumns:
     numbers: NDArray[np.intp] | None = None
 
     def on_its_columns(self) -> FittedOnColumns:
-        """The same for tables of `columns` only, in this order.
+        """The same for tables of `columns` only, in this order, whose predictions are equal.
 
-        All columns are needed where `donors` supply missing values: those nearest in all of them.
+        Itself if `donors` supply missing values: the nearest rows are found by all columns.
         """
         if self.donors is not None:
             return self

@@ -313,7 +313,7 @@ def _dated(
 
 
 def find_named(names: Sequence[str], keys: Keys, what: str) -> list[int]:
-    """Positions of columns given by name, or by number from 1 (from the end: −1).
+    """Positions of columns given by name, or by position from 0 (from the end: −1).
 
     Raises
     ------

@@ -39,7 +39,16 @@ def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list
 def read_ahead(items: Iterator[T], threads: int) -> Iterator[T]:
     """The items, each made by another thread while the one before it is in use.
 
-    Two items are held at a time. With `threads` = 1 each is made when it is asked for.
+    Parameters
+    ----------
+    items : iterator
+        Of anything but None. Its errors are raised where the item would be yielded.
+    threads : int
+        With 1, no other thread is used, and each item is made when it is asked for.
+
+    Notes
+    -----
+    Two items are held at a time.
 
     Examples
     --------

@@ -124,8 +124,28 @@ class Hdf5Arrays:
     def scattered(self, name: str, rows: slice, columns: NDArray[np.intp]) -> NDArray[Any]:
         """Some columns, anywhere in the dataset of that path, of consecutive rows, as stored.
 
-        A dataset without chunks is read a few rows at a time, another by columns of chunks, so that
-        what is read at a time takes no more than 16 MB, the columns themselves, or one chunk.
+        Parameters
+        ----------
+        name : str
+            Path of the dataset.
+        rows : slice
+            With start and stop.
+        columns : (m,) int
+            In any order.
+
+        Returns
+        -------
+        (stop − start, m) array
+
+        Raises
+        ------
+        DataError
+            If the dataset is gone or cannot be read.
+
+        Notes
+        -----
+        A dataset without chunks is read a few rows at a time, another by columns of chunks. What is
+        read at a time takes no more than the largest of 16 MB, the result, and one chunk.
         """
         with self._reading(repr(name)):
             dataset = self._dataset(name)

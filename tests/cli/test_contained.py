@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -24,14 +23,6 @@ def run_file(tmp_path: Path) -> Path:
     return tmp_path / "run.h5"
 
 
-@pytest.fixture(autouse=True)
-def _own_signals() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
 def test_a_contained_command_prints_and_ends_as_without(run_file: Path) -> None:
     for words in (["show", str(run_file)], ["verify", str(run_file)], ["verify", "none.h5"],
                   ["show"], ["nosuch"], []):  # fmt: skip
@@ -47,8 +38,10 @@ def test_damage_is_told_as_without(run_file: Path) -> None:
 
 def test_its_processor_time_is_limited(capfd: pytest.CaptureFixture[str]) -> None:
     words = ["chain", "immigrate", "npfs:n=100000,null=published", "on", TABLE, "--no-out"]
+    handler = signal.getsignal(signal.SIGTERM)
     with pytest.raises(StoreError, match=r"ended by SIGXCPU after 1 s of processor time"):
         contained.run_contained(words, seconds=1)
+    assert signal.getsignal(signal.SIGTERM) == handler
 
 
 def test_its_memory_is_limited(capfd: pytest.CaptureFixture[str]) -> None:

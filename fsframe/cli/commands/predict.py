@@ -86,11 +86,10 @@ def predict(
         check_destination(out, overwrite=overwrite, apart_from=used)
     given = reading_arguments(**reading)
     trained_on = table_of_run(record, source, **given)
-    whole = refit(record, trained_on, classifier)
-    fitted = whole.on_its_columns()
+    fitted = refit(record, trained_on, classifier).on_its_columns()
     features = record.feature_names
-    if fitted is not whole:
-        features = tuple(features[column] for column in whole.columns)
+    if fitted.numbers is not None:
+        features = tuple(features[column] for column in fitted.numbers)
     form = {**stored_reading(record), **given}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     X = table.features(features, trained_on.kinds)
