@@ -7,20 +7,21 @@ import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
 from fsframe.analysis.proposals import first_chain
+from fsframe.contracts.asked_columns import WORDS, check_asked
 from fsframe.contracts.column_kinds import as_ordinal
 from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.evaluation.repeated_rows import repeated_rows
 from fsframe.tables import read
-from fsframe.tables.column_lookup import as_keys, find_column, find_columns
+from fsframe.tables.column_lookup import as_keys, column_word, find_column, find_columns
 from fsframe.tables.file_contents import ColumnFacts, Contents, contents
 
 __all__ = ["Finding", "Inspection", "inspect_table"]
@@ -124,16 +125,24 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
             told = Finding(columns=commas, what="numbers with decimal commas", option="--decimal ,")
             return attrs.evolve(read_so, findings=(told, *read_so.findings))
     n = len(names)
-    dropped = set(find_columns(names, n, options.get("drop", ()), f"{path}, column to drop"))
+
+    def find(role: str, keys: Sequence[str | int]) -> list[int]:
+        return find_columns(names, n, keys, f"{path}, {WORDS[role]}")
+
+    ordinal = list(as_ordinal(options.get("ordinal")))
+    drop, groups = options.get("drop", ()), options.get("groups")
+    check_asked(
+        find, lambda place: f"{path}: {column_word(place, names[place])}",
+        label=options.get("label"), drop=drop, groups=groups, categorical=declared, ordinal=ordinal,
+    )  # fmt: skip
+    dropped = set(find("drop", drop))
     categorical = set(range(n)) if declared is True else set()
     if not isinstance(declared, bool):
-        categorical |= set(find_columns(names, n, declared, f"{path}, categorical column"))
-    ordinal = as_ordinal(options.get("ordinal"))
+        categorical |= set(find("categorical", declared))
     # Declared columns are not questioned.
-    categorical |= set(find_columns(names, n, list(ordinal), f"{path}, ordinal column"))
+    categorical |= set(find("ordinal", ordinal))
     if found.row_names:
         dropped.add(0)
-    groups = options.get("groups")
     group = None if groups is None else find_column(names, n, groups, f"{path}, groups")
     skip = {column for column in range(n) if column in dropped or column == group}
     label, doubts = _label(found, names, options.get("label"), skip)

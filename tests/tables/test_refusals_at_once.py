@@ -3,11 +3,14 @@ settles it."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import fsframe
 from fsframe import Dataset
+from fsframe.analysis.inspection import inspect_table
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from tests.command_line import fsframe as run
@@ -156,3 +159,11 @@ def test_a_study_tells_roles_and_parameters_of_all_chains() -> None:
     text = str(caught.value)
     for part in ("cross-validation samples", "npfs samples", "use permutations="):
         assert text.count(part) == 1
+
+
+def test_inspect_tells_all_columns_that_are_not_there(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,y\n1,2,u\n2,1,v\n3,0,u\n4,1,v\n")
+    with pytest.raises(DataError) as caught:
+        inspect_table(tmp_path / "t.csv", label="yy", drop="zz", groups="qq", ordinal={"oo": ()})
+    for name in ("'yy'", "'zz'", "'qq'", "'oo'"):
+        assert str(caught.value).count(name) == 1
