@@ -1,6 +1,6 @@
-"""Intersections beyond chance: Lustgarten, Wald, Kappa, Phi and Bommert's unadjusted measure.
+"""Intersections beyond chance: Kuncheva, Lustgarten, Wald, Kappa, Phi and Bommert's unadjusted.
 
-All five divide |S_i ∩ S_j| − n_i n_j / p, the intersection beyond what random sets of these sizes
+All divide |S_i ∩ S_j| − n_i n_j / p, the intersection beyond what random sets of these sizes
 share, by different largest values. For sets of one size all but Lustgarten's are one and the same
 number, Kuncheva's. Numerators and denominators are multiplied by p, so that they are whole numbers
 and a denominator of zero is exactly zero.
@@ -14,11 +14,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.stability_metric import StabilityValue
 from fsframe_stability.chance import Counts
-from fsframe_stability.pairwise import PairwiseMetric
+from fsframe_stability.overlap import Overlap
+from fsframe_stability.pairwise import PairwiseMetric, undefined
 
 __all__ = [
     "Kappa",
+    "Kuncheva",
     "Lustgarten",
     "Phi",
     "Unadjusted",
@@ -212,3 +215,45 @@ class Unadjusted(_BeyondChance):
     undefined_when: ClassVar[str] = "one of the sets is empty, or both hold every feature"
 
     _score = staticmethod(unadjusted)
+
+
+@attrs.frozen(kw_only=True)
+class Kuncheva(_BeyondChance):
+    """Stability of equally large feature sets by Kuncheva's index.
+
+    Notes
+    -----
+    With sets S_1 … S_M of k features each out of d,
+
+    .. math:: KI = \\frac{2}{M(M-1)} \\sum_{i<j} \\frac{|S_i ∩ S_j| - k^2/d}{k - k^2/d}
+
+    One for identical sets, 0 on average for random ones. Pairwise disjoint sets give
+    −(k/d)/(1 − k/d); −1 needs k = d/2 and two complementary sets. Undefined where sizes differ,
+    where k = 0 and where k = d. O(M²d).
+
+    References
+    ----------
+    Kuncheva (2007), IASTED Artificial Intelligence and Applications, 390–395; as printed in
+    Prat, Belanche (2016), ESANN, section 4.
+
+    Examples
+    --------
+    >>> Kuncheva()([[1, 1, 0, 0], [0, 1, 1, 0], [1, 1, 0, 0]]).value
+    0.3333333333333333
+    """
+
+    unequal_sizes: ClassVar[bool] = False
+    undefined_when: ClassVar[str] = "the sets are empty, or hold every feature"
+
+    # With one size, Wald's formula is Kuncheva's, term by term.
+    _score = staticmethod(wald)
+
+    def measure_overlap(self, overlap: Overlap) -> StabilityValue:
+        """KI, or the reason why these sets have none."""
+        low, high = int(overlap.sizes.min()), int(overlap.sizes.max())
+        if low != high:
+            return undefined(
+                f"Kuncheva's index needs sets of one size, these have {low} to {high} features; "
+                "nogueira is its extension to sets of different sizes"
+            )
+        return super().measure_overlap(overlap)

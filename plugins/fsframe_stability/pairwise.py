@@ -14,7 +14,7 @@ from fsframe.errors import RequestError
 from fsframe_stability.chance import PairScore
 from fsframe_stability.overlap import Overlap, prefix_overlaps
 
-__all__ = ["OverlapMetric", "PairwiseMetric", "mean_over_pairs", "undefined"]
+__all__ = ["OverlapMetric", "PairwiseMetric", "impute_parameter", "mean_over_pairs", "undefined"]
 
 
 def undefined(reason: str) -> StabilityValue:
@@ -58,6 +58,16 @@ def mean_over_pairs(
     if impute is not None:
         scores = np.where(missing, impute, scores)
     return StabilityValue(value=float(np.mean(scores)))
+
+
+def impute_parameter() -> Any:
+    """The parameter of metrics that are the mean over pairs of runs."""
+    return param(
+        None,
+        optional(real()),
+        help="Value for pairs of runs where the index is undefined; by default one such pair "
+        "makes the whole result undefined.",
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -116,12 +126,7 @@ class PairwiseMetric(OverlapMetric):
 
     _score: ClassVar[PairScore]
 
-    impute: float | None = param(
-        None,
-        optional(real()),
-        help="Value for pairs of runs where the index is undefined; by default one such pair "
-        "makes the whole result undefined.",
-    )
+    impute: float | None = impute_parameter()
 
     def measure_overlap(self, overlap: Overlap) -> StabilityValue:
         """The mean score over all pairs."""

@@ -12,7 +12,7 @@ _BOMMERT_2017 = "Bommert, Rahnenführer, Lang 2017"
 # name: (module:Class, summary, reference)
 _OFFERED = {
     "kuncheva": (
-        "kuncheva:Kuncheva",
+        "agreement:Kuncheva",
         "Kuncheva's index, for sets of one size",
         "Kuncheva 2007; Prat, Belanche 2016",
     ),
@@ -83,7 +83,7 @@ _OFFERED = {
         "Somol, Novovičová 2010",
     ),
     "krizek": (
-        "krizek:Krizek",
+        "frequency:Krizek",
         "Entropy of the distribution of selected sets; 1 if the set never changes",
         "Křížek, Kittler, Hlaváč 2007",
     ),
@@ -115,7 +115,7 @@ _OFFERED = {
         "Vigna 2015",
     ),
     "canberra": (
-        "canberra:Canberra",
+        "rankings:Canberra",
         "Top-weighted distance of rankings: 0 identical, 1 as random",
         "Jurman et al. 2008",
     ),

@@ -1,16 +1,21 @@
-"""Similarity of features: a checked, thresholded matrix."""
+"""Metrics that take similar features into account: their base, and the thresholded similarity."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from fsframe.contracts.params import param, real
+from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 from fsframe.errors import DataError
+from fsframe_stability.overlap import Overlap
+from fsframe_stability.pairwise import impute_parameter, mean_over_pairs
 
-__all__ = ["alike"]
+__all__ = ["SimilarityMetric", "alike"]
 
 
 def alike(similarity: NDArray[np.float64], threshold: float) -> Any:
@@ -62,3 +67,40 @@ def alike(similarity: NDArray[np.float64], threshold: float) -> Any:
     rows, columns = np.nonzero(keep)
     values = similarity[rows, columns]
     return sparse.csr_array((values, (rows, columns)), shape=similarity.shape)
+
+
+@attrs.frozen(kw_only=True)
+class SimilarityMetric(StabilityMetric):
+    """Base of metrics that are the mean over pairs of a score that uses feature similarities.
+
+    Authors write `_scores`.
+
+    Parameters
+    ----------
+    threshold : float in [0, 1]
+        Features are similar from this similarity on.
+    impute : float, optional
+        Score for pairs of runs that have none.
+    """
+
+    needs_similarity: ClassVar[bool] = True
+
+    threshold: float = param(
+        0.9, real(0, 1), help="Features with at least this similarity count as similar."
+    )
+    impute: float | None = impute_parameter()
+
+    def _measure(
+        self, matrix: NDArray[np.bool_], similarity: NDArray[np.float64] | None = None
+    ) -> StabilityValue:
+        assert similarity is not None
+        overlap = Overlap.of(matrix)
+        pairs = overlap.pairs()
+        scores = self._scores(matrix, overlap, alike(similarity, self.threshold))[pairs]
+        return mean_over_pairs(scores, pairs, self.undefined_when, self.impute)
+
+    def _scores(
+        self, sets: NDArray[np.bool_], overlap: Overlap, similar: Any
+    ) -> NDArray[np.float64]:
+        """Scores (m, m) of all pairs, NaN where undefined; `similar` as `alike` returns it."""
+        raise NotImplementedError

@@ -12,7 +12,7 @@ from scipy import sparse
 from fsframe_stability.agreement import ratio
 from fsframe_stability.chance import Counts, expected_score
 from fsframe_stability.overlap import Overlap
-from fsframe_stability.similarity_pairs import SimilarityMetric
+from fsframe_stability.similarity import SimilarityMetric
 
 __all__ = ["Zucknick", "ZucknickCorrected"]
 
