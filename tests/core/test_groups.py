@@ -139,9 +139,7 @@ def test_inner_folds_of_sigma_keep_groups_together(method, monkeypatch):
 
     seen = []
     real = tuning.tune
-    monkeypatch.setattr(
-        tuning, "tune", lambda y, w, folds, *a: (seen.append(folds), real(y, w, folds, *a))[1]
-    )
+    monkeypatch.setattr(tuning, "tune", lambda *given: (seen.append(given[4]), real(*given))[1])
     data = people()
     fsframe.Chain.parse(f"{method}:sigma=cv").run(data)
     (folds,) = seen

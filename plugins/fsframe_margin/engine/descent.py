@@ -1,4 +1,4 @@
-"""Descents over weights: state, convergence, and the line search on the cost."""
+"""Descents over weights: state, convergence, and the line search for W in either form."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe_margin.engine import neighbour_shares
+from fsframe_margin.engine.implicit_weights import Direction, ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.margins import PairSpace, Point
 from fsframe_margin.engine.updates import prune, update
 
-__all__ = ["SMALLEST_STEP", "SUFFICIENT", "DenseObjective", "Descent", "DescentState", "Objective"]
+__all__ = ["SMALLEST_STEP", "Descent", "DescentState", "Objective", "objective_of"]
 
 Floats = NDArray[np.float64]
 
 SMALLEST_STEP = 2.0**-24
 _SMALLEST_PRUNED_STEP = 2.0**-8
-SUFFICIENT = 1e-4
+_SUFFICIENT = 1e-4
 """Share of the predicted decrease of the cost that a step has to achieve."""
 
 
@@ -157,7 +159,7 @@ class Objective(Protocol):
         """The next point and the step to it; None if the line search finds none."""
 
 
-class DenseObjective:
+class _DenseObjective:
     """The cost as a function of W stored as a matrix, at one σ.
 
     Notes
@@ -198,12 +200,6 @@ class DenseObjective:
     ) -> tuple[Point | None, float]:
         if not search:
             return self.at(target), 1.0
-        return self._search(point, target, gradient, threshold)
-
-    def _search(
-        self, point: Point, target: Floats, gradient: Floats, threshold: float
-    ) -> tuple[Point | None, float]:
-        """The first of the steps 1, ½, ¼, … that lowers the cost enough, or None."""
         W = point.weights
         forward = gradient + self.penalty
         along = float(np.vdot(forward, target))
@@ -214,46 +210,135 @@ class DenseObjective:
         if not slope < -1e-14 * (abs(along) + abs(here)):
             return None, 0.0
         cost = self.cost(point)
-        measured = None
-        if self.space.stored and not threshold:
-            measured = self.space.measure(target)
+        ends = None
+        if point.measured is not None and not threshold:
+            ends = point.measured, self.space.measure(target)
         # A pruned trial costs a pass over all pairs, and pruning would undo a small step.
         least = _SMALLEST_PRUNED_STEP if threshold else SMALLEST_STEP
         t = 1.0
         while t >= least:
             norm = np.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * overlap + t * t)
+            a, b = (1 - t) / norm, t / norm
             weights = target if t == 1.0 else ((1 - t) * W + t * target) / norm
-            found = self._trial(point, weights, measured, t, norm, threshold)
-            if self.cost(found) <= cost + SUFFICIENT * t * slope and self.cost(found) < cost:
-                return self._settled(found, point, measured, t, norm), t
+            if ends is None:
+                found = self.at(prune(weights, threshold) if threshold else weights)
+            else:
+                found = self.space.between(weights, *ends, a, b, self.sigma)
+            if self.cost(found) <= cost + _SUFFICIENT * t * slope and self.cost(found) < cost:
+                return (found if ends is None else _with_distances(found, *ends, a, b)), t
             t /= 2
         return None, 0.0
 
-    def _trial(
-        self,
-        point: Point,
-        weights: Floats,
-        measured: Floats | None,
-        t: float,
-        norm: float,
-        threshold: float,
-    ) -> Point:
-        if measured is None:
-            return self.at(prune(weights, threshold) if threshold else weights)
-        assert point.measured is not None
-        return self.space.between(
-            weights, point.measured, measured, (1 - t) / norm, t / norm, self.sigma
-        )
 
-    def _settled(
-        self, found: Point, point: Point, measured: Floats | None, t: float, norm: float
-    ) -> Point:
-        """The accepted point, with its distances computed from those of both ends."""
-        if measured is None:
-            return found
-        if t < 1.0:
-            assert point.measured is not None
-            measured *= t / norm
-            point.measured *= (1 - t) / norm
-            measured += point.measured
-        return attrs.evolve(found, measured=measured)
+def _with_distances(found: Point, first: Floats, second: Floats, a: float, b: float) -> Point:
+    """The point with the distances a·first + b·second, computed in their memory."""
+    second *= b
+    if a:
+        first *= a
+        second += first
+    return attrs.evolve(found, measured=second)
+
+
+@attrs.frozen(eq=False)
+class _Iterate:
+    """A point with implicit W; `total` is Σ W."""
+
+    weights: ImplicitWeights
+    total: float
+    point: Point
+    cost: float
+
+
+@attrs.frozen(eq=False)
+class _Target:
+    """The minimiser U, with <Σ + λ, W> and <Σ + λ, U>."""
+
+    direction: Direction
+    here: float
+    along: float
+
+
+class _ImplicitObjective:
+    """The cost as a function of implicit W with the element-wise rule, at one σ.
+
+    <Σ, W> is Σ_p c_p q_p(W), so only <W, U> needs tiles of W, and only if W is a mixture. Pruning
+    is not supported.
+    """
+
+    def __init__(self, pairs: ImplicitPairs, sigma: float, penalty: float) -> None:
+        self.pairs, self.sigma = pairs, sigma
+        self.rate = penalty * pairs.space.total
+
+    def at(self, weights: ImplicitWeights) -> _Iterate:
+        """The starting point, with a diagonal W."""
+        total = float(weights.main.sum())
+        measured = self.pairs.measure(weights)
+        point = self.pairs.space.between(weights.main, measured, None, 1.0, 0.0, self.sigma)
+        return _Iterate(weights, total, point, point.cost + self.rate * total)
+
+    def cost(self, point: _Iterate) -> float:
+        return point.cost
+
+    def pruned(self, point: _Iterate, threshold: float) -> _Iterate:
+        raise NotImplementedError("pruning needs W as a matrix")
+
+    def gradient(self, point: _Iterate) -> Floats:
+        """The pair coefficients c, with Σ = Dᵀ diag(c) D."""
+        assert point.point.measured is not None
+        c = np.empty(self.pairs.pairs)
+        shares = self.pairs.space.shares(point.point, self.sigma)
+        neighbour_shares.pair_coefficients(point.point.measured, shares, 0, 1, c)
+        return c
+
+    def minimiser(self, point: _Iterate, gradient: Floats, threshold: float) -> _Target | None:
+        found = self.pairs.direction(gradient, point.weights, self.rate)
+        if found is None:
+            return None
+        upper = self.pairs.first, self.pairs.second
+        assert point.point.measured is not None
+        here = float((gradient * point.point.measured[upper]).sum()) + self.rate * point.total
+        along = float((gradient * found.measured[upper]).sum()) + self.rate * found.total
+        return _Target(found, here, along)
+
+    def gap(self, point: _Iterate, gradient: Floats, target: _Target) -> float:
+        return target.here - target.along
+
+    def step(
+        self,
+        point: _Iterate,
+        gradient: Floats,
+        target: _Target,
+        threshold: float,
+        search: bool,
+    ) -> tuple[_Iterate | None, float]:
+        here, along, towards = target.here, target.along, target.direction
+        slope = along - here - here * (towards.overlap - 1.0)
+        if search and not slope < -1e-14 * (abs(along) + abs(here)):
+            return None, 0.0
+        measured = point.point.measured
+        assert measured is not None
+        t = 1.0
+        while t >= SMALLEST_STEP:
+            norm = float(np.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * towards.overlap + t * t))
+            a, b = (1 - t) / norm, t / norm
+            trial = self.pairs.space.between(
+                point.point.weights, measured, towards.measured, a, b, self.sigma
+            )
+            total = a * point.total + b * towards.total
+            cost = trial.cost + self.rate * total
+            enough = cost <= point.cost + _SUFFICIENT * t * slope and cost < point.cost
+            if enough or not search:
+                trial = _with_distances(trial, measured, towards.measured, a, b)
+                weights = self.pairs.moved(point.weights, a, towards, b)
+                return _Iterate(weights, total, trial, cost), t
+            t /= 2
+        return None, 0.0
+
+
+def objective_of(
+    space: PairSpace | ImplicitPairs, sigma: float, rule: str, penalty: float
+) -> Objective:
+    """The operations of a descent for the representation of W that `space` uses."""
+    if isinstance(space, ImplicitPairs):
+        return _ImplicitObjective(space, sigma, penalty)
+    return _DenseObjective(space, sigma, rule, penalty)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -75,12 +77,8 @@ class DiagonalRestSpace(PairSpace):
     def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:
         pairs = super().gradient(point, sigma, outer)
         by = self.shares(point, sigma, outer)
-        measured = point.measured
-        assert measured is not None
-
-        def squares(u: Floats, start: int, stop: int) -> None:
-            linear_kernels.pair_square_means(self.restT, measured, by, u, start, stop)
-
+        assert point.measured is not None
+        squares = partial(linear_kernels.pair_square_means, self.restT, point.measured, by)
         u = self.summed((self.restT.shape[0],), squares)
         u = u if self.rest is None else self.rest.sum_blocks(u, (0,))
         return np.concatenate([pairs.ravel(), u])

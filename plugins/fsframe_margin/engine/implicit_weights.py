@@ -8,14 +8,14 @@ numbers per term).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_margin.engine import pair_lists
+from fsframe.contracts.side_by_side import in_threads
+from fsframe_margin.engine import pair_blocks
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.tiled_passes import column_tiles
 
@@ -184,14 +184,11 @@ class ImplicitPairs:
 
     def _each_row_tile(self, work: Callable[[int, int], Any]) -> list[Any]:
         tiles = column_tiles(self.space.features, _ROWS)
-        if self.space.threads == 1 or len(tiles) == 1:
-            return [work(a, b) for a, b in tiles]
-        with ThreadPoolExecutor(self.space.threads) as pool:
-            return list(pool.map(lambda tile: work(*tile), tiles))
+        return in_threads(self.space.threads, lambda tile: work(*tile), tiles)
 
     def _square(self, values: Floats) -> Floats:
         q = np.zeros((self.space.n_rows,) * 2)
-        pair_lists.spread_pairs(q, 0, 1, values)
+        pair_blocks.spread(q, 0, 1, values.size, values)
         return q
 
     def measure(self, weights: ImplicitWeights, penalty: float = 0.0) -> Floats:
@@ -218,7 +215,7 @@ class ImplicitPairs:
         for start, stop in self._chunks():
             left = self._differences(slice(start, stop), a, b)
             right = left if (a, b) == (c, d) else self._differences(slice(start, stop), c, d)
-            q[start:stop] += often * pair_lists.row_products(left @ tile, right)
+            q[start:stop] += often * pair_blocks.row_products(left @ tile, right)
 
     def direction(
         self, coefficients: Floats, current: ImplicitWeights, penalty: float

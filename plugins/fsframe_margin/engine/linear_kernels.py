@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.compiled import njit
 from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, SUM, Shares, row_coefficients
-from fsframe_margin.engine.pair_blocks import BLOCK, spread
+from fsframe_margin.engine.pair_blocks import BLOCK
 
 __all__ = [
     "add_means",
@@ -98,18 +98,12 @@ def _weighted_square(own: float, row: Floats, c: Floats) -> float:
 
 @njit()
 def pair_squares(XT: Floats, v: Floats, q: Floats, start: int, stop: int) -> None:
-    """Write Σ_r v_r (x_ir − x_jr)² of rows start ≤ i < stop, j > i, into the upper triangle
-    of q."""
+    """Add Σ_r v_r (x_ir − x_jr)² of rows start ≤ i < stop, j > i, to the upper triangle of q."""
     A, N = XT.shape
-    buffer = np.empty(N)
     for i in range(start, min(stop, N - 1)):
-        m = N - i - 1
-        for p in range(m):
-            buffer[p] = 0.0
         for a in range(A):
             if v[a] != 0.0:
-                _add_weighted_squares(XT[a, i], XT[a, i + 1 :], v[a], buffer[:m])
-        spread(q, i, i + 1, m, buffer)
+                _add_weighted_squares(XT[a, i], XT[a, i + 1 :], v[a], q[i, i + 1 :])
 
 
 @njit()

@@ -27,7 +27,6 @@ from fsframe_margin.engine.quadratic_form import (
     upper_tiles,
 )
 from fsframe_margin.engine.row_chunks import RowChunks
-from fsframe_margin.engine.streamed_sums import streamed_log_sums
 from fsframe_margin.engine.training import Training
 
 __all__ = ["PairSpace", "Point", "pair_memory"]
@@ -45,6 +44,12 @@ _COPIED = 256
 
 _STREAMED_CHUNKS = 64
 """Maximum number of units of work if distances are not stored: each returns (n,) arrays."""
+
+_SHIFTED_PAIRS = 1 << 18
+"""Pairs per unit of work if sums are shifted."""
+
+_PROBED = 16
+"""Number of rows tested to decide whether sums without a shift are accurate."""
 
 
 def _keeps_pairs(n: int, memory: int) -> bool:
@@ -213,7 +218,7 @@ class PairSpace(RowChunks):
         """The cost at `weights`, with what the gradient needs."""
         if self.stored:
             return self.between(weights, self.measure(weights), None, 1.0, 0.0, sigma)
-        hits, misses = streamed_log_sums(self, weights, sigma)
+        hits, misses = self._streamed_log_sums(weights, sigma)
         return Point(weights, None, self._cost(hits, misses, sigma), hits, misses)
 
     def between(
@@ -255,6 +260,55 @@ class PairSpace(RowChunks):
         )
         return hits, misses
 
+    def _streamed_log_sums(self, weights: Floats, sigma: float) -> tuple[Floats, Floats]:
+        """`_log_sums` of distances that are not stored; each thread holds a few rows of them.
+
+        The distance of each pair is computed once, and its exponential is used for both rows. Rows
+        whose sums are too small to be accurate are computed again with a shift; if this applies to
+        any of a few tested rows, all rows are computed with a shift at once.
+        """
+        n = self.n_rows
+        hits, misses = np.empty(n), np.empty(n)
+        probed = np.unique(np.linspace(0, n - 1, _PROBED).astype(np.intp))
+        self._shifted(weights, sigma, probed, hits, misses)
+        least = np.minimum(np.where(self.alone, np.inf, hits), misses)[probed].min()
+        if not least >= np.log(SMALLEST_SUM):
+            self._shifted(weights, sigma, np.arange(n), hits, misses)
+            return hits, misses
+        XT, form = self.measured_by(weights)
+
+        def sums(out: Floats, i: int, j: int) -> None:
+            streamed_kernels.streamed_sums(
+                XT, form, self.linear, 1.0 / sigma, self.count, self.end, out[0], out[1], i, j
+            )
+
+        both = self.summed((2, n), sums)
+        both[0, self.alone] = 1.0
+        small = np.flatnonzero(both.min(axis=0) < SMALLEST_SUM)
+        hits, misses = np.log(np.maximum(both, SMALLEST_SUM))
+        hits[self.alone] = -np.inf
+        self._shifted(weights, sigma, small, hits, misses)
+        return hits, misses
+
+    def _shifted(
+        self,
+        weights: Floats,
+        sigma: float,
+        rows: NDArray[np.intp],
+        hits: Floats,
+        misses: Floats,
+    ) -> None:
+        """Write the log-sums of `rows`, each shifted by its smallest distance."""
+        tiles, size = self.tiles(weights), max(1, _SHIFTED_PAIRS // self.n_rows)
+
+        def part(first: int) -> None:
+            streamed_kernels.streamed_rows(
+                self.XT, tiles, self.linear, 1.0 / sigma, self.count, self.begin, self.end,
+                hits, misses, rows[first : first + size],
+            )  # fmt: skip
+
+        self.each(part, range(0, len(rows), size))
+
     def shares(self, point: Point, sigma: float, outer: Floats | None = None) -> Shares:
         """The quantities besides q that the coefficients c_ij of Σ = Σ_ij c_ij d_ij d_ijᵀ need."""
         outer = self.outer if outer is None else outer
@@ -283,42 +337,29 @@ class PairSpace(RowChunks):
 
         `outer` (rows sorted by class) replaces the outer weights of the space.
         """
-        by = self.shares(point, sigma, outer)
+        XT, q, by = self.XT, point.measured, self.shares(point, sigma, outer)
+        if q is None:
+            w = self.expanded(point.weights)
+            if self.linear:
+                add = partial(streamed_kernels.streamed_means, XT, w, by)
+            else:
+                form = quadratic_form(w, len(XT))
+                add = partial(streamed_kernels.streamed_scatter, XT, form, by, self.negligible)
+        elif self.linear:
+            add = partial(linear_kernels.pair_means, XT, q, by)
+        else:
+            add = partial(pair_blocks.pair_scatter, XT, q, by, self.negligible)
         if self.linear:
-            means = self.summed((1, self.width), partial(self._means, point, by))[0]
-            return self._gathered(means)
-        scatter = (
-            partial(self._streamed_scatter, self._form(point.weights), by)
-            if point.measured is None
-            else partial(self._stored_scatter, point.measured, by)
-        )
-        total = self.summed((self.XT.shape[0],) * 2, scatter)
+            return self._gathered(self.summed((self.width,), add))
+        total = self.summed((len(XT),) * 2, add)
         upper = np.triu(total)[: self.width, : self.width]
         return self._gathered(upper + np.triu(upper, 1).T)
-
-    def _form(self, weights: Floats) -> Quadratic:
-        return quadratic_form(self.expanded(weights), self.XT.shape[0])
 
     def _gathered(self, values: Floats) -> Floats:
         """Values of the columns of `XT` summed by feature, along every axis."""
         if self.indicators is None:
             return values
         return self.indicators.sum_blocks(values, tuple(range(values.ndim)))
-
-    def _means(self, point: Point, by: Shares, u: Floats, start: int, stop: int) -> None:
-        if point.measured is None:
-            w = self.expanded(point.weights)
-            streamed_kernels.streamed_means(self.XT, w, by, u[0], start, stop)
-        else:
-            linear_kernels.pair_means(self.XT, point.measured, by, u[0], start, stop)
-
-    def _stored_scatter(self, q: Floats, by: Shares, S: Floats, start: int, stop: int) -> None:
-        pair_blocks.pair_scatter(self.XT, q, by, self.negligible, S, start, stop)
-
-    def _streamed_scatter(
-        self, form: Quadratic, by: Shares, S: Floats, start: int, stop: int
-    ) -> None:
-        streamed_kernels.streamed_scatter(self.XT, form, by, self.negligible, S, start, stop)
 
     def tiles(self, weights: Floats) -> Floats:
         """The weights as kernels for new rows take them: W's upper triangle, or w as a row."""

@@ -42,6 +42,18 @@ def _add_step(own: float, row: Floats, weight: float, step: float, out: Floats) 
 
 
 @njit()
+def _distances(own: Floats, XT: Floats, steps: Floats, squares: Floats, distance: Floats) -> None:
+    """Σ_a squares_a z_a² of the row `own` (A,) to all rows."""
+    distance[:] = 0.0
+    for a in range(XT.shape[0]):
+        if squares[a] != 0.0:
+            if steps[a] > 0.0:
+                _add_step(own[a], XT[a], squares[a], steps[a], distance)
+            else:
+                _add_square(own[a], XT[a], squares[a], distance)
+
+
+@njit()
 def _difference(own: float, other: float, step: float) -> float:
     """own − other, or the step where levels differ."""
     if step > 0.0:
@@ -59,13 +71,7 @@ def nearest_pair(
 
     `distance` receives the squared distances to all rows.
     """
-    distance[:] = 0.0
-    for a in range(XT.shape[0]):
-        if squares[a] != 0.0:
-            if steps[a] > 0.0:
-                _add_step(XT[a, i], XT[a], squares[a], steps[a], distance)
-            else:
-                _add_square(XT[a, i], XT[a], squares[a], distance)
+    _distances(XT[:, i], XT, steps, squares, distance)
     to_hit, to_miss = np.inf, np.inf
     for j in range(distance.size):
         if label[j] != label[i]:
@@ -174,29 +180,21 @@ def flip_margins(
 
 
 @njit()
-def k_nearest(
-    XT: Floats, steps: Floats, rows: Floats, squares: Floats, skip_self: bool, chosen: Labels
-) -> None:
+def k_nearest(XT: Floats, steps: Floats, rows: Floats, squares: Floats, chosen: Labels) -> None:
     """Write the nearest columns of XT to every row into chosen (m, k), nearest first.
 
     Ties go to the lower index: a group begins with the nearest remaining row and includes all
-    within `TIE` of it (as in `ranking`). With `skip_self`, row i is column i of XT and is left out.
+    within `TIE` of it (as in `ranking`).
     """
     N, k = XT.shape[1], chosen.shape[1]
     distance = np.empty(N)
     nearest = np.empty(k)
     near = np.empty(N, np.int64)
     for i in range(rows.shape[0]):
-        distance[:] = 0.0
-        for a in range(XT.shape[0]):
-            if squares[a] != 0.0:
-                if steps[a] > 0.0:
-                    _add_step(rows[i, a], XT[a], squares[a], steps[a], distance)
-                else:
-                    _add_square(rows[i, a], XT[a], squares[a], distance)
+        _distances(rows[i], XT, steps, squares, distance)
         held = 0
         for j in range(N):
-            if (skip_self and j == i) or (held == k and not distance[j] < nearest[held - 1]):
+            if held == k and not distance[j] < nearest[held - 1]:
                 continue
             place = held if held < k else k - 1
             while place > 0 and distance[j] < nearest[place - 1]:
@@ -208,7 +206,7 @@ def k_nearest(
         last = nearest[held - 1] * (1.0 + TIE) if held > 0 else 0.0
         many = 0
         for j in range(N):
-            if distance[j] <= last and not (skip_self and j == i):
+            if distance[j] <= last:
                 near[many] = j
                 many += 1
         found = 0

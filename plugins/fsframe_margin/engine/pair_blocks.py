@@ -1,8 +1,9 @@
 """Fused loops over pairs of rows: quadratic-Manhattan distances and their scatter matrix.
 
-Every kernel works on blocks of up to `BLOCK` pairs, whose differences |x_i − x_j| are computed in a
-buffer that stays in the cache, with features padded to an even number. Sparse weights are processed
-entry by entry, others by tiles (`tile_kernels`). No array of size N × N × A is made.
+They work on blocks of up to `BLOCK` pairs, whose differences |x_i − x_j| are computed in a buffer
+that stays in the cache, with features padded to an even number. Sparse weights are processed entry
+by entry, others by tiles (`tile_kernels`). No array of size N × N × A is made. `pair_differences`
+and `row_products` serve passes that are matrix products.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.compiled import njit
-from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, Shares, row_coefficients
+from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, SUM, Shares, row_coefficients
 from fsframe_margin.engine.tile_kernels import block_quadratics, block_scatter
 
 __all__ = [
@@ -24,8 +25,10 @@ __all__ = [
     "copy",
     "distances",
     "keep_large",
+    "pair_differences",
     "pair_quadratics",
     "pair_scatter",
+    "row_products",
     "spread",
 ]
 
@@ -215,3 +218,29 @@ def pair_scatter(
                 at = np.intp(0)
     if at:
         block_scatter(D, c, at, S, E)
+
+
+@njit(fastmath=ELEMENTWISE)
+def pair_differences(X: Floats, i: int, j: int, D: Floats) -> tuple[int, int]:
+    """Write |x_i − x_j| of consecutive pairs from (i, j) on into the rows of D; the pair after."""
+    N, A = X.shape
+    for p in range(D.shape[0]):
+        for a in range(A):
+            D[p, a] = abs(X[i, a] - X[j, a])
+        j += 1
+        if j == N:
+            i += 1
+            j = i + 1
+    return i, j
+
+
+@njit(fastmath=SUM)
+def row_products(T: Floats, D: Floats) -> Floats:
+    """Σ_a T_pa D_pa for every row."""
+    out = np.empty(T.shape[0])
+    for p in range(T.shape[0]):
+        total = 0.0
+        for a in range(T.shape[1]):
+            total += T[p, a] * D[p, a]
+        out[p] = total
+    return out

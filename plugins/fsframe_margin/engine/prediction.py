@@ -44,23 +44,8 @@ def class_distances(
     -----
     m · n pairs, in blocks of at most 256 rows and 32 MiB.
     """
-    padded = space.new_rows(rows)
-    out = np.empty((rows.shape[0], n_classes))
-    tiles, bounds = space.tiles(weights), _bounds(space, n_classes)
-    step = _rows_at_a_time(space.n_rows)
-    for start in range(0, len(rows), step):
-        block = padded[start : start + step]
-        q = np.empty((len(block), space.n_rows))
-        streamed_kernels.cross_measures(block, space.XT, tiles, space.linear, q)
-        nobody = np.full(len(block), -1)
-        part = out[start : start + step]
-        streamed_kernels.expectations(q, 1.0 / sigma, space.count, bounds, nobody, part)
-    return out
-
-
-def _rows_at_a_time(n_training: int) -> int:
-    """How many rows are processed at a time; no bit depends on it."""
-    return min(_ROWS, max(1, _MOST_BYTES // (8 * max(1, n_training))))
+    nobody = np.full(len(rows), -1)
+    return _distances(space, weights, sigma, space.new_rows(rows), nobody, n_classes)
 
 
 def training_distances(space: PairSpace, weights: Floats, sigma: float, n_classes: int) -> Floats:
@@ -71,20 +56,32 @@ def training_distances(space: PairSpace, weights: Floats, sigma: float, n_classe
     (n, n_classes) float64
         In the order of the table; inf for a class that has no other member.
     """
-    sorted_rows = np.ascontiguousarray(space.XT.T)
-    out = np.empty((space.n_rows, n_classes))
-    tiles, bounds = space.tiles(weights), _bounds(space, n_classes)
-    step = _rows_at_a_time(space.n_rows)
-    for start in range(0, space.n_rows, step):
-        block = sorted_rows[start : start + step]
-        q = np.empty((len(block), space.n_rows))
-        streamed_kernels.cross_measures(block, space.XT, tiles, space.linear, q)
-        itself = np.arange(start, start + len(block))
-        part = out[start : start + step]
-        streamed_kernels.expectations(q, 1.0 / sigma, space.count, bounds, itself, part)
-    unsorted = np.empty_like(out)
-    unsorted[space.order] = out
+    sorted_rows, themselves = np.ascontiguousarray(space.XT.T), np.arange(space.n_rows)
+    unsorted = np.empty((space.n_rows, n_classes))
+    unsorted[space.order] = _distances(space, weights, sigma, sorted_rows, themselves, n_classes)
     return unsorted
+
+
+def _distances(
+    space: PairSpace,
+    weights: Floats,
+    sigma: float,
+    rows: Floats,
+    skip: NDArray[np.intp],
+    n_classes: int,
+) -> Floats:
+    """Ψ_c of rows (m, len(XT)), without the training row `skip` of each (−1: with all)."""
+    out = np.empty((len(rows), n_classes))
+    tiles = space.tiles(weights)
+    bounds = np.searchsorted(space.labels, np.arange(n_classes + 1), side="left")
+    # No bit depends on how many rows are processed at a time.
+    step = min(_ROWS, max(1, _MOST_BYTES // (8 * max(1, space.n_rows))))
+    for start in range(0, len(rows), step):
+        some = slice(start, start + step)
+        q = np.empty((len(rows[some]), space.n_rows))
+        streamed_kernels.cross_measures(rows[some], space.XT, tiles, space.linear, q)
+        streamed_kernels.expectations(q, 1.0 / sigma, space.count, bounds, skip[some], out[some])
+    return out
 
 
 def nearest_class(distances: Floats) -> NDArray[np.int64]:
@@ -111,7 +108,3 @@ def relative_scores(distances: Floats) -> Floats:
     # If a row coincides with members of every class, all distances are zero.
     shares = np.divide(held, total, out=np.full_like(held, 1.0 / held.shape[1]), where=total > 0)
     return -np.where(finite, shares, 1.0)
-
-
-def _bounds(space: PairSpace, n_classes: int) -> NDArray[np.intp]:
-    return np.searchsorted(space.labels, np.arange(n_classes + 1), side="left")

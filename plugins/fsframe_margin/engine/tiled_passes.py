@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.run import Run
-from fsframe_margin.engine import neighbour_shares, pair_lists
+from fsframe.contracts.side_by_side import in_threads
+from fsframe_margin.engine import neighbour_shares, pair_blocks
 from fsframe_margin.engine.margins import STORED_ROWS, PairSpace, Point
 from fsframe_margin.engine.training import Training
 
@@ -45,9 +46,7 @@ class TiledSpace(PairSpace):
 
     def _each_tile(self, work: Callable[[int, int], Any]) -> list[Any]:
         tiles = column_tiles(self.features)
-        if self.threads == 1 or len(tiles) == 1:
-            return [work(a, b) for a, b in tiles]
-        return list(self.pool.map(lambda tile: work(*tile), tiles))
+        return in_threads(self.threads, lambda tile: work(*tile), tiles)
 
     def _pair_chunks(self) -> Iterator[tuple[int, int, Floats]]:
         """Differences of consecutive pairs, with the first pair."""
@@ -59,7 +58,7 @@ class TiledSpace(PairSpace):
         for start in range(0, total, size):
             m = min(size, total - start)
             D = np.empty((m, self.features))
-            after = pair_lists.pair_differences(X, i, j, D)
+            after = pair_blocks.pair_differences(X, i, j, D)
             yield i, j, D
             i, j = after
 
@@ -70,15 +69,15 @@ class TiledSpace(PairSpace):
 
             def part(a: int, b: int, D: Floats = D) -> Floats:
                 own = D[:, a:b]
-                out = pair_lists.row_products(own @ weights[a:b, a:b], own)
+                out = pair_blocks.row_products(own @ weights[a:b, a:b], own)
                 if b < self.features:
-                    out += 2.0 * pair_lists.row_products(D[:, b:] @ weights[b:, a:b], own)
+                    out += 2.0 * pair_blocks.row_products(D[:, b:] @ weights[b:, a:b], own)
                 return out
 
             total = np.zeros(len(D))
             for piece in self._each_tile(part):
                 total += piece
-            pair_lists.spread_pairs(q, i, j, total)
+            pair_blocks.spread(q, i, j, total.size, total)
         return q
 
     def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:

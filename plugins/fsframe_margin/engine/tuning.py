@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
 from fsframe.resampling.groups import deal_groups, require_two
+from fsframe_margin.engine.margins import PairSpace
+from fsframe_margin.engine.parallel_resamples import workers_within
+from fsframe_margin.engine.prediction import class_distances, nearest_class
+from fsframe_margin.engine.training import Training, take_training
 
-__all__ = ["IM4E_PATH", "IMMIGRATE_PATH", "Tuned", "stratified_folds", "tune"]
+__all__ = ["IM4E_PATH", "IMMIGRATE_PATH", "Setting", "Tuned", "stratified_folds", "tune"]
 
 Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
+Setting = tuple[float, Any]
+"""σ, and what else a method tunes with it."""
 
 IMMIGRATE_PATH = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)
 """σ from 4, halved until it is not larger than 0.2 (IMMIGRATE paper, §4.2)."""
@@ -74,47 +82,96 @@ def stratified_folds(
 
 
 def tune(
-    y: NDArray[np.integer],
-    weight: Floats,
+    training: Training,
+    start: Floats,
+    settings: Sequence[Setting],
+    fit: Callable[[PairSpace, Floats, Setting], Floats],
     folds: NDArray[np.intp],
-    n_settings: int,
-    fit_fold: Callable[[NDArray[np.intp], NDArray[np.intp]], Iterable[Callable[[], Labels]]],
-    threads: int = 1,
+    standardize: bool,
+    run: Run,
 ) -> Tuned:
     """The setting with the best accuracy over folds.
 
     Parameters
     ----------
-    y, weight : (n,) arrays
-        Class codes, and the weight of each row in the accuracy.
+    training : Training
+        All rows; their outer weights are those of the accuracy.
+    start : (A, A) or (A,) float64
+        W, or w of the linear measure, at which every fit starts.
+    settings : sequence
+        σ, and what else `fit` uses.
+    fit : callable
+        Gives the weights for the pairs of a fold's training rows, the start in their columns, and a
+        setting.
     folds : (n,) int
         Fold of each row.
-    n_settings : int
-        Number of settings.
-    fit_fold : callable
-        From training and held-out rows, one job per setting that returns the predicted classes of
-        the held-out rows.
-    threads : int
-        Number of jobs at a time; results do not depend on it.
+    standardize : bool
+        Whether columns are scaled; the scale is learned from the training rows of a fold.
+    run : Run
+        Every fit has one thread, and as many run at a time as memory allows; results do not depend
+        on that number.
 
     Notes
     -----
-    Ties go to the earlier setting. A fold whose training rows have only one class is left out.
+    Ties go to the earlier setting. A fold whose training rows have only one class is left out. The
+    pairs and the scaled table of a fold are shared by all settings.
     """
-    right, seen = np.zeros(n_settings), 0.0
-    jobs: list[tuple[NDArray[np.intp], int, Callable[[], Labels]]] = []
+    y, weight = training.y, training.outer
+    right, seen = np.zeros(len(settings)), 0.0
+    jobs: list[tuple[NDArray[np.intp], int, Callable[[], NDArray[np.int64]]]] = []
     for fold in range(int(folds.max()) + 1):
         held_out, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         _, members = np.unique(y[train], return_counts=True)
         if not held_out.size or members.size < 2 or members.max() < 2:
             continue
         seen += weight[held_out].sum()
-        jobs += [(held_out, k, job) for k, job in enumerate(fit_fold(train, held_out))]
-    for (held_out, k, _), predicted in zip(
-        jobs, in_threads(threads, lambda job: job(), [job for *_, job in jobs]), strict=True
-    ):
+        predict = _predictions(training, start, train, held_out, fit, standardize, run)
+        jobs += [(held_out, k, partial(predict, setting)) for k, setting in enumerate(settings)]
+    workers = workers_within(run, *training.X.shape)
+    found = in_threads(workers, lambda job: job[-1](), jobs)
+    for (held_out, k, _), predicted in zip(jobs, found, strict=True):
         right[k] += weight[held_out][predicted == y[held_out]].sum()
     if not seen:
-        return Tuned(0, np.full(n_settings, np.nan))
+        return Tuned(0, np.full(len(settings), np.nan))
     accuracy = right / seen
     return Tuned(int(np.argmax(accuracy)), accuracy)
+
+
+def _predictions(
+    training: Training,
+    start: Floats,
+    train: NDArray[np.intp],
+    held_out: NDArray[np.intp],
+    fit: Callable[[PairSpace, Floats, Setting], Floats],
+    standardize: bool,
+    run: Run,
+) -> Callable[[Setting], NDArray[np.int64]]:
+    """From a setting, the classes that a fit on the rows `train` predicts for `held_out`."""
+    linear = start.ndim == 1
+    inner = take_training(
+        "tuning",
+        training.X[train],
+        training.y[train],
+        training.n_classes,
+        training.count[train],
+        training.outer[train] / training.count[train],
+        standardize,
+        None if training.steps is None else training.steps > 0,
+    )
+    space = PairSpace(
+        inner.X, inner.y, inner.outer, inner.count,
+        memory=run.route, linear=linear, steps=inner.steps,
+    )  # fmt: skip
+    rows = inner.rows(training.X[held_out])
+    first = start[np.ix_(*[inner.varying] * start.ndim)]
+    norm = first.sum() if linear else np.linalg.norm(first)
+    if not norm > 0:  # All columns with a starting weight are constant in this fold.
+        first = np.ones(len(first)) if linear else np.eye(len(first))
+        norm = len(first) if linear else np.sqrt(len(first))
+    first = first / norm
+
+    def predict(setting: Setting) -> NDArray[np.int64]:
+        weights = fit(space, first, setting)
+        return nearest_class(class_distances(space, weights, setting[0], rows, training.n_classes))
+
+    return predict

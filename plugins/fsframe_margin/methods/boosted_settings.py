@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -18,6 +18,8 @@ from fsframe.errors import DataError
 from fsframe_margin.engine.training import Training
 from fsframe_margin.engine.updates import RULES
 from fsframe_margin.methods.immigrate import descend
+from fsframe_margin.methods.immigrate_fit import dense_start
+from fsframe_margin.methods.margin_selector import standardize_parameter
 from fsframe_margin.methods.prototypes import prototypes_parameter, with_prototypes
 
 if TYPE_CHECKING:
@@ -74,12 +76,7 @@ class BoostedSettings(Parameterised):
         help="Start of W in every round: random, the upstream weights, or I/√A.",
         source=f"{_PAPER}, Algorithm 3",
     )
-    standardize: bool = param(
-        True,
-        flag(),
-        help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
-    )
-
+    standardize: bool = standardize_parameter()
     prototypes: int | None = prototypes_parameter()
 
     def check_parameters(self) -> Iterator[str]:
@@ -113,11 +110,14 @@ class BoostedSettings(Parameterised):
                 "(`im4e bim`), lower rounds, or raise the memory bound"
             )
         units = run.units(f"{type(self).__name__} {self.values()}", data, upstream)
+        # One object for all rounds, unless each has a random start of its own.
+        first = dense_start(training, upstream, self.start, run)
+        drawn = self.start == "random"
         return boost(
             space,
             sigma_path(self.sigma_max, self.sigma_min, self.rounds),
             training.n_classes,
-            self._starts(training, upstream, run),
+            lambda t: dense_start(training, upstream, "random", run, t) if t and drawn else first,
             self._short_descent,
             lambda done: run.progress(done, self.rounds, "boosting rounds"),
             units.get,
@@ -135,21 +135,3 @@ class BoostedSettings(Parameterised):
             keep_best=self.line_search,
         ).weights
         return weights
-
-    def _starts(self, training: Training, upstream: Selection | None, run: Run) -> Any:
-        from fsframe_margin.methods.upstream_weights import upstream_matrix
-
-        size = training.varying.size
-        fixed = np.eye(size) / np.sqrt(size)
-        if self.start == "upstream" and upstream is not None:
-            arrived = upstream_matrix(upstream, training.varying, training.n_features)
-            fixed = fixed if arrived is None else arrived
-
-        def start(t: int) -> Floats:
-            if self.start != "random":
-                return fixed
-            W = run.generator(t).random((size, size))
-            W = W + W.T
-            return W / np.linalg.norm(W)
-
-        return start

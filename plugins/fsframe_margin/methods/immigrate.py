@@ -370,8 +370,7 @@ def descend(
     `engine.descent.Objective` defines the operations on W. With pruning, the cost decreases from
     the first pruned point on.
     """
-    from fsframe_margin.engine.descent import DescentState
-    from fsframe_margin.engine.implicit_descent import objective_of
+    from fsframe_margin.engine.descent import DescentState, objective_of
 
     objective = objective_of(space, sigma, rule, penalty)
     point = objective.at(start)

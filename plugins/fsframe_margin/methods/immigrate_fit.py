@@ -69,11 +69,13 @@ def fits_dense(size: int, memory: int) -> bool:
     return dense_bytes(size) <= memory
 
 
-def dense_start(training: Training, upstream: Selection | None, how: str, run: Run) -> Floats:
-    """Start value of W, (A, A), Frobenius norm one."""
+def dense_start(
+    training: Training, upstream: Selection | None, how: str, run: Run, key: int = 0
+) -> Floats:
+    """Start value of W, (A, A), Frobenius norm one; `key` is that of the random stream."""
     size = training.varying.size
     if how == "random":
-        W = run.generator(0).random((size, size))
+        W = run.generator(key).random((size, size))
         W = W + W.T
         return W / np.linalg.norm(W)
     if how == "upstream" and upstream is not None:

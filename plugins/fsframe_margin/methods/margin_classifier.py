@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, flag, optional, param, real
+from fsframe.contracts.params import choice, optional, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training, training_of
+from fsframe_margin.methods.margin_selector import standardize_parameter
 from fsframe_margin.methods.upstream_weights import pair_matrix, upstream_pairs
 
 __all__ = ["FittedMargin", "Margin"]
@@ -111,11 +112,7 @@ class Margin(Classifier):
         choice("auto", "quadratic", "linear"),
         help="Distance with pair weights, or with feature weights only.",
     )
-    standardize: bool = param(
-        True,
-        flag(),
-        help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
-    )
+    standardize: bool = standardize_parameter()
 
     @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedMargin:

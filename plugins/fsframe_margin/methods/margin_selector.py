@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fsframe_margin.engine.margins import PairSpace
     from fsframe_margin.engine.tuning import Tuned
 
-__all__ = ["MarginSelector", "TunedSelector"]
+__all__ = ["MarginSelector", "TunedSelector", "standardize_parameter"]
 
 Floats = NDArray[np.float64]
 
@@ -34,6 +34,15 @@ _AXES: Mapping[str, Any] = {
     "centre": 0, "scale": 0,
 }  # fmt: skip
 """The axes of a model's arrays that run over columns."""
+
+
+def standardize_parameter() -> Any:
+    """The parameter of methods that scale the columns."""
+    return param(
+        True,
+        flag(),
+        help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -46,11 +55,7 @@ class MarginSelector(Selector):
     takes_nominal: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
-    standardize: bool = param(
-        True,
-        flag(),
-        help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
-    )
+    standardize: bool = standardize_parameter()
 
     def _training(
         self, data: Dataset, upstream: Selection | None, *, margins: bool = False
@@ -149,13 +154,7 @@ class TunedSelector(MarginSelector):
         run: Run,
     ) -> Tuned:
         """The best of `settings`; `fit` returns the weights for a setting on one fold."""
-        from fsframe_margin.engine.fold_models import fold_jobs
-        from fsframe_margin.engine.parallel_resamples import workers_within
         from fsframe_margin.engine.tuning import stratified_folds, tune
 
-        def jobs(train: NDArray[np.intp], held_out: NDArray[np.intp]) -> Any:
-            return fold_jobs(training, start, train, held_out, settings, fit, self.standardize, run)
-
         folds = stratified_folds(training.y, self.folds, run.generator(1), training.groups)
-        workers = workers_within(run, *training.X.shape)
-        return tune(training.y, training.outer, folds, len(settings), jobs, workers)
+        return tune(training, start, settings, fit, folds, self.standardize, run)

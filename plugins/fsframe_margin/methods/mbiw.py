@@ -12,6 +12,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.methods.margin_selector import MarginSelector
+from fsframe_margin.methods.upstream_weights import feature_weights
 
 __all__ = ["Mbiw"]
 
@@ -55,10 +56,7 @@ class Mbiw(MarginSelector):
         from fsframe_margin.engine.instance_weighting import instance_weights, margin_profiles
 
         training = self._training(data, upstream, margins=True)
-        w = np.ones(training.varying.size)
-        if upstream is not None and upstream.weights is not None:
-            arrived = upstream.weights[training.varying]
-            w = arrived if arrived.any() else w
+        w = feature_weights(upstream, training.varying)
         XT = np.ascontiguousarray(training.X.T)
         training = training.released()
         profiles = margin_profiles(XT, training.y, w, training.steps)

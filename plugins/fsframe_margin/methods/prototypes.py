@@ -13,7 +13,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import integer, optional, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe_margin.engine.part_scaling import scaling_over_parts
+from fsframe_margin.engine.standardise import scaling_over_parts
 from fsframe_margin.engine.training import Training, row_weights, varying_columns
 
 __all__ = [

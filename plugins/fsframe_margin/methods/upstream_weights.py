@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.selection import PairWeights, Selection
 
-__all__ = ["pair_matrix", "upstream_matrix", "upstream_pairs"]
+__all__ = ["feature_weights", "pair_matrix", "upstream_matrix", "upstream_pairs"]
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +28,15 @@ def pair_matrix(pairs: PairWeights, size: int) -> Floats:
     if main is not None:
         W[columns, columns] = main
     return W
+
+
+def feature_weights(upstream: Selection | None, columns: NDArray[np.intp]) -> Floats:
+    """The upstream weights of `columns`; ones if there are none, or all are zero."""
+    if upstream is not None and upstream.weights is not None:
+        arrived = upstream.weights[columns]
+        if arrived.any():
+            return arrived
+    return np.ones(columns.size)
 
 
 def upstream_pairs(upstream: Selection | None) -> PairWeights | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import flag, integer, param
+from fsframe.contracts.params import integer, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training, features_of, take_training
+from fsframe_margin.methods.margin_selector import standardize_parameter
+from fsframe_margin.methods.upstream_weights import feature_weights
 
 __all__ = ["FittedKnn", "WeightedKnn", "neighbour_votes"]
 
@@ -29,7 +31,6 @@ def neighbour_votes(
     ballots: Floats,
     k: int,
     n_classes: int,
-    skip_self: bool = False,
     steps: Floats | None = None,
 ) -> Floats:
     """Sum of the ballots of the k nearest members, per row and class.
@@ -44,8 +45,6 @@ def neighbour_votes(
         w²; distance² is Σ w² z².
     k : int
         Number of neighbours; ties in distance go to the earlier member.
-    skip_self : bool
-        Whether `rows` are the members, each left out of its own neighbours.
     steps : (A,) float64, optional
         As `Training.steps`.
 
@@ -63,45 +62,34 @@ def neighbour_votes(
     ...                 np.ones(1), np.array([1.0, 1.0, 0.25]), 2, 2)
     array([[1.  , 0.25]])
     """
-    chosen = _nearest(rows, members, squares, k, skip_self, steps)
+    chosen = _nearest(rows, members, squares, k, steps)
     votes = np.zeros((len(rows), n_classes))
     for column in chosen.T:
         votes[np.arange(len(rows)), labels[column]] += ballots[column]
     return votes
 
 
-def _nearest(
-    rows: Floats,
-    members: Floats,
-    squares: Floats,
-    k: int,
-    skip_self: bool = False,
-    steps: Floats | None = None,
-) -> NDArray[np.intp]:
-    """The k nearest members of each row, (m, k)."""
-    from fsframe_margin.engine.nearest_kernels import k_nearest
-
-    chosen = np.empty((len(rows), min(k, len(members) - skip_self)), dtype=np.intp)
-    steps = np.zeros(len(squares)) if steps is None else steps
-    k_nearest(np.ascontiguousarray(members.T), steps, rows, squares, skip_self, chosen)
-    return chosen
-
-
 @attrs.frozen(kw_only=True, eq=False)
-class FittedMean:
-    """Training rows with the weights of features and rows, for a numeric target."""
+class _FittedRows:
+    """Training rows with the weights of features and rows."""
 
     training: Training
-    target: Floats
     squares: Floats
     ballots: Floats
     k: int
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class FittedMean(_FittedRows):
+    """The mean target of the nearest rows, for a numeric target."""
+
+    target: Floats
 
     @one_blas_thread
     def predict(self, X: Floats) -> Floats:
         """Mean target of the k nearest rows, each with its ballots, (m,)."""
         t = self.training
-        chosen = _nearest(t.rows(X), t.X, self.squares, self.k, steps=t.steps)
+        chosen = _nearest(t.rows(X), t.X, self.squares, self.k, t.steps)
         total = self.ballots[chosen].sum(axis=1)
         # If all neighbours have weight zero, predict the mean of all rows.
         found = np.full(len(X), self.target @ t.count / t.count.sum())
@@ -110,20 +98,15 @@ class FittedMean:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class FittedKnn:
-    """Training rows with the weights of features and rows."""
-
-    training: Training
-    squares: Floats
-    ballots: Floats
-    k: int
+class FittedKnn(_FittedRows):
+    """The vote of the nearest rows."""
 
     @one_blas_thread
     def predict_scores(self, X: Floats) -> Floats:
         """Share of the votes of the k nearest rows, (m, n_classes)."""
         t = self.training
         votes = neighbour_votes(
-            t.rows(X), t.X, t.y, self.squares, self.ballots, self.k, t.n_classes, steps=t.steps
+            t.rows(X), t.X, t.y, self.squares, self.ballots, self.k, t.n_classes, t.steps
         )
         total = votes.sum(axis=1, keepdims=True)
         # If all neighbours have weight zero, all classes are equally likely.
@@ -133,6 +116,18 @@ class FittedKnn:
     def predict(self, X: Floats) -> NDArray[np.int64]:
         """Class codes (m,), equal votes to the first class."""
         return np.argmax(self.predict_scores(X), axis=1).astype(np.int64)
+
+
+def _nearest(
+    rows: Floats, members: Floats, squares: Floats, k: int, steps: Floats | None
+) -> NDArray[np.intp]:
+    """The k nearest members of each row, (m, k)."""
+    from fsframe_margin.engine.nearest_kernels import k_nearest
+
+    chosen = np.empty((len(rows), min(k, len(members))), dtype=np.intp)
+    steps = np.zeros(len(squares)) if steps is None else steps
+    k_nearest(np.ascontiguousarray(members.T), steps, rows, squares, chosen)
+    return chosen
 
 
 @attrs.frozen(kw_only=True)
@@ -171,11 +166,7 @@ class WeightedKnn(Classifier):
     takes_nominal: ClassVar[bool] = True
 
     k: int = param(3, integer(1), help="Number of neighbours.", symbol="k", source="Algorithm 2")
-    standardize: bool = param(
-        True,
-        flag(),
-        help="Scale features to mean 0 and standard deviation 1, learned from the training rows.",
-    )
+    standardize: bool = standardize_parameter()
 
     def predicts(self) -> frozenset[str]:
         return frozenset({"classification", "regression"})
@@ -191,16 +182,11 @@ class WeightedKnn(Classifier):
             "weighted-knn", features_of(data), y, data.n_classes, data.counts, None,
             self.standardize, data.categorical,
         )  # fmt: skip
-        w = np.ones(training.varying.size)
-        ballots = training.count
-        if upstream is not None and upstream.weights is not None:
-            arrived = upstream.weights[training.varying]
-            w = arrived if arrived.any() else w
+        w, ballots = feature_weights(upstream, training.varying), training.count
         if upstream is not None and upstream.instance_weights is not None:
             weighted = ballots * upstream.instance_weights
             ballots = weighted if weighted.any() else ballots
+        parts: dict[str, Any] = {"squares": w * w, "ballots": ballots, "k": self.k}
         if numbers:
-            return FittedMean(
-                training=training, target=data.y, squares=w * w, ballots=ballots, k=self.k
-            )
-        return FittedKnn(training=training, squares=w * w, ballots=ballots, k=self.k)
+            return FittedMean(training=training, target=data.y, **parts)
+        return FittedKnn(training=training, **parts)

@@ -14,8 +14,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
 from fsframe_margin.engine.indicators import nominal_steps
-from fsframe_margin.engine.part_scaling import scaling_over_parts
-from fsframe_margin.engine.standardise import learn_scaling
+from fsframe_margin.engine.standardise import learn_scaling, scaling_over_parts
 
 N = 700
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from fsframe_margin.engine import streamed_sums
+from fsframe_margin.engine import margins
 from fsframe_margin.engine.margins import PairSpace
 
 
@@ -46,9 +46,9 @@ def test_streamed_passes_over_many_rows_equal_stored_ones(sigma, linear, zeros):
 def test_a_row_far_away_is_measured_with_a_shift_and_no_other(monkeypatch):
     X, y = many_rows()
     shifted = []
-    rows_of = streamed_sums.streamed_kernels.streamed_rows
+    rows_of = margins.streamed_kernels.streamed_rows
     monkeypatch.setattr(
-        streamed_sums.streamed_kernels,
+        margins.streamed_kernels,
         "streamed_rows",
         lambda *given: shifted.append(given[-1].tolist()) or rows_of(*given),
     )

@@ -69,17 +69,17 @@ def test_the_k_nearest_come_in_groups_of_equals_by_index():
         # distances² 1, 4 and 9, each up to a fraction of the tolerance, and zero
         x = rng.integers(0, 4, n) * (1 + 0.01 * TIE * rng.integers(-1, 2, n))
         chosen = np.empty((1, k), dtype=np.intp)
-        k_nearest(x[None, :], np.zeros(1), np.zeros((1, 1)), np.ones(1), False, chosen)
+        k_nearest(x[None, :], np.zeros(1), np.zeros((1, 1)), np.ones(1), chosen)
         order = np.lexsort((np.arange(n), np.round(x)))
         assert chosen[0].tolist() == order[:k].tolist()
-        left = np.empty((n, k), dtype=np.intp)
-        rows = np.ascontiguousarray(x[:, None])
-        k_nearest(x[None, :], np.zeros(1), rows, np.ones(1), True, left)
         for i in range(n):
             others = [j for j in range(n) if j != i]
+            left = np.empty((1, k), dtype=np.intp)
+            k_nearest(x[None, others], np.zeros(1), x[None, [i]], np.ones(1), left)
+            found = np.array(others)[left[0]].tolist()
             gap = np.abs(np.round(x) - np.round(x[i]))
             # rows equal but for rounding are at distances of that size, whose order is their own
             far = [j for j in others if gap[j] > 0]
             near = [j for j in others if gap[j] == 0]
             order = sorted(far, key=lambda j, gap=gap: (gap[j], j))
-            assert left[i].tolist()[len(near) :] == order[: max(0, k - len(near))]
+            assert found[len(near) :] == order[: max(0, k - len(near))]
