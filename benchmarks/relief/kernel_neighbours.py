@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from fsframe_relief.engine import neighbour_kernels as loops
-from fsframe_relief.engine import permutation_kernels, score_kernels, screen_kernels
+from fsframe_relief.engine import score_kernels, screen_kernels
 
 N = 1000
 
@@ -168,7 +168,7 @@ def permutations(rng):  # type: ignore[no-untyped-def]
     K = np.empty((labellings, pairs))
 
     def loop() -> Any:
-        permutation_kernels.pair_weights(A, first, second, labels, near, far, K)
+        score_kernels.pair_weights(A, first, second, labels, near, far, K)
         return K
 
     t = np.arange(labellings)[:, None]

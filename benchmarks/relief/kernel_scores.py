@@ -91,14 +91,14 @@ def gaps(rng, C, rows):  # type: ignore[no-untyped-def]
 
     def special() -> Any:
         out[:] = 0.0
-        loops.special_scores(Z, p, 0.0, 1.0, rows, part, y, 2, out)
+        loops.gap_scores(Z, False, 0, 0.0, 1.0, 0, rows, part, y, 2, out)
         return out
 
     known = ~np.isnan(Z)
     filled = np.where(known, Z, 0.0)
     size = f"{len(rows)} targets × {n} × {p}, 10 % gaps (products by group)"
     yield (
-        "special_scores",
+        "gap_scores, numbers",
         size,
         special,
         lambda: arrays(known, lambda i, there: np.abs(filled - filled[i]) * there),
@@ -106,11 +106,16 @@ def gaps(rng, C, rows):  # type: ignore[no-untyped-def]
 
     def gap() -> Any:
         out[:] = 0.0
-        loops.gap_scores(codes, 255, 0, rows, part, y, 2, out)
+        loops.gap_scores(codes, True, 255, 0.0, 1.0, 0, rows, part, y, 2, out)
         return out
 
     coded = codes != 255
-    yield "gap_scores", size, gap, lambda: arrays(coded, lambda i, t: (codes != codes[i]) & t)
+    yield (
+        "gap_scores, codes",
+        size,
+        gap,
+        lambda: arrays(coded, lambda i, t: (codes != codes[i]) & t),
+    )
 
 
 def probabilities(rng, rows):  # type: ignore[no-untyped-def]

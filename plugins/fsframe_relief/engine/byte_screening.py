@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from fsframe_relief.engine.byte_distances import TOGETHER
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Nearest, Target
-from fsframe_relief.engine.scaling import CACHED
-from fsframe_relief.engine.screening import NearestScreen, block_of
+from fsframe_relief.engine.screening import NearestScreen, block_of, rounded
 
 __all__ = ["NearestBytes", "bytes_suffice"]
 
@@ -62,16 +61,7 @@ class NearestBytes(NearestScreen):
         n, p = columns.scaled.shape
         self.words = -(-p // 8)
         codes = np.zeros((n, 8 * self.words), np.uint8)
-        error = np.empty(n)
-        step = max(1, CACHED // p)
-        for r in range(0, n, step):
-            exact = columns.scaled[r : r + step] * LEVELS
-            whole = np.rint(exact)
-            codes[r : r + step, :p] = whole
-            exact -= whole
-            error[r : r + step] = np.abs(exact, out=exact).sum(axis=1)
-        # one more for the rounding of all this
-        self.slack = np.ceil(2 * (error + error.max())).astype(np.int64) + 1
+        self.slack = rounded(columns.scaled, LEVELS, codes[:, :p])
         self.mine = codes.view(np.uint64)
         self.first = np.zeros(len(target.prior), np.int64)
         packed = []
@@ -94,7 +84,7 @@ class NearestBytes(NearestScreen):
         self, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_]]:
         """Who may be near some targets, class by class, where each class begins, who is settled."""
-        from fsframe_relief.engine import byte_kernels as kernels
+        from fsframe_relief.engine import screen_kernels as kernels
 
         b, bounds = len(rows), self.target.bounds
         full = -(-b // TOGETHER) * TOGETHER

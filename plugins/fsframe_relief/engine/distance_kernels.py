@@ -239,30 +239,19 @@ def mismatch_distances(
                     for j in range(j0, j1):
                         count = np.uint64(0)
                         both = np.uint64(0)
-                        if gaps:
-                            ki = known[i, place : place + words]
-                            kj = known[j, place : place + words]
-                            for w in range(words):
-                                m = np.uint64(0)
-                                for q in range(bits):
-                                    m |= (
-                                        planes[i, start + q * words + w]
-                                        ^ planes[j, start + q * words + w]
-                                    )
-                                k = ki[w] & kj[w]
-                                count += popcount(m & k)
+                        for w in range(words):
+                            m = np.uint64(0)
+                            for q in range(bits):
+                                at_q = start + q * words + w
+                                m |= planes[i, at_q] ^ planes[j, at_q]
+                            if gaps:
+                                k = known[i, place + w] & known[j, place + w]
+                                m &= k
                                 both += popcount(k)
-                            shared[r, j] += both
-                        else:
-                            for w in range(words):
-                                m = np.uint64(0)
-                                for q in range(bits):
-                                    m |= (
-                                        planes[i, start + q * words + w]
-                                        ^ planes[j, start + q * words + w]
-                                    )
-                                count += popcount(m)
+                            count += popcount(m)
                         out[r, j] += count
+                        if gaps:
+                            shared[r, j] += both
 
 
 @njit(fastmath=FAST)

@@ -117,7 +117,7 @@ class Nearest:
         """Overwrite distances by weights."""
         D[np.arange(len(rows)), rows] = np.nan
         bounds = np.tile(target.bounds, (len(rows), 1))
-        self._weigh(D, np.empty((0, 0), dtype=np.int32), rows, target, bounds)
+        self.weigh_listed(D, np.empty((0, 0), dtype=np.int32), rows, target, bounds)
 
     def weigh_listed(
         self,
@@ -127,21 +127,11 @@ class Nearest:
         target: Target,
         bounds: NDArray[np.int64],
     ) -> None:
-        """The same for distances to the instances ``index[r]`` only.
+        """The same for distances to the instances ``index[r]`` only, or to all if it is empty.
 
         Those of class c are in places ``bounds[r, c] … bounds[r, c + 1]``; entries beyond the
-        last class is left as it is.
+        last class are left as they are.
         """
-        self._weigh(D, index, rows, target, bounds)
-
-    def _weigh(
-        self,
-        D: NDArray[np.float64],
-        index: NDArray[np.int32],
-        rows: NDArray[np.int64],
-        target: Target,
-        bounds: NDArray[np.int64],
-    ) -> None:
         from fsframe_relief.engine.neighbour_kernels import nearest_weights
 
         prior = np.array([0.5, 0.5]) if self.pooled else target.prior

@@ -182,8 +182,9 @@ class PairSums:
         n_classes = len(target.prior)
         if columns.special.size:
             part = np.zeros(columns.special.size)
-            kernels.special_scores(
-                columns.values, columns.floor, columns.slope, rows, C, target.y, n_classes, part,
+            kernels.gap_scores(
+                columns.values, False, 0, columns.floor, columns.slope, 0, rows, C, target.y,
+                n_classes, part,
             )  # fmt: skip
             out[columns.special] = part
         if self.masks is not None:
@@ -195,8 +196,9 @@ class PairSums:
         elif self.n_whole < columns.levelled.size:
             part = np.zeros(columns.levelled.size)
             kernels.gap_scores(
-                columns.codes, columns.gap, self.n_whole, rows, C, target.y, n_classes, part
-            )
+                columns.codes, True, columns.gap, 0.0, 1.0, self.n_whole, rows, C, target.y,
+                n_classes, part,
+            )  # fmt: skip
             out[columns.levelled[self.n_whole :]] = part[self.n_whole :]
 
     def of_radius(self, rows: NDArray[np.int64], rule: Radius, mean: float) -> NDArray[np.float64]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
@@ -15,7 +16,6 @@ from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.distances import full_distances
 from fsframe_relief.engine.feature_scores import mean_of
 from fsframe_relief.engine.neighbours import Rule, Target
-from fsframe_relief.engine.permutation_tables import PairTable, pair_tables
 
 __all__ = ["SLACK", "Progress", "reached_by_products"]
 
@@ -26,6 +26,53 @@ SLACK = 1e-12
 
 LABELLINGS = 128
 """Labellings per product; fixed, so that results do not depend on threads."""
+
+STRIPE = 512
+"""Columns per product; fixed likewise."""
+
+
+@attrs.frozen(eq=False)
+class _PairTable:
+    """Columns of one arithmetic as floats: numbers, values, how many are continuous, ramp, gaps."""
+
+    numbers: NDArray[np.intp]
+    values: NDArray[np.float64]
+    n_real: int
+    floor: float
+    slope: float
+    gaps: bool
+
+    def differences(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Diffs of pairs (pairs, columns); NaN where a value is missing."""
+        d = np.abs(self.values[first] - self.values[second])
+        real, codes = d[:, : self.n_real], d[:, self.n_real :]
+        if (self.floor, self.slope) != (0.0, 1.0):
+            real -= self.floor
+            real *= self.slope
+        np.clip(real, 0.0, 1.0, out=real)
+        # codes are 1 or more apart; NaN stays
+        np.minimum(np.ceil(codes, out=codes), 1.0, out=codes)
+        return d
+
+
+def _pair_tables(columns: Columns) -> Iterator[_PairTable]:
+    """All live columns in stripes."""
+    n_whole = int((~columns.gaps).sum())
+    for start in range(0, columns.plain.size, STRIPE):
+        part = slice(start, start + STRIPE)
+        values = np.ascontiguousarray(columns.scaled[:, part])
+        yield _PairTable(columns.plain[part], values, values.shape[1], 0.0, 1.0, False)
+    for low, high, gaps in ((0, n_whole, False), (n_whole, columns.levelled.size, True)):
+        for start in range(low, high, STRIPE):
+            part = slice(start, min(start + STRIPE, high))
+            codes = columns.codes[:, part]
+            values = np.where(codes == columns.gap, np.nan, codes.astype(np.float64))
+            yield _PairTable(columns.levelled[part], values, 0, 0.0, 1.0, gaps)
+    for start in range(0, columns.special.size, STRIPE):
+        part = slice(start, start + STRIPE)
+        values = np.ascontiguousarray(columns.values[:, part])
+        real = int(np.clip(columns.n_real - start, 0, values.shape[1]))
+        yield _PairTable(columns.special[part], values, real, columns.floor, columns.slope, True)
 
 
 def reached_by_products(
@@ -42,7 +89,7 @@ def reached_by_products(
     A = _unsigned_weights(columns, rule, target, rows, memory, threads)
     n = columns.n
     reached = np.zeros(columns.n_features, dtype=np.int64)
-    tables = list(pair_tables(columns))
+    tables = list(_pair_tables(columns))
     # A batch needs scores (and, for gaps, three more sums), class factors, and a block of pairs.
     n_classes = len(target.prior)
     each = 8 * (5 * columns.n_features + 4 * n * n_classes + 2048) + 1
@@ -148,7 +195,7 @@ def _factors(
 
 def _products(
     A: NDArray[np.float64],
-    table: PairTable,
+    table: _PairTable,
     weights: _Labelled,
     target: Target,
     threads: int,
@@ -162,7 +209,7 @@ def _products(
 
 
 def _pair_products(
-    A: NDArray[np.float64], table: PairTable, weights: _Labelled, threads: int
+    A: NDArray[np.float64], table: _PairTable, weights: _Labelled, threads: int
 ) -> NDArray[np.float64]:
     """K P for complete columns, over pairs that are neighbours in either direction."""
     first, second = np.nonzero(np.triu((A != 0) | (A.T != 0), 1))
@@ -188,7 +235,7 @@ def _add_pairs(
     start: int,
 ) -> None:
     """Add K P of one block of pairs for some labellings."""
-    from fsframe_relief.engine.permutation_kernels import pair_weights
+    from fsframe_relief.engine.score_kernels import pair_weights
 
     part = slice(start, start + LABELLINGS)
     K = np.empty((len(weights.labels[part]), i.size))
@@ -197,7 +244,7 @@ def _add_pairs(
 
 
 def _gap_products(
-    A: NDArray[np.float64], table: PairTable, weights: _Labelled, target: Target
+    A: NDArray[np.float64], table: _PairTable, weights: _Labelled, target: Target
 ) -> NDArray[np.float64]:
     """Scores of columns with gaps: weighted means over known neighbours, target by target."""
     n_labels, n_classes = len(weights.labels), len(target.prior)
@@ -233,7 +280,7 @@ def _gap_products(
 
 
 def _regression_products(
-    A: NDArray[np.float64], table: PairTable, weights: _Labelled, target: Target
+    A: NDArray[np.float64], table: _PairTable, weights: _Labelled, target: Target
 ) -> NDArray[np.float64]:
     """Scores in regression: N_CA and N_C are products with |dy|; N_A and m do not change."""
     values = weights.values

@@ -13,10 +13,10 @@ __all__ = [
     "folded_lists",
     "gap_scores",
     "level_scores",
+    "pair_weights",
     "plain_scores",
     "probability_scores",
     "row_lists",
-    "special_scores",
 ]
 
 Floats = NDArray[np.float64]
@@ -203,10 +203,13 @@ def combine_groups(
 
 
 @njit()
-def special_scores(
-    Z: Floats,
+def gap_scores(
+    values: Floats | Codes,
+    coded: bool,
+    gap: int,
     floor: float,
     slope: float,
+    first: int,
     rows: Places,
     C: Floats,
     y: Places,
@@ -216,59 +219,12 @@ def special_scores(
     """Add the contribution of columns with gaps (or a ramp): weighted means over neighbours with a
     value.
 
-    A target whose own value is missing contributes nothing. ``C[r]`` are the signed weights of
-    target ``rows[r]``; near hits and far misses are negative, near misses and far hits positive.
+    `values` are continuous, NaN where missing, or if `coded`, codes of discrete columns, `gap`
+    where missing, of which the columns from `first` on are looked at. A target whose own value is
+    missing contributes nothing. ``C[r]`` are the signed weights of target ``rows[r]``; near hits
+    and far misses are negative, near misses and far hits positive.
     """
-    n, p = Z.shape
-    groups = 2 * n_classes
-    top = np.empty((groups, CHUNK))
-    base = np.empty((groups, CHUNK))
-    total = np.empty(groups)
-    mean = np.empty(groups)
-    known = np.empty(groups, np.bool_)
-    for a0 in range(0, p, CHUNK):
-        a1 = min(p, a0 + CHUNK)
-        for r in range(rows.shape[0]):
-            i = rows[r]
-            own = y[i]
-            top[:, :] = 0.0
-            base[:, :] = 0.0
-            total[:] = 0.0
-            x = Z[i, a0:a1]
-            for j in range(n):
-                w = C[r, j]
-                if w == 0.0:
-                    continue
-                g = 2 * y[j] + (1 if (w > 0.0) == (y[j] == own) else 0)
-                total[g] += w
-                z = Z[j, a0:a1]
-                t = top[g]
-                b = base[g]
-                for a in range(a1 - a0):
-                    d = abs(x[a] - z[a])
-                    v = min(max((d - floor) * slope, 0.0), 1.0)
-                    t[a] += w * v if d == d else 0.0
-                    b[a] += w if d == d else 0.0
-            for a in range(a1 - a0):
-                for g in range(groups):
-                    known[g] = base[g, a] != 0.0
-                    mean[g] = top[g, a] / base[g, a] if known[g] else 0.0
-                out[a0 + a] += combine_groups(total, mean, known, own, n_classes)
-
-
-@njit()
-def gap_scores(
-    codes: Codes,
-    gap: int,
-    first: int,
-    rows: Places,
-    C: Floats,
-    y: Places,
-    n_classes: int,
-    out: Floats,
-) -> None:
-    """`special_scores` for discrete columns from `first` on; the code `gap` is a missing value."""
-    n, p = codes.shape
+    n, p = values.shape
     groups = 2 * n_classes
     top = np.empty((groups, CHUNK))
     base = np.empty((groups, CHUNK))
@@ -283,23 +239,57 @@ def gap_scores(
             top[:, :] = 0.0
             base[:, :] = 0.0
             total[:] = 0.0
-            x = codes[i, a0:a1]
+            x = values[i, a0:a1]
             for j in range(n):
                 w = C[r, j]
                 if w == 0.0:
                     continue
                 g = 2 * y[j] + (1 if (w > 0.0) == (y[j] == own) else 0)
                 total[g] += w
-                z = codes[j, a0:a1]
+                z = values[j, a0:a1]
                 t = top[g]
                 b = base[g]
-                for a in range(a1 - a0):
-                    t[a] += w if (z[a] != gap) & (x[a] != z[a]) else 0.0
-                    b[a] += w if z[a] != gap else 0.0
+                if coded:
+                    for a in range(a1 - a0):
+                        t[a] += w if (z[a] != gap) & (x[a] != z[a]) else 0.0
+                        b[a] += w if z[a] != gap else 0.0
+                else:
+                    for a in range(a1 - a0):
+                        d = abs(x[a] - z[a])
+                        v = min(max((d - floor) * slope, 0.0), 1.0)
+                        t[a] += w * v if d == d else 0.0
+                        b[a] += w if d == d else 0.0
             for a in range(a1 - a0):
-                if x[a] == gap:
+                if coded and x[a] == gap:
                     continue
                 for g in range(groups):
                     known[g] = base[g, a] != 0.0
                     mean[g] = top[g, a] / base[g, a] if known[g] else 0.0
                 out[a0 + a] += combine_groups(total, mean, known, own, n_classes)
+
+
+@njit()
+def pair_weights(
+    A: Floats,
+    first: Places,
+    second: Places,
+    labels: Places,
+    near: Floats,
+    far: Floats,
+    out: Floats,
+) -> None:
+    """Weights of pairs under each labelling.
+
+    ``A[i, j]`` is the unsigned weight of j for target i, negative if j is far. ``near[t, i, c]``
+    is the factor of near weights in class c for target i under labelling t, `far` that of far
+    weights. ``out[t, q]`` adds both directions of pair q.
+    """
+    for t in range(labels.shape[0]):
+        y = labels[t]
+        for q in range(first.shape[0]):
+            i = first[q]
+            j = second[q]
+            a = A[i, j]
+            b = A[j, i]
+            s = a * (near[t, i, y[j]] if a > 0.0 else far[t, i, y[j]])
+            out[t, q] = s + b * (near[t, j, y[i]] if b > 0.0 else far[t, j, y[i]])

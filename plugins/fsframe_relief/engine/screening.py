@@ -12,7 +12,7 @@ from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.engine.scaling import CACHED
 
-__all__ = ["NearestScreen", "block_of", "screening_pays"]
+__all__ = ["NearestScreen", "block_of", "rounded", "screening_pays"]
 
 LEVELS = 4095
 """Largest whole number: eight differences sum to less than 2^15."""
@@ -46,6 +46,23 @@ def block_of(n: int, memory: int) -> int:
     return int(np.clip(memory // (8 * BYTES * n), 1, ROW_BLOCK))
 
 
+def rounded(Z: NDArray[np.float64], levels: int, out: NDArray[Any]) -> NDArray[np.int64]:
+    """Write the whole numbers q = round(levels z) into `out` (n, p); 2 (e_i + max e) of each row.
+
+    e_i = sum_a |levels z_ia - q_ia|.
+    """
+    n, p = Z.shape
+    error = np.empty(n)
+    step = max(1, CACHED // p)
+    for r in range(0, n, step):
+        exact = Z[r : r + step] * levels
+        out[r : r + step] = whole = np.rint(exact)
+        exact -= whole
+        error[r : r + step] = np.abs(exact, out=exact).sum(axis=1)
+    # one more for the rounding of all this
+    return np.ceil(2 * (error + error.max())).astype(np.int64) + 1
+
+
 class NearestScreen:
     """Candidates by distances in whole numbers; exact.
 
@@ -64,16 +81,7 @@ class NearestScreen:
         self.columns, self.rule, self.target = columns, rule, target
         n, p = columns.scaled.shape
         self.across = np.zeros((-(-p // 8) * 8, n), dtype=np.int16)
-        error = np.empty(n)
-        step = max(1, CACHED // p)
-        for r in range(0, n, step):
-            exact = columns.scaled[r : r + step] * LEVELS
-            whole = np.rint(exact)
-            self.across[:p, r : r + step] = whole.astype(np.int16).T
-            exact -= whole
-            error[r : r + step] = np.abs(exact, out=exact).sum(axis=1)
-        # one more for the rounding of all this
-        self.slack = np.ceil(2 * (error + error.max())).astype(np.int64) + 1
+        self.slack = rounded(columns.scaled, LEVELS, self.across[:p].T)
         self.block = self.wide = block_of(n, memory)
         self.threads = max(1, memory // (2 * BYTES * self.block * n))
 

@@ -146,7 +146,7 @@ class _SharedCodes:
             shared = np.take(self.distances[places], places, axis=1)
         scores = feature_scores(
             problem.columns,
-            method.rule(not problem.target.signed),
+            method.rule(),
             problem.target,
             rows=problem.drawn,
             memory=run.memory,

@@ -27,7 +27,7 @@ ROW_BYTES = 160
 
 def can_draw_from_parts(method: ReliefParameters, data: Dataset) -> bool:
     """Whether scores over parts are supported: k nearest per class, shared ties, no gaps."""
-    rule = method.rule(False)
+    rule = method.rule()
     return (
         isinstance(rule, Nearest)
         and rule.ties == "share"
@@ -51,7 +51,7 @@ def scores_in_parts(
     RequestError
         If the arrays per row do not fit in memory.
     """
-    rule = method.rule(False)
+    rule = method.rule()
     assert isinstance(rule, Nearest)
     n = data.n_samples
     run.must_hold(

@@ -74,17 +74,11 @@ class IterativeRelief(ReliefSelector):
 
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
-        if self.permutations:
-            yield (
-                "permutations are not supported here: every permuted label would need all rounds "
-                "again"
-            )
-        if self.correction != "benjamini-hochberg":
-            yield "correction is for p-values, which this method does not give"
+        yield from self._without_p_values("rounds")
         if self.missing == "probability":
             yield "missing=probability is not supported here; missing values are left out"
 
-    def rule(self, regression: bool) -> Rule:
+    def rule(self) -> Rule:
         return Ball(least=self.least)
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
@@ -120,7 +114,7 @@ class IterativeRelief(ReliefSelector):
             metric = every.weighted(w)
             total += feature_scores(
                 problem.columns,
-                self.rule(False),
+                self.rule(),
                 problem.target,
                 rows=problem.drawn,
                 memory=run.memory,

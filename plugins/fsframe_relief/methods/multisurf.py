@@ -39,5 +39,5 @@ class Multisurf(ReliefSelector):
     [4, 1]
     """
 
-    def rule(self, regression: bool) -> Rule:
+    def rule(self) -> Rule:
         return Radius(own=True)

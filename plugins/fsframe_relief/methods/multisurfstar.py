@@ -42,5 +42,5 @@ class Multisurfstar(ReliefSelector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
 
-    def rule(self, regression: bool) -> Rule:
+    def rule(self) -> Rule:
         return Radius(own=True, star=True)

@@ -98,7 +98,7 @@ class ReliefParameters(Selector):
             return 3.0
         return 2.75 if n_features <= MOST_ACROSS else 1.5
 
-    def rule(self, regression: bool) -> Rule:
+    def rule(self) -> Rule:
         """Neighbours and their weights."""
         raise NotImplementedError
 
@@ -124,6 +124,16 @@ class ReliefParameters(Selector):
                 f"level={self.level:g} cannot be reached with permutations={self.permutations}; "
                 f"at least {int(np.ceil(1 / self.level)) - 1} are needed"
             )
+
+    def _without_p_values(self, repeated: str) -> Iterator[str]:
+        """Problems of a method whose p-values would take too long: what would be repeated."""
+        if self.permutations:
+            yield (
+                "permutations are not supported here: every permuted label would need all "
+                f"{repeated} again"
+            )
+        if self.correction != "benjamini-hochberg":
+            yield "correction is for p-values, which this method does not give"
 
     def finish(self, problem: Any, scores: NDArray[np.float64], run: Run) -> Selection:
         """The Selection of some scores."""

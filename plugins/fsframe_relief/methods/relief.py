@@ -45,5 +45,5 @@ class Relief(ReliefSelector):
         help="Instances tied for the nearest share the place, or the first row takes it.",
     )
 
-    def rule(self, regression: bool) -> Rule:
+    def rule(self) -> Rule:
         return Nearest(k=1, ties=self.ties, pooled=True)

@@ -86,6 +86,6 @@ class Relieff(ReliefSelector):
     def proposal(cls, data: Dataset, gaps: bool) -> str:
         return "relieff" if data.n_features <= 200 else ""
 
-    def rule(self, regression: bool) -> Rule:
+    def rule(self) -> Rule:
         k = self.k if self.k is not None else (10 if self.weighting == "equal" else 70)
         return Nearest(k=k, weighting=self.weighting, decay=self.decay, ties=self.ties)

@@ -42,5 +42,5 @@ class RelievedF(ReliefSelector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
 
-    def rule(self, regression: bool) -> Rule:
+    def rule(self) -> Rule:
         return Nearest(k=1)

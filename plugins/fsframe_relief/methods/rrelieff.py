@@ -69,5 +69,5 @@ class Rrelieff(ReliefSelector):
         "row order.",
     )
 
-    def rule(self, regression: bool) -> Rule:
+    def rule(self) -> Rule:
         return Nearest(k=self.k, weighting=self.weighting, decay=self.decay, ties=self.ties)

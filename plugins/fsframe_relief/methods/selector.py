@@ -55,7 +55,7 @@ class ReliefSelector(ReliefParameters):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if data.in_parts:
             scores, target, drawn, more = scores_in_parts(self, data, upstream, run)
-            notes = [*more, *_neighbour_notes(target, drawn, self.rule(False))]
+            notes = [*more, *_neighbour_notes(target, drawn, self.rule())]
             return self.kept(scores, {}, notes)
         problem = make_problem(self, data, upstream, run)
         if data.groups is not None:
@@ -73,7 +73,7 @@ class ReliefSelector(ReliefParameters):
         """The score of every feature."""
         return feature_scores(
             problem.columns,
-            self.rule(not problem.target.signed),
+            self.rule(),
             problem.target,
             rows=problem.drawn,
             memory=run.memory,
@@ -83,13 +83,13 @@ class ReliefSelector(ReliefParameters):
 
     def finish(self, problem: Problem, scores: NDArray[np.float64], run: Run) -> Selection:
         """The Selection for given scores: kept columns, p-values if requested, warnings."""
-        rule = self.rule(not problem.target.signed)
+        rule = self.rule()
         notes = [*problem.notes, *_neighbour_notes(problem.target, problem.drawn, rule)]
         tables: dict[str, NDArray[Any]] = {}
         if self.permutations:
             p_values = permutation_p_values(
                 problem.columns,
-                self.rule(not problem.target.signed),
+                rule,
                 problem.target,
                 self.permutations,
                 run.generator(1),

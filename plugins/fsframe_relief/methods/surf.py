@@ -37,5 +37,5 @@ class Surf(ReliefSelector):
     [4, 1]
     """
 
-    def rule(self, regression: bool) -> Rule:
+    def rule(self) -> Rule:
         return Radius()

@@ -41,5 +41,5 @@ class Surfstar(ReliefSelector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
 
-    def rule(self, regression: bool) -> Rule:
+    def rule(self) -> Rule:
         return Radius(star=True)

@@ -42,5 +42,5 @@ class Swrfstar(ReliefSelector):
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
 
-    def rule(self, regression: bool) -> Rule:
+    def rule(self) -> Rule:
         return Sigmoid()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import hashlib
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -12,8 +13,8 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import count_or_fraction, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.resampling.resamples import select_resamples
 from fsframe.resampling.wrapping import Base, WrappingSelector
-from fsframe_relief.methods.subset_scores import scored_round
 
 __all__ = ["Turf", "ranked_scores"]
 
@@ -78,7 +79,7 @@ class Turf(WrappingSelector):
         arriving = upstream if self.base is not None else None
         t = 0
         while True:
-            found = scored_round(base, data, columns, arriving, run, t)
+            found = _scored_round(base, data, columns, arriving, run, t)
             if t == 0:
                 # later rounds would repeat the warnings for fewer columns
                 notes = found.warnings
@@ -128,3 +129,73 @@ def ranked_scores(last: NDArray[np.float64], rounds: NDArray[np.int64]) -> NDArr
             scores[members] -= top - floor + 0.1 * max(abs(floor), 1e-6)
         floor = scores[members].min()
     return scores
+
+
+def _scored_round(
+    base: Base,
+    data: Dataset,
+    columns: NDArray[np.intp],
+    upstream: Selection | None,
+    run: Run,
+    number: int,
+) -> Selection:
+    """The scores of `base` on some columns of `data`, in the numbers of `data`, and its warnings.
+
+    The round draws from ``run.child(number)``. It is one task, computed in this process with
+    `run.threads` threads, which is kept with `run.checkpoint` and not computed again; a base that
+    resamples submits its own resamples to `run.executor`, and stores those instead of the round.
+    """
+    scoring = _Round(base, columns)
+    if _resamples(base):
+        return scoring.select(data, upstream, run.child(number))
+    counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
+    here = attrs.evolve(run.batch(number), executor=None, listener=None)
+    (found,) = select_resamples(
+        scoring, data.with_counts(None), counts[None, :], here, upstream=upstream, parts=("scores",)
+    )
+    return found
+
+
+def _resamples(base: Any) -> bool:
+    """Whether a stage of `base` is a wrapping one."""
+    return any(stage.method.wrapping for stage in getattr(base, "selecting", ()))
+
+
+@attrs.frozen(eq=False)
+class _Round:
+    """`base` on some columns, with the interface of `select_resamples`."""
+
+    base: Base
+    columns: NDArray[np.intp]
+
+    def __str__(self) -> str:
+        digest = hashlib.sha256(self.columns.astype("<i8").tobytes()).hexdigest()
+        return f"{self.base} on columns {digest}"
+
+    def select(
+        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
+    ) -> Selection:
+        """The selection of `base` on its columns of `data`, in the numbers of `data`."""
+        arriving = None
+        if upstream is not None:
+            every = np.arange(len(self.columns))
+            arriving = attrs.evolve(upstream.restrict(self.columns), selected=every)
+        found = self.base.select(data.take_columns(self.columns), arriving, run)
+        return found.lift(self.columns, data.n_features)
+
+    def select_many(
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None = None,
+        run: Run | None = None,
+    ) -> list[Selection]:
+        """`select` with each row of `counts`."""
+        surroundings = Run() if run is None else run
+        return [
+            # no counts if all are one, for methods that would copy rows
+            self.select(
+                data.with_counts(None if (row == 1).all() else row), upstream, surroundings.child(b)
+            )
+            for b, row in enumerate(counts)
+        ]

@@ -76,15 +76,9 @@ class Vls(ReliefSelector):
 
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
-        if self.permutations:
-            yield (
-                "permutations are not supported here: every permuted label would need all fits "
-                "again"
-            )
-        if self.correction != "benjamini-hochberg":
-            yield "correction is for p-values, which this method does not give"
+        yield from self._without_p_values("fits")
 
-    def rule(self, regression: bool) -> Rule:
+    def rule(self) -> Rule:
         if self.scoring == "relieff":
             return Nearest(k=self.k)
         return Radius(own=self.scoring == "multisurf")
