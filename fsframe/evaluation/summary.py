@@ -12,7 +12,7 @@ from fsframe.contracts.prediction_measure import Predictions
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stability_metric import StabilityValue
 from fsframe.evaluation.intervals import corrected_standard_error, interval_within
-from fsframe.evaluation.measures import accuracy, confusion
+from fsframe.evaluation.measures.labels import Accuracy, confusion
 from fsframe.evaluation.measures.numbers import R2, CIndex
 from fsframe.evaluation.measuring import default_measures, measure_tables, parts_of
 from fsframe.registry import stability_metrics
@@ -261,7 +261,9 @@ def _baselines(
         trained = np.ones(tables.truth.size, dtype=bool)
         trained[rows] = False
         seen = tables.truth[trained]
-        plain[repeat, rows] = np.bincount(seen).argmax() if _classes(tables) else seen.mean()
+        plain[repeat, rows] = (
+            np.bincount(seen).argmax() if tables.task == "classification" else seen.mean()
+        )
     words = {"classification": "larger class", "regression": "mean", "survival": "same risk"}
     word = words[tables.task]
     of_rule = _accuracy_of(word, tables, plain, parts, ratio, units)
@@ -269,10 +271,6 @@ def _baselines(
     if every is None or tables.lacking(every)[tables.fold >= 0].any():
         return of_rule, None
     return of_rule, _accuracy_of("all features", tables, every, parts, ratio, units)
-
-
-def _classes(tables: FoldTables) -> bool:
-    return tables.task == "classification"
 
 
 def _quality(
@@ -283,8 +281,8 @@ def _quality(
     The second value says whether there is one value per repetition.
     """
     truth = tables.truth
-    if _classes(tables):
-        found = [accuracy(truth[rows], predicted[repeat, rows]) for repeat, rows in parts]
+    if tables.task == "classification":
+        found = [Accuracy.of(truth[rows], predicted[repeat, rows]) for repeat, rows in parts]
         return np.array(found), False
     whole = [(repeat, np.flatnonzero(row >= 0)) for repeat, row in enumerate(tables.fold)]
     measure = CIndex() if tables.task == "survival" else R2()
@@ -316,7 +314,7 @@ def _accuracy_of(
     )
 
 
-def _test_to_train(parts: list[tuple[int, NDArray[np.intp]]], fold: NDArray[np.int64]) -> float:
+def _test_to_train(parts: Parts, fold: NDArray[np.int64]) -> float:
     tested = float(np.mean([rows.size for _, rows in parts]))
     if (fold >= 0).all():
         return tested / (fold.shape[1] - tested)
@@ -434,9 +432,7 @@ def _stability(kept: NDArray[np.bool_]) -> StabilityValue:
     return found
 
 
-def _curve(
-    tables: FoldTables, parts: list[tuple[int, NDArray[np.intp]]], ratio: float
-) -> tuple[CurvePoint, ...]:
+def _curve(tables: FoldTables, parts: Parts, ratio: float) -> tuple[CurvePoint, ...]:
     place = tables.place
     if tables.sizes is None or tables.curve is None or place is None:
         return ()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.survival import LABELS
 from fsframe.errors import RequestError
-from fsframe.evaluation.measures.scores import are_probabilities, brier
+from fsframe.evaluation.measures.scores import Brier, are_probabilities
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
     protocol_name,
@@ -274,7 +274,7 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
         whose = short(record.class_names[1]) if classes == 2 else "the class"
         panel.set_xlabel(f"probability given to {whose}")
         panel.set_ylabel("share that came true")
-        panel.set_title(f"Brier score {brier(truth, given):.3f}", fontsize="medium", loc="left")
+        panel.set_title(f"Brier score {Brier.of(truth, given):.3f}", fontsize="medium", loc="left")
         panel.set_aspect("equal")
         panel.legend(loc="upper left")
         return panel.figure

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fsframe.contracts.classifier import FittedOnColumns
-from fsframe.evaluation.measures.numbers import c_index
+from fsframe.evaluation.measures.numbers import CIndex
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors
 from fsframe.sklearn.tables import (
     Codes,
@@ -64,7 +64,7 @@ class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
             return float(super().score(X, y, sample_weight))
         if sample_weight is not None:
             raise InvalidRequest("the c-index of survival times does not support sample_weight")
-        return c_index(times_as_numbers(y), self.predict(X))
+        return CIndex.of(times_as_numbers(y), self.predict(X))
 
 
 def _gives_probabilities(estimator: Any) -> bool:

@@ -8,8 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from fsframe.evaluation.measures import accuracy, auc, balanced_accuracy, log_loss
+from fsframe.contracts.prediction_measure import Predictions
+from fsframe.evaluation.measures.labels import Accuracy, BalancedAccuracy
+from fsframe.evaluation.measures.scores import Auc, LogLoss
 from fsframe.evaluation.summary import agreement
+
+
+def log_loss(y, scores):
+    return LogLoss()(Predictions(truth=y, predicted=y, scores=scores))
 
 
 def drawn(seed, n_classes, n=40, coarse=False):
@@ -27,8 +33,8 @@ def drawn(seed, n_classes, n=40, coarse=False):
 def test_measures_are_those_of_scikit_learn(seed, n_classes, coarse):
     y, scores = drawn(seed, n_classes, coarse=coarse)
     predicted = scores.argmax(axis=1)
-    assert accuracy(y, predicted) == pytest.approx(metrics.accuracy_score(y, predicted))
-    assert balanced_accuracy(y, predicted) == pytest.approx(
+    assert Accuracy.of(y, predicted) == pytest.approx(metrics.accuracy_score(y, predicted))
+    assert BalancedAccuracy.of(y, predicted) == pytest.approx(
         metrics.balanced_accuracy_score(y, predicted)
     )
     assert log_loss(y, scores) == pytest.approx(metrics.log_loss(y, scores), rel=1e-12)
@@ -37,7 +43,7 @@ def test_measures_are_those_of_scikit_learn(seed, n_classes, coarse):
         if n_classes == 2
         else metrics.roc_auc_score(y, scores, multi_class="ovo", average="macro")
     )
-    assert auc(y, scores) == pytest.approx(theirs, rel=1e-9)
+    assert Auc.of(y, scores) == pytest.approx(theirs, rel=1e-9)
 
 
 def test_wrong_certainty_costs_as_much_as_in_scikit_learn():
@@ -50,17 +56,17 @@ def test_auc_by_hand():
     # Pairs (positive, negative): 0.9 and 0.4 against 0.5 and 0.4: 1 + 1 + 0 + ½ of 4.
     y = np.array([1, 1, 0, 0])
     high = np.array([0.9, 0.4, 0.5, 0.4])
-    assert auc(y, np.column_stack([1 - high, high])) == 2.5 / 4
+    assert Auc.of(y, np.column_stack([1 - high, high])) == 2.5 / 4
 
 
 def test_auc_does_not_change_with_a_monotone_scale():
     y, scores = drawn(1, 2)
     odds = np.log(scores)
-    assert auc(y, odds) == pytest.approx(auc(y, scores), rel=1e-12)
+    assert Auc.of(y, odds) == pytest.approx(Auc.of(y, scores), rel=1e-12)
 
 
 def test_auc_is_undefined_for_one_class_and_log_loss_for_no_probabilities():
-    assert np.isnan(auc(np.zeros(3, dtype=int), np.ones((3, 2))))
+    assert np.isnan(Auc.of(np.zeros(3, dtype=int), np.ones((3, 2))))
     y = np.array([0, 1])
     assert np.isnan(log_loss(y, np.array([[-0.5, 1.5], [0.5, 0.5]])))
     assert np.isnan(log_loss(y, np.array([[0.5, 0.4], [0.5, 0.5]])))
@@ -69,7 +75,7 @@ def test_auc_is_undefined_for_one_class_and_log_loss_for_no_probabilities():
 
 def test_balanced_accuracy_counts_classes_not_rows():
     y, predicted = np.array([0] * 9 + [1]), np.zeros(10, dtype=int)
-    assert accuracy(y, predicted) == 0.9 and balanced_accuracy(y, predicted) == 0.5
+    assert Accuracy.of(y, predicted) == 0.9 and BalancedAccuracy.of(y, predicted) == 0.5
 
 
 def test_areas_of_many_classes_have_the_bits_of_ranks_pair_by_pair():
@@ -84,14 +90,14 @@ def test_areas_of_many_classes_have_the_bits_of_ranks_pair_by_pair():
             for b in range(n_classes):
                 rows = (y == a) | (y == b)
                 areas += [_area(scores[rows, a], y[rows] == a)] if a != b else []
-        assert auc(y, scores) == float(np.mean(areas))
+        assert Auc.of(y, scores) == float(np.mean(areas))
         scores[0, 0] = np.nan
-        assert np.isnan(auc(y, scores))
+        assert np.isnan(Auc.of(y, scores))
 
 
 def test_a_thousand_classes_take_no_million_sorts():
     y = np.arange(3000) % 1000
-    assert auc(y, np.eye(1000)[y]) == 1.0
+    assert Auc.of(y, np.eye(1000)[y]) == 1.0
 
 
 def test_agreement_is_the_chance_that_two_repetitions_say_the_same():

@@ -16,9 +16,9 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.prediction_measure import PredictionMeasure, Predictions
 from fsframe.errors import PluginError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
-from fsframe.evaluation.intervals import bounded_interval, interval_within
-from fsframe.evaluation.measures.numbers import concordance
-from fsframe.evaluation.measures.scores import brier, miscalibration
+from fsframe.evaluation.intervals import interval_within
+from fsframe.evaluation.measures.numbers import Concordance
+from fsframe.evaluation.measures.scores import Brier, Calibration
 from fsframe.evaluation.measuring import join_repetitions
 from fsframe.evaluation.summary import summarise, summarise_tables
 from fsframe.registry import registry
@@ -79,12 +79,12 @@ def test_measures_of_classes_are_those_of_scikit_learn(name, n_classes):
 
 def test_brier_of_two_classes_is_scikit_learns_and_its_calibration_what_isotonic_regression_gains():
     y, scores = drawn(5, 2)
-    assert brier(y, scores) == pytest.approx(metrics.brier_score_loss(y, scores[:, 1]))
+    assert Brier.of(y, scores) == pytest.approx(metrics.brier_score_loss(y, scores[:, 1]))
     mended = IsotonicRegression().fit_transform(scores[:, 1], y)
     gain = metrics.brier_score_loss(y, scores[:, 1]) - np.mean((mended - y) ** 2)
-    assert miscalibration(y, scores) == pytest.approx(gain, abs=1e-12)
-    assert 0 < gain < brier(y, scores)
-    assert miscalibration(y, np.tile(np.bincount(y) / y.size, (y.size, 1))) == pytest.approx(0)
+    assert Calibration.of(y, scores) == pytest.approx(gain, abs=1e-12)
+    assert 0 < gain < Brier.of(y, scores)
+    assert Calibration.of(y, np.tile(np.bincount(y) / y.size, (y.size, 1))) == pytest.approx(0)
 
 
 def test_measures_of_numbers_are_those_of_scikit_learn_and_scipy():
@@ -100,8 +100,8 @@ def test_measures_of_numbers_are_those_of_scikit_learn_and_scipy():
     assert found["concordance"] == pytest.approx((stats.somersd(y, predicted).statistic + 1) / 2)
     pairs = [(a, b) for a, b in itertools.permutations(range(50), 2) if y[a] < y[b]]
     won = sum((predicted[a] < predicted[b]) + (predicted[a] == predicted[b]) / 2 for a, b in pairs)
-    assert concordance(y, predicted) == won / len(pairs)
-    assert np.isnan(concordance(np.ones(3), np.arange(3.0)))
+    assert Concordance.of(y, predicted) == won / len(pairs)
+    assert np.isnan(Concordance.of(np.ones(3), np.arange(3.0)))
 
 
 def test_the_class_that_is_meant_can_be_named():
@@ -141,9 +141,10 @@ def test_intervals_hold_the_value_and_stay_within_the_range(mean, error, low, hi
     assert narrow == pytest.approx((mean - reach, mean + reach), abs=0.02)
 
 
-def test_an_interval_of_a_share_is_the_bounded_one_and_equal_losses_have_none():
-    assert interval_within(0.8, 0.1, 10, units=50) == bounded_interval(0.8, 0.1, 10, 50)
-    assert interval_within(1.0, 0.0, 10, units=50) == bounded_interval(1.0, 0.0, 10, 50)
+def test_equal_shares_have_the_interval_of_wilson_and_equal_losses_have_none():
+    assert interval_within(0.8, 0.1, 10, units=50) == interval_within(0.8, 0.1, 10)
+    theirs = stats.binomtest(50, 50).proportion_ci(method="wilson")
+    assert interval_within(1.0, 0.0, 10, units=50) == pytest.approx((theirs.low, theirs.high))
     assert interval_within(1.0, 0.0, 10) is None
     assert interval_within(0.0, 0.0, 10, 0.0, np.inf) is None
 

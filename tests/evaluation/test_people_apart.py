@@ -14,7 +14,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, MemoryBoundError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
-from fsframe.evaluation.intervals import bounded_interval
+from fsframe.evaluation.intervals import interval_within
 from fsframe.evaluation.repeated_rows import repeated_rows
 from fsframe.evaluation.summary import summarise
 
@@ -153,9 +153,9 @@ def test_a_classifier_that_takes_too_much_memory_on_all_features_says_so_others_
 @pytest.mark.parametrize("mean", [0.01, 0.5, 0.97, 0.9999])
 @pytest.mark.parametrize("error", [1e-6, 0.02, 0.4])
 def test_an_interval_stays_within_0_and_1_and_holds_its_mean(mean, error):
-    low, high = bounded_interval(mean, error, 10, 100)
+    low, high = interval_within(mean, error, 10, units=100)
     assert 0 <= low < mean < high <= 1
-    other = bounded_interval(1 - mean, error, 10, 100)
+    other = interval_within(1 - mean, error, 10, units=100)
     assert other == pytest.approx((1 - high, 1 - low), abs=1e-12)
     # For a small error it is the usual one.
     if error < 1e-3 and 0.1 < mean < 0.98:
@@ -166,5 +166,5 @@ def test_an_interval_stays_within_0_and_1_and_holds_its_mean(mean, error):
 @pytest.mark.parametrize("right", [0, 37, 40])
 def test_where_folds_agree_exactly_the_interval_is_wilsons(right):
     theirs = stats.binomtest(right, 40).proportion_ci(method="wilson")
-    ours = bounded_interval(right / 40, 0.0, 10, 40)
+    ours = interval_within(right / 40, 0.0, 10, units=40)
     assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)

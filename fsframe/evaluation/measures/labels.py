@@ -18,11 +18,10 @@ __all__ = [
     "Accuracy",
     "BalancedAccuracy",
     "Matthews",
+    "OfPredicted",
     "Precision",
     "Sensitivity",
     "Specificity",
-    "accuracy",
-    "balanced_accuracy",
     "confusion",
 ]
 
@@ -39,26 +38,21 @@ def confusion(y: Codes, predicted: Codes, n_classes: int) -> NDArray[np.int64]:
     return cells.reshape(n_classes, n_classes)
 
 
-def accuracy(y: Codes, predicted: Codes) -> float:
-    """Share of rows predicted correctly.
+@attrs.frozen(kw_only=True)
+class OfPredicted(PredictionMeasure):
+    """A measure of the truth and of what was predicted, one value of each per row."""
 
-    >>> accuracy(np.array([0, 1, 1]), np.array([0, 1, 0])) == 2 / 3
-    True
-    """
-    return float(np.mean(y == predicted))
+    def _value(self, predictions: Predictions) -> float:
+        return self.of(predictions.truth, predictions.predicted)
 
-
-def balanced_accuracy(y: Codes, predicted: Codes) -> float:
-    """Mean over the classes present in `y` of the share of their rows predicted correctly.
-
-    >>> balanced_accuracy(np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0]))
-    0.5
-    """
-    return float(np.mean([np.mean(predicted[y == code] == code) for code in np.unique(y)]))
+    @staticmethod
+    def of(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+        """The value for these rows."""
+        raise NotImplementedError
 
 
 @attrs.frozen(kw_only=True)
-class Accuracy(PredictionMeasure):
+class Accuracy(OfPredicted):
     """Share of rows predicted correctly.
 
     Examples
@@ -67,12 +61,13 @@ class Accuracy(PredictionMeasure):
     0.5
     """
 
-    def _value(self, predictions: Predictions) -> float:
-        return accuracy(predictions.truth, predictions.predicted)
+    @staticmethod
+    def of(y: Codes, predicted: Codes) -> float:
+        return float(np.mean(y == predicted))
 
 
 @attrs.frozen(kw_only=True)
-class BalancedAccuracy(PredictionMeasure):
+class BalancedAccuracy(OfPredicted):
     """Mean over the classes of the share of their rows predicted correctly.
 
     Notes
@@ -84,12 +79,18 @@ class BalancedAccuracy(PredictionMeasure):
     ----------
     Brodersen, Ong, Stephan, Buhmann 2010, The balanced accuracy and its posterior distribution,
     ICPR.
+
+    Examples
+    --------
+    >>> BalancedAccuracy.of(np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0]))
+    0.5
     """
 
     every_class: ClassVar[bool] = True
 
-    def _value(self, predictions: Predictions) -> float:
-        return balanced_accuracy(predictions.truth, predictions.predicted)
+    @staticmethod
+    def of(y: Codes, predicted: Codes) -> float:
+        return float(np.mean([np.mean(predicted[y == code] == code) for code in np.unique(y)]))
 
 
 @attrs.frozen(kw_only=True)

@@ -8,44 +8,18 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.prediction_measure import PredictionMeasure, Predictions
 from fsframe.contracts.survival import times_and_events
+from fsframe.evaluation.measures.labels import OfPredicted
 
-__all__ = ["R2", "CIndex", "Concordance", "Mae", "Rmse", "c_index", "concordance"]
+__all__ = ["R2", "CIndex", "Concordance", "Mae", "Rmse"]
 
-
-def concordance(y: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
-    """Share of pairs of rows with different `y` that are predicted in the right order.
-
-    Parameters
-    ----------
-    y, predicted : (n,) float
-
-    Returns
-    -------
-    float
-        Equal predictions count half; NaN where no two rows differ in `y`.
-
-    Notes
-    -----
-    Harrell's c without censoring, (1 + Somers' D)/2. Counted by inserting rows in the order of `y`
-    into a Fenwick tree over the ranks of the predictions: O(n log n), exact. With censoring:
-    `c_index`.
-
-    References
-    ----------
-    Harrell, Califf, Pryor, Lee, Rosati 1982, Evaluating the yield of medical tests, JAMA 247:2543.
-
-    >>> concordance(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.3, 0.2])) == 2 / 3
-    True
-    """
-    return _share_in_order(-y, np.ones(len(y), dtype=bool), predicted)
+Floats = NDArray[np.float64]
 
 
 class _Ranks:
     """Ranks of the predictions of rows in a Fenwick tree: O(log n) per query."""
 
-    def __init__(self, predicted: NDArray[np.float64]) -> None:
+    def __init__(self, predicted: Floats) -> None:
         self._rank = (np.unique(predicted, return_inverse=True)[1] + 1).tolist()
         self._tree = [0] * (max(self._rank) + 1)
         self.inserted = 0
@@ -70,40 +44,12 @@ class _Ranks:
         return total
 
 
-def c_index(y: NDArray[np.float64], risk: NDArray[np.float64]) -> float:
-    """Share of comparable pairs of rows in which the row with the earlier event has more risk.
+def _share_in_order(time: Floats, event: NDArray[np.bool_], risk: Floats) -> float:
+    """Share of comparable pairs in which the earlier event has more risk, ties in risk half.
 
-    Parameters
-    ----------
-    y : (n,) float64
-        Times, negative where censored (`fsframe.contracts.survival`).
-    risk : (n,) float64
-        Larger where the event is expected sooner.
-
-    Returns
-    -------
-    float
-        Equal risks count half; NaN where no pair can be compared.
-
-    Notes
-    -----
-    An event is comparable with a later time, and with a censored row of the same time. Two
-    events at one time are not. Rows enter from the latest time down: O(n log n), exact.
-
-    References
-    ----------
-    Harrell, Califf, Pryor, Lee, Rosati 1982, Evaluating the yield of medical tests, JAMA 247:2543.
-
-    >>> c_index(np.array([1.0, -2.0, 3.0, 4.0]), np.array([0.9, 0.1, 0.2, 0.4])) == 3 / 4
-    True
+    Rows enter a Fenwick tree over the ranks of the risks from the latest time down: O(n log n),
+    exact.
     """
-    return _share_in_order(*times_and_events(y), risk)
-
-
-def _share_in_order(
-    time: NDArray[np.float64], event: NDArray[np.bool_], risk: NDArray[np.float64]
-) -> float:
-    """Share of comparable pairs in which the earlier event has more risk, ties in risk half."""
     tree = _Ranks(risk)
     order = np.argsort(-time, kind="stable")
     starts = np.flatnonzero(np.diff(-time[order], prepend=np.nan) != 0)
@@ -119,7 +65,7 @@ def _share_in_order(
 
 
 @attrs.frozen(kw_only=True)
-class R2(PredictionMeasure):
+class R2(OfPredicted):
     """Share of the variance that is predicted: 1 perfect, 0 as good as the mean, no lower bound.
 
     Notes
@@ -130,63 +76,87 @@ class R2(PredictionMeasure):
     task: ClassVar[str] = "regression"
     lowest: ClassVar[float] = float("-inf")
 
-    def _value(self, predictions: Predictions) -> float:
-        y = predictions.truth
+    @staticmethod
+    def of(y: Floats, predicted: Floats) -> float:
         spread = float(((y - y.mean()) ** 2).sum())
         if not spread > 0.0:
             return float("nan")
-        return 1.0 - float(((y - predictions.predicted) ** 2).sum()) / spread
+        return 1.0 - float(((y - predicted) ** 2).sum()) / spread
 
 
 @attrs.frozen(kw_only=True)
-class Mae(PredictionMeasure):
+class Mae(OfPredicted):
     """Mean absolute error, in the unit of the target."""
 
     task: ClassVar[str] = "regression"
     larger_is_better: ClassVar[bool] = False
     highest: ClassVar[float] = float("inf")
 
-    def _value(self, predictions: Predictions) -> float:
-        return float(np.abs(predictions.truth - predictions.predicted).mean())
+    @staticmethod
+    def of(y: Floats, predicted: Floats) -> float:
+        return float(np.abs(y - predicted).mean())
 
 
 @attrs.frozen(kw_only=True)
-class Rmse(PredictionMeasure):
+class Rmse(OfPredicted):
     """Root of the mean squared error, in the unit of the target."""
 
     task: ClassVar[str] = "regression"
     larger_is_better: ClassVar[bool] = False
     highest: ClassVar[float] = float("inf")
 
-    def _value(self, predictions: Predictions) -> float:
-        return float(np.sqrt(((predictions.truth - predictions.predicted) ** 2).mean()))
+    @staticmethod
+    def of(y: Floats, predicted: Floats) -> float:
+        return float(np.sqrt(((y - predicted) ** 2).mean()))
 
 
 @attrs.frozen(kw_only=True)
-class Concordance(PredictionMeasure):
+class Concordance(OfPredicted):
     """Share of pairs of rows that are predicted in the right order: ½ by chance.
+
+    Notes
+    -----
+    Harrell's c without censoring, (1 + Somers' D)/2, over the pairs of rows with different targets;
+    equal predictions count half. Undefined where no two targets differ.
 
     References
     ----------
     Harrell, Califf, Pryor, Lee, Rosati 1982, Evaluating the yield of medical tests, JAMA 247:2543.
+
+    Examples
+    --------
+    >>> Concordance.of(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.3, 0.2])) == 2 / 3
+    True
     """
 
     task: ClassVar[str] = "regression"
 
-    def _value(self, predictions: Predictions) -> float:
-        return concordance(predictions.truth, predictions.predicted)
+    @staticmethod
+    def of(y: Floats, predicted: Floats) -> float:
+        return _share_in_order(-y, np.ones(len(y), dtype=bool), predicted)
 
 
 @attrs.frozen(kw_only=True)
-class CIndex(PredictionMeasure):
+class CIndex(OfPredicted):
     """Share of comparable pairs in which the row with the earlier event has more risk; chance: ½.
+
+    Notes
+    -----
+    An event is comparable with a later time, and with a censored row of the same time. Two events
+    at one time are not. Equal risks count half; undefined where no pair can be compared.
 
     References
     ----------
     Harrell, Califf, Pryor, Lee, Rosati 1982, Evaluating the yield of medical tests, JAMA 247:2543.
+
+    Examples
+    --------
+    >>> CIndex.of(np.array([1.0, -2.0, 3.0, 4.0]), np.array([0.9, 0.1, 0.2, 0.4])) == 3 / 4
+    True
     """
 
     task: ClassVar[str] = "survival"
 
-    def _value(self, predictions: Predictions) -> float:
-        return c_index(predictions.truth, predictions.predicted)
+    @staticmethod
+    def of(y: Floats, predicted: Floats) -> float:
+        return _share_in_order(*times_and_events(y), predicted)
