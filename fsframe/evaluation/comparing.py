@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import attrs
 import numpy as np
@@ -64,7 +65,7 @@ def paired_t_test(a: Floats, b: Floats) -> PairedTest:
     DataError
         If lengths differ or there are fewer than two results.
     """
-    return _t_test(a, b, ratio=None)
+    return corrected_resampled_test(a, b, 0.0)
 
 
 def corrected_resampled_test(a: Floats, b: Floats, test_to_train: float) -> PairedTest:
@@ -74,8 +75,14 @@ def corrected_resampled_test(a: Floats, b: Floats, test_to_train: float) -> Pair
     ----------
     a, b : (n,) float
         Results on the same folds.
-    test_to_train : float > 0
-        Number of test rows divided by number of training rows, such as 1/9 for ten folds.
+    test_to_train : float ≥ 0
+        Number of test rows divided by number of training rows, such as 1/9 for ten folds; 0 makes
+        it Student's paired t-test.
+
+    Raises
+    ------
+    DataError
+        If lengths differ or there are fewer than two results.
 
     Notes
     -----
@@ -85,10 +92,6 @@ def corrected_resampled_test(a: Floats, b: Floats, test_to_train: float) -> Pair
     ----------
     Nadeau, Bengio 2003, Inference for the generalization error, Machine Learning 52, §3.5.
     """
-    return _t_test(a, b, ratio=test_to_train)
-
-
-def _t_test(a: Floats, b: Floats, ratio: float | None) -> PairedTest:
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1 or first.size < 2:
         raise DataError(
@@ -107,8 +110,7 @@ def _t_test(a: Floats, b: Floats, ratio: float | None) -> PairedTest:
             p_value=0.0 if certain else 1.0,
             df=n - 1,
         )
-    scale = 1.0 / n + (0.0 if ratio is None else ratio)
-    statistic = mean / np.sqrt(scale * variance)
+    statistic = mean / np.sqrt((1.0 / n + test_to_train) * variance)
     return PairedTest(
         difference=mean,
         statistic=float(statistic),
@@ -179,7 +181,7 @@ def wilcoxon_holm(results: Floats) -> Floats:
     n_sets, n_methods = results.shape
     if n_sets < 2:
         raise DataError("a comparison over data sets needs at least two of them")
-    pairs = [(i, j) for i in range(n_methods) for j in range(i + 1, n_methods)]
+    pairs = list(combinations(range(n_methods), 2))
     raw = []
     for i, j in pairs:
         # Rounded, so that differences that are equal up to the last bits share a rank.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import attrs
@@ -260,20 +261,19 @@ def compared(
         if any(cell.evaluation.measures[metric].pooled for cell in row):
             # One value per repetition: the tests do not apply.
             continue
-        for i in range(len(chains)):
-            for j in range(i + 1, len(chains)):
-                a, b = row[i].better(metric), row[j].better(metric)
-                papers[d, i, j] = paired_t_test(a, b)
-                corrected[d, i, j] = corrected_resampled_test(a, b, ratio)
-                posterior[d, i, j] = correlated_posterior(a, b, ratio, rope)
-                verdicts = {
-                    "two-step": win_tie_loss(papers[d, i, j], "two-step"),
-                    "strict": win_tie_loss(papers[d, i, j], "strict"),
-                    "corrected": win_tie_loss(corrected[d, i, j], "two-step"),
-                }
-                for rule, verdict in verdicts.items():
-                    outcome[rule][d, i, j] = verdict
-                    outcome[rule][d, j, i] = opposite[verdict]
+        for i, j in combinations(range(len(chains)), 2):
+            a, b = row[i].better(metric), row[j].better(metric)
+            papers[d, i, j] = paired_t_test(a, b)
+            corrected[d, i, j] = corrected_resampled_test(a, b, ratio)
+            posterior[d, i, j] = correlated_posterior(a, b, ratio, rope)
+            verdicts = {
+                "two-step": win_tie_loss(papers[d, i, j], "two-step"),
+                "strict": win_tie_loss(papers[d, i, j], "strict"),
+                "corrected": win_tie_loss(corrected[d, i, j], "two-step"),
+            }
+            for rule, verdict in verdicts.items():
+                outcome[rule][d, i, j] = verdict
+                outcome[rule][d, j, i] = opposite[verdict]
     values = _table(cells, lambda cell: cell.evaluation.measures[metric].mean)
     error = _table(cells, lambda cell: cell.evaluation.measures[metric].standard_error)
     larger = cells[0][0].evaluation.measures[metric].larger_is_better
@@ -386,10 +386,9 @@ def _overall(better: NDArray[np.float64], rope: float, seed: int) -> NDArray[np.
     n = better.shape[1]
     found = np.zeros((n, n, 3))
     found[np.arange(n), np.arange(n), 1] = 1.0
-    for i in range(n):
-        for j in range(i + 1, n):
-            found[i, j] = signed_rank_posterior(better[:, i] - better[:, j], rope, seed)
-            found[j, i] = found[i, j, ::-1]
+    for i, j in combinations(range(n), 2):
+        found[i, j] = signed_rank_posterior(better[:, i] - better[:, j], rope, seed)
+        found[j, i] = found[i, j, ::-1]
     return found
 
 

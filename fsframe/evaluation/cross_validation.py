@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 import attrs
@@ -28,7 +28,6 @@ from fsframe.evaluation.fold_task import (
 )
 from fsframe.evaluation.folds import (
     Split,
-    five_by_two,
     folds_in_time,
     grouped_folds,
     leave_one_group_out,
@@ -218,6 +217,15 @@ class CrossValidation(WrappingSelector):
         except FsframeError:
             return None
 
+    def _of_chains(
+        self, data: Dataset, problems: Callable[[Chain, Dataset], Iterator[str]]
+    ) -> Iterator[str]:
+        """The problems of any evaluated chain with its table, each once."""
+        table = self._studied(data)
+        if table is not None:
+            each = (one for chain in grid_of(self).chains for one in problems(chain, table))
+            yield from dict.fromkeys(each)
+
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Problems of the stages of any evaluated chain with the roles of columns and rows."""
         yield from super().role_problems(data)
@@ -234,23 +242,14 @@ class CrossValidation(WrappingSelector):
                     f"rows are in the order of {time!r}, which inner folds for tuning do not "
                     "respect; give each parameter one value"
                 )
-        table = self._studied(data)
-        if table is None:
-            return
-        problems = (each for chain in grid_of(self).chains for each in chain.role_problems(table))
-        yield from dict.fromkeys(problems)
+        yield from self._of_chains(data, Chain.role_problems)
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         """Problems of the stages of any evaluated chain with the table, each once."""
-        table = self._studied(data)
-        if table is None:
-            return
-        problems = (
-            each for chain in grid_of(self).chains for each in chain.request_problems(table)
-        )
-        yield from dict.fromkeys(problems)
-        yield from self._classifier_problems_of(data)
-        yield from self._measure_problems(data)
+        if self._studied(data) is not None:
+            yield from self._of_chains(data, Chain.request_problems)
+            yield from self._classifier_problems_of(data)
+            yield from self._measure_problems(data)
 
     def _classifier_problems_of(self, data: Dataset) -> Iterator[str]:
         """Problems of classifiers and regressors that do not take this kind of label."""
@@ -259,11 +258,7 @@ class CrossValidation(WrappingSelector):
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """Forewarnings of the evaluated chains, each once."""
-        table = self._studied(data)
-        if table is None:
-            return
-        each = (one for chain in grid_of(self).chains for one in chain.forewarnings(table))
-        yield from dict.fromkeys(each)
+        yield from self._of_chains(data, Chain.forewarnings)
 
     def _measure_problems(self, data: Dataset) -> Iterator[str]:
         """Problems of measures that are undefined for this table or these classifiers."""
@@ -402,34 +397,32 @@ class CrossValidation(WrappingSelector):
         y, classes = strata(data), data.classes
         if data.times is not None:
             return folds_in_time(y, data.times.values[:, 0], self.folds, classes, groups)
-        if self.scheme == "folds" and groups is None and not classes and self.folds > len(y):
-            raise DataError(f"{len(y)} rows allow at most {len(y)} folds, not {self.folds}")
-        if self.scheme == "leave-one-out" and groups is None and not classes:
-            return leave_one_out(data.n_samples)
-        if self.scheme == "leave-one-out" and classes:
-            alone = [str(data.classes[c]) for c in np.flatnonzero(np.bincount(data.y) == 1)]
+        if self.scheme == "leave-one-out":
+            alone = (
+                [str(classes[c]) for c in np.flatnonzero(np.bincount(y) == 1)] if classes else []
+            )
             if alone:
                 raise DataError(
                     f"classes with a single member: {', '.join(alone)}; left out, they cannot be "
                     "learned"
                 )
-        if self.scheme == "leave-one-out":
             if groups is not None:
                 return leave_one_group_out(y, groups, classes)
             return leave_one_out(data.n_samples)
-        if self.scheme == "five-by-two" and groups is not None:
-            return grouped_folds(y, groups, 2, 5, run, classes)
-        if self.scheme == "five-by-two":
-            return five_by_two(y, run, classes)
-        if groups is not None and not self.stratify:
-            raise RequestError(
-                "rows have groups, which are assigned whole and as evenly as possible: folds "
-                "cannot be unstratified"
-            )
+        # Five times two folds: Dietterich 1998.
+        halves = self.scheme == "five-by-two"
+        folds, repeats = (2, 5) if halves else (self.folds, self.repeats)
         if groups is not None:
-            return grouped_folds(y, groups, self.folds, self.repeats, run, classes)
+            if not self.stratify:
+                raise RequestError(
+                    "rows have groups, which are assigned whole and as evenly as possible: folds "
+                    "cannot be unstratified"
+                )
+            return grouped_folds(y, groups, folds, repeats, run, classes)
+        if not classes and folds > len(y):
+            raise DataError(f"{len(y)} rows allow at most {len(y)} folds, not {folds}")
         assign = repeated_folds if self.stratify else unstratified_folds
-        return assign(y, self.folds, self.repeats, run, classes)
+        return assign(y, folds, repeats, run, classes)
 
     def _sizes(self, n_features: int) -> tuple[int, ...]:
         if self.curve is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +19,16 @@ from fsframe.resampling.recurring_warnings import Recurring
 from fsframe.storage.checked_tables import fold_tables
 
 __all__ = ["gather_folds"]
+
+
+_AXIS_OF_ROWS = {
+    "predicted": 0,
+    "class-scores": 0,
+    "all-features": 0,
+    "all-features-scores": 0,
+    "curve": 1,
+}
+"""Tables of a fold that hold predictions, and which of their axes are its test rows."""
 
 
 def gather_folds(
@@ -39,60 +48,53 @@ def gather_folds(
     splits, found : list of Split, list of Selection
         The training and test rows of each fold, and its result, in the same order.
     task : FoldTask
-        The work done in each fold.
     named : tuple of (str, PredictionMeasure)
         The measures to compute, by name.
     suspicion : tuple of str
         Warnings about the table; they precede those of the folds.
     """
     repeats, n = 1 + max(split.repeat for split in splits), data.n_samples
-    fold = np.full((repeats, n), -1, dtype=np.int64)
     classes = data.task == "classification"
-    nothing, kind = (-1, np.int64) if classes else (np.nan, np.float64)
-    predicted = np.full((repeats, n), nothing, dtype=kind)
-    scores = np.full((repeats, n, data.n_classes), np.nan)
-    every = np.full((repeats, n), nothing, dtype=kind)
-    of_every = np.full((repeats, n, data.n_classes), np.nan)
+    fold = np.full((repeats, n), -1, dtype=np.int64)
     kept = np.zeros((len(splits), data.n_features), dtype=bool)
-    curve = np.full((len(task.sizes), repeats, n), nothing, dtype=kind)
     place = np.full((len(splits) if task.sizes else 0, data.n_features), -1, dtype=np.int64)
+    predictions: dict[str, NDArray[Any]] = {}
+    for name, axis in _AXIS_OF_ROWS.items():
+        if name in found[0].tables:
+            shape = list(found[0].tables[name].shape)
+            shape[axis : axis + 1] = repeats, n
+            codes = classes and not name.endswith("scores")
+            predictions[name] = np.full(shape, *((-1, np.int64) if codes else (np.nan, float)))
     notes = Recurring()
     for number, (split, selection) in enumerate(zip(splits, found, strict=True)):
-        where = (split.repeat, split.test)
-        fold[where] = split.fold
-        if data.times is not None:
-            later = np.delete(np.arange(n), split.train)
-            selection = _for_rows(selection, np.isin(later, split.test))
-        predicted[where] = selection.tables["predicted"]
-        if classes:
-            scores[where] = selection.tables["class-scores"]
+        fold[split.repeat, split.test] = split.fold
+        for name, array in predictions.items():
+            axis, part = _AXIS_OF_ROWS[name], selection.tables[name]
+            if data.times is not None:
+                # A fold in time also predicts the rows of later blocks.
+                later = np.delete(np.arange(n), split.train)
+                part = part.compress(np.isin(later, split.test), axis)
+            array[(slice(None),) * axis + (split.repeat, split.test)] = part
         kept[number, selection.selected] = True
         notes.add(selection.warnings)
-        if task.all_features:
-            every[where] = selection.tables["all-features"]
-            if classes:
-                of_every[where] = selection.tables["all-features-scores"]
         if task.sizes:
-            curve[:, split.repeat, split.test] = selection.tables["curve"]
             ranking = full_ranking(selection)
             place[number, ranking] = np.arange(ranking.size)
     share = kept.mean(axis=0)
+    every = predictions.get("all-features")
+    if every is not None and not (every >= 0 if classes else ~np.isnan(every)).any():
+        del predictions["all-features"]
+        predictions.pop("all-features-scores", None)
     tables = {
         "fold": fold,
         "truth": data.y,
-        "predicted": predicted,
-        **({"class-scores": scores} if classes else {}),
+        **predictions,
         **({"event": times_and_events(data.y)[1]} if data.task == "survival" else {}),
         "kept": kept,
         "chosen": np.concatenate([selection.tables["chosen"] for selection in found]),
         "tuning": np.vstack([selection.tables["tuning"] for selection in found]),
+        **({"sizes": np.array(task.sizes), "place": place} if task.sizes else {}),
     }
-    if task.sizes:
-        tables |= {"sizes": np.array(task.sizes), "curve": curve, "place": place}
-    if task.all_features and (every >= 0 if classes else ~np.isnan(every)).any():
-        tables["all-features"] = every
-        if classes:
-            tables["all-features-scores"] = of_every
     tables |= _measure_arrays(tables, data, named)
     ranked = rank_by_score(share)
     return Selection(
@@ -101,17 +103,6 @@ def gather_folds(
         tables=tables,
         warnings=(*suspicion, *notes.lines(len(splits), "folds")),
     )
-
-
-def _for_rows(selection: Selection, tested: NDArray[np.bool_]) -> Selection:
-    """The result of a fold, restricted to some of the rows that it predicted."""
-    tables = dict(selection.tables)
-    for name in ("predicted", "class-scores", "all-features", "all-features-scores"):
-        if name in tables:
-            tables[name] = tables[name][tested]
-    if "curve" in tables:
-        tables["curve"] = tables["curve"][:, tested]
-    return attrs.evolve(selection, tables=tables)
 
 
 def _measure_arrays(

@@ -18,7 +18,6 @@ __all__ = [
     "Split",
     "deal",
     "deal_groups",
-    "five_by_two",
     "folds_in_time",
     "grouped_folds",
     "leave_one_group_out",
@@ -149,11 +148,6 @@ def deal(y: NDArray[Any], folds: int, generator: np.random.Generator) -> NDArray
         place[members] = (start + np.arange(members.size)) % folds
         start = (start + members.size) % folds
     return place
-
-
-def five_by_two(y: NDArray[Any], run: Run, classes: Sequence[Any] = ()) -> list[Split]:
-    """Five times two-fold cross-validation (Dietterich 1998), stratified."""
-    return repeated_folds(y, 2, 5, run, classes)
 
 
 def folds_in_time(

@@ -13,7 +13,6 @@ from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.folds import (
     deal,
     deal_groups,
-    five_by_two,
     grouped_folds,
     leave_one_out,
     repeated_folds,
@@ -90,7 +89,7 @@ def test_too_many_folds_name_every_small_class_by_its_label():
 
 
 def test_five_by_two_halves_every_class_five_times():
-    splits = five_by_two(LABELS, Run())
+    splits = repeated_folds(LABELS, 2, 5, Run())
     assert_partitions(splits, LABELS.size, 5, 2)
     assert {s.repeat for s in splits} == set(range(5))
 
