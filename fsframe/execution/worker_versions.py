@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Iterable, Mapping
 
 from fsframe.errors import RequestError
@@ -9,7 +11,7 @@ from fsframe.registry import default_manager, local_class_version, unreachable_c
 from fsframe.storage import printable
 from fsframe.storage.numeric_fingerprint import NUMERIC_PARTS, fingerprint, release
 
-__all__ = ["check_classes", "differences", "found_here", "refusal"]
+__all__ = ["check_classes", "differences", "found_here", "refusal", "refusal_here"]
 
 _ABSENT = "absent"
 
@@ -96,3 +98,9 @@ def refusal(worker: str, found: Iterable[str]) -> str:
         f"the worker {worker} has {', '.join(found)}: its results could differ; install the same "
         "version there and restart it, or stop it"
     )
+
+
+def refusal_here(needed: Mapping[str, str]) -> str:
+    """The message if this process differs from the versions needed; else empty."""
+    found = differences(needed, found_here(needed))
+    return refusal(f"process {os.getpid()} on {socket.gethostname()}", found) if found else ""

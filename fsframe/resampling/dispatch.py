@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import EngineError
 from fsframe.execution.engine import Engine
-from fsframe.execution.shared_values import SharedValue
 from fsframe.resampling.batches import Batches
 from fsframe.resampling.submitted_jobs import Job, SubmittedJobs
-from fsframe.resampling.work import Call, Draws, Task, split, work
+from fsframe.resampling.work import Call, Draws, Task, column_fields, work
 
 __all__ = ["Dispatcher"]
 
@@ -34,33 +33,15 @@ def _computed(jobs: Sequence[_Resamples]) -> str:
     return "computed resamples " + ", ".join(f"{job.start + 1}–{job.stop}" for job in jobs)
 
 
+@attrs.frozen(eq=False)
 class Dispatcher:
-    """Sends the resamples of one call to an engine.
+    """Sends the resamples of one call to an engine; the counts refer to the table."""
 
-    Parameters
-    ----------
-    engine : Engine
-    data : Dataset
-        The table that the counts refer to.
-    call : Call
-    counts : (n_resamples, n_samples) int, or Draws
-    batches : Batches
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        data: Dataset,
-        call: Call,
-        counts: NDArray[np.integer[Any]] | Draws,
-        batches: Batches,
-    ) -> None:
-        self._engine = engine
-        self._data = data
-        self._call = call
-        self._batches = batches
-        self._counts = counts
-        self._submitted = SubmittedJobs(engine, _computed)
+    _engine: Engine
+    _data: Dataset
+    _call: Call
+    _counts: NDArray[np.integer[Any]] | Draws
+    _batches: Batches
 
     def results(
         self, gaps: Iterable[tuple[int, int]], room: Callable[[int], bool]
@@ -82,18 +63,35 @@ class Dispatcher:
         FsframeError, Exception
             What a worker raised.
         """
-        engine, submitted = self._engine, self._submitted
-        waiting = deque(gaps)
+        engine, waiting = self._engine, deque(gaps)
+        submitted: SubmittedJobs[_Resamples] = SubmittedJobs(engine, _computed)
         if waiting:
             engine.admit(self._call.software)
-        table = engine.share_table(self._data.matrix, split(self._data))
+        table = engine.share_table(self._data.matrix, column_fields(self._data))
         call = engine.share(self._call)
+
+        def submit(job: _Resamples) -> None:
+            references = [
+                engine.reference(held, whole=held.shared.token in job.whole)
+                for held in (table, call)
+            ]
+            submitted.submit(job, work, *references, self._task(job.start, job.stop))
+
         try:
             while waiting or submitted.again or submitted.pending:
-                self._fill(waiting, table, call, room)
+                # Every worker is kept busy, with one task ready for each.
+                ahead = 2 if self._batches.known else 1
+                while submitted.has_capacity(ahead * engine.workers):
+                    lost = submitted.take_lost()
+                    if lost is not None:
+                        submit(lost)
+                    elif waiting and room(waiting[0][0]):
+                        submit(self._next(waiting))
+                    else:
+                        break
                 for job, answer in submitted.answers():
-                    if answer.differing:
-                        raise EngineError(answer.differing)
+                    if answer.refusal:
+                        raise EngineError(answer.refusal)
                     if answer.lacking:
                         job.whole |= set(answer.lacking)
                         submitted.again.append(job)
@@ -104,40 +102,20 @@ class Dispatcher:
             submitted.cancel()
             call.release()
 
-    def _fill(
-        self,
-        waiting: deque[tuple[int, int]],
-        table: SharedValue,
-        call: SharedValue,
-        room: Callable[[int], bool],
-    ) -> None:
-        """Keep every worker busy, and one task ready for each."""
-        while self._submitted.has_capacity(
-            (2 if self._batches.known else 1) * self._engine.workers
-        ):
-            lost = self._submitted.take_lost()
-            if lost is not None:
-                self._submit(lost, table, call)
-                continue
-            if not waiting or not room(waiting[0][0]):
-                return
-            start, stop = waiting.popleft()
-            left = stop - start + sum(end - begin for begin, end in waiting)
-            engine = self._engine
-            middle = self._batches.stop(start, stop, engine.workers, left, engine.least_seconds)
-            if middle < stop:
-                waiting.appendleft((middle, stop))
-            self._submit(_Resamples(start=start, stop=middle), table, call)
+    def _next(self, waiting: deque[tuple[int, int]]) -> _Resamples:
+        """The next batch, taken from the first gap."""
+        engine = self._engine
+        start, stop = waiting.popleft()
+        left = stop - start + sum(end - begin for begin, end in waiting)
+        middle = self._batches.stop(start, stop, engine.workers, left, engine.least_seconds)
+        if middle < stop:
+            waiting.appendleft((middle, stop))
+        return _Resamples(start=start, stop=middle)
 
-    def _submit(self, job: _Resamples, table: SharedValue, call: SharedValue) -> None:
-        references = [
-            self._engine.reference(held, whole=held.shared.token in job.whole)
-            for held in (table, call)
-        ]
+    def _task(self, start: int, stop: int) -> Task:
         counts = None
         if isinstance(self._counts, np.ndarray):
-            counts = self._counts[job.start : job.stop]
+            counts = self._counts[start:stop]
             # Small numbers: one byte each instead of eight on the way.
             counts = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
-        task = Task(start=job.start, stop=job.stop, counts=counts)
-        self._submitted.submit(job, work, *references, task)
+        return Task(start=start, stop=stop, counts=counts)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -13,7 +11,7 @@ import attrs
 from fsframe.contracts.run import Run
 from fsframe.errors import EngineError
 from fsframe.execution import as_engine
-from fsframe.execution.worker_versions import differences, found_here, refusal
+from fsframe.execution.worker_versions import refusal_here
 from fsframe.resampling.needed_versions import needed_by
 from fsframe.resampling.submitted_jobs import Job, SubmittedJobs
 
@@ -111,9 +109,9 @@ def over_parts(
                 if share is None:
                     break
                 submitted.submit(share, _in_worker, software, work, ask, share.parts)
-            for _, (differing, found) in submitted.answers():
-                if differing:
-                    raise EngineError(differing)
+            for _, (refusal, found) in submitted.answers():
+                if refusal:
+                    raise EngineError(refusal)
                 yield found
     finally:
         submitted.cancel()
@@ -124,8 +122,6 @@ def over_parts(
 def _in_worker(
     software: Mapping[str, str], work: Callable[..., Any], ask: Any, parts: list[Any]
 ) -> tuple[str, Any]:
-    """What is wrong with the versions here, or else what `work` gives, on one thread."""
-    found = differences(software, found_here(software))
-    if found:
-        return refusal(f"process {os.getpid()} on {socket.gethostname()}", found), None
-    return "", work(ask, parts, 1)
+    """Why this process may not do the work, or else what `work` gives, on one thread."""
+    refusal = refusal_here(software)
+    return (refusal, None) if refusal else ("", work(ask, parts, 1))

@@ -14,8 +14,12 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import Selection
-from fsframe.resampling.work import Draws
+from fsframe.resampling.batches import Batches
+from fsframe.resampling.work import Call, Draws, compute, portable, row_fields, rows_of
 from fsframe.resampling.wrapping import Base
+from fsframe.storage.units.call_keys import call_key
+from fsframe.storage.units.selection_bytes import pack_selections, unpack_selections
+from fsframe.storage.units.unit_files import Unit
 
 __all__ = ["Draws", "select_resamples", "too_many"]
 
@@ -128,8 +132,6 @@ class _Resampling:
 
     def batches(self) -> Iterator[list[Selection]]:
         """The results in order, some at a time, found or computed."""
-        from fsframe.resampling.batches import Batches
-
         data = self.data
         batches = Batches(
             self.run.pace,
@@ -139,30 +141,26 @@ class _Resampling:
         )
         # Where nothing is kept and nothing is sent, results need not become bytes.
         if self.run.checkpoint is None and self.run.executor is None:
-            return self._plainly(batches)
+            return (found for *_, found in self._here([(0, len(self.counts))], batches))
         return self._by_units(batches)
 
-    def _plainly(self, batches: Any) -> Iterator[list[Selection]]:
-        start, total = 0, len(self.counts)
-        while start < total:
-            stop = batches.stop(start, total)
-            yield self._here(start, stop, batches)
-            start = stop
+    def _here(
+        self, gaps: list[tuple[int, int]], batches: Batches
+    ) -> Iterator[tuple[int, int, list[Selection]]]:
+        """Start, stop and results of batches that this process computes."""
+        for start, end in gaps:
+            while start < end:
+                stop = batches.stop(start, end)
+                began = time.perf_counter()
+                run = self.run.batch(start)
+                rows = rows_of(self.counts, self.data, start, stop)
+                found = compute(self.base, self.data, rows, self.upstream, run, self.parts)
+                batches.record(stop - start, time.perf_counter() - began)
+                yield start, stop, found
+                start = stop
 
-    def _here(self, start: int, stop: int, batches: Any) -> list[Selection]:
-        from fsframe.resampling.work import compute, rows_of
-
-        began = time.perf_counter()
-        run = self.run.batch(start)
-        rows = rows_of(self.counts, self.data, start, stop)
-        found = compute(self.base, self.data, rows, self.upstream, run, self.parts)
-        batches.record(stop - start, time.perf_counter() - began)
-        return found
-
-    def _by_units(self, batches: Any) -> Iterator[list[Selection]]:
-        """As `_plainly`, with finished units taken from the checkpoint and new ones given to it."""
-        from fsframe.storage.units.selection_bytes import unpack_selections
-
+    def _by_units(self, batches: Batches) -> Iterator[list[Selection]]:
+        """The results, those of finished units from the checkpoint; new ones are committed."""
         call, known = self._known()
         total = len(self.counts)
         shape = (self.data.n_features, self.data.n_samples)
@@ -178,14 +176,15 @@ class _Resampling:
             while place < total:
                 if place in known:
                     # From the disk, so that it may be anything; our own results were checked.
-                    found, _ = unpack_selections(self._load(known[place]), shape)
+                    found, _ = unpack_selections(self.run.checkpoint.load(known[place]), shape)
                     place = known[place].stop
                 elif place in ready:
                     place, content = ready.pop(place)
                     found, _ = unpack_selections(content)
                 else:
                     start, stop, content = next(fresh)
-                    self._keep(call, start, stop, content)
+                    if self.run.checkpoint is not None:
+                        self.run.checkpoint.commit(Unit(call, start, stop), content)
                     ready[start] = (stop, content)
                     continue
                 yield found
@@ -197,8 +196,6 @@ class _Resampling:
         checkpoint = self.run.checkpoint
         if checkpoint is None:
             return "", {}
-        from fsframe.storage.units.call_keys import call_key
-
         given = isinstance(self.counts, np.ndarray)
         call = call_key(
             checkpoint,
@@ -213,64 +210,34 @@ class _Resampling:
         units = checkpoint.units(call)
         return call, {unit.start: unit for unit in units if unit.stop <= len(self.counts)}
 
-    def _load(self, unit: Any) -> bytes:
-        assert self.run.checkpoint is not None
-        return self.run.checkpoint.load(unit)
-
-    def _keep(self, call: str, start: int, stop: int, content: bytes) -> None:
-        if self.run.checkpoint is not None:
-            from fsframe.storage.units.unit_files import Unit
-
-            self.run.checkpoint.commit(Unit(call, start, stop), content)
-
     def _fresh(
-        self, gaps: list[tuple[int, int]], batches: Any, room: Any
+        self, gaps: list[tuple[int, int]], batches: Batches, room: Any
     ) -> Generator[tuple[int, int, bytes], None, None]:
         """Start, stop and packed results of what has to be computed, as it is finished."""
         if self.run.executor is not None:
             yield from self._dispatched(gaps, batches, room)
             return
-        from fsframe.storage.units.selection_bytes import pack_selections
-
-        for start, end in gaps:
-            while start < end:
-                stop = batches.stop(start, end)
-                yield start, stop, pack_selections(self._here(start, stop, batches))
-                start = stop
+        for start, stop, found in self._here(gaps, batches):
+            yield start, stop, pack_selections(found)
 
     def _dispatched(
-        self, gaps: list[tuple[int, int]], batches: Any, room: Any
+        self, gaps: list[tuple[int, int]], batches: Batches, room: Any
     ) -> Iterator[tuple[int, int, bytes]]:
         from fsframe.execution import as_engine
         from fsframe.resampling.dispatch import Dispatcher
         from fsframe.resampling.needed_versions import needed_by
-        from fsframe.resampling.work import Call, portable
-        from fsframe.storage.units.selection_bytes import pack_selections
 
         data, run = self.data, self.run
         base = portable(self.base)
         call = Call(
             base=base,
-            y=data.y,
-            classes=data.classes,
-            name=data.name,
-            label_name=data.label_name,
-            task=data.task,
-            groups=data.groups,
-            group_name=data.group_name,
-            times=data.times,
-            covariates=data.covariates,
-            entropy=run.entropy,
-            key=run.key,
-            first=run.first,
-            memory=run.memory,
-            route_memory=run.route_memory,
+            rows=row_fields(data),
+            run=attrs.evolve(run.quiet(), threads=1, pace={}),
             parts=self.parts,
             draws=None if isinstance(self.counts, np.ndarray) else self.counts,
             upstream=None if self.upstream is None else pack_selections([self.upstream]),
             software=needed_by(base, self.counts),
         )
-        assert run.executor is not None
         engine = as_engine(run.executor)
         try:
             yield from Dispatcher(engine, data, call, self.counts, batches).results(gaps, room)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import socket
 import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -15,26 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.column_kinds import ColumnKind
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.roles import SideColumns
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import FsframeError, PluginError, RequestError
 from fsframe.execution.shared_values import Parcel, Shared, ValueMissing, fetch
-from fsframe.execution.worker_versions import differences, found_here, refusal
+from fsframe.execution.worker_versions import refusal_here
 from fsframe.storage.units.selection_bytes import pack_selections, reduced, unpack_selections
 
 __all__ = [
     "Answer",
     "Call",
     "Draws",
-    "Table",
     "Task",
+    "column_fields",
     "compute",
     "portable",
+    "row_fields",
     "rows_of",
-    "split",
     "work",
 ]
 
@@ -53,16 +50,29 @@ class Draws(Protocol):
         ...
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class Table:
-    """The part of a Dataset that is large and seldom changes: columns and names, not the label."""
+_OF_COLUMNS = ("matrix", "feature_names", "categorical", "kinds", "keep", "feature_groups")
+_OF_ROWS = (
+    "y", "classes", "name", "label_name", "task", "groups", "group_name", "times", "covariates",
+)  # fmt: skip
 
-    matrix: Any
-    feature_names: tuple[str, ...]
-    categorical: NDArray[np.bool_]
-    kinds: Mapping[str, ColumnKind]
-    keep: NDArray[np.bool_] | None = None
-    feature_groups: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+
+def column_fields(data: Dataset) -> dict[str, Any]:
+    """The large part of `data`, which seldom changes: its columns, without the label.
+
+    A table on disk goes as it is if it can, else as an array.
+    """
+    fields = {name: getattr(data, name) for name in _OF_COLUMNS}
+    if not data.nbytes:
+        try:
+            pickle.dumps(data.matrix)
+        except (TypeError, AttributeError, pickle.PicklingError):
+            fields["matrix"] = data.X
+    return fields
+
+
+def row_fields(data: Dataset) -> dict[str, Any]:
+    """The label of `data` and the roles of its rows, without their counts."""
+    return {name: getattr(data, name) for name in _OF_ROWS}
 
 
 @attrs.frozen(kw_only=True, eq=False, slots=False)
@@ -74,24 +84,17 @@ class Call:
     """
 
     base: Any
-    y: NDArray[Any]
-    classes: tuple[Any, ...]
-    name: str
-    label_name: str
-    task: str
-    entropy: int
-    key: tuple[int, ...]
-    first: int
-    memory: int
-    route_memory: int | None
+    rows: Mapping[str, Any]
+    run: Run
     parts: frozenset[str]
-    groups: NDArray[Any] | None = None
-    group_name: str = ""
-    times: SideColumns | None = None
-    covariates: SideColumns | None = None
     draws: Any = None
     upstream: bytes | None = None
     software: Mapping[str, str] = attrs.field(factory=dict)
+
+    @cached_property
+    def refusal(self) -> str:
+        """Why this process may not do the call's tasks; empty if it may."""
+        return refusal_here(self.software)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -107,13 +110,13 @@ class Task:
 class Answer:
     """The packed results of a task, and the seconds they took; or why there are none.
 
-    That is the tokens that were lacking, or a sentence about versions that differ.
+    That is the tokens that were lacking, or the refusal of a worker with other versions.
     """
 
     content: bytes = b""
     seconds: float = 0.0
     lacking: tuple[str, ...] = ()
-    differing: str = ""
+    refusal: str = ""
 
 
 def portable(base: Any) -> Any:
@@ -143,29 +146,11 @@ def portable(base: Any) -> Any:
     return base
 
 
-def split(data: Dataset) -> Table:
-    """The large part of `data`; a table on disk goes as it is if it can, else as an array."""
-    matrix = data.matrix
-    if not data.nbytes:
-        try:
-            pickle.dumps(matrix)
-        except (TypeError, AttributeError, pickle.PicklingError):
-            matrix = data.X
-    return Table(
-        matrix=matrix,
-        feature_names=data.feature_names,
-        categorical=data.categorical,
-        kinds=data.kinds,
-        keep=data.keep,
-        feature_groups=data.feature_groups,
-    )
-
-
 class Prepared:
     """A call as a worker keeps it: its base built, its table joined with its label."""
 
-    def __init__(self, table: Table, call: Call) -> None:
-        self._table, self._call = table, call
+    def __init__(self, columns: Mapping[str, Any], call: Call) -> None:
+        self._columns, self._call = columns, call
 
     @cached_property
     def base(self) -> Any:
@@ -174,46 +159,18 @@ class Prepared:
 
     @cached_property
     def data(self) -> Dataset:
-        table, call = self._table, self._call
-        for array in (table.matrix, table.categorical, call.y, call.groups):
+        fields = {**self._columns, **self._call.rows}
+        for array in fields.values():
             # Compiled kernels take frozen arrays as another type: as in the parent, so here.
             if isinstance(array, np.ndarray) and array.flags.writeable:
                 array.setflags(write=False)
-        return Dataset(
-            matrix=table.matrix,
-            y=call.y,
-            classes=call.classes,
-            feature_names=table.feature_names,
-            categorical=table.categorical,
-            kinds=table.kinds,
-            keep=table.keep,
-            feature_groups=table.feature_groups,
-            times=call.times,
-            covariates=call.covariates,
-            name=call.name,
-            label_name=call.label_name,
-            task=call.task,
-            groups=call.groups,
-            group_name=call.group_name,
-        )
+        return Dataset(**fields)
 
     @cached_property
     def upstream(self) -> Selection | None:
         if self._call.upstream is None:
             return None
         return unpack_selections(self._call.upstream)[0][0]
-
-    @cached_property
-    def run(self) -> Run:
-        call = self._call
-        return Run(
-            entropy=call.entropy,
-            key=call.key,
-            first=call.first,
-            memory=call.memory,
-            route_memory=call.route_memory,
-            threads=1,
-        )
 
 
 def _prepare(table: Shared | Parcel, call: Shared | Parcel) -> Prepared:
@@ -249,22 +206,11 @@ def work(table: Shared | Parcel, call: Shared | Parcel, task: Task) -> Answer:
     if lacking:
         return Answer(lacking=tuple(lacking))
     asked: Call = fetch(call)
-    differing = _differing(asked)
-    if differing:
-        return Answer(differing=differing)
+    if asked.refusal:
+        return Answer(refusal=asked.refusal)
     prepared = _prepare(table, call)
     local = isinstance(table, Shared) and table.pid == os.getpid()
     return _sendable(lambda: _work(prepared, asked, task, one_thread=not local))
-
-
-def _differing(call: Call) -> str:
-    """What is wrong with the versions here; nothing in most cases. Looked at once for each call."""
-    told: str | None = vars(call).get("differing")
-    if told is None:
-        found = differences(call.software, found_here(call.software))
-        told = refusal(f"process {os.getpid()} on {socket.gethostname()}", found) if found else ""
-        vars(call)["differing"] = told
-    return told
 
 
 def _work(prepared: Prepared, call: Call, task: Task, *, one_thread: bool) -> Answer:
@@ -273,7 +219,7 @@ def _work(prepared: Prepared, call: Call, task: Task, *, one_thread: bool) -> An
     # Imports and look-ups are not the resamples' time.
     base, data, upstream = prepared.base, prepared.data, prepared.upstream
     began = time.perf_counter()
-    run = prepared.run.batch(task.start)
+    run = call.run.batch(task.start)
     if task.counts is None:
         counts = rows_of(call.draws, data, task.start, task.stop)
     else:

@@ -179,7 +179,8 @@ def test_a_worker_that_joins_later_is_refused_and_one_that_stops_is_left(
 def test_a_worker_that_was_asked_by_nobody_refuses_by_itself(bits, table, counts, monkeypatch):
     """As the worker of any executor does, of which nothing is known beforehand."""
     monkeypatch.setattr(
-        "fsframe.resampling.work.found_here", lambda names: {**found_here(names), "scipy": "0.1"}
+        "fsframe.execution.worker_versions.found_here",
+        lambda names: {**found_here(names), "scipy": "0.1"},
     )
     with (
         ThreadPoolExecutor(1) as pool,

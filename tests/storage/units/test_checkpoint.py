@@ -87,15 +87,15 @@ def test_an_interrupted_run_continues_and_gives_the_same_bits(interrupted):
 
 def test_finished_resamples_are_not_computed_again(interrupted, monkeypatch):
     computed = []
-    import fsframe.resampling.work as work
+    import fsframe.resampling.resamples as resampling
 
-    real = work.compute
+    real = resampling.compute
 
     def counting(base, data, counts, *rest):
         computed.append(len(counts))
         return real(base, data, counts, *rest)
 
-    monkeypatch.setattr(work, "compute", counting)
+    monkeypatch.setattr(resampling, "compute", counting)
     with open_checkpoint(CHAIN, table(), 0, interrupted) as checkpoint:
         resamples = checkpoint.n_parts - 1
     CHAIN.run(table(), out=interrupted)
