@@ -279,25 +279,22 @@ class Chain:
         return last if isinstance(last, Classifier) else None
 
     def steps(
-        self, data: Dataset, run: Run, upstream: Selection | None = None, start: int = 0
+        self,
+        data: Dataset,
+        run: Run,
+        upstream: Selection | None = None,
+        start: int = 0,
+        part: int | None = None,
     ) -> Iterator[StageResult]:
         """Run the stages from `start` on `data`, and yield their results.
 
-        Stage i draws from ``run.child(i)``. Stages that a later stage resamples also run on the
-        whole table, for their weights and pairs.
+        Stage i draws from ``run.child(i)``, or ``run.child(i, part)`` in one of many resamples.
+        Stages that a later stage resamples also run on the whole table, for their weights and
+        pairs.
         """
-        return self._steps(data, run.child, upstream, start)
-
-    def _steps(
-        self,
-        data: Dataset,
-        run_of: Callable[[int], Run],
-        upstream: Selection | None,
-        start: int = 0,
-    ) -> Iterator[StageResult]:
-        """Run the stages from `start`, each with the context given by `run_of`."""
         for position in range(start, len(self.stages)):
-            stage, context = self.stages[position], run_of(position)
+            stage = self.stages[position]
+            context = run.child(position) if part is None else run.stage(position).child(part)
             method = stage.method
             table = self._adjusted(data, position)
             started = time.perf_counter()
@@ -357,14 +354,7 @@ class Chain:
         if len(chain.stages) == 1:
             return found
         return [
-            _last(
-                chain._steps(
-                    data.with_counts(row),
-                    _part_of(context, b),
-                    found[b],
-                    start=1,
-                )
-            )
+            _last(chain.steps(data.with_counts(row), context, found[b], start=1, part=b))
             for b, row in enumerate(counts)
         ]
 
@@ -491,11 +481,6 @@ class Chain:
             command=command,
         )
         return as_chain_result(record)
-
-
-def _part_of(run: Run, part: int) -> Callable[[int], Run]:
-    """A function that gives each stage of a chain its context in one resample."""
-    return lambda position: run.stage(position).child(part)
 
 
 def _last(results: Iterator[StageResult]) -> Selection:

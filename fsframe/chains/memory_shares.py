@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from fsframe.chains.stage import Stage
+from fsframe.chains.stage import RunsInSteps
 from fsframe.contracts.run import DEFAULT_MEMORY, size_text
 from fsframe.errors import RequestError
 
@@ -44,13 +44,6 @@ class LimitTooSmall(RequestError):
     def __init__(self, message: str, needed: int = 0) -> None:
         super().__init__(message)
         self.needed = needed
-
-
-class HasStages(Protocol):
-    """A chain, as far as its memory depends on it."""
-
-    @property
-    def stages(self) -> tuple[Stage, ...]: ...
 
 
 @attrs.frozen(kw_only=True)
@@ -114,7 +107,7 @@ def working_memory(n_samples: int, n_features: int, workers: int = 0) -> int:
 
 
 def shares_of(
-    chain: HasStages,
+    chain: RunsInSteps,
     data: Dataset,
     bound: int | None,
     executor: Any = None,
@@ -181,33 +174,22 @@ def shares_of(
     if not here:
         room -= working_memory(n, p)
     one_fit = (bound - own - shared - room) // fits - copied
-    least = max(LEAST_SHARE, int(values * most_tables_held(methods, p)))
-    if one_fit < least:
-        needed = own + shared + room + fits * (copied + least)
-        raise LimitTooSmall(
-            _too_little(
-                bound,
-                needed,
-                own + shared,
-                room,
-                copied,
-                least,
-                fits,
-                data,
-                workers=executor is not None,
-                here=here,
-            ),
-            needed,
-        )
     if chosen_by == 0:
         route = DEFAULT_MEMORY
     else:
         alone = 2 * table + beside + working_memory(n, p, 1) + copied
         route = max(LEAST_SHARE, (chosen_by or bound) - alone)
-    return MemoryShares(
+    shares = MemoryShares(
         bound=bound, table=own, shared=shared, copied=copied, room=room, fits=fits,
         one_fit=one_fit, route=route,
     )  # fmt: skip
+    least = max(LEAST_SHARE, int(values * most_tables_held(methods, p)))
+    if one_fit < least:
+        needed = own + shared + room + fits * (copied + least)
+        workers = executor is not None
+        told = _too_little(shares, data, least, needed, workers=workers, here=here)
+        raise LimitTooSmall(told, needed)
+    return shares
 
 
 def most_tables_held(methods: Sequence[Any], n_features: int) -> float:
@@ -249,23 +231,25 @@ def _workers(executor: Any) -> tuple[int, bool]:
 
 
 def _too_little(
-    bound: int, needed: int, tables: int, room: int, copied: int, least: int, fits: int,
-    data: Dataset, *, workers: bool, here: bool,
-) -> str:  # fmt: skip
+    shares: MemoryShares, data: Dataset, least: int, needed: int, *, workers: bool, here: bool
+) -> str:
     """The message for a limit that is too small: what is needed, and a sufficient limit."""
     # Rounded up to a MB, so that the limit in the message suffices.
     enough = -(-needed // 10**6)
     copies = " with the workers' copy" if workers else ""
-    parts = [f"the table {size_text(tables)}{copies}", f"the program itself {size_text(room)}"]
-    if copied:
-        parts.append(f"a resample's rows {size_text(copied)}")
+    parts = [
+        f"the table {size_text(shares.table + shares.shared)}{copies}",
+        f"the program itself {size_text(shares.room)}",
+    ]
+    if shares.copied:
+        parts.append(f"a resample's rows {size_text(shares.copied)}")
     parts.append(f"a fit at least {size_text(least)}")
-    times = f" for each of {fits} workers" if fits > 1 else ""
-    fewer = "use fewer workers (--workers), " if fits > 1 else ""
+    times = f" for each of {shares.fits} workers" if shares.fits > 1 else ""
+    fewer = "use fewer workers (--workers), " if shares.fits > 1 else ""
     where = "" if here else "in each worker, "
     return (
-        f"{size_text(bound)} of memory is not enough for {data.n_samples} × {data.n_features} "
-        f"values: {where}{', '.join(parts[:-1])} and {parts[-1]}{times} add up to "
-        f"{size_text(needed)}; {fewer}put a filter such as mim:top=1000 first, or allow --memory "
-        f"{enough}MB"
+        f"{size_text(shares.bound)} of memory is not enough for {data.n_samples} × "
+        f"{data.n_features} values: {where}{', '.join(parts[:-1])} and {parts[-1]}{times} add up "
+        f"to {size_text(needed)}; {fewer}put a filter such as mim:top=1000 first, or allow "
+        f"--memory {enough}MB"
     )

@@ -258,12 +258,7 @@ def _recorded(
             **environment(),
             **_plugins(chain),
             "providers": providers(str(chain)),
-            **({"reading": dict(data.reading)} if data.reading else {}),
-            **_groups(data),
-            **_kinds(data),
-            **_kept(data),
-            **_weights(data),
-            **_other_roles(data),
+            **_facts_of_table(data),
             **({"mixed": mixed} if mixed else {}),
         },
     )
@@ -350,51 +345,30 @@ def _plugins(chain: RunsInSteps) -> dict[str, str]:
     return {name: version for name, version in used.items() if name.startswith(kinds)}
 
 
-def _kinds(data: Dataset) -> dict[str, Any]:
-    """Kinds of columns for the run file; empty if all are numeric."""
-    kinds = {
-        name: ColumnKind("nominal")
-        for name, nominal in zip(data.feature_names, data.categorical, strict=True)
-        if nominal
-    }
-    kinds |= data.kinds
-    return {"kinds": kinds_as_json(kinds)} if kinds else {}
-
-
-def _kept(data: Dataset) -> dict[str, Any]:
-    """Names of always-kept columns for the run file, if any."""
-    if data.keep is None:
-        return {}
-    return {"keep": [data.feature_names[place] for place in np.flatnonzero(data.keep)]}
-
-
-def _other_roles(data: Dataset) -> dict[str, Any]:
-    """Groups of features, names of the time column and the covariates, if any."""
-    found: dict[str, Any] = {}
+def _facts_of_table(data: Dataset) -> dict[str, Any]:
+    """How the table was read, and the kinds and roles of its columns and rows, as far as given."""
+    found: dict[str, Any] = {"reading": dict(data.reading)} if data.reading else {}
+    if data.groups is not None:
+        # Without the names of the groups, which may be those of people.
+        codes = hashlib.sha256(data.groups.astype("<i8").tobytes()).hexdigest()
+        found["groups"] = {"name": data.group_name, "number": data.n_groups, "sha256": codes}
+    names = np.array(data.feature_names, dtype=object)
+    kinds = {**dict.fromkeys(names[data.categorical], ColumnKind("nominal")), **data.kinds}
+    if kinds:
+        found["kinds"] = kinds_as_json(kinds)
+    if data.keep is not None:
+        found["keep"] = names[data.keep].tolist()
+    if data.weight_name:
+        # A table in parts repeats rows by weight.
+        total = data.n_samples if data.counts is None else int(data.counts.sum())
+        found["weights"] = {"name": data.weight_name, "sum": total}
     if data.feature_groups:
-        found["feature_groups"] = {k: list(names) for k, names in data.feature_groups.items()}
+        found["feature_groups"] = {k: list(of) for k, of in data.feature_groups.items()}
     if data.times is not None:
         found["time"] = data.times.names[0]
     if data.covariates is not None:
         found["adjust"] = list(data.covariates.names)
     return found
-
-
-def _weights(data: Dataset) -> dict[str, Any]:
-    """Name and sum of the row weights, if any."""
-    if not data.weight_name:
-        return {}
-    # A table in parts repeats rows by weight.
-    total = data.n_samples if data.counts is None else int(data.counts.sum())
-    return {"weights": {"name": data.weight_name, "sum": total}}
-
-
-def _groups(data: Dataset) -> dict[str, Any]:
-    """The groups of rows for the run file, as a digest without their names."""
-    if data.groups is None:
-        return {}
-    codes = hashlib.sha256(data.groups.astype("<i8").tobytes()).hexdigest()
-    return {"groups": {"name": data.group_name, "number": data.n_groups, "sha256": codes}}
 
 
 def environment() -> dict[str, Any]:
