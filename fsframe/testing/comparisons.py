@@ -40,21 +40,19 @@ def assert_close(found: Selection, expected: Selection, what: str, rtol: float) 
     )
 
 
+_PARTS = {
+    "pair_weights": ("columns", "matrix", "i", "j", "weight", "diagonal"),
+    "donors": ("columns", "rows", "times", "nominal", "k", "standardize"),
+}
+
+
 def _paired(found: Selection, expected: Selection) -> Iterator[tuple[str, Any, Any]]:
     for name in ("selected", "scores", "weights", "instance_weights", "fill", "features_in"):
         yield name, getattr(found, name), getattr(expected, name)
-    for name in ("columns", "matrix", "i", "j", "weight", "diagonal"):
-        yield (
-            f"pair_weights.{name}",
-            getattr(found.pair_weights, name, None),
-            getattr(expected.pair_weights, name, None),
-        )
-    for name in ("columns", "rows", "times", "nominal", "k", "standardize"):
-        yield (
-            f"donors.{name}",
-            getattr(found.donors, name, None),
-            getattr(expected.donors, name, None),
-        )
+    for part, names in _PARTS.items():
+        a, b = getattr(found, part), getattr(expected, part)
+        for name in names:
+            yield f"{part}.{name}", getattr(a, name, None), getattr(b, name, None)
     for group in ("model", "tables"):
         a, b = getattr(found, group), getattr(expected, group)
         for key in sorted({*a, *b}):

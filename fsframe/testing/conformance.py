@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 import attrs
 
 from fsframe.contracts.params import Parameterised, format_value
-from fsframe.errors import one_line
+from fsframe.errors import DataError, one_line
 from fsframe.registry.importing import time_limit
 
 __all__ = [
     "TALLY",
     "Conformance",
     "Outcome",
+    "assert_refused",
     "by_cause",
     "law",
     "not_applicable",
@@ -159,6 +160,16 @@ def by_cause(outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
         if outcome.status == "failed":
             found.setdefault(outcome.detail, []).append(outcome.law)
     return dict(sorted(found.items(), key=lambda each: -len(each[1])))
+
+
+def assert_refused(call: Callable[[], Any], what: str) -> None:
+    """Assert that `call` raises DataError with a message; `what` names what it should refuse."""
+    try:
+        call()
+    except DataError as error:
+        assert str(error).strip(), f"{what}: refused without a message"
+        return
+    raise AssertionError(f"{what}: neither declared nor refused")
 
 
 def check_declarations(method: Parameterised, name: str | None) -> None:

@@ -102,8 +102,7 @@ def _kept() -> Iterator[None]:
     errors, options = np.geterr(), np.get_printoptions()
     environ, path, limit = dict(os.environ), list(sys.path), sys.getrecursionlimit()
     level = logging.getLogger().level
-    settings = _settings()
-    kept = dict(settings) if settings is not None else {}
+    settings = dict(dict.items(_settings()))
     try:
         with warnings.catch_warnings():
             yield
@@ -117,8 +116,7 @@ def _kept() -> Iterator[None]:
         sys.path[:] = path
         sys.setrecursionlimit(limit)
         logging.getLogger().setLevel(level)
-        if settings is not None:
-            settings.update(kept)
+        dict.update(_settings(), settings)
 
 
 def _scramble() -> None:
@@ -132,41 +130,23 @@ def _scramble() -> None:
         os.environ.pop(name, None)
     warnings.resetwarnings()
     logging.getLogger().setLevel(logging.WARNING + 1)
-    settings = _settings()
-    if settings is not None:
-        settings["backend"] = "pdf"
+    dict.update(_settings(), backend="pdf")
 
 
-def _settings() -> Any:
-    """matplotlib's settings, without choosing a backend; None if it is not installed."""
+def _settings() -> dict[str, Any]:
+    """matplotlib's settings; another, empty dict if it is not installed.
+
+    Read and write them as a plain dict (`dict.items`, `dict.update`): the methods of their class
+    choose a backend.
+    """
     if importlib.util.find_spec("matplotlib") is None:
-        return None
+        return {}
     from matplotlib import rcParams
 
-    return _Plain(cast(dict[str, Any], rcParams))
-
-
-class _Plain:
-    """A mapping read and written as a plain dict, bypassing its class's methods."""
-
-    def __init__(self, mapping: dict[str, Any]) -> None:
-        self._mapping = mapping
-
-    def keys(self) -> list[str]:
-        return list(dict.keys(self._mapping))
-
-    def __getitem__(self, key: str) -> Any:
-        return dict.__getitem__(self._mapping, key)
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        dict.__setitem__(self._mapping, key, value)
-
-    def update(self, values: dict[str, Any]) -> None:
-        dict.update(self._mapping, values)
+    return cast(dict[str, Any], rcParams)
 
 
 def _state() -> dict[str, Any]:
-    settings = _settings()
     return {
         "numpy's error handling (use `with np.errstate(...)`)": np.geterr(),
         "numpy's random state (use run.generator())": repr(np.random.get_state()),
@@ -180,7 +160,7 @@ def _state() -> dict[str, Any]:
         "the locale": locale.setlocale(locale.LC_ALL),
         "the level of the root logger": logging.getLogger().level,
         "standard streams": (id(sys.stdout), id(sys.stderr)),
-        "matplotlib's settings or backend": {} if settings is None else dict(settings),
+        "matplotlib's settings or backend": dict(dict.items(_settings())),
     }
 
 

@@ -16,7 +16,7 @@ from fsframe.errors import DataError, FsframeError
 from fsframe.testing import tables
 from fsframe.testing.conformance import Conformance, not_applicable
 
-__all__ = ["SelectorLaws", "assert_refused", "assert_sound", "resamples", "some_upstream"]
+__all__ = ["SelectorLaws", "assert_sound", "resamples", "some_upstream"]
 
 
 class SelectorLaws(Conformance):
@@ -91,15 +91,6 @@ def _own_arrays(found: Selection) -> Iterator[tuple[str, NDArray[Any]]]:
     for name, group in (("model", found.model), ("tables", found.tables)):
         for key, array in group.items():
             yield f"{name}[{key!r}]", array
-
-
-def assert_refused(select: Callable[[], Any], what: str) -> None:
-    try:
-        select()
-    except DataError as error:
-        assert str(error).strip(), f"{what}: refused without a message"
-        return
-    raise AssertionError(f"{what}: neither declared nor refused")
 
 
 def resamples(data: Dataset, n: int) -> NDArray[np.int64]:

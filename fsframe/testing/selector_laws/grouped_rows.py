@@ -13,8 +13,8 @@ from fsframe.contracts.roles import SideColumns
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.wrapping_stages import one_by_one
-from fsframe.testing.conformance import law, not_applicable
-from fsframe.testing.selector_laws.base import SelectorLaws, assert_refused, assert_sound
+from fsframe.testing.conformance import assert_refused, law, not_applicable
+from fsframe.testing.selector_laws.base import SelectorLaws, assert_sound
 
 __all__ = ["GroupLaws", "Probe"]
 

@@ -17,14 +17,8 @@ from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.errors import DataError
 from fsframe.testing import tables
 from fsframe.testing.comparisons import assert_close
-from fsframe.testing.conformance import law, not_applicable
-from fsframe.testing.selector_laws.base import (
-    SelectorLaws,
-    assert_refused,
-    assert_sound,
-    resamples,
-    some_upstream,
-)
+from fsframe.testing.conformance import assert_refused, law, not_applicable
+from fsframe.testing.selector_laws.base import SelectorLaws, assert_sound, resamples, some_upstream
 
 __all__ = ["TableLaws"]
 
