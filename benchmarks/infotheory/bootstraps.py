@@ -62,13 +62,13 @@ def table(n: int, p: int, levels: int) -> tuple[NDArray[np.int64], NDArray[np.in
 
 
 def drawn(n: int, bootstraps: int) -> NDArray[np.int64]:
-    """Counts of bootstraps."""
+    """Bootstraps as counts per row."""
     rng = np.random.default_rng(1)
     return np.stack([np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(bootstraps)])
 
 
 def bit_rows(data: Dataset, counts: NDArray[np.int64]) -> Callable[[], None]:
-    """The bare counting of `mim`, ready to be called."""
+    """A function that does only the counting of `mim`."""
     encoded, _ = encode(data, Discretiser(), run=RUN)
     layout = encoded.layout
     n_planes = int(counts.max()).bit_length()
@@ -197,7 +197,7 @@ def compare_greedy(n: int = 5000, p: int = 1000, bootstraps: int = 20) -> None:
 
 
 def compare_weights(n: int = 5000, p: int = 500) -> None:
-    """Importance of rows: counts are sums of weights, and each sample is looked at."""
+    """Time with instance weights: counts become sums of weights, so every sample is visited."""
     X, y = table(n, p, 5)
     data = Dataset.from_arrays(X.astype(float), y)
     weights = np.random.default_rng(2).random(n)

@@ -22,10 +22,10 @@ Found = tuple[float, list[int]] | None
 
 
 def best_of(repeats: int, work: Callable[[], list[int]]) -> tuple[float, list[int]]:
-    """Least processor seconds of some repeats, and what the last one returned.
+    """Least processor seconds of several repeats, and the result of the last one.
 
-    Processor seconds of this process, all its threads: on a shared machine elapsed seconds tell how
-    busy the others are. Set FSFRAME_BENCHMARK_CLOCK=wall for elapsed seconds.
+    Processor seconds of this process, all its threads: on a shared machine elapsed seconds
+    depend on the load. Set FSFRAME_BENCHMARK_CLOCK=wall for elapsed seconds.
     """
     clock = time.perf_counter if wall() else time.process_time
     least, found = np.inf, []

@@ -47,7 +47,7 @@ def table(n: int, p: int, held: int, values: str) -> fsframe.Dataset:
 
 
 def main() -> None:
-    """What was asked for."""
+    """Run the measurement that the command line asks for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("rows", type=int)
     parser.add_argument("columns", type=int)

@@ -72,7 +72,7 @@ def make(n: int, p: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 def ours(
     criterion: str, data: Dataset, k: int, threads: int, repeats: int, packed: bool
 ) -> tuple[float, list[int]]:
-    """Seconds and selection; `packed`: of the selection alone."""
+    """Seconds and selection; with `packed`, seconds of the selection alone."""
     run = Run(threads=threads)
     selector = fsframe.selectors[criterion](top=k)
 

@@ -45,7 +45,7 @@ def table(rng: np.random.Generator, rows: int, columns: int, main: float) -> Dat
 
 
 def shares(data: Dataset, kept: np.ndarray, seed: int, together: bool) -> list[float]:
-    """Of the pairs of `kept`: with p ≤ 0.05, with p ≤ 0.01; whether any has q ≤ 0.05, both ways."""
+    """Shares of pairs of `kept` with p ≤ 0.05 and 0.01; whether any has q ≤ 0.05, by both q."""
     none = np.empty((0, 2), dtype=np.intp)
     of_all = data.n_features * (data.n_features - 1) // 2 if together else 0
     tested = selectors["interactions"]().test_pairs(
@@ -55,7 +55,7 @@ def shares(data: Dataset, kept: np.ndarray, seed: int, together: bool) -> list[f
 
 
 def shares_of(p: np.ndarray, n: int, reported: np.ndarray) -> list[float]:
-    """Of n tested pairs, those not told of having larger p: see `shares`."""
+    """As `shares`, of n tested pairs; those that are not listed have larger p."""
     full = np.concatenate([p, np.ones(n - len(p))])
     q = stats.false_discovery_control(full)
     return [

@@ -38,7 +38,7 @@ def labelled(rng: Rng, log_odds: np.ndarray) -> np.ndarray:
 
 
 def normal(rng: Rng, n: int = 400, p: int = 10, shared: float = 0.0) -> np.ndarray:
-    """Normal columns, any two of correlation `shared`."""
+    """Normal columns, any two of them with correlation `shared`."""
     common = rng.normal(size=(n, 1))
     return np.sqrt(1 - shared) * rng.normal(size=(n, p)) + np.sqrt(shared) * common
 
@@ -108,7 +108,7 @@ def genotypes(main: float, n: int = 400) -> Maker:
 
 
 def people(told: bool) -> Maker:
-    """60 people of four rows each, who differ from one another and bear one label each."""
+    """60 people with four rows each; people differ from one another, and each has one label."""
 
     def make(rng: Rng) -> tuple[np.ndarray, ...]:
         who = np.repeat(np.arange(60), 4)
@@ -126,7 +126,7 @@ def found(make: Maker, seed: int, bins: int, **options: int) -> fsframe.Selectio
 
 
 def place(selection: fsframe.Selection, pair: tuple[int, int]) -> tuple[int, float]:
-    """Place of a pair, from 1, and its p; last and 1 where its table can tell nothing."""
+    """Place of a pair, from 1, and its p; the last place and 1 if its table is uninformative."""
     at = np.flatnonzero((selection.tables["pairs"] == pair).all(axis=1))
     if not at.size:
         return int(selection.tables["n_tested"][0]), 1.0
@@ -190,7 +190,7 @@ def levels_of(make: Maker, bins: int, tables: int) -> dict[str, float]:
 
 
 def share_of_pair(make: Maker, bins: int, tables: int) -> dict[str, float]:
-    """How often the pair of both main effects, which only add up, has p ≤ 0.05 and 0.001."""
+    """How often the pair of two additive main effects has p ≤ 0.05 and 0.001."""
     ps = np.array([place(found(make, seed, bins), (0, 1))[1] for seed in range(tables)])
     return {"p_05": float(np.mean(ps <= 0.05)), "p_001": float(np.mean(ps <= 0.001))}
 

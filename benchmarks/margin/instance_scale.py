@@ -32,7 +32,7 @@ METHODS = {
 
 
 def accuracy(method: fsframe.Selector, data: fsframe.Dataset, repeats: int = 4) -> float:
-    """Share of held-out rows that the weighted 1-NN classifies rightly."""
+    """Share of held-out rows that the weighted 1-NN classifies correctly."""
     right = 0
     for repeat in range(repeats):
         folds = stratified_folds(data.y, 5, np.random.default_rng(repeat))

@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 
 
 def plain_fit(X, y, sigma, iterations, block_bytes=16 << 20):  # type: ignore[no-untyped-def]
-    """W after some whole element-wise steps from I/√A; rows in blocks of 16 MB of differences."""
+    """W after some full element-wise steps from I/√A; rows in blocks of 16 MB of differences."""
     n, A = X.shape
     W = np.eye(A) / np.sqrt(A)
     same = y[:, None] == y[None]

@@ -41,7 +41,7 @@ def all_rows(common: dict[str, Any], method: str) -> tuple[np.ndarray, set[int]]
 
 
 def continued(common: dict[str, Any]) -> tuple[np.ndarray, set[int]]:
-    """The same, from what prototypes found."""
+    """As `all_rows`, starting from the result of the prototypes."""
     task = {**common, "what": "continued", "first": FIRST, "settled": SETTLED}
     found = measured(task, watch=True)
     if "failed" in found:
@@ -63,7 +63,7 @@ def draws(
     sizes: tuple[int, ...],
     truth: tuple[np.ndarray, set[int]] | None,
 ) -> None:
-    """Five draws of each size against the truth, or the mean of the first size."""
+    """Five draws of each size, compared with the reference, or with the mean of the first size."""
     for m in sizes:
         runs = [
             measured({**common, "method": f"{method}:prototypes={m}", "seed": seed})

@@ -41,7 +41,7 @@ WANTED = {(351, 34): 40, (1000, 50): 60, (300, 200): 60}
 
 
 def timed(work: Any, repeats: int, clock: Any) -> list[float]:
-    """Seconds of some calls; the first, which may compile, does not count."""
+    """Seconds of several calls, after a first one that may compile."""
     work()
     seconds = []
     for _ in range(repeats):
@@ -52,17 +52,17 @@ def timed(work: Any, repeats: int, clock: Any) -> list[float]:
 
 
 def best(work: Any, repeats: int = 5, clock: Any = time.process_time) -> float:
-    """The shortest of some calls."""
+    """The shortest time of several calls."""
     return min(timed(work, repeats, clock))
 
 
 def typical(work: Any, repeats: int = 5, clock: Any = time.process_time) -> float:
-    """The middle of some calls, to stand beside a single call of a slower program."""
+    """The median time of several calls, to compare with a single call of a slower program."""
     return float(np.median(timed(work, repeats, clock)))
 
 
 def gemm_rate(size: int = 1500) -> float:
-    """GFLOP/s of the linear algebra library in one thread, by processor time."""
+    """GFLOP/s of the linear algebra library on one thread, by processor time."""
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((2, size, size))
     with threadpool_limits(1):
@@ -92,10 +92,10 @@ def package_run(X: Any, y: Any) -> tuple[float, float, int, np.ndarray] | None:
 
 
 def part_fit(options: argparse.Namespace) -> None:
-    """One fit of ten whole steps: the same work for every program.
+    """One fit of ten full steps: the same work for every program.
 
-    Against plain expressions and the machine's GEMM with the element-wise update, against the R
-    package with its own (psd-clip), which costs an eigendecomposition more.
+    The element-wise update is compared with plain expressions and the machine's GEMM; the update of
+    the R package (psd-clip), which needs an eigendecomposition more, with the package.
     """
 
     from fsframe.contracts.run import Run
@@ -226,7 +226,7 @@ def part_resamples(options: argparse.Namespace) -> None:
 
 
 def part_genes(options: argparse.Namespace) -> None:
-    """All pairs of all genes, nothing screened, W never whole."""
+    """All pairs of all genes without a screen; W is never stored as a whole."""
     memory = 4 << 30
     for iterations in (1, options.iterations):
         task = {
@@ -250,7 +250,7 @@ MEMORY_TASKS = [
 
 
 def part_memory(options: argparse.Namespace) -> None:
-    """Peak resident memory less that of the imports and the table, under a bound of 512 MB.
+    """Peak resident memory minus that of the imports and the table, with a bound of 512 MB.
 
     Selectors select; classifiers learn and predict all rows.
     """

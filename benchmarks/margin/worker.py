@@ -95,7 +95,7 @@ def classify(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def continued(task: dict[str, Any]) -> dict[str, Any]:
-    """IMMIGRATE over all rows, started from prototypes, in pieces of two updates."""
+    """IMMIGRATE on all rows, started from prototypes, two updates at a time."""
     import fsframe
     from fsframe.contracts.run import Run
 
@@ -122,7 +122,7 @@ def continued(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def measured(task: dict[str, Any], watch: bool = False) -> dict[str, Any]:
-    """What a worker says of a task, or its last line of complaint; its complaints may be shown."""
+    """The result of a task in a worker, or the last line of its stderr, which may be shown."""
     done = subprocess.run(
         [sys.executable, __file__, json.dumps(task)], text=True, check=False,
         stdout=subprocess.PIPE, stderr=None if watch else subprocess.PIPE,

@@ -108,7 +108,7 @@ def bytes_of(text: str) -> int:
 
 
 def limited(limit: int) -> Any:
-    """What a child does first."""
+    """Limit the address space of a child process, before anything else."""
 
     def limit_space() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -119,7 +119,7 @@ def limited(limit: int) -> Any:
 def one_fit(
     text: str, shape: tuple[int, int], memory: int, limit: int, kind: str, threads: int, most: float
 ) -> dict[str, Any]:
-    """What one fit held, in bytes, and what it said."""
+    """Bytes that one fit held, and its messages."""
     command = [sys.executable, "-c", CHILD, text, *map(str, (*shape, memory)), kind, str(threads)]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -142,13 +142,13 @@ def one_fit(
 
 
 def _mark(pid: int) -> int:
-    """The largest resident set of a process so far."""
+    """Largest resident set of a process so far."""
     with open(f"/proc/{pid}/status") as file:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
 
 
 def every_selector() -> Iterator[str]:
-    """All selectors, those that wrap another with one that is quick."""
+    """All selectors; wrapping stages get a quick base."""
     import fsframe
 
     for name in sorted(fsframe.selectors):
@@ -163,7 +163,7 @@ def every_selector() -> Iterator[str]:
 
 
 def copies_said(text: str, p: int) -> float:
-    """How many copies of the table the last stage of a chain, and what it resamples, declare."""
+    """Copies of the table declared by the last stage of a chain, and by what it resamples."""
     import fsframe
     from fsframe.chains.memory_shares import most_tables_held
 
@@ -194,9 +194,9 @@ def fits(options: argparse.Namespace) -> None:
 
 
 def held_by(pid: int) -> int:
-    """Bytes that a process and all that come from it hold: their own, and shared ones once.
+    """Bytes held by a process and its descendants: private pages, and shared ones once.
 
-    Pages of files are left out: libraries, which other programs share.
+    Pages of files, such as libraries, are not counted: other programs share them.
     """
     total, waiting = 0, [pid]
     while waiting:
@@ -215,7 +215,7 @@ def held_by(pid: int) -> int:
 
 
 def one_run(arguments: list[str], limit: int, most: float) -> tuple[int, str, float]:
-    """The peak of a command, the last line it said, and its seconds."""
+    """Peak of a command, the last line of its output, and its seconds."""
     began, peak = time.monotonic(), 0
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
@@ -298,7 +298,7 @@ def runs(options: argparse.Namespace) -> None:
 def one_bound(
     options: argparse.Namespace, label: str, command: list[str], bound: str, base: int
 ) -> None:
-    """What one command holds that was allowed so much, or the least that it takes."""
+    """What one command holds with this bound, or with the least bound that it accepts."""
     limit = bytes_of(options.limit)
     if bound == "least":
         refusal = one_run([*command, "--memory", "17MB"], limit, options.timeout)[1]
@@ -325,7 +325,7 @@ def one_bound(
 
 
 def add(options: argparse.Namespace, **facts: object) -> None:
-    """Add a line to the table of results, if there is to be one."""
+    """Add a line to the table of results, if one is requested."""
     if not options.add:
         return
     line = {"shape": options.shape, "values": options.kind, **facts}
@@ -338,7 +338,7 @@ def add(options: argparse.Namespace, **facts: object) -> None:
 
 
 def files(options: argparse.Namespace) -> None:
-    """What is held by commands on the run file of a chain with resamples."""
+    """Memory of commands that read the run file of a chain with resamples."""
     n, p = map(int, options.shape.split("x"))
     limit = bytes_of(options.limit)
     chain = (options.chain or "mim:top=20 ensemble:n=4 immigrate:max-iter=2 margin").split()

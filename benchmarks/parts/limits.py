@@ -99,7 +99,7 @@ class Clock:
 
 
 def read_again(files: list[Path]) -> str:
-    """How fast files are read, from the system's cache if they are there."""
+    """Rate of reading files, from the system's cache if they are in it."""
     buffer = bytearray(1 << 24)
     size, begun = 0, time.perf_counter()
     for path in files:
@@ -113,7 +113,7 @@ def read_again(files: list[Path]) -> str:
 def run(
     shape: str, folder: Path, names: list[str], top: int, memory: int, workers: int, threads: int
 ) -> None:
-    """Take a table in, select, tell."""
+    """Load a table, run the selection, and print what both took."""
     files = sorted(path for path in folder.iterdir() if path.is_file())
     shutil.rmtree(folder / CACHE_FOLDER, ignore_errors=True)
     print("files:", read_again(files), flush=True)
@@ -141,7 +141,7 @@ def run(
 
 
 def main() -> None:
-    """What was asked for."""
+    """Make or run, as the command line asks."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["make", "run"])
     parser.add_argument("shape", choices=["epsilon", "ecbdl14"])

@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def anonymous(pid: int) -> int:
-    """Bytes that a process holds itself; 0 when it is gone."""
+    """Private bytes of a process; 0 if it has ended."""
     try:
         text = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -38,7 +38,7 @@ def anonymous(pid: int) -> int:
 
 
 def children(pid: int) -> list[int]:
-    """Processes that one has started, and those that they have."""
+    """All descendants of a process."""
     found = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
@@ -51,7 +51,7 @@ def children(pid: int) -> list[int]:
 
 
 class Watch(threading.Thread):
-    """The most that this process, and any one of its workers, has held."""
+    """Peak memory of this process, and of its largest worker."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -74,7 +74,7 @@ def clock() -> tuple[float, float]:
 
 
 def one(given: argparse.Namespace) -> dict[str, Any]:
-    """Open the table and run one chain; this is a process of its own."""
+    """Open the table and run one chain, in a process of its own."""
     import fsframe
     from fsframe.contracts.run import Run
     from fsframe.execution import open_engine
@@ -109,7 +109,7 @@ def one(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def read_again(folder: Path) -> tuple[float, float]:
-    """Gigabytes of the files, and MB a second at which they are read."""
+    """Size of the files in GB, and the rate of reading them in MB/s."""
     buffer = bytearray(1 << 24)
     size, begun = 0, time.perf_counter()
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
@@ -120,7 +120,7 @@ def read_again(folder: Path) -> tuple[float, float]:
 
 
 def main() -> int:
-    """What was asked for."""
+    """Measure every chain with every number of workers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("label")

@@ -57,7 +57,7 @@ def drawn(data: Dataset, method: str, number: int) -> dict[str, object]:
 
 
 def main() -> None:
-    """Draw, compare, tell."""
+    """Draw, compare, and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=1_000_000)

@@ -36,7 +36,7 @@ OPTIONS = {
 
 
 def surroundings() -> dict[str, dict[str, str]]:
-    """Names and environments to compare with this one."""
+    """Names and environments of the processes to compare with this one."""
     known = np.show_config(mode="dicts").get("SIMD Extensions", {})  # type: ignore[union-attr]
     narrow = {"NPY_DISABLE_CPU_FEATURES": " ".join(known.get("found", ()))}
     every = {"OPENBLAS_CORETYPE": "Nehalem", **narrow, **GENERIC}
@@ -83,7 +83,7 @@ def measure() -> dict[str, dict[str, object]]:
 
 
 def child(environ: dict[str, str], cache: str, times: int = 1) -> dict[str, dict[str, object]]:
-    """`measure` in a process with these variables; the last of several times."""
+    """`measure` in a process with these environment variables; the last of several runs."""
     found = {}
     for _ in range(times):
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Repetitions of a cross-validation as run files that are never computed twice, and their order."""
+"""Repetitions of cross-validations as run files, never computed twice, and their order."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ RESULTS = HERE / "results"
 
 
 class OutOfTime(Exception):
-    """The time that was given is used up; what is finished is kept."""
+    """The time limit is reached; finished repetitions are kept."""
 
 
 @attrs.frozen(kw_only=True)
 class Bench:
-    """Where data and run files are, and how long the script may run.
+    """Folders of data and run files, and the time limit of the script.
 
     Parameters
     ----------
     data, work : Path
         Tables are read from `data`; run files and unfinished work live in `work`.
     deadline : float
-        Seconds since the epoch after which nothing more is begun, not even a fold.
+        Seconds since the epoch after which nothing more is started, not even a fold.
     """
 
     data: Path
@@ -82,17 +82,17 @@ class Bench:
     def evaluate(
         self, base: str, table: Dataset, repeats: int, **protocol: Any
     ) -> tuple[Evaluation, Selection]:
-        """What repeated cross-validation says of a chain, and its Selection with all tables.
+        """Repeated cross-validation of a chain: its evaluation and its Selection with all tables.
 
-        Repetition r is a run of its own with seed r, so that more of them can be added later, and
-        all chains meet the same folds.
+        Repetition r is a separate run with seed r, so that more can be added later, and all chains
+        have the same folds.
         """
         runs = [self.repetition(base, table, seed, **protocol) for seed in range(repeats)]
         selection = join_repetitions([run.stages[-1].selection for run in runs])
         return summarise(selection), selection
 
     def finished(self, base: str, table: Dataset, **protocol: Any) -> int:
-        """How many repetitions there are, counted from the first."""
+        """Number of finished repetitions, without gaps from the first."""
         done = 0
         while self._file(base, table, done, protocol)[1].exists():
             done += 1
@@ -110,7 +110,7 @@ class Bench:
 
 @attrs.define(eq=False)
 class Cell:
-    """A chain on a table, and how far it is.
+    """A chain on a table, and its finished repetitions.
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ class Cell:
     done : int
         Finished repetitions.
     seconds : float
-        What one more costs: a guess at first, later what the last one took.
+        Cost of one more: an estimate at first, later the time of the last one.
     protocol : mapping
-        How the folds are made, where not by default.
+        Parameters of the folds that differ from the defaults.
     """
 
     base: str
@@ -132,16 +132,17 @@ class Cell:
 
     @property
     def claim(self) -> float:
-        """Seconds per error removed, small first.
+        """Priority of the next repetition: seconds per unit of variance removed, smallest first.
 
         The variance left after n repetitions is proportional to 1/n, so that one more removes
-        1/(n (n + 1)) of it. A first repetition goes before a second at a twentieth of its price.
+        1/(n (n + 1)) of it. A first repetition precedes a second one unless it costs twenty times
+        as much.
         """
         return self.seconds * (self.done * (self.done + 1) if self.done else 1 / 10)
 
 
 def grow(bench: Bench, cells: Sequence[Cell], repeats: int) -> None:
-    """Repetitions of all cells, those first that tell most for their time.
+    """Compute repetitions of all cells, those with the most information per second first.
 
     Raises
     ------
@@ -166,7 +167,7 @@ def grow(bench: Bench, cells: Sequence[Cell], repeats: int) -> None:
 def evaluations(
     bench: Bench, cells: Mapping[Any, Cell], repeats: int
 ) -> dict[Any, tuple[Evaluation, Selection]]:
-    """What there is of each cell, no more than `repeats` repetitions."""
+    """The evaluation of each cell from its finished repetitions, at most `repeats`."""
     return {
         key: bench.evaluate(cell.base, cell.table, min(cell.done, repeats), **cell.protocol)
         for key, cell in cells.items()
@@ -175,7 +176,7 @@ def evaluations(
 
 
 def arguments(about: str | None, extra: Callable[[argparse.ArgumentParser], Any] | None = None):
-    """The command line that all scripts share, and the Bench it asks for."""
+    """The command line that all scripts share, and its Bench."""
     parser = argparse.ArgumentParser(
         description=(about or "").splitlines()[0],
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,

@@ -55,14 +55,14 @@ FOLDS = 5
 
 
 def noise(seed: int, rows: int = 50, columns: int = 5000) -> Dataset:
-    """A table in which nothing can be found."""
+    """A table of noise with a random label."""
     generator = np.random.default_rng([seed, rows, columns])
     label = generator.permutation(np.arange(rows) % 2)
     return Dataset.from_arrays(generator.standard_normal((rows, columns)), label, name="noise")
 
 
 def chains() -> Iterator[str]:
-    """One chain for every registered selector, all on its left included."""
+    """One chain for every registered selector, with the stages that it needs on its left."""
     for name in selectors:
         if name not in LEFT_OUT:
             yield SETTINGS.get(name, f"{name}:top=10")
@@ -100,19 +100,19 @@ class Verdict:
 
     @property
     def leak(self) -> bool:
-        """Whether more than half of the rows are predicted, beyond doubt."""
+        """Whether significantly more than half of the rows are predicted correctly."""
         return self.low > 0.5
 
 
 class Kept:
-    """Accuracies by chain, kept in a file, so that a run that is stopped goes on where it was."""
+    """Accuracies by chain, stored in a file, so that a stopped run can be continued."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._held = json.loads(path.read_text()) if path.exists() else {}
 
     def get(self, chain: str, compute: Callable[[], list[float]]) -> list[float]:
-        """The accuracies of a chain, computed if they are not there."""
+        """The accuracies of a chain; those that are not stored are computed."""
         if chain not in self._held:
             began = time.perf_counter()
             self._held[chain] = compute()

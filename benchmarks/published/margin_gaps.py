@@ -39,7 +39,7 @@ def _number(text: str) -> Any:
 
 
 class Evidence:
-    """What the tables say beside the figure that is to be explained."""
+    """The results that may explain the difference from a published figure."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Evidence:
                 self.majority[name] = 100 * float(table.class_sizes().max() / table.n_samples)
 
     def yardsticks(self, row: Row) -> float:
-        """Median difference of the methods without settings, on the same set of the same paper."""
+        """Median difference of the methods without settings on the same set of the same paper."""
         paper = row["table"][:9]
         gaps = [
             r["difference"]
@@ -72,7 +72,7 @@ class Evidence:
         return float(np.median(gaps)) if gaps else np.nan
 
     def nearest_variant(self, row: Row) -> Row | None:
-        """The other way to the figure that comes nearest to it."""
+        """The other setting whose result is nearest to the published figure."""
         found = [
             self.by_place[place]
             for variant in VARIANTS.get(row["method"], ())
@@ -220,7 +220,7 @@ def not_given(row: Row, evidence: Evidence) -> str:
 
 
 def tried(row: Row, evidence: Evidence) -> str:
-    """What else was tried where nothing explains a figure."""
+    """What else was tried, if nothing explains a figure."""
     ways = [r[row["set"]] for r in evidence.bim if row["set"] in r]
     if row["method"] != "BIM" or not ways or row["difference"] > 0:
         return ""
@@ -240,7 +240,7 @@ _TESTED = (
 
 
 def why(row: Row, evidence: Evidence) -> tuple[str, str]:
-    """Reasons that were tested, and what is only observed; then what the paper leaves open."""
+    """Reasons that were tested, then what is only observed, then what the paper does not say."""
     found = [text for of in REASONS if (text := of(row, evidence))]
     tested = [text for text in found if any(words in text for words in _TESTED)]
     tested = [text for text in tested if not text.startswith("not ")]
@@ -252,7 +252,7 @@ def why(row: Row, evidence: Evidence) -> tuple[str, str]:
 
 
 def explained(figures: list[Row], evidence: Evidence) -> Iterator[list[Any]]:
-    """One line for every figure more than two points away, in the order of the methods."""
+    """One line for every figure that differs by more than two points, ordered by method."""
     order = {method: place for place, method in enumerate(METHODS)}
     wide = [r for r in figures if abs(r["difference"]) > OVER and r["method"] not in VARIANT_OF]
     for row in sorted(wide, key=lambda r: (r["table"], order[r["method"]], r["set"])):

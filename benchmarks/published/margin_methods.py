@@ -112,7 +112,7 @@ PRINTED_WTL = {
 
 @attrs.frozen
 class Printed:
-    """One printed accuracy, in percent: where it stands, and our names for it."""
+    """One printed accuracy, in percent: where it is printed, our names of its method and set."""
 
     table: str
     printed_set: str
@@ -122,7 +122,7 @@ class Printed:
 
 
 def published(path: Path) -> Iterator[Printed]:
-    """What was printed, once for each of our ways to it."""
+    """The printed accuracies, once for each of our methods that corresponds to one."""
     with open(path, newline="") as file:
         for row in csv.DictReader(file):
             if row["paper"].startswith("IMMIGRATE"):
@@ -139,7 +139,7 @@ def published(path: Path) -> Iterator[Printed]:
 
 
 def chain_of(method: str, name: str) -> str:
-    """The chain for a method on a set: wide sets behind a screen, long ones with prototypes."""
+    """The chain for a method: with a screen on wide sets, with prototypes on long ones."""
     base = METHODS[method]
     if name in WIDE and method not in UNSCREENED:
         return f"{SCREEN} {base}"
@@ -153,13 +153,13 @@ def chain_of(method: str, name: str) -> str:
 
 
 def fixed(sigma: float, prune: bool, update: str = "") -> str:
-    """IMMIGRATE with one setting of what is tuned otherwise."""
+    """IMMIGRATE with fixed values of the parameters that are tuned otherwise."""
     text = f"immigrate:sigma={sigma:g},prune={str(prune).lower()},top=1.0"
     return f"{text},{update} margin" if update else f"{text} margin"
 
 
 def guess(method: str, table: Dataset) -> float:
-    """Seconds that a first repetition may take; what it took is known afterwards."""
+    """Estimated seconds of a first repetition; later ones are measured."""
     wide = table.n_features > 1000 and method not in UNSCREENED
     n, p = min(table.n_samples, 10_000), 500 if wide else table.n_features
     price = {

@@ -49,7 +49,7 @@ BIM_SETS = ("BCW", "GLA")
 
 
 def standardised(table: Dataset) -> Dataset:
-    """All rows' columns to mean 0 and standard deviation 1: test rows take part in it."""
+    """The columns standardised over all rows, test rows included."""
     deviation = table.X.std(axis=0)
     X = (table.X - table.X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     labels = [table.classes[code] for code in table.y]
@@ -72,7 +72,7 @@ def named(setting: tuple[float, bool]) -> str:
 
 
 def row_of(bench: Bench, name: str, printed: float, repeats: int) -> list[Any]:
-    """Tuned, best setting, best per fold; then the other ways at σ = 1."""
+    """Accuracy when tuned, of the best setting, of the best per fold; variants at σ = 1."""
     table = bench.table(name)
     row: list[Any] = [name, printed]
     for method, update in (("IGT", ""), ("IGR", PACKAGE)):
@@ -96,7 +96,7 @@ def accuracy(bench: Bench, base: str, name: str, repeats: int) -> float:
 
 
 def im4e_row(bench: Bench, name: str, printed: float, repeats: int) -> list[Any]:
-    """IM4E tuned, at its best σ, and at the σ that comes nearest to what was printed."""
+    """IM4E when tuned, at its best σ, and at the σ whose accuracy is nearest to the printed one."""
     tuned = accuracy(bench, chain_of("IM4", name), name, repeats)
     means = np.array(
         [accuracy(bench, f"im4e:sigma={s:g},top=1.0 margin", name, repeats) for s in IM4E_PATH]
@@ -109,7 +109,7 @@ def im4e_row(bench: Bench, name: str, printed: float, repeats: int) -> list[Any]
 
 
 def rows_in_time(names: list[str], row_of: Callable[[str], list[Any]]) -> list[list[Any]]:
-    """The rows of a table, as far as there is time."""
+    """The rows of a table that can be computed within the time limit."""
     rows = []
     for name in names:
         try:
@@ -120,7 +120,7 @@ def rows_in_time(names: list[str], row_of: Callable[[str], list[Any]]) -> list[l
 
 
 def bim_table(bench: Bench, printed: dict[str, float], options: Any, repeats: int) -> None:
-    """Other ways to run BIM."""
+    """The table of other settings of BIM."""
     columns = rows_in_time(
         [name for name in BIM_SETS if bench.has(name)],
         lambda name: [
@@ -138,7 +138,7 @@ def bim_table(bench: Bench, printed: dict[str, float], options: Any, repeats: in
 def im4e_table(
     bench: Bench, names: list[str], printed: dict[str, float], options: Any, repeats: int
 ) -> None:
-    """IM4E's settings."""
+    """The table of IM4E's settings."""
     rows = rows_in_time(names, lambda name: im4e_row(bench, name, printed[name], repeats))
     header = ["set", "printed %", "tuned", "best σ", "which", "nearest σ", "which one"]
     notes = [
@@ -152,7 +152,7 @@ def im4e_table(
 def immigrate_table(
     bench: Bench, names: list[str], printed: dict[str, float], options: Any, repeats: int
 ) -> None:
-    """IMMIGRATE's settings."""
+    """The table of IMMIGRATE's settings."""
     rows = rows_in_time(names, lambda name: row_of(bench, name, printed[name], repeats))
     header = ["set", "printed %"]
     for way in ("here", "package"):

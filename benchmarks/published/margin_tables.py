@@ -52,7 +52,7 @@ VERDICTS = ("above", "equal", "below", "cannot tell")
 
 
 def cells_of(bench: Bench, printed: list[Printed], sets: list[str]) -> dict[Any, Cell]:
-    """(set, method) to its cell, for the pairs that were printed."""
+    """The cell of each (set, method) that was printed."""
     found: dict[Any, Cell] = {}
     tables = {name: bench.table(name) for name in sets if bench.has(name)}
     for name in sorted(set(sets) - set(tables)):
@@ -67,10 +67,10 @@ def cells_of(bench: Bench, printed: list[Printed], sets: list[str]) -> dict[Any,
 
 
 def fold_error(values: np.ndarray) -> float:
-    """Standard error in points of the difference to ten other repetitions on the same rows.
+    """Standard error, in points, of the difference from ten other repetitions on the same rows.
 
-    Only the folds are drawn anew then: σ √(1/r + 1/10), with σ the deviation between repetitions,
-    for a single one that between folds over √10.
+    Only the folds differ: σ √(1/r + 1/10), where σ is the standard deviation between repetitions,
+    or for a single one that between folds divided by √10.
     """
     means = 100 * values.reshape(-1, FOLDS).mean(axis=1)
     if means.size > 1:
@@ -81,10 +81,10 @@ def fold_error(values: np.ndarray) -> float:
 
 
 def verdict(difference: float, error: float) -> str:
-    """What a difference in points says, `error` being its standard error over folds.
+    """Verdict on a difference in points with standard error `error` over folds.
 
-    Within twice the error it is *equal* only where that is no more than `TELLS` points: else the
-    table could not have told a difference that matters, and says *cannot tell*.
+    Within twice the error it is *equal* only if that is at most `TELLS` points; otherwise a
+    relevant difference could not have been detected, and the verdict is *cannot tell*.
     """
     if abs(difference) <= 2 * error + 0.05:
         return "equal" if 2 * error <= TELLS else "cannot tell"
@@ -92,7 +92,7 @@ def verdict(difference: float, error: float) -> str:
 
 
 def compared(found: Found, printed: list[Printed]) -> Iterator[list[Any]]:
-    """Rows of the table: what was published beside what comes out here."""
+    """Rows of the table: published and measured accuracies."""
     for row in printed:
         if (row.name, row.method) not in found:
             continue
@@ -107,7 +107,7 @@ def compared(found: Found, printed: list[Printed]) -> Iterator[list[Any]]:
 
 
 def by_method(rows: list[list[Any]]) -> Iterator[list[Any]]:
-    """For each method over the sets of IMMIGRATE's tables: how far from what was published."""
+    """Differences from the published figures by method, over the sets of IMMIGRATE's tables."""
     for paper in ("IMMIGRATE", "IM4E"):
         for method in METHODS:
             of_it = [
@@ -129,7 +129,7 @@ def by_method(rows: list[list[Any]]) -> Iterator[list[Any]]:
 
 
 def wins(found: Found, printed: list[Printed]) -> Iterator[list[Any]]:
-    """IGT, BIM and B4G against each other method: sets won, tied and lost, by two rules."""
+    """IGT, BIM and B4G compared with every other method: sets won, tied and lost, by two rules."""
     figures = {
         (row.name, row.method): row.accuracy for row in printed if row.table.startswith("IMMIGRATE")
     }
@@ -158,7 +158,7 @@ def wins(found: Found, printed: list[Printed]) -> Iterator[list[Any]]:
 
 
 def write_all(found: Found, printed: list[Printed], folder: Path, name: str) -> None:
-    """The four tables."""
+    """Write the four tables."""
     rows = list(compared(found, printed))
     sets = [n for n in (*SMALL, *WIDE, *LONG) if any(n == held for held, _ in found)]
     how = (
@@ -211,7 +211,7 @@ def write_all(found: Found, printed: list[Printed], folder: Path, name: str) -> 
 
 
 def accuracy_of(evaluation: Evaluation | None) -> float | None:
-    """Accuracy in percent, None where there is no evaluation."""
+    """Accuracy in percent; None without an evaluation."""
     return None if evaluation is None else percent(evaluation.measures["accuracy"].mean)
 
 

@@ -49,7 +49,7 @@ def chains(k: int) -> dict[str, str]:
 
 
 def cells_of(bench: Bench, sets: list[str]) -> dict[tuple[str, str], Cell]:
-    """(the slides' set, column) to its cell."""
+    """The cell of each (set of the slides, column)."""
     found = {}
     for name in sets:
         table = bench.table(SETS[name])
@@ -63,7 +63,7 @@ def cells_of(bench: Bench, sets: list[str]) -> dict[tuple[str, str], Cell]:
 
 
 def discrete_cells(bench: Bench, sets: list[str]) -> dict[tuple[str, str], Cell]:
-    """As `cells_of` where all values are categories, with naive Bayes of categories."""
+    """As `cells_of`, for the sets with categorical values only, with categorical naive Bayes."""
     found = {}
     for name in sets:
         table = bench.table(SETS[name])
@@ -88,12 +88,12 @@ def discrete_cells(bench: Bench, sets: list[str]) -> dict[tuple[str, str], Cell]
 
 
 def base_size(table: Dataset) -> int:
-    """How many features the base keeps."""
+    """Number of features that the base keeps."""
     return 10 if table.n_features <= 30 else 15
 
 
 def printed_errors(path: Path) -> dict[tuple[str, str], float]:
-    """(set, column) to the printed error rate."""
+    """The printed error rate of each (set, column)."""
     with open(path, newline="") as file:
         return {
             (row["dataset"], row["method"]): 1 - float(row["accuracy"]) / 100
@@ -105,7 +105,7 @@ def printed_errors(path: Path) -> dict[tuple[str, str], float]:
 def discrete(
     bench: Bench, cells: dict[tuple[str, str], Cell], printed: Any, most: int
 ) -> Iterator[Any]:
-    """Rows: printed error rates, and those of naive Bayes on categories."""
+    """Rows: printed error rates, and those of categorical naive Bayes."""
     for (name, column), cell in cells.items():
         if cell.done:
             evaluation, _ = bench.evaluate(
@@ -139,19 +139,19 @@ def uci(bench: Bench, cells: dict[tuple[str, str], Cell], printed: Any, most: in
 
 
 def mean_ranks(rows: list[list[Any]], first: int) -> list[float]:
-    """Mean rank of all features, JMI and NPFS, by the measured errors from column `first` on."""
+    """Mean ranks of all features, JMI and NPFS, by the measured errors from column `first` on."""
     errors = np.array([[row[first], row[first + 2], row[first + 4]] for row in rows])
     return [round(float(r), 3) for r in stats.rankdata(errors, axis=1).mean(axis=0)]
 
 
 def synthetic(K: int, relevant: int, n: int, seed: int) -> Dataset:
-    """K uniform columns 0 … 10; the label asks whether the first sum below their mean."""
+    """K uniform columns 0 … 10; the label: whether the sum of the first is at most its mean."""
     X = np.random.default_rng(seed).integers(0, 11, (n, K)).astype(np.float64)
     return Dataset.from_arrays(X, X[:, :relevant].sum(axis=1) <= 5.0 * relevant)
 
 
 def sizes(K: int, base: str, k: int, seeds: int) -> Iterator[list[Any]]:
-    """How many features NPFS keeps, and how many of them matter, against the bootstraps."""
+    """Number of features that NPFS keeps, and of relevant ones, by the number of bootstraps."""
     most = 500
     marks = []
     for seed in range(seeds):

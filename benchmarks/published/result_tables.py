@@ -19,7 +19,7 @@ def write_tables(
     title: str,
     notes: Sequence[str] = (),
 ) -> None:
-    """The rows as ``name.csv``, and as ``name.md`` with date, machine and versions."""
+    """Write the rows as ``name.csv``, and as ``name.md`` with date, machine and versions."""
     held = [list(row) for row in rows]
     if not held:
         print(f"{name}: nothing finished, no table")
@@ -53,7 +53,7 @@ def environment_lines() -> list[str]:
 
 
 def machine() -> str:
-    """Cores and vector instructions, as far as the system tells."""
+    """Cores and vector instructions, as far as the system reports them."""
     try:
         flags = Path("/proc/cpuinfo").read_text()
     except OSError:
@@ -64,5 +64,5 @@ def machine() -> str:
 
 
 def percent(value: float) -> float:
-    """A share in percent, to two places."""
+    """A share in percent, to two decimal places."""
     return round(100.0 * value, 2)

@@ -34,7 +34,7 @@ def accuracy(bench: Bench, base: str, table: Dataset, repeats: int) -> float:
 
 
 def rebuilt(table: Dataset, X: np.ndarray, names: list[str]) -> Dataset:
-    """The same rows and labels with other columns."""
+    """A table with the same rows and labels, and other columns."""
     labels = [table.classes[code] for code in table.y]
     return Dataset.from_arrays(X, labels, feature_names=names, name=table.name)
 
@@ -50,14 +50,14 @@ def indicators(table: Dataset) -> Dataset:
 
 
 def ranged(table: Dataset) -> Dataset:
-    """Columns from 0 to 1, by all rows."""
+    """Columns scaled to [0, 1] over all rows."""
     low, span = table.X.min(axis=0), np.ptp(table.X, axis=0)
     X = (table.X - low) / np.where(span > 0, span, 1.0)
     return rebuilt(table, X, list(table.feature_names))
 
 
 def recoded(bench: Bench, printed: list[Printed], repeats: int) -> Iterator[list[Any]]:
-    """Rows: what was changed, and what the methods give then."""
+    """Rows: what was changed, and the accuracies of the methods with it."""
     for row in printed:
         if not bench.has(row.name):
             continue
@@ -75,7 +75,7 @@ def recoded(bench: Bench, printed: list[Printed], repeats: int) -> Iterator[list
 
 
 def lymphography(bench: Bench, printed: dict[str, float], repeats: int, few: bool) -> list[Any]:
-    """Rows: which columns are left out, and how near that comes to what is printed."""
+    """Rows: which columns are left out, and the difference from the printed figures."""
     table = bench.table("LYM")
     others = [name for name in table.feature_names if name != NEARLY_CONSTANT]
     left_out: list[tuple[str, ...]] = [(), (NEARLY_CONSTANT,)]

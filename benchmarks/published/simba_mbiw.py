@@ -44,7 +44,7 @@ def indices(selection: Any) -> np.ndarray:
 
 
 def verdict(a: np.ndarray, b: np.ndarray) -> str:
-    """better, equal or worse: a against b, p < 0.05 in the paired t-test."""
+    """Better, equal or worse: a compared with b, p < 0.05 in the paired t-test."""
     word = win_tie_loss(paired_t_test(a, b), "two-step")
     return {"win": "better", "tie": "equal", "loss": "worse"}[word]
 
@@ -74,7 +74,7 @@ def size_rows(name: str, results: dict[str, tuple[Evaluation, np.ndarray]]) -> l
 
 
 def cells_of(bench: Bench, sets: list[str]) -> dict[tuple[str, str], Cell]:
-    """(set, strategy) to its cell."""
+    """The cell of each (set, strategy)."""
     found = {}
     for name in sets:
         table = bench.table(name)

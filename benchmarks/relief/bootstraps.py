@@ -30,7 +30,7 @@ BOOTSTRAPS = 20
 
 
 def best(repeats: int, work: Callable[[], object]) -> float:
-    """Least wall seconds of some calls after a first one."""
+    """Least wall seconds of several calls after a first one."""
     work()
     seconds = []
     for _ in range(repeats):

@@ -34,7 +34,7 @@ METHODS = {
 
 
 def one(text: str, complete: bool, numeric: bool) -> None:
-    """Import, fit twice, and print what it took as JSON."""
+    """Import, fit twice, and print the times as JSON."""
     start = time.perf_counter()
     import numpy as np
 

@@ -50,7 +50,7 @@ PEERS = [
 
 
 def read(path: Path) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Features, label and predictive columns of one of the GAMETES files."""
+    """Features, label and predictive columns of a GAMETES file."""
     with open(path, newline="") as file:
         header, *rows = list(csv.reader(file))
     table = np.array([[float(v) if v else np.nan for v in row] for row in rows])
@@ -58,7 +58,7 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray, list[int]]:
 
 
 def tables(folder: Path) -> dict[str, list[tuple[np.ndarray, np.ndarray, list[int]]]]:
-    """All tables by name; several where they are made from seeds."""
+    """All tables by name; several per name if they are simulated."""
     found = {}
     for name, file in (
         ("two-way", "gametes2way.csv"),
@@ -82,13 +82,13 @@ def tables(folder: Path) -> dict[str, list[tuple[np.ndarray, np.ndarray, list[in
 
 
 def worst_rank(scores: np.ndarray, columns: list[int]) -> int:
-    """The rank of the worst-ranked of some columns."""
+    """The largest rank of the given columns."""
     order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable").tolist()
     return max(order.index(column) + 1 for column in columns)
 
 
 def own_scores(method: str, X: np.ndarray, y: np.ndarray, task: str) -> np.ndarray | None:
-    """Scores of one of ours, or None where it does not take the task."""
+    """Scores of a method of fsframe; None if it does not support the task."""
     import fsframe
     from fsframe.contracts.grammar import parse_stages
 
@@ -103,7 +103,7 @@ def own_scores(method: str, X: np.ndarray, y: np.ndarray, task: str) -> np.ndarr
 
 
 def peer(path: str, method: str) -> None:
-    """In the other interpreter: scores of one program for the tables of an npz, as JSON."""
+    """In the other interpreter: scores of one program for the tables of an NPZ file, as JSON."""
     warnings.simplefilter("ignore")
     package, name = method.split()
     module = __import__(package)

@@ -34,7 +34,7 @@ LARGE = [("normal", 100_000, 50), ("genotypes", 2000, 100_000)]
 
 
 def one(kind: str, n: int, p: int, method: str, threads: int) -> None:
-    """Score one table in this process and print what it took, as JSON."""
+    """Score one table in this process and print time and memory as JSON."""
     import numpy as np
 
     import fsframe

@@ -193,7 +193,7 @@ def summaries():  # type: ignore[no-untyped-def]
 
 
 def block_summary(block: Any) -> Any:
-    """Least, greatest, gaps, whether some value is not whole: the masks only where needed."""
+    """Minimum, maximum, number of gaps, and whether a value is not whole; masks only if needed."""
     missing = np.zeros(block.shape[1])
     if np.isnan(block.sum(axis=0)).any():
         missing = np.isnan(block).sum(axis=0)

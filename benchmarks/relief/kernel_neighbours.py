@@ -76,7 +76,7 @@ def cases():  # type: ignore[no-untyped-def]
         return E
 
     def grouped(w: np.ndarray) -> np.ndarray:
-        """Signed weights of one side, scaled by class."""
+        """Signed weights of hits or misses, scaled by class."""
         for c in (0, 1):
             part = w[:, bounds[c] : bounds[c + 1]]
             total = part.sum(axis=1, keepdims=True)

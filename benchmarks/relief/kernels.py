@@ -25,7 +25,7 @@ Case = tuple[str, str, Callable[[], Any], Callable[[], Any]]
 
 
 def least(work: Callable[[], Any], other: Callable[[], Any], turns: int = 5) -> tuple[float, float]:
-    """Least processor seconds of two pieces of work that take turns."""
+    """Least processor seconds of two functions, called alternately."""
     best = [np.inf, np.inf]
     for _ in range(turns):
         for k, piece in enumerate((work, other)):

@@ -42,7 +42,7 @@ class Stopwatch:
 
 
 def main() -> int:
-    """What was asked for."""
+    """Measure the tables that the command line asks for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[50_000, 200_000, 1_000_000])
     parser.add_argument("--columns", type=int, default=100)

@@ -62,7 +62,7 @@ def scores(program: str, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def work(folder: str, program: str, first: str, stop: str) -> None:
-    """In a process of its own: ranks of some draws, a line of JSON each."""
+    """In a separate process: the ranks of some draws, a line of JSON each."""
     warnings.simplefilter("ignore")
     table = read(Path(folder) / "gametes2way.csv")
     for seed in range(int(first), int(stop)):
@@ -71,7 +71,7 @@ def work(folder: str, program: str, first: str, stop: str) -> None:
 
 
 def known(out: Path) -> dict[str, dict[int, int]]:
-    """Ranks found before, by program and draw."""
+    """Ranks found by earlier runs, by program and draw."""
     found: dict[str, dict[int, int]] = {}
     for line in out.read_text().splitlines() if out.exists() else []:
         program, seed, rank = json.loads(line)

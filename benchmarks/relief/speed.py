@@ -29,7 +29,7 @@ WORKER = Path(__file__).with_name("worker.py")
 def measure(
     python: str, program: str, method: str, threads: int, repeats: int, kind: str, sizes: list[str]
 ) -> dict[str, Any]:
-    """What one worker says."""
+    """The measurements of one worker."""
     command = [python, str(WORKER), program, method, str(threads), str(repeats), kind, *sizes]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -111,7 +111,7 @@ def ratios(arguments: argparse.Namespace) -> None:
 
 
 def genotypes() -> None:
-    """Genotypes against continuous columns, and a process from nothing."""
+    """Genotypes compared with continuous columns, and the time of a new process."""
     print()
     print("2000 x 5000, one thread, processor time: genotypes against continuous columns")
     for method in METHODS:

@@ -27,7 +27,7 @@ CHAIN = f"anova-f:top={INFORMATIVE} npfs:n={BOOTSTRAPS},null=published immigrate
 
 
 def main() -> None:
-    """Make the run, have its page written, and write down what that took."""
+    """Make the run, write its page, and record size and time."""
     rng = np.random.default_rng(0)
     y = np.arange(ROWS) % 2
     X = rng.standard_normal((ROWS, FEATURES))

@@ -45,7 +45,7 @@ from fsframe.resampling.resamples import select_resamples
 
 @attrs.frozen(kw_only=True)
 class Idle:
-    """Takes a known time for each resample, and no processor."""
+    """A selector that sleeps for a known time in each resample."""
 
     seconds: float
 
@@ -81,7 +81,7 @@ def table_of(kind: str, n: int, p: int) -> Dataset:
 
 
 def serially(text: str, table: tuple[str, int, int]) -> None:
-    """The whole run in one process and thread; what a worker is asked to do by itself."""
+    """The whole run in one process and thread, also as the task of a single worker."""
     Chain.parse(text).run(table_of(*table), threads=1)
 
 
@@ -133,7 +133,7 @@ def workers_against_serial(name: str, text: str, table: tuple[str, int, int], ro
 
 
 def small_runs(rounds: int) -> None:
-    """The same tests with fewer bootstraps, the start of two workers included."""
+    """The same tests with fewer bootstraps, including the start of two workers."""
     data = level_table(5000, 1000)
     for n in (10, 50, 200, 1000):
         chain = Chain.parse(f"mim:top=20 npfs:n={n},permutations=10,alpha=0.05")
@@ -162,14 +162,14 @@ def processor_seconds(engine: Engine) -> float:
 
 
 def busy_seconds() -> float:
-    """Processor time that the whole machine has spent, so far."""
+    """Processor time of the whole machine, so far."""
     fields = [int(field) for field in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
     idle, waiting = fields[3], fields[4]
     return (sum(fields[:8]) - idle - waiting) / os.sysconf("SC_CLK_TCK")
 
 
 def sharing_out(engine: Engine, rounds: int) -> None:
-    """Two workers against one process on resamples that sleep, whatever else the machine does."""
+    """Two workers compared with one process on resamples that sleep, whatever the load."""
     data = xor_table(1000, 200)
     counts = np.ones((600, 1000), dtype=np.int64)
     base = Idle(seconds=0.02)
@@ -186,7 +186,7 @@ def sharing_out(engine: Engine, rounds: int) -> None:
 
 
 def overhead_per_task(engine: Engine, rounds: int) -> None:
-    """Tasks that sleep: what they take beyond their sleep, one worker or two."""
+    """Overhead of tasks that sleep, with one worker and with two."""
     data = xor_table(1000, 200)
     each, tasks = 0.2, 20
     counts = np.ones((tasks, 1000), dtype=np.int64)
@@ -226,7 +226,7 @@ def checkpoint_cost(rounds: int) -> None:
 
 
 def time_to_stop(engine: list[str], number: int) -> None:
-    """From the signal to the end of the process, in the midst of a run over IMMIGRATE."""
+    """Time from the signal to the end of the process, during a run over IMMIGRATE."""
     data = xor_table(300, 20)
     found = []
     with tempfile.TemporaryDirectory() as folder:

@@ -33,7 +33,7 @@ DOUBLINGS = 3
 
 
 def peak() -> float:
-    """The most memory this process ever had, in MB."""
+    """Peak resident memory of this process, in MB."""
     with open("/proc/self/status") as lines:
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 

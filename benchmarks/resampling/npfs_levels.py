@@ -116,7 +116,7 @@ def table_of(seed: int, case: Case) -> Dataset:
 
 
 def alone(seed: int) -> Run:
-    """One thread: the tables are small, and several of these may run side by side."""
+    """Use one thread: the tables are small, and several processes may run at a time."""
     return Run(entropy=seed, threads=1)
 
 
@@ -176,7 +176,7 @@ def key_of(row: dict[str, object]) -> tuple[str, ...]:
 
 
 def known_lines(path: Path) -> dict[tuple[str, ...], dict[str, object]]:
-    """What earlier runs measured, so that a run of some cases replaces their lines only."""
+    """Lines of earlier runs: a run of some cases replaces only their lines."""
     if not path.exists():
         return {}
     with path.open() as lines:

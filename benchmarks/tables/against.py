@@ -55,7 +55,7 @@ print(json.dumps([cpu, wall, taken, data.sha256]))
 
 
 def write_table(path: Path, n: int, p: int, form: str, gaps: int) -> None:
-    """n × p numbers in that format, a class of text at the end; one in `gaps` cells is missing."""
+    """Write n × p numbers in that format and a text label; one cell in `gaps` is missing."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (n, p)) if form == "%d" else rng.normal(size=(n, p))
     with path.open("w") as out:
@@ -68,7 +68,7 @@ def write_table(path: Path, n: int, p: int, form: str, gaps: int) -> None:
 
 
 def call(root: Path, table: Path) -> tuple[float, float, int, str]:
-    """What one reading in a new process takes."""
+    """Time and memory of reading a table once, in a new process."""
     command = [sys.executable, "-I", "-c", _CALL, str(root.resolve()), str(table)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, cwd=table.parent)
     found: tuple[float, float, int, str] = tuple(json.loads(printed.stdout))

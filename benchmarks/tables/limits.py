@@ -85,7 +85,7 @@ def write_digits(path: Path, n: int, p: int) -> None:
 
 
 def main() -> None:
-    """Print one line for each table, and leave them in the file of results."""
+    """Print one line for each table, and write them to the file of results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path)

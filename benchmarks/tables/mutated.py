@@ -31,7 +31,7 @@ FORMS = ("text", "packed", "npz", "hdf5", "parquet", "arrow", "excel", "arff", "
 
 
 def sound(form: str, folder: Path) -> list[tuple[Path, list[bytes]]]:
-    """The files of a table of that format, the one to be read first, and what each may hold."""
+    """The files of a valid table of that format, the one to read first, with their contents."""
     from tests.plugins.test_tables import write
     from tests.tables.test_mutated import BASES
     from tests.tables.test_other_formats import WRITERS
@@ -71,7 +71,7 @@ def mutated(base: bytes, draw: np.random.Generator) -> bytes:
 
 
 def work(form: str, first: int, last: int) -> None:
-    """Read files `first` … `last` − 1, a line for each that behaves badly."""
+    """Read files `first` … `last` − 1, and print a line for each failure."""
     sys.path.insert(0, str(ROOT))
     from fsframe.errors import FsframeError
     from fsframe.tables import read

@@ -46,7 +46,7 @@ print(json.dumps({"read": read, "busy": time.process_time() - busy,
 
 
 def write(path: Path, cells: int, genes: int, filled: float = 0.05) -> None:
-    """Counts of which 50 genes follow the cell's type, as an h5ad file."""
+    """Write counts as an h5ad file; 50 genes depend on the cell's type."""
     draw = np.random.default_rng(0)
     types = draw.integers(0, 3, cells)
     each = np.full(cells, int(filled * genes))

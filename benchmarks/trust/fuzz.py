@@ -40,7 +40,7 @@ FOLDER = Path(tempfile.mkdtemp(prefix="fsframe-fuzz-"))
 
 
 def chain(data: bytes) -> None:
-    """A chain is read, and what it prints is the same chain; or it is refused."""
+    """Parse a chain; if it is accepted, its text must give the same chain."""
     text = data.decode("utf-8", "surrogateescape")
     with contextlib.suppress(FsframeError):
         parsed = Chain.parse(text)
@@ -48,7 +48,7 @@ def chain(data: bytes) -> None:
 
 
 def csv(data: bytes) -> None:
-    """A text table is read, or refused."""
+    """Read a text table; it may be refused."""
     path = FOLDER / "table.csv"
     path.write_bytes(data)
     with contextlib.suppress(FsframeError):
@@ -56,7 +56,7 @@ def csv(data: bytes) -> None:
 
 
 def run(data: bytes) -> None:
-    """A run file under a fitting seal is read, or refused."""
+    """Read a run file with a recomputed seal; it may be refused."""
     path = FOLDER / "run.h5"
     path.write_bytes(make_seal(data[SEAL_BYTES:]) + data[SEAL_BYTES:])
     with contextlib.suppress(FsframeError):

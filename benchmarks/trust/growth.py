@@ -52,7 +52,7 @@ def measured(command: list[str], folder: Path) -> tuple[float, float]:
 
 
 def lines(options: argparse.Namespace, folder: Path) -> list[dict[str, object]]:
-    """What was measured, one line for each command and size."""
+    """The measurements, one line for each command and size."""
     found: list[dict[str, object]] = []
     program = [sys.executable, "-m", "fsframe"]
     for p in [] if options.units else options.features:

@@ -19,7 +19,7 @@ def kernel_lines(source: str) -> set[int]:
 
 
 def dependents(path: Path) -> set[str]:
-    """The modules of a folder that import one of it, itself among them."""
+    """The modules of a folder that import a given one of it, including that one."""
     imported = {
         other.stem: set(re.findall(rf"{path.parent.name}\.(\w+)", other.read_text("utf-8")))
         for other in path.parent.glob("*.py")
@@ -31,7 +31,7 @@ def dependents(path: Path) -> set[str]:
 
 
 def compile_anew(path: Path) -> None:
-    """In this process, kernels that may contain one of a module are compiled, and not cached."""
+    """Compile kernels that may contain one of a module, without the cache, in this process."""
     from fsframe.contracts.kernel_cache import KernelCache
 
     changed = {path.parent / f"{name}.py" for name in dependents(path)}

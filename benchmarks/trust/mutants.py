@@ -89,7 +89,7 @@ _OPERATORS: dict[type, type] = {
 
 
 def faults(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """What can be wrong at a place of the program: a word for it, and what stands there then."""
+    """The mutations of a node: a name for each, and the new node."""
     other: Any = copy.deepcopy(node)
     if isinstance(node, ast.Compare) and type(node.ops[0]) in _OPERATORS:
         other.ops[0] = _OPERATORS[type(node.ops[0])]()
@@ -113,7 +113,7 @@ def faults(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
-    """Every node below a function with its parent and field; annotations and texts left out."""
+    """Every node within functions with its parent and field, except annotations and strings."""
 
     def below(node: ast.AST, inside: bool) -> Iterator[Any]:
         for field, value in ast.iter_fields(node):
@@ -133,7 +133,7 @@ def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str, int | None, ast.AST
 
 
 def faulty(source: str) -> Iterator[tuple[int, str, ast.Module]]:
-    """Line, what is wrong, and the module with that one fault, until the next is asked for."""
+    """Line, name of the fault, and the module with it; the module is restored before the next."""
     tree = ast.parse(source)
     for parent, field, k, child in list(places(tree)):
         for what, other in faults(child):
@@ -152,7 +152,7 @@ def faulty(source: str) -> Iterator[tuple[int, str, ast.Module]]:
 
 
 def with_fault(path: Path, number: int) -> CodeType:
-    """A module with the fault of that number, compiled."""
+    """The code of a module with the fault of that number."""
     for k, (_, _, tree) in enumerate(faulty(path.read_text(encoding="utf-8"))):
         if k == number:
             return compile(ast.fix_missing_locations(tree), str(path), "exec")
@@ -160,7 +160,7 @@ def with_fault(path: Path, number: int) -> CodeType:
 
 
 class InItsPlace(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports other code under the name of a module."""
+    """An importer of changed code under the name of a module."""
 
     def __init__(self, name: str, path: Path, code: CodeType) -> None:
         self.name, self.path, self.code = name, path, code
@@ -175,7 +175,7 @@ class InItsPlace(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class Watch:
-    """A plugin of pytest: what each test took, and which lines of some files (if any) it ran."""
+    """A pytest plugin that records the time of each test, and which lines of given files it ran."""
 
     def __init__(self, files: set[str], most: float) -> None:
         self.files, self.most = files, most
@@ -236,7 +236,7 @@ class Mutant:
 
 
 def forked(work: Any, most: float) -> str:
-    """How a function ended that ran in a fork with nothing to say: passed, failed, died, slow."""
+    """How a function ended in a silent fork: passed, failed, died, slow."""
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -263,7 +263,7 @@ def forked(work: Any, most: float) -> str:
 
 
 def files_of(room: str) -> list[Path]:
-    """The modules of a room; the grammar has a room of its own."""
+    """The modules of a room; the grammar is a separate room."""
     found: list[Path] = []
     for place in ROOMS[room][0]:
         path = ROOT / place
@@ -273,7 +273,7 @@ def files_of(room: str) -> list[Path]:
 
 
 def watched(room: str, most: float) -> dict[str, tuple[float, list[tuple[str, int]]]]:
-    """Test → seconds and lines, of the tests of a room that pass in so much time."""
+    """Seconds and lines of each test of a room that passes within the time limit."""
     place = Path(tempfile.mkdtemp(prefix="mutants-"))
 
     def work() -> int:
@@ -293,7 +293,7 @@ def watched(room: str, most: float) -> dict[str, tuple[float, list[tuple[str, in
 
 
 def all_mutants(room: str, most: float) -> tuple[list[Mutant], dict[str, int]]:
-    """The mutants on lines that tests ran, and how much that is of the room."""
+    """The mutants on lines that tests ran, and the numbers of tests and mutants."""
     tests = watched(room, most)
     if room == "kernels":
         return kernel_mutants(tests)
@@ -317,7 +317,7 @@ def all_mutants(room: str, most: float) -> tuple[list[Mutant], dict[str, int]]:
 def kernel_mutants(
     tests: dict[str, tuple[float, list[tuple[str, int]]]],
 ) -> tuple[list[Mutant], dict[str, int]]:
-    """The mutants of compiled functions, each with the tests of its family in their order."""
+    """The mutants of compiled functions, each with the tests of its family in order."""
     found = []
     for path in files_of("kernels"):
         source = path.read_text(encoding="utf-8")
@@ -337,7 +337,7 @@ def kernel_mutants(
 
 
 class First:
-    """A plugin of pytest: writes down the test that failed."""
+    """A pytest plugin that records the test that failed."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -352,7 +352,7 @@ _noticed: dict[str, list[str]] = {}
 
 
 def chosen_tests(mutant: Mutant, budget: float) -> tuple[list[str], float]:
-    """The tests of a mutant within so many seconds, one at least, and what they take."""
+    """The tests of a mutant that fit into the time budget, at least one, and their time."""
     known = _noticed.get(mutant.path, [])
     chosen, sum_of = [], 0.0
     for took, test in sorted(mutant.tests, key=lambda one: one[1] not in known):
@@ -364,7 +364,7 @@ def chosen_tests(mutant: Mutant, budget: float) -> tuple[list[str], float]:
 
 
 def tested(mutant: Mutant, budget: float) -> str:
-    """How the tests of a mutant ended."""
+    """The outcome of the tests of a mutant."""
     chosen, sum_of = chosen_tests(mutant, budget)
     code = with_fault(ROOT / mutant.path, mutant.number)
     name = mutant.path.removeprefix("plugins/").removesuffix(".py").replace("/", ".")
@@ -391,7 +391,7 @@ def tested(mutant: Mutant, budget: float) -> str:
 
 
 def load_what_stays() -> None:
-    """Import what does not change, once for all forks."""
+    """Import modules that do not change, once for all forks."""
     import h5py  # noqa: F401
     import hypothesis  # noqa: F401
     import numba  # noqa: F401
