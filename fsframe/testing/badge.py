@@ -113,18 +113,10 @@ def badge_lines(
     kept: Sequence[int],
     cost: Sequence[Measured],
 ) -> Iterator[str]:
-    """The report as Markdown.
+    """The report as Markdown, from the outcomes of all checks and the results of `measure`.
 
-    Parameters
-    ----------
-    name : str
-        The method as it was checked, such as ``"relieff:k=5"``.
-    facts : sequence of (str, str)
-        Facts for the head: versions, the processor.
-    outcomes : sequence of Outcome
-        Outcomes of all laws.
-    kept, cost
-        Results of `measure`; empty for methods that are not selectors.
+    `name` is the method as it was checked, such as ``"relieff:k=5"``, and `facts` (`facts_of`) are
+    for the head; `kept` and `cost` are empty for methods that are not selectors.
     """
     counts: dict[str, int] = {}
     for outcome in outcomes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fsframe.testing.selector_laws.counts import CountLaws
 from fsframe.testing.selector_laws.grouped_rows import GroupLaws
 from fsframe.testing.selector_laws.invariance import InvarianceLaws
 from fsframe.testing.selector_laws.kinds_of_tables import TableLaws
@@ -17,7 +16,6 @@ class SelectorConformance(
     ResultLaws,
     RepetitionLaws,
     InvarianceLaws,
-    CountLaws,
     TableLaws,
     GroupLaws,
     SideEffectLaws,

@@ -1,4 +1,4 @@
-"""What must not matter: order, names, scale; constant and duplicated columns."""
+"""What must not matter: order, names, scale, constant and duplicated columns, equal counts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selection import Selection
 from fsframe.testing.comparisons import assert_close, assert_equal, frozen_bytes
-from fsframe.testing.conformance import law
+from fsframe.testing.conformance import law, not_applicable
 from fsframe.testing.selector_laws.base import SelectorLaws, assert_sound, resamples, some_upstream
 
 __all__ = ["InvarianceLaws"]
 
 
 class InvarianceLaws(SelectorLaws):
-    """What must not matter: order, names, scale; constant and duplicated columns."""
+    """What must not matter: order, names, scale, constant and duplicated columns, equal counts."""
 
     @law
     def test_inputs_are_not_modified(self) -> None:
@@ -99,3 +99,36 @@ class InvarianceLaws(SelectorLaws):
         assert close or (np.isnan(first) and np.isnan(second)), (
             f"equal columns score {first:.6g} and {second:.6g}"
         )
+
+    # Bootstraps as counts
+
+    @law
+    def test_counts_of_one_change_nothing(self) -> None:
+        data = self.table()
+        ones = data.with_counts(np.ones(data.n_samples, dtype=np.int64))
+        assert_close(self.make().select(ones), self.make().select(data), "with counts of 1", 1e-12)
+
+    @law
+    def test_rows_with_count_zero_are_left_out(self) -> None:
+        data = self.table()
+        counts = (np.arange(data.n_samples) % 7 > 1).astype(np.int64)
+        without = data.take_rows(np.flatnonzero(counts))
+        found = self.make().select(data.with_counts(counts))
+        assert_close(found, self.make().select(without), "with rows left out", 1e-9)
+
+    @law
+    def test_counts_equal_copies(self) -> None:
+        data = self.table()
+        counts = resamples(data, 1)[0]
+        copied = data.take_rows(np.repeat(np.arange(data.n_samples), counts))
+        found = self.make().select(data.with_counts(counts))
+        assert_close(found, self.make().select(copied), "with rows copied", self.rtol)
+
+    @law
+    def test_equal_counts_change_nothing(self) -> None:
+        data = self.table()
+        if not self.make().takes_counts:
+            raise not_applicable("counts are not taken; rows are copied")
+        threes = data.with_counts(np.full(data.n_samples, 3))
+        found = self.make().select(threes)
+        assert_close(found, self.make().select(data), "with every count 3", self.rtol)

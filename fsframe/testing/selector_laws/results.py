@@ -6,6 +6,7 @@ import pickle
 import tempfile
 from pathlib import Path
 
+import attrs
 import numpy as np
 
 from fsframe.contracts.selector import Selector
@@ -89,6 +90,23 @@ class ResultLaws(SelectorLaws):
             assert selected.size and selected[0] == column, (
                 f"column {column} separates the classes, but {selected.tolist()} were kept"
             )
+
+    @law
+    def test_top_is_honoured(self) -> None:
+        data = self.table()
+        p = data.n_features
+        for top, kept in ((1, 1), (3, 3), (p, p), (p + 10, p), (0.5, -(-p // 2)), (1.0, p)):
+            found = attrs.evolve(self.make(), top=top).select(data)
+            assert found.selected.size == kept, f"top={top} of {p} kept {found.selected.size}"
+
+    @law
+    def test_a_larger_top_only_adds(self) -> None:
+        data = self.table()
+        few = attrs.evolve(self.make(), top=2).select(data).selected
+        many = attrs.evolve(self.make(), top=4).select(data).selected
+        assert many[: few.size].tolist() == few.tolist(), (
+            f"top=2 keeps {few.tolist()}, top=4 {many.tolist()}"
+        )
 
     @law
     def test_arrays_of_the_model_are_declared(self) -> None:
