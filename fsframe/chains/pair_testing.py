@@ -12,7 +12,7 @@ from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.pair_tests import PAIR_TEST, PairTester, PairTests
 from fsframe.contracts.run import Run
-from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError, FsframeError, PluginError
 from fsframe.registry import Offer, selectors
@@ -26,7 +26,7 @@ _STRONGEST = 50
 
 def tester_offer() -> Offer | None:
     """The method that tests pairs: the bundled one, else the first by name, else None."""
-    offers = [offer for offer in selectors.offers() if PAIR_TEST in _gives(offer)]
+    offers = [o for o in selectors.offers() if PAIR_TEST in getattr(o.entry, "gives", ())]
     bundled = [offer for offer in offers if offer.plugin.source.bundled]
     return next(iter(bundled or offers), None)
 
@@ -52,21 +52,20 @@ def answer_tests(
     reason : str
         Why weighted pairs could not be tested; else empty.
     """
-    selecting = [result for result in results if result.selection is not None]
-    weighed = [each for each in selecting if _weights(each) is not None]
+    selecting = [(each, each.selection) for each in results if each.selection is not None]
+    weighed = [(each, found) for each, found in selecting if found.pair_weights is not None]
     if not weighed:
         return None, ""
-    made = next(
-        (r for r in reversed(weighed) if "pair_weights" not in _selection(r).carried), weighed[-1]
-    )
-    kept = np.sort(_selection(selecting[-1]).selected)
+    computed = [pair for pair in weighed if "pair_weights" not in pair[1].carried]
+    made, selection = (computed or weighed)[-1]
+    kept = np.sort(selecting[-1][1].selected)
     if isinstance(made.stage.method, PairTester):
         offer = selectors.offer(made.stage.name)
         with in_stage(type(made.stage.method), made.stage.name):
-            found = made.stage.method.tests_found(_selection(made))
+            found = made.stage.method.tests_found(selection)
         return _record(made.stage.name, offer, made.key, found, data), ""
     testing = tester_offer()
-    weights = _weights(weighed[-1])
+    weights = weighed[-1][1].pair_weights
     assert weights is not None
     listed = [(a, b) for a, b, _ in weights.top(_STRONGEST)]
     if testing is None or not (listed or kept.size > 1):
@@ -84,13 +83,12 @@ def answer_tests(
         return None, f"pairs were not tested for interaction: {error}"
 
 
-def _chosen_from(results: Sequence[StageResult], weighing: StageResult) -> int:
+def _chosen_from(selecting: Sequence[tuple[StageResult, Selection]], weighing: StageResult) -> int:
     """Number of pairs of the columns that a multivariate stage, or the weighing one, was given."""
     columns = 0
-    for result in results:
+    for result, found in selecting:
         if result is weighing or not getattr(result.stage.method, "univariate", False):
-            seen = _selection(result).features_in
-            columns = max(columns, 0 if seen is None else seen.size)
+            columns = max(columns, 0 if found.features_in is None else found.features_in.size)
     return columns * (columns - 1) // 2
 
 
@@ -121,16 +119,3 @@ def _record(
     return PairTestRecord(
         name=name, provider=offer.provider, provider_version=offer.version, seed=key, found=found
     )
-
-
-def _gives(offer: Offer) -> frozenset[str]:
-    return getattr(offer.entry, "gives", frozenset())
-
-
-def _selection(result: StageResult) -> Selection:
-    assert result.selection is not None
-    return result.selection
-
-
-def _weights(result: StageResult) -> PairWeights | None:
-    return _selection(result).pair_weights

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import DataError, RequestError
+from fsframe.evaluation.intervals import corrected_standard_error
 
 __all__ = ["correlated_posterior", "signed_rank_posterior"]
 
@@ -52,7 +53,7 @@ def correlated_posterior(
     n, mean = difference.size, float(difference.mean())
     if n < 2:
         raise DataError("a comparison on one table needs at least two splits")
-    scale = float(np.sqrt((1.0 / n + test_to_train) * np.var(difference, ddof=1)))
+    scale = corrected_standard_error(difference, test_to_train)
     if scale <= 1e-15:
         return float(mean < -rope), float(abs(mean) <= rope), float(mean > rope)
     worse = float(scipy.stats.t.cdf((-rope - mean) / scale, n - 1))

@@ -70,6 +70,11 @@ class Cell:
         """Accuracy of every split."""
         return self.evaluation.measures["accuracy"].values
 
+    def mean(self, metric: str) -> float:
+        """The mean over the splits; NaN without the measure."""
+        measures = self.evaluation.measures
+        return measures[metric].mean if metric in measures else float("nan")
+
     def better(self, metric: str) -> NDArray[np.float64]:
         """The measure of every split, with the sign of losses reversed: larger is better."""
         measure = self.evaluation.measures[metric]
@@ -274,7 +279,7 @@ def compared(
             for rule, verdict in verdicts.items():
                 outcome[rule][d, i, j] = verdict
                 outcome[rule][d, j, i] = opposite[verdict]
-    values = _table(cells, lambda cell: cell.evaluation.measures[metric].mean)
+    values = _table(cells, lambda cell: cell.mean(metric))
     error = _table(cells, lambda cell: cell.evaluation.measures[metric].standard_error)
     larger = cells[0][0].evaluation.measures[metric].larger_is_better
     better = values if larger else -values
@@ -288,17 +293,21 @@ def compared(
         larger_is_better=larger,
         values=values,
         standard_error=error,
-        intervals=np.array([[_interval(cell, metric) for cell in row] for row in cells]),
+        intervals=np.array(
+            [
+                [cell.evaluation.measures[metric].interval or (np.nan, np.nan) for cell in row]
+                for row in cells
+            ]
+        ),
+        # None becomes NaN.
         larger_class=np.array(
-            [_known(row[0].evaluation.measures[metric].baseline) for row in cells]
+            [row[0].evaluation.measures[metric].baseline for row in cells], dtype=np.float64
         ),
         all_features={
-            name: np.array(
-                [np.nan if c is None else c.evaluation.measures[metric].mean for c in of]
-            )
+            name: np.array([np.nan if cell is None else cell.mean(metric) for cell in of])
             for name, of in (on_all or {}).items()
         },
-        accuracy=_table(cells, _accuracy),
+        accuracy=_table(cells, lambda cell: cell.mean("accuracy")),
         kept=kept,
         stability=stability,
         seconds=_table(cells, lambda cell: cell.seconds),
@@ -390,19 +399,6 @@ def _overall(better: NDArray[np.float64], rope: float, seed: int) -> NDArray[np.
         found[i, j] = signed_rank_posterior(better[:, i] - better[:, j], rope, seed)
         found[j, i] = found[i, j, ::-1]
     return found
-
-
-def _interval(cell: Cell, metric: str) -> tuple[float, float]:
-    return cell.evaluation.measures[metric].interval or (float("nan"), float("nan"))
-
-
-def _accuracy(cell: Cell) -> float:
-    measures = cell.evaluation.measures
-    return measures["accuracy"].mean if "accuracy" in measures else float("nan")
-
-
-def _known(value: float | None) -> float:
-    return float("nan") if value is None else value
 
 
 def _table(cells: Sequence[Sequence[Cell]], of: Callable[[Cell], float]) -> NDArray[np.float64]:

@@ -39,19 +39,9 @@ def gather_folds(
     named: tuple[tuple[str, PredictionMeasure], ...],
     suspicion: tuple[str, ...],
 ) -> Selection:
-    """Combine the results of all folds into one Selection.
+    """The results `found` of all folds of the table as one Selection, with the named measures.
 
-    Parameters
-    ----------
-    data : Dataset
-        The whole table.
-    splits, found : list of Split, list of Selection
-        The training and test rows of each fold, and its result, in the same order.
-    task : FoldTask
-    named : tuple of (str, PredictionMeasure)
-        The measures to compute, by name.
-    suspicion : tuple of str
-        Warnings about the table; they precede those of the folds.
+    Warnings of `suspicion`, about the table, precede those of the folds.
     """
     repeats, n = 1 + max(split.repeat for split in splits), data.n_samples
     classes = data.task == "classification"

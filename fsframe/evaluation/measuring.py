@@ -59,15 +59,9 @@ def find_measures(texts: Sequence[str]) -> Named:
 
 
 def default_measures(task: str, classes: tuple[Any, ...], scores: str) -> Named:
-    """The bundled measures that are computed by default.
+    """The bundled measures that are computed by default, as far as they are defined.
 
-    Parameters
-    ----------
-    task : str
-        Task of the table.
-    classes : tuple
-    scores : str
-        Kind of scores of the classifier, one of `SCORE_KINDS`.
+    `task` and `classes` are those of the table, `scores` the kind of the classifier's scores.
     """
     plugins = {offer.plugin.name: offer.plugin for offer in registered.offers()}
     found = []
@@ -111,14 +105,7 @@ def parts_of(fold: NDArray[np.int64]) -> list[tuple[int, NDArray[np.intp]]]:
 
 
 def measure_tables(tables: FoldTables, classes: tuple[Any, ...], named: Named) -> FoldTables:
-    """`tables` with the measures of every fold and every repetition.
-
-    Parameters
-    ----------
-    tables : FoldTables
-    classes : tuple
-        Class labels.
-    named : tuple of (str, PredictionMeasure)
+    """`tables` with the named measures of every fold and every repetition.
 
     Notes
     -----

@@ -8,7 +8,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.prediction_measure import Predictions
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stability_metric import StabilityValue
 from fsframe.evaluation.intervals import corrected_standard_error, interval_within
@@ -20,6 +19,8 @@ from fsframe.storage.checked_tables import FoldTables, fold_tables
 
 LEADING = {"classification": "accuracy", "regression": "r2", "survival": "c-index"}
 """The measure that is reported first, for each task."""
+
+_OF_TASK = {"classification": Accuracy, "regression": R2, "survival": CIndex}
 
 __all__ = [
     "LEADING",
@@ -280,19 +281,16 @@ def _quality(
 
     The second value says whether there is one value per repetition.
     """
-    truth = tables.truth
-    if tables.task == "classification":
-        found = [Accuracy.of(truth[rows], predicted[repeat, rows]) for repeat, rows in parts]
-        return np.array(found), False
+    of = _OF_TASK[tables.task].of
+
+    def values(some: Parts) -> NDArray[np.float64]:
+        return np.array([of(tables.truth[rows], predicted[repeat, rows]) for repeat, rows in some])
+
+    found = values(parts)
+    if not np.isnan(found).any():
+        return found, False
     whole = [(repeat, np.flatnonzero(row >= 0)) for repeat, row in enumerate(tables.fold)]
-    measure = CIndex() if tables.task == "survival" else R2()
-
-    def of(some: Parts) -> NDArray[np.float64]:
-        pairs = [(truth[rows], predicted[repeat, rows]) for repeat, rows in some]
-        return np.array([measure(Predictions(truth=y, predicted=told)) for y, told in pairs])
-
-    values = of(parts)
-    return (of(whole), True) if np.isnan(values).any() else (values, False)
+    return values(whole), True
 
 
 def _accuracy_of(

@@ -54,16 +54,9 @@ class HashingWriter:
 def write_index(
     made: Path, key: str, arrays: Mapping[str, NDArray[Any]], files: Mapping[str, str]
 ) -> None:
-    """Write the arrays that describe a folder, and the digests of its files.
+    """Write the arrays that describe a folder, and the SHA-256 of each of its other files by name.
 
-    Parameters
-    ----------
-    made : Path
-    key : str
-        Digest of all that the content depends on.
-    arrays : mapping of str to array
-    files : mapping of str to str
-        SHA-256 of every other file, by name.
+    `key` is a digest of everything that the content depends on.
     """
     head = io.BytesIO()
     np.savez(head, **arrays)  # type: ignore[arg-type]
