@@ -65,11 +65,6 @@ class Cell:
     evaluation: Evaluation
     seconds: float
 
-    @property
-    def accuracies(self) -> NDArray[np.float64]:
-        """Accuracy of every split."""
-        return self.evaluation.measures["accuracy"].values
-
     def mean(self, metric: str) -> float:
         """The mean over the splits; NaN without the measure."""
         measures = self.evaluation.measures

@@ -87,7 +87,7 @@ def select_resamples(
     do not depend on the batches, on who computed them, or on interruptions. Results that are
     finished out of turn wait in memory, at most 256 MB of them.
     """
-    resampling = _Resampling(base, data, counts, run, upstream, label, frozenset(parts))
+    resampling = _Resampling(base, data, counts, run, upstream, frozenset(parts))
     total, done = len(counts), 0
     run.progress(0, total, label)
     for found in resampling.batches():
@@ -127,7 +127,6 @@ class _Resampling:
     counts: NDArray[np.integer[Any]] | Draws
     run: Run
     upstream: Selection | None
-    label: str
     parts: frozenset[str]
 
     def batches(self) -> Iterator[list[Selection]]:

@@ -45,7 +45,7 @@ def grid():
 def test_verdicts_are_those_of_the_tests_on_the_folds(grid):
     result = compared(grid)
     for d, row in enumerate(grid):
-        a, b = row[0].accuracies, row[1].accuracies
+        a, b = row[0].better("accuracy"), row[1].better("accuracy")
         assert result.papers[d, 0, 1] == paired_t_test(a, b)
         assert result.corrected[d, 0, 1] == corrected_resampled_test(a, b, 1 / 4)
     assert result.accuracy.shape == (4, 3)
