@@ -1,6 +1,6 @@
-"""Executors: where the resamples of a run are computed; the result is the same everywhere.
+"""Executors: where the resamples of a run are computed; results do not depend on it.
 
-docs/executors.md says what a user sees. Names are imported when first used.
+See docs/executors.md for users. Names are imported when first used.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Shared:
 
 @attrs.frozen
 class Parcel:
-    """A value under its name, to be sent as it is."""
+    """A value with its token, sent as a whole."""
 
     token: str
     value: Any
@@ -62,7 +62,7 @@ class Parcel:
 
 @attrs.frozen
 class Scattered(Parcel):
-    """A value that a cluster keeps on each worker; it need not be kept a second time."""
+    """A value that a cluster stores on each worker; it is not cached a second time."""
 
 
 class SharedValue:

@@ -10,34 +10,34 @@ __all__ = ["Batches"]
 
 _AIM_SECONDS = 0.5
 _GROWTH = 32
-# The second size may take as long as this, should a call cost nothing by itself.
+# The second batch may take this long if a call has no fixed cost.
 _TRIAL_SECONDS = 1.5
 _TRIAL = 16
-# Two times differ by chance too: a resample is taken to cost at least this part of the mean.
+# Times vary by chance: the cost of a resample is assumed to be at least this part of the mean.
 _NOISE = 64
 
 
 class Batches:
-    """The sizes of the next batches, from the seconds that the last ones took.
+    """Sizes of the next batches, from the seconds that earlier ones took.
 
     Parameters
     ----------
     pace : dict
-        Seconds per resample, by what is resampled; what is learned stays in it.
+        Seconds per resample, by what is resampled; updated here.
     what : str
         What is resampled here.
     borders : sequence of int, ascending
-        Resamples at which a batch had better begin, since the method starts anew there.
+        Resamples at which a batch should begin, since the method restarts there.
     most : int
-        Resamples in one batch at most.
+        Maximum number of resamples in a batch.
 
     Notes
     -----
-    Time moves the borders of batches, never a result. A size grows at most 32-fold at a time,
-    since the first resamples may be untypical. A method with a fast way through many has a cost per
-    call as well as one per resample: a straight line through all that was seen, by least squares.
-    What counts is the second. Judged by the mean, a call that costs half a second whatever it holds
-    would never get more than one resample.
+    Time changes the sizes of batches, never a result. A size grows at most 32-fold at a time, since
+    the first resamples may be untypical. A method with a fast algorithm for many resamples has a
+    cost per call and one per resample: a straight line through all measurements, by least squares.
+    The second decides. With the mean instead, a call with a fixed cost of half a second would never
+    get more than one resample.
 
     Examples
     --------
@@ -71,20 +71,20 @@ class Batches:
         self._sums = [0.0, 0.0, 0.0, 0.0]
 
     def size(self, left: int, workers: int = 1, least_seconds: float = 0.0) -> int:
-        """How many of the `left` resamples the next batch takes, one of `workers` at work.
+        """Number of the `left` resamples in the next batch, for one of `workers`.
 
-        It takes at least so many seconds, as far as there are as many.
+        The batch takes at least `least_seconds`, if enough resamples are left.
         """
         seconds = self._pace.get(self._what)
         if seconds is None:
             return 1
         size = min(_AIM_SECONDS / seconds, _GROWTH * self._largest)
         if self._largest == 1:
-            # Only a second size tells the cost of a call from that of a resample.
+            # Only a second size separates the cost of a call from that of a resample.
             size = max(min(size, _TRIAL), 2, min(_TRIAL, _TRIAL_SECONDS / seconds))
         if workers > 1:
-            # Towards the end batches become smaller, so that no worker waits long for the last; not
-            # so small that what a call costs whatever it holds becomes more than a quarter.
+            # Towards the end batches become smaller, so that no worker waits long for the last; but
+            # the fixed cost of a call must not exceed a quarter.
             share, dear = left / workers, min(4 * self._per_call, _AIM_SECONDS) / seconds
             size = min(size, max(share / 2, min(share, dear), least_seconds / seconds))
         return max(1, min(left, self._most, math.floor(size)))
@@ -97,9 +97,9 @@ class Batches:
         left: int | None = None,
         least_seconds: float = 0.0,
     ) -> int:
-        """Where the batch that begins at `start` ends, `end` at most.
+        """The end of the batch that begins at `start`, at most `end`.
 
-        It ends at a border where one lies between half and twice the size that it would have.
+        It ends at a border if one lies between half and twice its size.
 
         >>> Batches({"mim": 0.01}, "mim", borders=[40, 80, 120]).stop(0, 200)
         40
@@ -116,11 +116,11 @@ class Batches:
 
     @property
     def known(self) -> bool:
-        """Whether it is clear how long a resample takes, so that tasks can be made in store."""
+        """Whether the time of a resample is known, so that tasks can be submitted in advance."""
         return self._what in self._pace and self._largest > 1
 
     def record(self, resamples: int, seconds: float) -> None:
-        """Learn that so many resamples took so long."""
+        """Record the time of a batch."""
         seconds = max(seconds, 1e-9)
         new = (resamples, seconds, resamples**2, resamples * seconds)
         self._seen += 1

@@ -1,4 +1,4 @@
-"""Submit tasks to an engine and collect their results, whatever happens to workers."""
+"""Submit tasks to an engine and collect their results, also if workers die."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Dispatcher"]
 
 @attrs.define(kw_only=True, eq=False)
 class _Resamples(Job):
-    """Resamples `start` … `stop` - 1; `whole` are the values that its worker has to be sent."""
+    """Resamples `start` … `stop` - 1; `whole` are the values to send to its worker."""
 
     start: int
     stop: int
@@ -46,14 +46,14 @@ class Dispatcher:
     def results(
         self, gaps: Iterable[tuple[int, int]], room: Callable[[int], bool]
     ) -> Iterator[tuple[int, int, bytes]]:
-        """Start, stop and packed results of every task, in the order in which they are finished.
+        """Start, stop and packed results of every task, in the order of completion.
 
         Parameters
         ----------
         gaps : iterable of (start, stop)
             The resamples to compute, in order.
         room : callable
-            Whether the resamples from a given one on may be begun, now.
+            Whether the resamples from a given one on may be started now.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class Dispatcher:
             If workers died three times over the same resamples, a worker has other versions than
             this process, or the engine is lost.
         FsframeError, Exception
-            What a worker raised.
+            As raised in a worker.
         """
         engine, waiting = self._engine, deque(gaps)
         submitted: SubmittedJobs[_Resamples] = SubmittedJobs(engine, _computed)
@@ -116,6 +116,6 @@ class Dispatcher:
         counts = None
         if isinstance(self._counts, np.ndarray):
             counts = self._counts[start:stop]
-            # Small numbers: one byte each instead of eight on the way.
+            # Small numbers are sent as one byte instead of eight.
             counts = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
         return Task(start=start, stop=stop, counts=counts)

@@ -1,7 +1,7 @@
 """Rows that belong together, in resamples, folds and permutations: groups stay whole.
 
-Recordings of one person are alike for reasons that have nothing to do with the label. Where one is
-in a training part and another in the test part, what is learned is the person.
+Recordings of one person are similar for reasons unrelated to the label. If some are in the training
+part and others in the test part, the person is learned instead of the label.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 
 FEWEST_GROUPS = 4
-"""Of fewer than these, bootstraps are too much alike to say anything."""
+"""With fewer groups, bootstraps are too similar to be informative."""
 
 __all__ = [
     "FEWEST_GROUPS",
@@ -31,19 +31,19 @@ __all__ = [
 
 @attrs.frozen(kw_only=True, eq=False)
 class Grouping:
-    """The groups of a table as things to draw, deal out and permute in place of rows.
+    """The groups of a table as units that are drawn, assigned and permuted instead of rows.
 
     Parameters
     ----------
     code : (n_samples,) int
         Group of each row, 0 … n_groups - 1, all of them present.
     stratum : (n_groups,) int
-        The class of most of a group's rows, the first on a tie; zeros for a numeric target. To draw
-        within the classes is to draw within these.
+        The most frequent class of a group's rows, the first on a tie; zeros for a numeric target.
+        Drawing within the classes means drawing within these.
     times : (n_groups,) int
-        How often each group counts already: an outer bootstrap draws whole groups.
+        Count of each group in the table: an outer bootstrap draws whole groups.
     rest : (n_samples,) int
-        How often each row counts within one copy of its group: 1, unless somebody has drawn rows.
+        Count of each row within one copy of its group: 1, unless single rows were drawn.
     """
 
     code: NDArray[np.intp]
@@ -82,12 +82,12 @@ class Grouping:
 
 
 def require_two(groups: NDArray[Any], y: NDArray[np.int64], what: str) -> None:
-    """Refuse a class whose rows all lie in one group: its mark cannot be told from the group's.
+    """Refuse a class whose rows are all in one group: the two effects cannot be separated.
 
     Raises
     ------
     DataError
-        Naming how many classes there are of the kind.
+        Naming these classes.
     """
     alone = [code for code in np.unique(y).tolist() if np.unique(groups[y == code]).size < 2]
     if alone:
@@ -101,7 +101,7 @@ def require_two(groups: NDArray[Any], y: NDArray[np.int64], what: str) -> None:
 def permuted_labels(
     y: NDArray[Any], groups: NDArray[Any], generator: np.random.Generator
 ) -> NDArray[Any]:
-    """The label dealt out anew such that what is alike within groups stays so, as (n_samples,).
+    """The label permuted among groups as wholes, or within them, as (n_samples,).
 
     Parameters
     ----------
@@ -112,10 +112,10 @@ def permuted_labels(
 
     Notes
     -----
-    Groups in which the label is constant exchange it among themselves, whole: the draws are then
-    equally likely when groups, not rows, are independent. In the other groups, such as a patient
-    before and after, it is permuted among the rows of the group. Where groups differ in size, so
-    does the number of rows with each label; the number of groups does not.
+    Groups with a constant label exchange their labels as wholes, so that all permutations are
+    equally likely if groups, not rows, are independent. In the other groups, such as a patient
+    before and after treatment, the label is permuted among the rows of the group. If groups differ
+    in size, the number of rows with each label varies; the number of groups does not.
 
     References
     ----------
@@ -145,7 +145,7 @@ def permuted_labels(
 def permuted_rows(
     y: NDArray[Any], groups: NDArray[Any], generator: np.random.Generator
 ) -> NDArray[np.intp]:
-    """An order of the rows in which ``y[order]`` deals the label out anew, groups kept whole.
+    """An order of the rows such that ``y[order]`` is a permutation that respects the groups.
 
     Parameters
     ----------
@@ -157,9 +157,9 @@ def permuted_rows(
     Returns
     -------
     (n_samples,) int
-        A permutation of the rows. Groups of *one size* in which the label is constant change places
-        whole; in the other groups rows do. With groups of different size there are fewer such
-        orders than in `permuted_labels`, which need not be an order of the rows.
+        A permutation of the rows. Groups of *equal size* with a constant label are exchanged as
+        wholes; rows of the other groups among themselves. With groups of different sizes there are
+        fewer such orders than results of `permuted_labels`, which need not be an order of the rows.
 
     References
     ----------
@@ -187,7 +187,7 @@ def permuted_rows(
 def permuted_within(
     y: NDArray[Any], strata: NDArray[np.int64], generator: np.random.Generator
 ) -> NDArray[Any]:
-    """The label dealt out anew among rows of one stratum, as (n_samples,).
+    """The label permuted within each stratum, as (n_samples,).
 
     Raises
     ------
@@ -196,8 +196,8 @@ def permuted_within(
 
     References
     ----------
-    P. Good 2005, Permutation, Parametric and Bootstrap Tests of Hypotheses, section 3.7: what is
-    common to a stratum, covariates among it, stays as it is.
+    P. Good 2005, Permutation, Parametric and Bootstrap Tests of Hypotheses, section 3.7: what the
+    rows of a stratum have in common, such as covariates, is preserved.
 
     Examples
     --------
@@ -224,24 +224,23 @@ def rotated_labels(
     generator: np.random.Generator,
     groups: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """The label moved on in time by a random number of rows, those at the end to the beginning.
+    """The label rotated in time by a random number of rows; the last ones move to the beginning.
 
-    Neighbours in time stay neighbours, so that the label is as alike to its past as it was, and
-    whatever it had to do with the features is gone.
+    Neighbours in time stay neighbours, so that the autocorrelation of the label is preserved and
+    its association with the features is not.
 
     Parameters
     ----------
     y, times : (n_samples,)
     generator : numpy.random.Generator
     groups : (n_samples,) int, optional
-        Rows that belong together. Groups in which the label is constant hand it on from one to the
-        next, in the order in which they begin; in the others it is moved on among their own rows.
+        Rows that belong together. The labels of groups with a constant label are rotated among
+        these groups, in the order in which they begin; in the others, among the rows of the group.
 
     Notes
     -----
-    Exact for a stationary series on a circle; the place where the end meets the beginning is the
-    one pair of neighbours that is not one. There are n − 1 rotations; of m groups with constant
-    labels, m − 1.
+    Exact for a circular stationary series; otherwise the last and the first row are the only new
+    pair of neighbours. There are n − 1 rotations; of m groups with constant labels, m − 1.
 
     Examples
     --------
@@ -269,7 +268,7 @@ def rotated_labels(
 
 
 def _moved_on(labels: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
-    """The labels, all by the same number of places and by one at least."""
+    """The labels rotated by the same number of places, at least one."""
     if len(labels) < 2:
         return labels
     return np.roll(labels, int(generator.integers(1, len(labels))))
@@ -278,14 +277,13 @@ def _moved_on(labels: NDArray[Any], generator: np.random.Generator) -> NDArray[A
 def deal_groups(
     y: NDArray[Any], groups: NDArray[Any], folds: int, generator: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Which fold each row is dealt to, groups kept together, as (n_samples,).
+    """The fold that each row is assigned to, groups kept together, as (n_samples,).
 
     Notes
     -----
-    Groups are taken from the largest to the smallest, equal ones in random order, each to the fold
-    whose class frequencies it brings nearest to an even deal, classes counted as shares of their
-    members; on a tie to the fold with the fewest rows. So no fold stays empty while there are
-    groups enough.
+    Groups are assigned from the largest to the smallest, equal ones in random order, each to the
+    fold whose class frequencies, as shares of each class, it brings nearest to equal shares; on a
+    tie to the fold with the fewest rows. So no fold stays empty if there are enough groups.
     """
     names, code = np.unique(groups, return_inverse=True)
     classes, label = np.unique(y, return_inverse=True)
@@ -300,7 +298,7 @@ def deal_groups(
     for group in order:
         even = held - 1.0 / folds
         excess = ((even + table[group]) ** 2 - even**2).sum(axis=1)
-        # Rounded, so that folds which are equal but for the last bits are told apart by size.
+        # Rounded, so that folds that are equal up to the last bits are distinguished by size.
         fold = int(np.lexsort((sizes, np.round(excess, 12)))[0])
         place[group] = fold
         held[fold] += table[group]

@@ -1,4 +1,4 @@
-"""Cache folders beside a table in parts: moved into place whole, and checked when used."""
+"""Cache folders beside a table in parts: put in place as a whole, and checked when used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ARRAYS, _MANIFEST = "index.npz", "index.json"
 
 
 class HashingWriter:
-    """Writes a file and computes its SHA-256; when it is closed, the file is on the disk."""
+    """Writes a file and computes its SHA-256; closing it flushes it to the disk."""
 
     def __init__(self, path: Path) -> None:
         self.file = path.open("wb")
@@ -96,7 +96,7 @@ def _digest(path: Path) -> str:
 
 @contextlib.contextmanager
 def made_whole(folder: Path) -> Iterator[Path]:
-    """A new folder to write to, which takes the place of `folder` when the block ends well.
+    """A new folder to write to, which replaces `folder` if the block ends without an error.
 
     Examples
     --------
@@ -116,13 +116,13 @@ def made_whole(folder: Path) -> Iterator[Path]:
 
 
 def _place(made: Path, folder: Path) -> None:
-    """Put a whole folder in its place; one that another process has put there meanwhile stays."""
+    """Put a finished folder in its place, instead of what is there."""
     for _ in range(2):
         try:
             made.rename(folder)
             return
         except OSError:
-            # What is there was found unsound, or has come from another process just now.
+            # The folder there was found damaged, or another process has just put it there.
             aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".old-"))
             with contextlib.suppress(OSError):
                 folder.rename(aside / "codes")

@@ -1,4 +1,4 @@
-"""Versions that a worker must have for what a resample runs."""
+"""Versions that a worker must have to run a resample."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["needed_by"]
 
 
 def needed_by(*parts: Any) -> dict[str, str]:
-    """Versions of everything that may change a bit of what `parts` give, as they are here.
+    """Versions, in this process, of everything that may change a bit of the results of `parts`.
 
     Parameters
     ----------
     parts
-        Bases as they travel: chains or their text, or objects that hold some, such as the task of
-        a fold; what draws the counts; functions that workers call.
+        Bases as they are sent: chains or their text, or objects that hold chains, such as the task
+        of a fold; objects that draw counts; functions that workers call.
 
     Returns
     -------
     dict of str to str
-        Python (major and minor), fsframe, NumPy, SciPy, numba, and ``plugin NAME`` for each plugin
-        whose stages or classes are in use, ``class MODULE:CLASS as NAME`` for those that this
-        process has registered.
+        Python (major and minor), fsframe, NumPy, SciPy, numba, ``plugin NAME`` for each plugin
+        whose stages or classes are used, and ``class MODULE:CLASS as NAME`` for classes registered
+        in this process.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def _of(part: Any) -> dict[str, str]:
         try:
             return software(part)
         except FsframeError:
-            # A text that is no chain; whoever runs it says so.
+            # A text that is not a chain is reported when it is run.
             return {}
     if isinstance(part, FunctionType):
         return dict(_owners(part))
@@ -66,7 +66,7 @@ def _of(part: Any) -> dict[str, str]:
 
 
 def _owners(kind: type | FunctionType) -> Iterator[tuple[str, str]]:
-    """Names and versions of the plugins in whose packages it stands, or of the class itself."""
+    """Names and versions of the plugins whose packages define it, or of the class itself."""
     package = kind.__module__.partition(".")[0]
     for plugin in default_manager().plugins():
         source = plugin.source

@@ -23,7 +23,7 @@ class Null:
     Attributes
     ----------
     promise : str
-        What the test guarantees about a selected feature, and the rate of false selections: stored
+        What the test guarantees about a selected feature, and the rate of false selections; stored
         with every run and shown in its report.
     holds_level : bool
         Whether at most a share alpha of the features is selected if the label carries no
@@ -68,10 +68,10 @@ class RelabellingNull(Null):
 
     @abstractmethod
     def _labels(self, data: Dataset, generator: np.random.Generator) -> NDArray:
-        """The labels of `data` dealt out anew, of the same shape and type.
+        """New labels for the rows of `data`, of the same shape and type.
 
-        Draw from `generator` only; do not change `data`. Where ``data.groups`` is given, rows of
-        one group belong together: see `fsframe.resampling.groups.permuted_labels`.
+        Draw from `generator` only; do not change `data`. If ``data.groups`` is given, rows of one
+        group belong together: see `fsframe.resampling.groups.permuted_labels`.
         """
 
 
@@ -135,16 +135,16 @@ class LawNull(Null):
 
     @abstractmethod
     def _tail(self, kept: NDArray[np.int64], cells: int, bias: float) -> NDArray[np.float64]:
-        """The tail of a count by chance.
+        """The tail of the null distribution of a count.
 
         Parameters
         ----------
         kept : (n,) int64
-            How many features (pairs) each resample marked.
+            Number of features (pairs) that each resample selects.
         cells : int
-            How many could have been marked.
+            Number of features (pairs) that can be selected.
         bias : float
-            β, what the user adds to the chance of being marked.
+            β, added to the probability of being selected.
         """
 
     def _resamples(

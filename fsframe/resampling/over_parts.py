@@ -1,4 +1,4 @@
-"""Work on the parts of a table, here or by workers; a lost worker's part is done again."""
+"""Work on the parts of a table, here or in workers; parts of a lost worker are done again."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from fsframe.resampling.submitted_jobs import Job, SubmittedJobs
 __all__ = ["equal_parts", "over_parts"]
 
 _SHARED_EVENLY = 4
-"""Parts come in multiples of this, so that two or four workers get equal shares of a few parts."""
+"""The number of parts is a multiple of this, so that two or four workers get equal shares."""
 
 _LEAST_ROWS = 1 << 14
-"""Rows of a part below which parts are not made smaller for the sake of equal shares."""
+"""Rows of a part below which parts are not made smaller for equal shares."""
 
 
 def equal_parts(n: int, most: int) -> int:
-    """Rows of each part of a table, so that parts are of nearly equal size and share out evenly.
+    """Rows of each part of a table, so that parts have nearly equal sizes and are shared evenly.
 
     Parameters
     ----------
     n : int ≥ 1
         Rows of the table.
     most : int ≥ 1
-        Most rows of a part.
+        Maximum number of rows of a part.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def equal_parts(n: int, most: int) -> int:
 
 @attrs.define(kw_only=True, eq=False)
 class _Share(Job):
-    """Parts that are done together."""
+    """Parts that are processed together."""
 
     parts: list[Any]
 
@@ -64,20 +64,20 @@ def over_parts(
     parts: Sequence[Any],
     threads: int,
 ) -> Iterator[Any]:
-    """What `work` gives for shares of the parts, in the order in which they are finished.
+    """The results of `work` for shares of the parts, in the order of completion.
 
     Parameters
     ----------
     run : Run
-        Its executor's workers do the work where it has one; otherwise it is done here.
+        The workers of its executor do the work, if it has one; else this process.
     work : callable
-        ``work(ask, parts, threads)``; of a module that workers can import.
+        ``work(ask, parts, threads)``, from a module that workers can import.
     ask : object
-        What is to be done; small, since it is sent with every share.
+        The work to be done; small, since it is sent with every share.
     parts : sequence
-        What names each part; small.
+        A small object that identifies each part.
     threads : int
-        How many threads may be used here; a worker uses one.
+        Number of threads in this process; a worker uses one.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def over_parts(
     engine = as_engine(run.executor)
     software = needed_by(work)
     engine.admit(software)
-    # Two for each worker, so that a slow one does not hold up the others for long.
+    # Two for each worker, so that others do not wait long for a slow one.
     many = min(len(parts), 2 * engine.workers)
     waiting = deque(_Share(parts=list(parts[k::many])) for k in range(many))
     submitted: SubmittedJobs[_Share] = SubmittedJobs(
@@ -122,6 +122,6 @@ def over_parts(
 def _in_worker(
     software: Mapping[str, str], work: Callable[..., Any], ask: Any, parts: list[Any]
 ) -> tuple[str, Any]:
-    """Why this process may not do the work, or else what `work` gives, on one thread."""
+    """Why this process may not do the work, or else the result of `work` on one thread."""
     refusal = refusal_here(software)
     return (refusal, None) if refusal else ("", work(ask, parts, 1))

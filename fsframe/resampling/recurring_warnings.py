@@ -11,7 +11,7 @@ _NUMBER = re.compile(r"\d[\d.]*(e[+-]?\d+)?")
 
 
 class Recurring:
-    """How often each warning came; those that differ in nothing but numbers count as one.
+    """Counts of warnings; those that differ only in numbers count as one.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Recurring:
             self._times[kind] = self._times.get(kind, 0) + 1
 
     def lines(self, total: int, resamples: str) -> Iterator[str]:
-        """One line for each kind of warning, in the order in which they came first."""
+        """One line for each kind of warning, in the order of first occurrence."""
         for kind, text in self._first.items():
             varies = ", the first" if kind in self._vary else ""
             yield f"in {self._times[kind]} of {total} {resamples}{varies}: {text}"

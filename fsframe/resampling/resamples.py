@@ -1,4 +1,4 @@
-"""Running a selector on many resamples of one table: the machinery under every wrapping stage."""
+"""Run a selector on many resamples of one table, for wrapping stages."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from fsframe.storage.units.unit_files import Unit
 
 __all__ = ["Draws", "select_resamples", "too_many"]
 
-# What is kept of each resample at least: its number, its labelling, its result and their objects.
+# Least memory per resample: its number, its labelling, its result and their objects.
 _LEAST_BYTES = 200
 
-# Finished out of turn and not yet asked for: beyond this many bytes, later work waits.
+# Results that are finished out of order and not yet consumed: above this size, later work waits.
 _AHEAD_BYTES = 1 << 28
 
 
@@ -40,31 +40,31 @@ def select_resamples(
     label: str = "resamples",
     parts: Collection[str] = ("scores", "weights", "pair_weights", "instance_weights", "tables"),
 ) -> Iterator[Selection]:
-    """What `base` keeps on each resample of `data`, in order.
+    """The selection of `base` on each resample of `data`, in order.
 
     Parameters
     ----------
     base : Base
         A chain, a selector, or anything with their `select_many`. It may have ``borders``,
-        numbers of resamples at which a batch had better begin, and ``kind``, the text by which its
-        pace is remembered (its own by default).
+        numbers of resamples at which a batch should begin, and ``kind``, the text under which its
+        pace is stored (its own text by default).
     data : Dataset
-        The table that the counts refer to; its own counts are not looked at.
+        The table that the counts refer to; its own counts are ignored.
     counts : (n_resamples, n_samples) int, or Draws
-        How often each resample draws each row. `Draws` spare the memory of all of them, and the
-        way to other processes.
+        How often each resample draws each row. `Draws` need no memory for all of them, and are not
+        sent to other processes.
     run : Run
-        Resample b draws from part b of `run`, however the work is cut into batches. With
-        `run.executor` resamples are computed there; with `run.checkpoint` finished ones are kept,
-        and those kept by an earlier attempt are not computed again.
+        Resample b draws from part b of `run`, however the work is divided into batches. With
+        `run.executor` resamples are computed there; with `run.checkpoint` finished ones are stored,
+        and those stored by an earlier attempt are not computed again.
     upstream : Selection, optional
-        What the stage on the left of `base` kept.
+        The selection of the stage on the left of `base`.
     label : str
-        What progress calls the resamples.
+        Name of the resamples in progress reports.
     parts : collection of str
-        Which parts of each Selection are wanted besides the kept columns and the warnings: of
-        "scores", "weights", "pair_weights", "instance_weights", "tables" and "model". The others
-        come back empty (scores: NaN). Ask for little: it travels, and is kept on disk.
+        Requested parts of each Selection besides the kept columns and the warnings: of "scores",
+        "weights", "pair_weights", "instance_weights", "tables" and "model". The others are empty
+        (scores: NaN). Request little: it is sent between processes and stored on disk.
 
     Yields
     ------
@@ -76,16 +76,16 @@ def select_resamples(
     EngineError
         If the workers are lost.
     StoreError
-        If a finished unit cannot be kept.
+        If a finished unit cannot be stored.
     RequestError
-        If `base` cannot be told to other processes.
+        If `base` cannot be sent to other processes.
 
     Notes
     -----
-    Batches grow until one takes about half a second, so that progress moves, sending a task costs
-    little beside doing it, and a method with a fast way through many resamples can use it. Results
-    do not depend on the batches, on who computed them, or on interruptions. Results that are
-    finished out of turn wait in memory, at most 256 MB of them.
+    Batches grow until one takes about half a second, so that progress is reported often, sending a
+    task costs little compared with doing it, and a method with a fast algorithm for many resamples
+    can use it. Results do not depend on the batches, on who computed them, or on interruptions.
+    Results that are finished out of order wait in memory, at most 256 MB of them.
     """
     resampling = _Resampling(base, data, counts, run, upstream, frozenset(parts))
     total, done = len(counts), 0
@@ -97,14 +97,14 @@ def select_resamples(
 
 
 def too_many(resamples: int, how: str) -> Iterator[str]:
-    """What is wrong with a request for so many resamples, for `Parameterised.check_parameters`.
+    """The problem with a request for too many resamples, for `Parameterised.check_parameters`.
 
     Parameters
     ----------
     resamples : int
-        How many fits are asked for.
+        Number of fits requested.
     how : str
-        Which parameters make them, such as ``"n=50 with permutations=4294967296"``.
+        The parameters that determine it, such as ``"n=50 with permutations=4294967296"``.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class _Resampling:
             borders=getattr(self.base, "borders", ()),
             most=self.run.memory // 4 // (8 * data.n_samples),
         )
-        # Where nothing is kept and nothing is sent, results need not become bytes.
+        # If nothing is stored and nothing is sent, results need not be packed.
         if self.run.checkpoint is None and self.run.executor is None:
             return (found for *_, found in self._here([(0, len(self.counts))], batches))
         return self._by_units(batches)
@@ -174,7 +174,7 @@ class _Resampling:
         try:
             while place < total:
                 if place in known:
-                    # From the disk, so that it may be anything; our own results were checked.
+                    # From the disk, so that it may hold anything; our own results were checked.
                     found, _ = unpack_selections(self.run.checkpoint.load(known[place]), shape)
                     place = known[place].stop
                 elif place in ready:
@@ -191,7 +191,7 @@ class _Resampling:
             fresh.close()
 
     def _known(self) -> tuple[str, dict[int, Any]]:
-        """What units of this call are filed under, and those there are, by where they start."""
+        """The key of this call in the checkpoint, and its finished units by first resample."""
         checkpoint = self.run.checkpoint
         if checkpoint is None:
             return "", {}
@@ -212,7 +212,7 @@ class _Resampling:
     def _fresh(
         self, gaps: list[tuple[int, int]], batches: Batches, room: Any
     ) -> Generator[tuple[int, int, bytes], None, None]:
-        """Start, stop and packed results of what has to be computed, as it is finished."""
+        """Start, stop and packed results of missing resamples, in the order of completion."""
         if self.run.executor is not None:
             yield from self._dispatched(gaps, batches, room)
             return
@@ -246,7 +246,7 @@ class _Resampling:
 
 
 def _gaps(known: dict[int, Any], total: int) -> list[tuple[int, int]]:
-    """The stretches of 0 … total - 1 that no known unit covers."""
+    """The ranges of 0 … total - 1 that no known unit covers."""
     found, place = [], 0
     for start in sorted(known):
         if place < start:

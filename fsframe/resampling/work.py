@@ -1,4 +1,4 @@
-"""What is sent to a worker, what it does, and what it sends back."""
+"""Tasks of workers: what is sent, how it is computed, and what is returned."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ __all__ = [
 
 
 class Draws(Protocol):
-    """Counts that are drawn where they are needed, which may be in another process.
+    """Counts that are drawn in the process that uses them.
 
-    What is drawn depends on the number of the resample alone. It has to be picklable, and its text
-    has to say all that the counts depend on besides the table, since checkpoints go by it.
+    They depend on the number of the resample only. The object must be picklable, and its text must
+    state everything that the counts depend on besides the table: it is part of checkpoint keys.
     """
 
     def __len__(self) -> int: ...
@@ -57,9 +57,9 @@ _OF_ROWS = (
 
 
 def column_fields(data: Dataset) -> dict[str, Any]:
-    """The large part of `data`, which seldom changes: its columns, without the label.
+    """The large part of `data`, which rarely changes: its columns, without the label.
 
-    A table on disk goes as it is if it can, else as an array.
+    A table on disk is sent as it is if it is picklable, else as an array.
     """
     fields = {name: getattr(data, name) for name in _OF_COLUMNS}
     if not data.nbytes:
@@ -79,8 +79,8 @@ def row_fields(data: Dataset) -> dict[str, Any]:
 class Call:
     """What all tasks of one call of `select_resamples` have in common, besides the table.
 
-    A chain travels as its canonical text, and the worker looks its names up in its own registry;
-    `software` are the versions of everything that it will find there, as they must be.
+    A chain is sent as its canonical text, whose names the worker looks up in its own registry;
+    `software` are the versions that it must find there.
     """
 
     base: Any
@@ -99,7 +99,7 @@ class Call:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Task:
-    """Resamples `start` … `stop` - 1 of a call; their counts, unless the call draws them."""
+    """Resamples `start` … `stop` - 1 of a call, with their counts unless the call draws them."""
 
     start: int
     stop: int
@@ -108,9 +108,9 @@ class Task:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Answer:
-    """The packed results of a task, and the seconds they took; or why there are none.
+    """The packed results of a task and their time in seconds; or why there are none.
 
-    That is the tokens that were lacking, or the refusal of a worker with other versions.
+    The reason is the tokens of missing values, or the refusal of a worker with other versions.
     """
 
     content: bytes = b""
@@ -120,10 +120,9 @@ class Answer:
 
 
 def portable(base: Any) -> Any:
-    """What stands for `base` on the way to a worker.
+    """The representation of `base` that is sent to workers.
 
-    Its text where that says everything; else the object, which works where the worker can import
-    its class.
+    Its text if that is complete; else the object, whose class the worker must be able to import.
 
     Raises
     ------
@@ -147,7 +146,7 @@ def portable(base: Any) -> Any:
 
 
 class Prepared:
-    """A call as a worker keeps it: its base built, its table joined with its label."""
+    """A call in a worker: its base is built, and its table joined with its label."""
 
     def __init__(self, columns: Mapping[str, Any], call: Call) -> None:
         self._columns, self._call = columns, call
@@ -161,7 +160,7 @@ class Prepared:
     def data(self) -> Dataset:
         fields = {**self._columns, **self._call.rows}
         for array in fields.values():
-            # Compiled kernels take frozen arrays as another type: as in the parent, so here.
+            # Compiled kernels have another signature for frozen arrays: freeze as in the parent.
             if isinstance(array, np.ndarray) and array.flags.writeable:
                 array.setflags(write=False)
         return Dataset(**fields)
@@ -174,14 +173,14 @@ class Prepared:
 
 
 def _prepare(table: Shared | Parcel, call: Shared | Parcel) -> Prepared:
-    """The prepared call; kept with the call, so that both go together."""
+    """The prepared call, stored with the call, so that both are released together."""
     found: Call = fetch(call)
     prepared: Prepared = vars(found).setdefault("prepared", Prepared(fetch(table), found))
     return prepared
 
 
 def rows_of(counts: Any, data: Dataset, start: int, stop: int) -> NDArray[np.integer[Any]]:
-    """The counts of some resamples, looked up or drawn."""
+    """The counts of resamples `start` … `stop` − 1, looked up or drawn."""
     if isinstance(counts, np.ndarray):
         return counts[start:stop]
     drawn: NDArray[np.integer[Any]] = counts.rows(data, start, stop)
@@ -190,13 +189,13 @@ def rows_of(counts: Any, data: Dataset, start: int, stop: int) -> NDArray[np.int
 
 def compute(base: Any, data: Dataset, counts: NDArray[Any], upstream: Selection | None, run: Run,
             parts: frozenset[str]) -> list[Selection]:  # fmt: skip
-    """What `base` keeps of each resample, without the parts that nobody asked for."""
+    """The selection of `base` on each resample, without the parts that were not requested."""
     found = base.select_many(data, counts, upstream, run.quiet())
     return [reduced(selection, parts) for selection in found]
 
 
 def work(table: Shared | Parcel, call: Shared | Parcel, task: Task) -> Answer:
-    """Do a task; this is what executors are handed."""
+    """Do a task: the function that executors run."""
     lacking = []
     for reference in (table, call):
         try:
@@ -216,7 +215,7 @@ def work(table: Shared | Parcel, call: Shared | Parcel, task: Task) -> Answer:
 def _work(prepared: Prepared, call: Call, task: Task, *, one_thread: bool) -> Answer:
     if one_thread:
         _limit_threads()
-    # Imports and look-ups are not the resamples' time.
+    # Imports and look-ups do not count as time of the resamples.
     base, data, upstream = prepared.base, prepared.data, prepared.upstream
     began = time.perf_counter()
     run = call.run.batch(task.start)
@@ -233,7 +232,7 @@ _limited = False
 
 
 def _limit_threads() -> None:
-    """One thread for linear algebra here; what `start_worker` set may have come too late."""
+    """Use one thread for linear algebra; the variables of `start_worker` may have come too late."""
     global _limited
     if not _limited:
         import threadpoolctl
@@ -243,7 +242,7 @@ def _limit_threads() -> None:
 
 
 def _sendable(function: Callable[[], Answer]) -> Answer:
-    """The function's answer; what it raises is made such that it can travel."""
+    """The function's answer; an exception that cannot be pickled becomes a PluginError."""
     try:
         return function()
     except FsframeError:
