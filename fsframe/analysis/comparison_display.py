@@ -128,7 +128,7 @@ def hdf5_image(result: Comparison, cells: Sequence[Sequence[Cell]]) -> bytes:
 
 
 def comparison_object(result: Comparison) -> dict[str, Any]:
-    """A comparison as one object for ``--json``."""
+    """A comparison as one object for `json_text`."""
     pairs = [
         {
             "data": result.data[d],
@@ -137,45 +137,40 @@ def comparison_object(result: Comparison) -> dict[str, Any]:
             "difference": test.difference,
             "p_paired": test.p_value,
             "p_corrected": result.corrected[d, i, j].p_value,
-            "posterior": list(result.posterior[d, i, j]),
-            "two_step": str(result.outcome["two-step"][d, i, j]),
-            "strict": str(result.outcome["strict"][d, i, j]),
-            "corrected": str(result.outcome["corrected"][d, i, j]),
+            "posterior": result.posterior[d, i, j],
+            "two_step": result.outcome["two-step"][d, i, j],
+            "strict": result.outcome["strict"][d, i, j],
+            "corrected": result.outcome["corrected"][d, i, j],
         }
         for (d, i, j), test in result.papers.items()
     ]
     ranks = result.ranks
     return {
-        "chains": list(result.chains),
-        "data": list(result.data),
+        "chains": result.chains,
+        "data": result.data,
         "metric": result.metric,
         "larger_is_better": result.larger_is_better,
-        "values": _numbers(result.values),
-        "standard_error": _numbers(result.standard_error),
-        "intervals": [_numbers(row) for row in result.intervals],
-        "larger_class": _numbers(result.larger_class[None])[0],
-        "all_features": {n: _numbers(of[None])[0] for n, of in result.all_features.items()},
+        "values": result.values,
+        "standard_error": result.standard_error,
+        "intervals": result.intervals,
+        "larger_class": result.larger_class,
+        "all_features": result.all_features,
         "rule": result.rule,
-        "accuracy": _numbers(result.accuracy),
-        "features_kept": result.kept.tolist(),
-        "stability": _numbers(result.stability),
-        "seconds": result.seconds.tolist(),
-        "front": result.front.tolist(),
-        "fewest_features": [None if c < 0 else int(c) for c in result.fewest],
+        "accuracy": result.accuracy,
+        "features_kept": result.kept,
+        "stability": result.stability,
+        "seconds": result.seconds,
+        "front": result.front,
+        "fewest_features": [None if c < 0 else c for c in result.fewest.tolist()],
         "rope": result.rope,
         "pairs": pairs,
-        "bayesian_signed_rank": None if result.overall is None else result.overall.tolist(),
-        "wilcoxon_holm": None if result.adjusted_p is None else result.adjusted_p.tolist(),
-        "mean_ranks": None if ranks is None else ranks.mean_ranks.tolist(),
+        "bayesian_signed_rank": result.overall,
+        "wilcoxon_holm": result.adjusted_p,
+        "mean_ranks": None if ranks is None else ranks.mean_ranks,
         "critical_difference": None if ranks is None else ranks.difference,
         "friedman_p": None if ranks is None else ranks.friedman_p,
-        "alike": None if ranks is None else [list(group) for group in ranks.groups],
+        "alike": None if ranks is None else ranks.groups,
     }
-
-
-def _numbers(table: Any) -> list[list[float | None]]:
-    """Rows of numbers for JSON, which has no NaN."""
-    return [[None if value != value else value for value in row] for row in table.tolist()]
 
 
 def _letters(result: Comparison) -> list[str]:

@@ -7,6 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fsframe.analysis.evaluation_display import (
+    evaluation_lines,
+    evaluation_object,
+    measure_lines,
+    write_folds,
+)
 from fsframe.analysis.record_display import (
     closing_lines,
     cluster_lines,
@@ -16,32 +22,45 @@ from fsframe.analysis.record_display import (
     stage_lines,
     table_facts,
 )
+from fsframe.analysis.stability_display import metric_rows, stability_lines, stability_object
+from fsframe.analysis.text_table import table_lines
 from fsframe.contracts.params import format_value
 from fsframe.errors import RequestError
+from fsframe.evaluation.recorded import (
+    RecordedEvaluation,
+    RecordedStability,
+    recorded_protocol,
+)
+from fsframe.registry import classifiers, selectors
 from fsframe.storage import RunRecord, StageRecord, printable
 
-__all__ = [
-    "file_lines",
-    "protocol_csv",
-    "protocol_lines",
-    "protocol_object",
-    "result_lines",
-    "result_object",
-]
+__all__ = ["file_lines", "protocol_csv", "protocol_object", "result_lines", "result_object"]
 
 _LONGEST_VALUE = 300
 
 
 def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     """The record as lines for a terminal; the last says where the run file is."""
-    protocol = protocol_lines(record, path)
-    if protocol is not None:
-        yield from protocol
-        return
+    found = _whole_protocol(record)
+    if isinstance(found, RecordedEvaluation):
+        yield from evaluation_lines(record, found, path)
+    elif isinstance(found, RecordedStability):
+        yield from stability_lines(record, found, path)
+    else:
+        yield from _chain_lines(record, path)
+
+
+def _chain_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     yield f"{record.chain} on {printable(record.data.name)}: {table_facts(record)}"
     yield ""
     yield from stage_lines(record)
-    yield from _protocol_lines(record)
+    found = recorded_protocol(record)
+    if isinstance(found, RecordedEvaluation):
+        yield ""
+        yield from measure_lines(found.found, record.stages[-1].seconds)
+    elif found is not None:
+        yield ""
+        yield from table_lines(*metric_rows(found.tables.metrics))
     yield ""
     yield from feature_lines(record)
     if record.n_pairs:
@@ -49,27 +68,6 @@ def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
         yield from pair_lines(record)
     yield from cluster_lines(record)
     yield from closing_lines(record, path)
-
-
-def _protocol_lines(record: RunRecord) -> Iterator[str]:
-    """The measures of an evaluation or stability study at the end of the chain."""
-    from fsframe.evaluation.recorded import (
-        protocol_name,
-        recorded_evaluation,
-        recorded_stability,
-    )
-
-    name = protocol_name(record)
-    if name == "cross-validation":
-        from fsframe.analysis.evaluation_display import measure_lines
-
-        yield ""
-        yield from measure_lines(recorded_evaluation(record).found, record.stages[-1].seconds)
-    elif name == "stability-study":
-        from fsframe.analysis.stability_display import metric_lines
-
-        yield ""
-        yield from metric_lines(recorded_stability(record).tables.metrics)
 
 
 def file_lines(record: RunRecord, path: Path) -> Iterator[str]:
@@ -96,40 +94,18 @@ def file_lines(record: RunRecord, path: Path) -> Iterator[str]:
 
 def _absence(stage: StageRecord) -> str:
     """A remark if the method of a stage is not installed."""
-    from fsframe.registry import classifiers, selectors
-
     registry = classifiers if stage.kind == "classifier" else selectors
     plain = stage.name.rpartition("/")[2]
     return "" if f"{stage.provider}/{plain}" in registry else ", not available here"
 
 
-def protocol_lines(record: RunRecord, path: Path | None) -> Iterator[str] | None:
-    """The lines of `evaluate` or `stability`; None for any other run."""
-    name = _protocol(record)
-    if name == "cross-validation":
-        from fsframe.analysis.evaluation_display import evaluation_lines
-        from fsframe.evaluation.recorded import recorded_evaluation
-
-        return evaluation_lines(record, recorded_evaluation(record), path)
-    if name == "stability-study":
-        from fsframe.analysis.stability_display import stability_lines
-
-        return stability_lines(record, path)
-    return None
-
-
 def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
     """The object of `evaluate --json` or `stability --json`; of `chain` for any other run."""
-    name = _protocol(record)
-    if name == "cross-validation":
-        from fsframe.analysis.evaluation_display import evaluation_object
-        from fsframe.evaluation.recorded import recorded_evaluation
-
-        return evaluation_object(record, recorded_evaluation(record), path)
-    if name == "stability-study":
-        from fsframe.analysis.stability_display import stability_object
-
-        return stability_object(record, path)
+    found = _whole_protocol(record)
+    if isinstance(found, RecordedEvaluation):
+        return evaluation_object(record, found, path)
+    if isinstance(found, RecordedStability):
+        return stability_object(record, found, path)
     return result_object(record, path)
 
 
@@ -143,16 +119,12 @@ def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
     StoreError
         If the file exists already, or cannot be written.
     """
-    if _protocol(record) != "cross-validation":
+    found = _whole_protocol(record)
+    if not isinstance(found, RecordedEvaluation):
         raise RequestError("--csv writes the folds of an evaluation; this run is not an evaluation")
-    from fsframe.analysis.evaluation_display import write_folds
-    from fsframe.evaluation.recorded import recorded_evaluation
-
-    write_folds(path, recorded_evaluation(record).found, overwrite=overwrite)
+    write_folds(path, found.found, overwrite=overwrite)
 
 
-def _protocol(record: RunRecord) -> str:
-    """The protocol that is the whole run; empty if it is another run."""
-    from fsframe.evaluation.recorded import protocol_name
-
-    return protocol_name(record) if len(record.stages) == 1 else ""
+def _whole_protocol(record: RunRecord) -> RecordedEvaluation | RecordedStability | None:
+    """The protocol that is the whole run; None if the run has other stages."""
+    return recorded_protocol(record) if len(record.stages) == 1 else None

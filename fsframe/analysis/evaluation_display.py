@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from fsframe.analysis.record_display import (
     closing_lines,
     frequency_lines,
     label_facts,
-    number_or_null,
-    numbers_or_null,
     result_object,
     size_facts,
 )
@@ -40,7 +41,7 @@ __all__ = [
 def evaluation_object(
     record: RunRecord, recorded: RecordedEvaluation, out: Path | None
 ) -> dict[str, Any]:
-    """An evaluation as one object for ``--json``; what is undefined is null."""
+    """An evaluation as one object for ``--json``, which writes NaN as null."""
     found = recorded.found
     return {
         **result_object(record, out),
@@ -48,63 +49,36 @@ def evaluation_object(
         "n_splits": found.n_splits,
         "measures": {
             name: {
-                **_plain(measure),
-                "values": [number_or_null(value) for value in measure.values],
+                **_estimate(measure),
+                "values": measure.values,
                 "of": "repetitions" if measure.pooled else "folds",
                 "larger_is_better": measure.larger_is_better,
-                "baseline": number_or_null(measure.baseline),
-                "all_features": number_or_null(measure.all_features),
+                "baseline": measure.baseline,
+                "all_features": measure.all_features,
             }
             for name, measure in found.measures.items()
         },
-        "baseline": _plain(found.baseline),
-        "all_features": None if found.all_features is None else _plain(found.all_features),
+        "baseline": _estimate(found.baseline),
+        "all_features": None if found.all_features is None else _estimate(found.all_features),
         "task": found.task,
-        "confusion": {
-            "classes": list(record.class_names),
-            "rows": found.confusion.tolist(),
-        },
-        "by_group": _by_group(found),
-        "agreement": None
-        if found.agreement is None
-        else {
-            "share": found.agreement.share,
-            "n_rows": found.agreement.n_rows,
-            "n_always": found.agreement.n_always,
-        },
-        "kept": [int(k) for k in found.kept],
+        "confusion": {"classes": record.class_names, "rows": found.confusion},
+        "by_group": None if found.by_group is None else attrs.asdict(found.by_group),
+        "agreement": None if found.agreement is None else attrs.asdict(found.agreement),
+        "kept": found.kept,
         "stability": {
             "metric": "nogueira",
-            "value": number_or_null(found.stability.value),
-            "interval": numbers_or_null(found.stability.interval),
+            "value": found.stability.value,
+            "interval": found.stability.interval,
             "undefined": found.stability.undefined,
         },
-        "chosen": list(recorded.chosen),
-        "curve": [
-            [p.size, *map(number_or_null, (p.accuracy, p.standard_error, p.stability))]
-            for p in found.curve
-        ],
+        "chosen": recorded.chosen,
+        "curve": [attrs.astuple(point) for point in found.curve],
         "one_standard_error": found.one_standard_error,
     }
 
 
-def _plain(measure: Measure) -> dict[str, Any]:
-    return {
-        "mean": number_or_null(measure.mean),
-        "standard_error": number_or_null(measure.standard_error),
-        "interval": numbers_or_null(measure.interval),
-    }
-
-
-def _by_group(found: Evaluation) -> dict[str, Any] | None:
-    if found.by_group is None:
-        return None
-    return {
-        "n_groups": found.by_group.n_groups,
-        "accuracies": found.by_group.accuracies.tolist(),
-        "vote": number_or_null(found.by_group.vote),
-        "n_voting": found.by_group.n_voting,
-    }
+def _estimate(measure: Measure) -> dict[str, Any]:
+    return {name: getattr(measure, name) for name in ("mean", "standard_error", "interval")}
 
 
 def evaluation_lines(
@@ -133,8 +107,7 @@ def evaluation_lines(
 
 def measure_lines(found: Evaluation, seconds: float, classes: Sequence[str] = ()) -> Iterator[str]:
     """Measures, kept features and stability of an evaluation, as lines for a terminal."""
-    header, rows, right = measure_rows(found)
-    yield from table_lines(header, rows, right=right)
+    yield from table_lines(*measure_rows(found))
     yield ""
     rows = [
         ["features kept", f"{found.kept.mean():.1f}", _span(found.kept)],
@@ -214,19 +187,13 @@ def _group_lines(found: Evaluation) -> Iterator[str]:
     yield ""
     yield (
         f"Each of {len(each)} groups counted once: accuracy {mean:.4f} (from {each[0]:.2f} to "
-        f"{each[-1]:.2f}, median {_median(each):.2f})"
+        f"{each[-1]:.2f}, median {median(each):.2f})"
     )
     if found.by_group.n_voting:
         yield (
             f"One vote per group (its rows' most frequent prediction): {found.by_group.vote:.4f} "
             f"of {found.by_group.n_voting} correct"
         )
-
-
-def _median(values: Sequence[float]) -> float:
-    """The middle of sorted values."""
-    middle = len(values) // 2
-    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
 
 
 def _span(kept: Any) -> str:

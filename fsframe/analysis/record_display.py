@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,6 @@ __all__ = [
     "frequency_rows",
     "in_groups",
     "label_facts",
-    "number_or_null",
-    "numbers_or_null",
     "pair_heading",
     "pair_lines",
     "pair_rows",
@@ -56,7 +54,7 @@ _MEMBERS_SHOWN = 4
 
 
 def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
-    """The record as one object for ``--json``; NaN scores are null."""
+    """The record as one object for ``--json``, which writes NaN scores as null."""
     names = record.feature_names
     return {
         "chain": record.chain,
@@ -72,7 +70,7 @@ def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
         },
         "seed": record.seed,
         "selected": list(record.selected_names),
-        "scores": dict(zip(names, map(number_or_null, record.scores), strict=True)),
+        "scores": dict(zip(names, record.scores.tolist(), strict=True)),
         "pairs": [[names[a], names[b], w] for a, b, w in record.strongest_pairs(_PAIRS_LISTED)],
         "n_pairs": record.n_pairs,
         "pair_tests": _tests_object(record),
@@ -112,16 +110,6 @@ def _tests_object(record: RunRecord) -> dict[str, Any] | None:
             for (a, b), p, q in islice(listed, _PAIRS_LISTED)
         ],
     }
-
-
-def number_or_null(value: float | None) -> float | None:
-    """A number for JSON, which has neither NaN nor infinity."""
-    return float(value) if value is not None and math.isfinite(value) else None
-
-
-def numbers_or_null(values: Iterable[float] | None) -> list[float | None] | None:
-    """Several numbers for JSON."""
-    return None if values is None else [number_or_null(value) for value in values]
 
 
 def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
@@ -273,10 +261,9 @@ def _short(value: float) -> str:
 
 def pair_lines(record: RunRecord) -> Iterator[str]:
     yield pair_heading(record)
-    header, rows, right = pair_rows(record)
-    yield from table_lines(header, rows, right=right)
-    if record.n_pairs > len(rows):
-        yield f"… and {record.n_pairs - len(rows)} more (`fsframe table RUN --pairs` has all)"
+    yield from table_lines(*pair_rows(record))
+    if record.n_pairs > _PAIRS_SHOWN:
+        yield f"… and {record.n_pairs - _PAIRS_SHOWN} more (`fsframe table RUN --pairs` has all)"
     yield from textwrap.wrap(pair_test_words(record), 96)
 
 
@@ -323,9 +310,8 @@ def cluster_lines(record: RunRecord) -> Iterator[str]:
 
 def frequency_lines(record: RunRecord) -> Iterator[str]:
     """How often each feature was kept, for a result whose scores are shares of resamples."""
-    header, rows, right = frequency_rows(record)
-    yield from table_lines(header, rows, right=right)
-    more = int((record.scores > 0).sum()) - len(rows)
+    yield from table_lines(*frequency_rows(record))
+    more = int((record.scores > 0).sum()) - _FREQUENCIES_SHOWN
     if more > 0:
         yield f"… and {more} more"
 

@@ -10,8 +10,6 @@ from fsframe.analysis.record_display import (
     closing_lines,
     frequency_lines,
     label_facts,
-    number_or_null,
-    numbers_or_null,
     result_object,
     size_facts,
 )
@@ -23,34 +21,31 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from fsframe.evaluation.recorded import RecordedStability
     from fsframe.storage.checked_tables import MetricTables
 
-__all__ = ["metric_lines", "metric_rows", "stability_lines", "stability_object"]
+__all__ = ["metric_rows", "stability_lines", "stability_object"]
 
 _SIZES_SHOWN = 20
 
 
-def stability_object(record: RunRecord, out: Path | None) -> dict[str, Any]:
-    """A stability study as one object for ``--json``; what is undefined is null."""
-    from fsframe.evaluation.recorded import recorded_stability
-
-    study = recorded_stability(record)
+def stability_object(
+    record: RunRecord, study: RecordedStability, out: Path | None
+) -> dict[str, Any]:
+    """A stability study as one object for ``--json``, which writes NaN as null."""
     found = {
         metric.name: {
-            "value": number_or_null(metric.value),
-            "interval": numbers_or_null(metric.interval),
-            "by_size": numbers_or_null(metric.by_size),
+            "value": metric.value,
+            "interval": metric.interval,
+            "by_size": metric.by_size,
         }
         for metric in study.tables.metrics
     }
     return {**result_object(record, out), "studied": study.base, "stability": found}
 
 
-def stability_lines(record: RunRecord, out: Path | None) -> Iterator[str]:
+def stability_lines(record: RunRecord, study: RecordedStability, out: Path | None) -> Iterator[str]:
     """A stability study as lines for a terminal."""
-    from fsframe.evaluation.recorded import recorded_stability
-
-    study = recorded_stability(record)
     metrics = study.tables.metrics
     kept = study.tables.kept.sum(axis=1)
     yield (
@@ -61,7 +56,7 @@ def stability_lines(record: RunRecord, out: Path | None) -> Iterator[str]:
     span = f"{kept.min()} to {kept.max()}" if kept.min() != kept.max() else f"{kept.min()}"
     yield f"features kept per resample: {span}"
     yield ""
-    yield from metric_lines(metrics)
+    yield from table_lines(*metric_rows(metrics))
     sized = {m.name: m.by_size for m in metrics if m.by_size is not None}
     if sized:
         yield from _size_lines(sized)
@@ -70,17 +65,9 @@ def stability_lines(record: RunRecord, out: Path | None) -> Iterator[str]:
     yield from closing_lines(record, out)
 
 
-def metric_lines(metrics: Iterable[MetricTables]) -> Iterator[str]:
-    """The values of the metrics, with their intervals, as lines for a terminal."""
-    header, rows, right = metric_rows(metrics)
-    yield from table_lines(header, rows, right=right)
-
-
 def metric_rows(metrics: Iterable[MetricTables]) -> tuple[list[str], list[list[str]], set[int]]:
     """The metrics as a table: names of columns, rows, and which columns hold numbers."""
-    rows = []
-    for metric in metrics:
-        rows.append([metric.name, _shown(metric.value), interval_text(metric.interval)])
+    rows = [[m.name, _shown(m.value), interval_text(m.interval)] for m in metrics]
     return ["metric", "stability", ""], rows, {1}
 
 

@@ -12,10 +12,9 @@ import click
 
 from fsframe.cli.command_group import CommandGroup
 from fsframe.cli.contained import contained_option
-from fsframe.cli.stream_encoding import escape_unencodable
-from fsframe.cli.terminal import say, say_error, say_usage
-from fsframe.cli.tracebacks import begin, requested_traceback, traceback_option
-from fsframe.cli.written_files import clear_written, written_summary
+from fsframe.cli.shared_options import forget_traceback, requested_traceback, traceback_option
+from fsframe.cli.signals import WRITTEN, written_summary
+from fsframe.cli.terminal import escape_unencodable, say, say_error, say_usage
 from fsframe.errors import FsframeError, FsframeWarning, StoreError, one_line
 from fsframe.execution.allocator import reserve_little
 from fsframe.execution.tolerant_stream import TolerantStream, occupy_standard_streams
@@ -75,8 +74,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     occupy_standard_streams()
     escape_unencodable()
     warnings.formatwarning = _remark
-    begin()
-    clear_written()
+    forget_traceback()
+    WRITTEN.clear()
     stderr = sys.stderr
     # The run continues if the reader of progress and notes goes away.
     sys.stderr = TolerantStream(stderr)  # type: ignore[assignment]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,21 +14,25 @@ import click
 
 from fsframe.cli.log_file import check_log
 from fsframe.cli.reading_options import read_data
-from fsframe.cli.running import Reporter, engine_options, run_chain
+from fsframe.cli.running import Reporter, engine_options, run_chain, this_command
 from fsframe.cli.shared_options import all_options, json_option, quiet_option
+from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.contracts.grammar import StageText
-from fsframe.errors import RequestError
+from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
+    from fsframe.contracts.dataset import Dataset
     from fsframe.storage import RunRecord
 
 __all__ = [
+    "existing_result",
     "fold_options",
     "output_options",
-    "protocol_named",
     "protocol_request",
     "run_on",
+    "run_protocol",
+    "show_result",
 ]
 
 output_options = all_options(
@@ -100,15 +108,35 @@ def protocol_request(
     return texts, requests[0]
 
 
-def protocol_named(command: str, chain: Chain, texts: Sequence[StageText]) -> list[StageText]:
-    """Parts of the name of a protocol's run file: the command with changed options, the stages.
+def run_protocol(
+    command: str, chain: Chain, texts: Sequence[StageText], options: Mapping[str, Any]
+) -> None:
+    """Run the protocol `chain`, which evaluates the stages `texts`, and show the result."""
+    if options["dry_run"]:
+        say(str(chain))
+        return
+    # Absolute: a plugin may change the current folder.
+    csv_out = os.path.abspath(options["csv_out"]) if options.get("csv_out") else None
+    record, out = run_on(chain, _protocol_named(command, chain, texts), **options)
+    show_result(record, out, options, csv_out)
 
-    Parameters
-    ----------
-    command : str
-    chain : Chain
-        The protocol as a stage; its base is given by `texts`.
-    """
+
+def show_result(
+    record: RunRecord, out: Path | None, options: Mapping[str, Any], csv_out: str | None
+) -> None:
+    """Print a result as its command does, and write its folds to `csv_out`."""
+    from fsframe.analysis.display import protocol_csv, protocol_object, result_lines
+
+    if csv_out is not None:
+        protocol_csv(record, Path(csv_out), overwrite=options["overwrite"])
+    if options["as_json"]:
+        say_json(protocol_object(record, out))
+    else:
+        say_lines(result_lines(record, out))
+
+
+def _protocol_named(command: str, chain: Chain, texts: Sequence[StageText]) -> list[StageText]:
+    """Parts of the name of a protocol's run file: the command with changed options, the stages."""
     (stage,) = chain.stages
     changed = {name: value for name, value in stage.text.params.items() if name != "base"}
     # The default of the command differs from that of the stage.
@@ -118,12 +146,7 @@ def protocol_named(command: str, chain: Chain, texts: Sequence[StageText]) -> li
 
 
 def run_on(
-    chain: Chain,
-    named: Sequence[StageText],
-    data: str,
-    *,
-    also_written: Sequence[str | None] = (),
-    **options: Any,
+    chain: Chain, named: Sequence[StageText], data: str, **options: Any
 ) -> tuple[RunRecord, Path | None]:
     """Run `chain` on the table `data`; the record, and the path of its file.
 
@@ -132,15 +155,12 @@ def run_on(
     chain : Chain
     named : sequence of StageText
         Parts of the default name of the run file (`run_path`).
-    also_written : paths
-        Other files that will be written, checked before any work starts.
 
     Raises
     ------
     FsframeError
         As reading and running say.
     """
-    from fsframe.cli.existing_result import confirmed_result, existing_result
     from fsframe.cli.run_file import run_path
     from fsframe.storage import check_destination
     from fsframe.tables import find_table
@@ -152,17 +172,88 @@ def run_on(
     if not options["no_out"]:
         out = Path(options["out"]) if options["out"] else run_path(path, named)
     found = None if out is None else existing_result(out, chain, options, path)
-    used: list[str | Path | None] = [path, out]
-    for written in also_written:
-        if written is not None:
-            check_destination(written, overwrite=options["overwrite"], apart_from=used)
-            used.append(written)
-    check_log(options["log"], used)
+    used = [path, out]
+    csv_out = options.get("csv_out")
+    if csv_out is not None:
+        check_destination(csv_out, overwrite=options["overwrite"], apart_from=used)
+    check_log(options["log"], [*used, csv_out])
     reporter = Reporter.asked(options)
     table = read_data(str(path), **options)
     for warning in table.warnings:
         reporter.note(warning)
-    record = confirmed_result(found, out, chain, table, reporter)
+    record = _confirmed_result(found, out, chain, table, reporter)
     if record is None:
         record = run_chain(chain, table, out, options, reporter=reporter, path=path, source=data)
     return record, out
+
+
+def existing_result(
+    out: Path, chain: Chain, options: Mapping[str, Any], table: Path
+) -> RunRecord | None:
+    """The record at `out` if it matches this command, the table aside; None if there is no file.
+
+    Raises
+    ------
+    StoreError
+        If the file does not match, `out` cannot be written, or it is `table`.
+    """
+    from fsframe.storage import check_destination, load_run
+
+    if options["overwrite"] or options["restart"] or not out.is_file():
+        check_destination(out, overwrite=options["overwrite"], apart_from=[table])
+        return None
+    try:
+        record = load_run(out)
+    except FsframeError:
+        record = None
+    if record is None or not _same_request(record, chain, options):
+        check_destination(out, apart_from=[table])
+    return record
+
+
+def _confirmed_result(
+    record: RunRecord | None, out: Path | None, chain: Chain, table: Dataset, reporter: Reporter
+) -> RunRecord | None:
+    """`record`, if it was made from `table`; leftovers of an interrupted attempt are removed.
+
+    Raises
+    ------
+    StoreError
+        If it was made from another table.
+    """
+    from fsframe.chains.recording import open_checkpoint
+    from fsframe.storage import check_destination
+
+    if record is None or out is None:
+        return None
+    if record.data.sha256 != table.sha256:
+        check_destination(out)
+    with contextlib.suppress(StoreError):
+        open_checkpoint(chain, table, record.seed or 0, out, overwrite=True).finish()
+    reporter.note(
+        f"{out} already holds the result of this request, which is shown; --overwrite computes it "
+        "again"
+    )
+    return record
+
+
+def _same_request(record: RunRecord, chain: Chain, options: Mapping[str, Any]) -> bool:
+    """Whether chain, seed, memory limit and everything else that affects results are equal."""
+    from fsframe.chains.recording import is_result_of
+
+    same_memory = _memory(record.command) == _memory(this_command())
+    return same_memory and is_result_of(record, chain, options["seed"])
+
+
+def _memory(command: str) -> list[str]:
+    """The values of ``--memory`` in a command.
+
+    >>> _memory("fsframe chain mim on t.csv --memory 2GB"), _memory("fsframe chain --memory=1GB")
+    (['2GB'], ['1GB'])
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
+    split = [part for word in words for part in (word.split("=", 1) if "--" in word else [word])]
+    return [after for word, after in pairwise(split) if word == "--memory"]

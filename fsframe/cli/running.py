@@ -20,11 +20,15 @@ from click.shell_completion import CompletionItem
 from fsframe.analysis.progress import ProgressBars
 from fsframe.cli.log_file import check_log, log_stop, logging_to
 from fsframe.cli.reading_options import READING
-from fsframe.cli.shared_options import all_options
-from fsframe.cli.signals import end_process, ignore_signals, stoppable
+from fsframe.cli.shared_options import all_options, traceback_option
+from fsframe.cli.signals import (
+    WRITTEN,
+    end_process,
+    ignore_signals,
+    stoppable,
+    written_summary,
+)
 from fsframe.cli.terminal import say, say_error, say_json
-from fsframe.cli.tracebacks import traceback_option
-from fsframe.cli.written_files import note_written, written, written_summary
 from fsframe.contracts.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.errors import Forewarning, FsframeError
 
@@ -349,7 +353,7 @@ def run_chain(
                 )
             # In this thread, so that no interrupt comes between the file and its record.
             if out is not None:
-                note_written(out)
+                WRITTEN[str(out)] = None
             return record
 
         try:
@@ -409,11 +413,11 @@ def _stop(
             problem = str(error)
     kept = 0 if checkpoint is None else checkpoint.n_parts
     if checkpoint is not None and checkpoint.finished:
-        note_written(out)
+        WRITTEN[str(out)] = None
     name = signal.Signals(number).name
     log_stop(f"stopped by {name}; {kept} finished resamples and stages are kept")
     if reporter.events:
-        reporter.event("stopped", signal=name, kept=kept, written=written(), problem=problem)
+        reporter.event("stopped", signal=name, kept=kept, written=list(WRITTEN), problem=problem)
     else:
         if problem:
             say_error(problem)

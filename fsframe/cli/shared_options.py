@@ -1,13 +1,23 @@
-"""Click options and helpers for options that several commands share."""
+"""Options that several commands share, and what ``--traceback`` asks for."""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
-__all__ = ["all_options", "json_option", "quiet_option"]
+from fsframe.errors import FsframeError
+
+__all__ = [
+    "all_options",
+    "forget_traceback",
+    "json_option",
+    "quiet_option",
+    "requested_traceback",
+    "traceback_option",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
@@ -26,3 +36,33 @@ def all_options(*options: Option) -> Callable[[F], F]:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress or notes on stderr.")
+
+_wanted = False
+
+
+def forget_traceback() -> None:
+    """Reset: show no traceback unless requested."""
+    global _wanted
+    _wanted = False
+
+
+def _take(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    global _wanted
+    _wanted = _wanted or value
+
+
+traceback_option = click.option(
+    "--traceback",
+    is_flag=True,
+    expose_value=False,
+    callback=_take,
+    help="After an error, also print the traceback.",
+)
+"""The option ``--traceback``, of the program and of the commands that run methods."""
+
+
+def requested_traceback(error: FsframeError) -> str:
+    """The traceback of an error; empty if not requested."""
+    if not _wanted:
+        return ""
+    return error.detail or "".join(traceback.format_exception(error))

@@ -1,4 +1,4 @@
-"""Stop a command by a signal: immediately, with a message about what was kept."""
+"""Stop a command by a signal: immediately, with a message about what it kept and wrote."""
 
 from __future__ import annotations
 
@@ -12,12 +12,28 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from fsframe.cli.terminal import say_error
-from fsframe.cli.written_files import written_summary
 
 if TYPE_CHECKING:
     from fsframe.execution import Engine
 
-__all__ = ["end_process", "ignore_signals", "stop_command", "stoppable"]
+__all__ = [
+    "WRITTEN",
+    "end_process",
+    "ignore_signals",
+    "stop_command",
+    "stoppable",
+    "written_summary",
+]
+
+WRITTEN: dict[str, None] = {}
+"""The run files that this command has written, in order."""
+
+
+def written_summary() -> str:
+    """What an interrupted command has written, for its message."""
+    if not WRITTEN:
+        return "this command wrote nothing"
+    return f"{', '.join(WRITTEN)} {'is' if len(WRITTEN) == 1 else 'are'} written already"
 
 
 def stop_command(number: int, engine: Engine | None) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Print to the terminal, with control sequences escaped.
+"""Print to the terminal, with control sequences and what its encoding lacks escaped.
 
 Names of columns, classes and stages, warnings and commands come from files, which may be untrusted.
 Each call prints one line, with every control sequence, line break and direction mark in it written
@@ -7,6 +7,8 @@ as an escape, so that no name can forge a line, such as a verdict.
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import re
 import sys
@@ -19,6 +21,7 @@ from fsframe.escaping import is_unsafe, printable
 
 __all__ = [
     "cell",
+    "escape_unencodable",
     "json_text",
     "print_text",
     "say",
@@ -93,22 +96,19 @@ def say_usage(error: click.ClickException) -> None:
 
 
 def say_json(value: Any, *, err: bool = False) -> None:
-    """Print one JSON value on one line."""
+    """Print one JSON value on one line, as `json_text` writes it."""
     click.echo(json_text(value), err=err)
 
 
 def json_text(value: Any) -> str:
     r"""`value` as JSON on one line, unsafe characters as equivalent ``\u`` escapes.
 
-    Numbers that are not finite, which JSON does not have, become null.
+    Arrays become lists; numbers that are not finite, which JSON does not have, become null.
 
     >>> json_text({"naïve \x9b[2J": [1.5, float("inf")]})
     '{"naïve \\u009b[2J": [1.5, null]}'
     """
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except ValueError:
-        text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
     return _BEYOND_ASCII.sub(_escaped, text)
 
 
@@ -120,11 +120,36 @@ def _escaped(match: re.Match[str]) -> str:
     return json.dumps(sign)[1:-1] if is_unsafe(sign) else sign
 
 
-def _finite(value: Any) -> Any:
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
+        return [_plain(item) for item in value]
     if isinstance(value, float) and not -float("inf") < value < float("inf"):
         return None
     return value
+
+
+_IN_ASCII = {"█": "#", "×": "x", "—": "-", "–": "-", "…": "...", "±": "+-", "²": "^2", "−": "-"}
+
+
+def _replacement(error: UnicodeError) -> tuple[str, int]:
+    """Replace our own symbols by ASCII, others by JSON escapes, which keep --json valid."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    found = []
+    for sign in error.object[error.start : error.end]:
+        units = sign.encode("utf-16-be", "surrogatepass").hex()
+        escaped = "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+        found.append(_IN_ASCII.get(sign, escaped))
+    return "".join(found), error.end
+
+
+def escape_unencodable() -> None:
+    """Make stdout and stderr replace characters that their encoding lacks."""
+    codecs.register_error("fsframe", _replacement)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="fsframe")

@@ -27,6 +27,7 @@ __all__ = [
     "RecordedStability",
     "protocol_name",
     "recorded_evaluation",
+    "recorded_protocol",
     "recorded_stability",
 ]
 
@@ -68,6 +69,20 @@ def protocol_name(record: RunRecord) -> str:
         return ""
     name = stage.name.rpartition("/")[2]
     return name if name in ("cross-validation", "stability-study") else ""
+
+
+def recorded_protocol(record: RunRecord) -> RecordedEvaluation | RecordedStability | None:
+    """The evaluation or the stability study at the end of a run; None if it has neither.
+
+    Raises
+    ------
+    StoreError
+        If its tables or parameters do not fit together.
+    """
+    name = protocol_name(record)
+    if name == "cross-validation":
+        return recorded_evaluation(record)
+    return recorded_stability(record) if name else None
 
 
 def recorded_evaluation(record: RunRecord) -> RecordedEvaluation:

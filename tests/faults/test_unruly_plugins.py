@@ -221,7 +221,7 @@ def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
 
 def test_an_answer_of_other_software_is_not_shown(folder, monkeypatch):
     from fsframe.chains.chain import Chain
-    from fsframe.cli.existing_result import existing_result
+    from fsframe.cli.protocol_run import existing_result
     from fsframe.contracts.dataset import Dataset
     from fsframe.errors import StoreError
     from fsframe.storage import write_run

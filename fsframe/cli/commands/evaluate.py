@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,13 +9,11 @@ import click
 from fsframe.cli.protocol_run import (
     fold_options,
     output_options,
-    protocol_named,
     protocol_request,
-    run_on,
+    run_protocol,
 )
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.stages import StageGroup, last_command
-from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.contracts.grammar import StageText, format_list, format_stages
 
 __all__ = ["evaluate"]
@@ -77,9 +73,7 @@ def evaluate() -> None:
 
 @evaluate.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
-    from fsframe.analysis.evaluation_display import evaluation_lines, evaluation_object, write_folds
     from fsframe.analysis.protocol_requests import evaluation_chain
-    from fsframe.evaluation.recorded import recorded_evaluation
 
     texts, options = protocol_request(results, "immigrate margin")
     names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "curve", "stratify")
@@ -90,18 +84,4 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     if metrics:
         given["metric"] = format_list(metrics)
     chain = evaluation_chain(format_stages(texts), given)
-    if options["dry_run"]:
-        say(str(chain))
-        return
-    # Absolute: a plugin may change the current folder.
-    csv_out = os.path.abspath(options["csv_out"]) if options["csv_out"] else None
-    also = [options["csv_out"]]
-    named = protocol_named("evaluate", chain, texts)
-    record, out = run_on(chain, named, also_written=also, **options)
-    found = recorded_evaluation(record)
-    if csv_out:
-        write_folds(Path(csv_out), found.found, overwrite=options["overwrite"])
-    if options["as_json"]:
-        say_json(evaluation_object(record, found, out))
-        return
-    say_lines(evaluation_lines(record, found, out))
+    run_protocol("evaluate", chain, texts, options)

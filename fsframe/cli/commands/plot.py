@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from fsframe.cli.comparison_lookup import find_comparison
 from fsframe.cli.reading_options import source_of_run, table_of_run
-from fsframe.cli.run_file import find_runs
+from fsframe.cli.run_file import find_comparison, find_runs
 from fsframe.cli.terminal import say, say_lines
 from fsframe.errors import RequestError
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import attrs
 import click
 
-from fsframe.cli.comparison_lookup import find_comparison
 from fsframe.cli.reading_options import table_if_there, table_of_run
-from fsframe.cli.run_file import find_runs
+from fsframe.cli.run_file import find_comparison, find_runs
 from fsframe.cli.terminal import say
 from fsframe.errors import RequestError
 

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsframe.cli.log_file import check_log
+from fsframe.cli.protocol_run import show_result
 from fsframe.cli.reading_options import READING, read_data, reading_options
 from fsframe.cli.running import Reporter, engine_options, run_chain
 from fsframe.cli.shared_options import json_option, quiet_option
-from fsframe.cli.terminal import say, say_json, say_lines
+from fsframe.cli.terminal import say
 from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def resume(run: str, **options: Any) -> None:
         record = load_run(out)
         if not options["quiet"]:
             say(f"note: {out} is already finished", err=True)
-        _show(record, out, options["as_json"])
+        show_result(record, out, options, None)
         return
     manifest = _manifest(folder)
     used = [out, options["data"] or manifest.request.get("path")]
@@ -88,11 +89,7 @@ def resume(run: str, **options: Any) -> None:
     options = {**options, "csv_out": None if csv_out is None else str(csv_out)}
     finished = _finished(out, manifest, overwrite=options["overwrite"])
     record = _continue(out, manifest, options) if finished is None else finished
-    if csv_out is not None:
-        from fsframe.analysis.display import protocol_csv
-
-        protocol_csv(record, csv_out, overwrite=options["overwrite"])
-    _show(record, out, options["as_json"])
+    show_result(record, out, options, options["csv_out"])
 
 
 def _is_leftover(folder: Path) -> bool:
@@ -256,12 +253,3 @@ def _stored_reading(text: str) -> dict[str, Any]:
     if isinstance(codes, list) and all(isinstance(code, str) for code in codes):
         reading["na"] = tuple(codes)
     return reading
-
-
-def _show(record: RunRecord, out: Path, as_json: bool) -> None:
-    from fsframe.analysis.display import protocol_object, result_lines
-
-    if as_json:
-        say_json(protocol_object(record, out))
-        return
-    say_lines(result_lines(record, out))

@@ -6,11 +6,10 @@ from typing import Any
 
 import click
 
-from fsframe.cli.protocol_run import output_options, protocol_named, protocol_request, run_on
+from fsframe.cli.protocol_run import output_options, protocol_request, run_protocol
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.stages import StageGroup, last_command
-from fsframe.cli.terminal import say, say_json, say_lines
-from fsframe.contracts.grammar import StageText, format_stages
+from fsframe.contracts.grammar import StageText, format_list, format_stages
 
 __all__ = ["stability"]
 
@@ -58,8 +57,6 @@ def stability() -> None:
 @stability.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
     from fsframe.analysis.protocol_requests import stability_chain
-    from fsframe.analysis.stability_display import stability_lines, stability_object
-    from fsframe.contracts.grammar import format_list
 
     texts, options = protocol_request(results, "immigrate")
     metrics = options.pop("metric")
@@ -67,12 +64,4 @@ def _run(results: list[StageText | dict[str, Any]]) -> None:
     if metrics:
         given["metric"] = format_list(metrics)
     chain = stability_chain(format_stages(texts), given)
-    if options["dry_run"]:
-        say(str(chain))
-        return
-    record, out = run_on(chain, protocol_named("stability", chain, texts), **options)
-    if options["as_json"]:
-        found = stability_object(record, out)
-        say_json(found)
-        return
-    say_lines(stability_lines(record, out))
+    run_protocol("stability", chain, texts, options)

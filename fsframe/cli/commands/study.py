@@ -12,8 +12,8 @@ import click
 from fsframe.cli.log_file import check_log
 from fsframe.cli.running import Reporter, engine_options, requested_engine, run_chain
 from fsframe.cli.shared_options import json_option, quiet_option
+from fsframe.cli.signals import WRITTEN
 from fsframe.cli.terminal import say, say_json, say_lines
-from fsframe.cli.written_files import clear_written, note_written
 from fsframe.errors import StoreError
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Repor
 
         def placed(target: Path) -> None:
             # It contains the runs, whose own files are removed.
-            clear_written()
-            note_written(target)
+            WRITTEN.clear()
+            WRITTEN[str(target)] = None
 
         return run_study(
             plan,

@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from fsframe.cli.comparison_lookup import find_comparison
 from fsframe.cli.method_names import OfferedName
 from fsframe.cli.reading_options import table_if_there, table_of_run
-from fsframe.cli.run_file import find_run, is_stdout
+from fsframe.cli.run_file import find_comparison, find_run, is_stdout
 from fsframe.cli.terminal import cell, print_text, say
 from fsframe.errors import RequestError
 from fsframe.registry import writers
