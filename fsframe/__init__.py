@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fsframe.analysis.functions import evaluate as evaluate
     from fsframe.analysis.functions import select as select
     from fsframe.analysis.functions import stability as stability
-    from fsframe.analysis.protocol_results import EvaluationResult as EvaluationResult
-    from fsframe.analysis.protocol_results import StabilityResult as StabilityResult
+    from fsframe.analysis.results import EvaluationResult as EvaluationResult
+    from fsframe.analysis.results import StabilityResult as StabilityResult
     from fsframe.analysis.results import load_run as load_run
     from fsframe.analysis.selection_result import SelectionResult as SelectionResult
     from fsframe.analysis.study import study as study
@@ -54,47 +54,27 @@ if TYPE_CHECKING:
     from fsframe.resampling.wrapping import WrappingSelector as WrappingSelector
     from fsframe.tables import read as read
 
-_HOME = {
-    "Chain": "fsframe.chains.chain",
-    "Classifier": "fsframe.contracts.classifier",
-    "DataError": "fsframe.errors",
-    "Dataset": "fsframe.contracts.dataset",
-    "FittedClassifier": "fsframe.contracts.classifier",
-    "FittedRegressor": "fsframe.contracts.classifier",
-    "FsframeError": "fsframe.errors",
-    "FsframeWarning": "fsframe.errors",
-    "PairWeights": "fsframe.contracts.selection",
-    "PluginError": "fsframe.errors",
-    "PredictionMeasure": "fsframe.contracts.prediction_measure",
-    "Predictions": "fsframe.contracts.prediction_measure",
-    "Regressor": "fsframe.contracts.classifier",
-    "RequestError": "fsframe.errors",
-    "Run": "fsframe.contracts.run",
-    "Selection": "fsframe.contracts.selection",
-    "Selector": "fsframe.contracts.selector",
-    "StabilityMetric": "fsframe.contracts.stability_metric",
-    "StoreError": "fsframe.errors",
-    "WrappingSelector": "fsframe.resampling.wrapping",
-    "classifiers": "fsframe.registry",
-    "ComparisonResult": "fsframe.analysis.comparison_result",
-    "EvaluationResult": "fsframe.analysis.protocol_results",
-    "SelectionResult": "fsframe.analysis.selection_result",
-    "StabilityResult": "fsframe.analysis.protocol_results",
-    "StudyResult": "fsframe.analysis.study_result",
-    "compare": "fsframe.analysis.functions",
-    "evaluate": "fsframe.analysis.functions",
-    "load_run": "fsframe.analysis.results",
-    "load_study": "fsframe.analysis.study_result",
-    "select": "fsframe.analysis.functions",
-    "stability": "fsframe.analysis.functions",
-    "study": "fsframe.analysis.study",
-    "measures": "fsframe.registry",
-    "read": "fsframe.tables",
-    "register": "fsframe.registry",
-    "regressors": "fsframe.registry",
-    "selectors": "fsframe.registry",
-    "stability_metrics": "fsframe.registry",
+_NAMES = {
+    "analysis.comparison_result": "ComparisonResult",
+    "analysis.functions": "compare evaluate select stability",
+    "analysis.results": "EvaluationResult StabilityResult load_run",
+    "analysis.selection_result": "SelectionResult",
+    "analysis.study": "study",
+    "analysis.study_result": "StudyResult load_study",
+    "chains.chain": "Chain",
+    "contracts.classifier": "Classifier FittedClassifier FittedRegressor Regressor",
+    "contracts.dataset": "Dataset",
+    "contracts.prediction_measure": "PredictionMeasure Predictions",
+    "contracts.run": "Run",
+    "contracts.selection": "PairWeights Selection",
+    "contracts.selector": "Selector",
+    "contracts.stability_metric": "StabilityMetric",
+    "errors": "DataError FsframeError FsframeWarning PluginError RequestError StoreError",
+    "registry": "classifiers measures register regressors selectors stability_metrics",
+    "resampling.wrapping": "WrappingSelector",
+    "tables": "read",
 }
+_HOME = {name: f"fsframe.{home}" for home, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_HOME)
 

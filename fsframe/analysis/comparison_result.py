@@ -18,9 +18,7 @@ from fsframe.analysis.comparison_files import (
     run_file,
     write_comparison,
 )
-from fsframe.analysis.protocol_results import EvaluationResult
-from fsframe.analysis.result_frames import frame_of
-from fsframe.analysis.results import as_result
+from fsframe.analysis.results import EvaluationResult, as_result, frame_of
 from fsframe.analysis.selection_result import shown_picture
 from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.errors import RequestError

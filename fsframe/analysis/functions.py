@@ -26,8 +26,7 @@ from fsframe.analysis.protocol_requests import (
     table_of,
     texts_of,
 )
-from fsframe.analysis.protocol_results import EvaluationResult, StabilityResult
-from fsframe.analysis.results import as_result
+from fsframe.analysis.results import EvaluationResult, StabilityResult, as_result
 from fsframe.analysis.selection_result import SelectionResult
 from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset

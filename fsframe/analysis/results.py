@@ -1,19 +1,254 @@
-"""Choose the result class for a run."""
+"""Results of evaluations and stability studies for programs; the result class of any run."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
-from fsframe.analysis.protocol_results import EvaluationResult, StabilityResult
-from fsframe.analysis.selection_result import SelectionResult
-from fsframe.evaluation.recorded import protocol_name
+from fsframe.analysis.evaluation_display import fold_columns, measure_rows
+from fsframe.analysis.record_display import frequency_rows
+from fsframe.analysis.selection_result import SelectionResult, estimators
+from fsframe.analysis.stability_display import metric_rows
+from fsframe.contracts.answer import AnswerTable
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.showing import html_table
+from fsframe.errors import RequestError
+from fsframe.evaluation.recorded import (
+    RecordedEvaluation,
+    RecordedStability,
+    protocol_name,
+    recorded_evaluation,
+    recorded_stability,
+)
+from fsframe.evaluation.summary import CurvePoint, Evaluation, Measure
 from fsframe.storage import RunRecord
 from fsframe.storage import load_run as read_run
 
-__all__ = ["as_result", "load_run"]
+__all__ = ["EvaluationResult", "StabilityResult", "as_result", "frame_of", "load_run"]
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class _ProtocolResult(SelectionResult):
+    """Base of the results of protocols, which have other tables besides that of features."""
+
+    def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
+        """The columns of each table, the default one first."""
+        raise NotImplementedError
+
+    def to_frame(
+        self,
+        what: str | None = None,
+        *,
+        pairs: bool = False,
+        data: Dataset | None = None,
+        library: str = "polars",
+    ) -> Any:
+        """One of the result's tables, or its features, as a data frame.
+
+        Parameters
+        ----------
+        what : str, optional
+            ``"features"``: as for any run; the score is the share of resamples that keep one. For
+            an evaluation ``"measures"`` (default): mean, corrected standard error and 95 %
+            interval; ``"folds"``: one row per split; ``"curve"``: by number of features. For a
+            stability study ``"metrics"`` (default); ``"sizes"``: the stability of the best 1, 2, …
+            features of every resample.
+        pairs, data
+            For ``"features"``, as in `RunRecord.to_frame`.
+        library : {"polars", "pandas"}
+
+        Raises
+        ------
+        RequestError
+            If there is no such table.
+        """
+        if what == "features":
+            return RunRecord.to_frame(self, pairs=pairs, data=data, library=library)
+        tables = self._frames()
+        return frame_of(tables, next(iter(tables)) if what is None else what, library)
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class EvaluationResult(_ProtocolResult):
+    """How well a chain predicts held-out rows, and how stable its selection is.
+
+    `fsframe.evaluate` makes one. As a run, it keeps what more than half of the folds keep.
+    """
+
+    @cached_property
+    def recorded(self) -> RecordedEvaluation:
+        """The evaluation with its chain, as recorded in the run file."""
+        return recorded_evaluation(self)
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """All measures, with their values on every split."""
+        return self.recorded.found
+
+    @property
+    def measures(self) -> Mapping[str, Measure]:
+        """The measures by name, such as ``measures["accuracy"].mean``."""
+        return self.evaluation.measures
+
+    @property
+    def accuracy(self) -> float:
+        """Mean accuracy over the splits; NaN if it was not measured, as for a numeric target."""
+        found = self.measures.get("accuracy")
+        return float("nan") if found is None else found.mean
+
+    @property
+    def stability(self) -> float:
+        """Nogueira's φ of the sets that the splits keep; NaN where it is undefined."""
+        return self.evaluation.stability.value
+
+    @property
+    def curve(self) -> tuple[CurvePoint, ...]:
+        """Accuracy and stability by number of features, if requested."""
+        return self.evaluation.curve
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The chain that each split chose, where parameters were tuned."""
+        return self.recorded.chosen
+
+    def to_sklearn(self) -> Any:
+        """The chain that was evaluated as an estimator of scikit-learn, to be fitted.
+
+        Returns
+        -------
+        ChainClassifier or ChainRegressor
+            Not fitted: fits of the folds are not kept. ``result.to_sklearn().fit(X, y)`` on all
+            rows gives the model whose performance the evaluation estimates. It has the seed,
+            `always_keep` and `feature_groups` of the run; weights, groups, times and covariates of
+            rows are arguments of `fit`.
+        sklearn.model_selection.GridSearchCV
+            If the folds chose among several chains (``mim:top={5,10} knn``): a search over these,
+            with the same number of inner folds; if rows were grouped, `fit` takes ``groups=``.
+
+        Raises
+        ------
+        PluginError
+            If scikit-learn is not installed.
+        """
+        folds = self.stages[-1].params.get("inner_folds")
+        return estimators().unfitted_predictor(
+            self.recorded.chains,
+            self.data.task,
+            inner_folds=folds if isinstance(folds, int) else 5,
+            grouped=self.groups is not None,
+            **self._estimator_settings(),
+        )
+
+    def _tables(self) -> Iterator[str]:
+        yield html_table(*measure_rows(self.evaluation))
+        yield html_table(*frequency_rows(self))
+
+    def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
+        return {
+            "measures": self._measure_columns,
+            "folds": lambda: dict(fold_columns(self.evaluation)),
+            "curve": self._curve_columns,
+        }
+
+    def _kind(self) -> str:
+        return "sizes" if self.curve else "roc"
+
+    def _measure_columns(self) -> dict[str, Any]:
+        found = self.evaluation
+        rows = {**found.measures, found.baseline.name: found.baseline}
+        if found.all_features is not None:
+            rows["all features"] = found.all_features
+        return {
+            "measure": list(rows),
+            "mean": [measure.mean for measure in rows.values()],
+            "standard_error": [measure.standard_error for measure in rows.values()],
+            **_bound_columns([measure.interval for measure in rows.values()]),
+        }
+
+    def _curve_columns(self) -> dict[str, Any]:
+        names = ("size", "accuracy", "standard_error", "stability")
+        return {name: [getattr(point, name) for point in self.curve] for name in names}
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class StabilityResult(_ProtocolResult):
+    """Stability of the features that a chain keeps on resamples of the rows.
+
+    `fsframe.stability` makes one. As a run, it keeps what more than half of the resamples keep.
+    """
+
+    @cached_property
+    def recorded(self) -> RecordedStability:
+        """The study with its chain, as recorded in the run file."""
+        return recorded_stability(self)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The stability by each metric, of the sets as the chain keeps them."""
+        return {metric.name: float(metric.value) for metric in self.recorded.tables.metrics}
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """(n, n_features), which features each resample keeps."""
+        return self.recorded.tables.kept
+
+    def _tables(self) -> Iterator[str]:
+        yield html_table(*metric_rows(self.recorded.tables.metrics))
+        yield html_table(*frequency_rows(self))
+
+    def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
+        return {"metrics": self._metric_columns, "sizes": self._size_columns}
+
+    def _kind(self) -> str:
+        sized = any(metric.by_size is not None for metric in self.recorded.tables.metrics)
+        return "stability" if sized else "bootstraps"
+
+    def _metric_columns(self) -> dict[str, Any]:
+        metrics = self.recorded.tables.metrics
+        return {
+            "metric": [metric.name for metric in metrics],
+            "stability": [metric.value for metric in metrics],
+            **_bound_columns([metric.interval for metric in metrics]),
+        }
+
+    def _size_columns(self) -> dict[str, Any]:
+        sized = {m.name: m.by_size for m in self.recorded.tables.metrics if m.by_size is not None}
+        length = min((len(values) for values in sized.values()), default=0)
+        sizes: dict[str, Any] = {"size": list(range(1, length + 1))}
+        return sizes | {name: values[:length].tolist() for name, values in sized.items()}
+
+
+def _bound_columns(intervals: Sequence[tuple[float, float] | None]) -> dict[str, Any]:
+    """Columns ``low`` and ``high``, NaN where there is no interval."""
+    known = [interval or (float("nan"), float("nan")) for interval in intervals]
+    return {"low": [float(low) for low, _ in known], "high": [float(high) for _, high in known]}
+
+
+def frame_of(tables: Mapping[str, Callable[[], Mapping[str, Any]]], what: str, library: str) -> Any:
+    """The table called `what` as a data frame; RequestError if there is none.
+
+    `tables` maps names to functions that return columns.
+    """
+    if what not in tables:
+        raise RequestError(f"there is no table {what!r}; there are {', '.join(tables)}")
+    columns = {name: _column(values) for name, values in tables[what]().items()}
+    return AnswerTable(columns).to_frame(library)
+
+
+def _column(values: Any) -> NDArray[Any]:
+    found = np.asarray(values)
+    if found.dtype.kind in "US":
+        return found.astype(object)
+    if found.dtype.kind == "b":
+        return found
+    return found.astype(np.int64) if found.dtype.kind == "i" else found.astype(np.float64)
+
 
 _KINDS: Mapping[str, type[SelectionResult]] = {
     "cross-validation": EvaluationResult,

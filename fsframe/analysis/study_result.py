@@ -17,9 +17,7 @@ from fsframe.analysis.comparison_display import (
     result_columns,
 )
 from fsframe.analysis.comparison_result import ComparedChains, place_of
-from fsframe.analysis.protocol_results import EvaluationResult
-from fsframe.analysis.result_frames import frame_of
-from fsframe.analysis.results import as_result
+from fsframe.analysis.results import EvaluationResult, as_result, frame_of
 from fsframe.analysis.study_run import STUDY_FILE, write_folder
 from fsframe.contracts.showing import html_block, html_table
 from fsframe.errors import RequestError, StoreError
