@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fsframe.analysis.text_table import table_lines
+from fsframe.contracts.showing import number_text
 from fsframe.tables.formulas import defused
 
 if TYPE_CHECKING:
@@ -230,29 +231,24 @@ def _table_of(result: Comparison, d: int, letters: Sequence[str]) -> Iterator[st
         low, high = result.intervals[d, c].tolist()
         front, fewest = _marks(result, d, c)
         marks = "*" * bool(values[c] == best) + "‡" * fewest + " P" * front
-        stable, error = result.stability[d, c], result.standard_error[d, c]
         rows.append(
             [
                 letter,
-                _four(values[c]),
-                _four(error),
+                number_text(values[c]),
+                number_text(result.standard_error[d, c]),
                 "" if low != low else f"{low:.3f} … {high:.3f}",
                 f"{result.kept[d, c]:.1f}",
-                "—" if stable != stable else f"{stable:.2f}",
+                number_text(result.stability[d, c], 2),
                 marks.strip(),
             ]
         )
-    rows.append([result.rule, _four(result.larger_class[d]), *[""] * 5])
+    rows.append([result.rule, number_text(result.larger_class[d]), *[""] * 5])
     for name, of in result.all_features.items():
         shown = name if len(name) <= 30 else f"{name[:29]}…"
-        rows.append([f"all: {shown}", _four(of[d]), *[""] * 5])
+        rows.append([f"all: {shown}", number_text(of[d]), *[""] * 5])
     yield f"{result.data[d]}, {result.metric}:"
     header = ["", "value", "±", "95 %", "kept", "φ", ""]
     yield from table_lines(header, rows, right={1, 2, 3, 4, 5})
-
-
-def _four(value: float) -> str:
-    return "—" if value != value else f"{value:.4f}"
 
 
 _RULE_WORDS = (

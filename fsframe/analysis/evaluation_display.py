@@ -17,8 +17,8 @@ from fsframe.analysis.record_display import (
     result_object,
     size_facts,
 )
-from fsframe.analysis.text_table import counted, table_lines
-from fsframe.contracts.showing import interval_text
+from fsframe.analysis.text_table import table_lines
+from fsframe.contracts.showing import counted, interval_text, number_text
 from fsframe.storage import RunRecord, place_file, printable
 
 if TYPE_CHECKING:
@@ -140,16 +140,12 @@ def measure_rows(found: Evaluation) -> tuple[list[str], list[list[str]], set[int
             [
                 name + "°" * measure.pooled,
                 f"{measure.mean:.4f}",
-                _short(measure.standard_error),
+                number_text(measure.standard_error),
                 reach,
-                *map(_short, beside),
+                *map(number_text, beside),
             ]
         )
     return header, rows, set(range(1, len(header)))
-
-
-def _short(value: float | None) -> str:
-    return "—" if value is None or value != value else f"{value:.4f}"
 
 
 def _notes(found: Evaluation, classes: Sequence[str]) -> Iterator[str]:
@@ -228,10 +224,8 @@ def _curve_lines(found: Evaluation) -> Iterator[str]:
     rows = []
     for point in found.curve:
         mark = "← smallest within ± of the best" if (point.size == found.one_standard_error) else ""
-        stable = "—" if point.stability != point.stability else f"{point.stability:.3f}"
-        rows.append(
-            [str(point.size), _short(point.accuracy), _short(point.standard_error), stable, mark]
-        )
+        numbers = [number_text(point.accuracy), number_text(point.standard_error)]
+        rows.append([str(point.size), *numbers, number_text(point.stability, 3), mark])
     yield from table_lines(
         ["features", found.leading.name, "±", "stability φ", ""], rows, right={0, 1, 2, 3}
     )

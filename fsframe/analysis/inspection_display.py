@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from fsframe.analysis.inspection import Inspection
-from fsframe.analysis.text_table import counted, shown_width, table_lines
+from fsframe.analysis.text_table import shown_width, table_lines
+from fsframe.contracts.showing import counted
 from fsframe.contracts.survival import times_and_events
 from fsframe.escaping import printable
 from fsframe.tables.file_contents import ColumnFacts

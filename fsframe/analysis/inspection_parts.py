@@ -12,9 +12,9 @@ import numpy as np
 
 from fsframe.analysis.inspection_display import duration
 from fsframe.analysis.proposals import first_in_parts
-from fsframe.analysis.text_table import counted
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import size_text
+from fsframe.contracts.showing import counted
 from fsframe.escaping import printable
 from fsframe.tables import read
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.analysis.text_table import counted, shown_width, table_lines
+from fsframe.analysis.text_table import shown_width, table_lines
 from fsframe.contracts.selection import rank_by_score
+from fsframe.contracts.showing import counted
 from fsframe.report.pair_wording import pair_test_words, pair_weight_words
 from fsframe.storage import RunRecord, StageRecord, printable
 from fsframe.storage.selector_tables import clusters

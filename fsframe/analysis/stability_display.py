@@ -13,8 +13,8 @@ from fsframe.analysis.record_display import (
     result_object,
     size_facts,
 )
-from fsframe.analysis.text_table import counted, table_lines
-from fsframe.contracts.showing import interval_text
+from fsframe.analysis.text_table import table_lines
+from fsframe.contracts.showing import counted, interval_text, number_text
 from fsframe.storage import RunRecord, printable
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def stability_lines(record: RunRecord, study: RecordedStability, out: Path | Non
 
 def metric_rows(metrics: Iterable[MetricTables]) -> tuple[list[str], list[list[str]], set[int]]:
     """The metrics as a table: names of columns, rows, and which columns hold numbers."""
-    rows = [[m.name, _shown(m.value), interval_text(m.interval)] for m in metrics]
+    rows = [[m.name, number_text(m.value, 3), interval_text(m.interval)] for m in metrics]
     return ["metric", "stability", ""], rows, {1}
 
 
@@ -77,13 +77,9 @@ def _size_lines(sized: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
     shown = _spread(min(map(len, sized.values())))
     yield from table_lines(
         ["k", *sized],
-        [[str(k), *(_shown(values[k - 1]) for values in sized.values())] for k in shown],
+        [[str(k), *(number_text(values[k - 1], 3) for values in sized.values())] for k in shown],
         right=set(range(len(sized) + 1)),
     )
-
-
-def _shown(value: float) -> str:
-    return "—" if value != value else f"{value:.3f}"
 
 
 def _spread(length: int) -> list[int]:

@@ -7,17 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from fsframe.escaping import printable
 
-__all__ = ["counted", "shown_width", "table_lines"]
-
-
-def counted(number: int, thing: str) -> str:
-    """A number with its noun: ``1 feature``, ``2 features``.
-
-    >>> counted(1, "class"), counted(2, "class"), counted(0, "feature")
-    ('1 class', '2 classes', '0 features')
-    """
-    plural = "es" if thing.endswith("s") else "s"
-    return f"{number} {thing}{'' if number == 1 else plural}"
+__all__ = ["shown_width", "table_lines"]
 
 
 def shown_width(text: str) -> int:

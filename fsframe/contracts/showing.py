@@ -1,4 +1,4 @@
-"""Notebook display: small HTML tables, without style sheets and scripts."""
+"""How results are written: numbers and names in words, small HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 from fsframe.escaping import printable
 
-__all__ = ["html_block", "html_table", "interval_text", "listed"]
+__all__ = ["counted", "html_block", "html_table", "interval_text", "listed", "number_text"]
 
 _CELL = "padding:2px 12px 2px 0;text-align:{};"
 
@@ -25,6 +25,25 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     """
     shown = ", ".join(printable(str(name), longest=40) for name in names[:most])
     return shown if len(names) <= most else f"{shown}, … ({len(names)})"
+
+
+def counted(number: int, thing: str) -> str:
+    """A number with its noun: ``1 feature``, ``2 features``.
+
+    >>> counted(1, "class"), counted(2, "class"), counted(0, "feature")
+    ('1 class', '2 classes', '0 features')
+    """
+    plural = "es" if thing.endswith("s") else "s"
+    return f"{number} {thing}{'' if number == 1 else plural}"
+
+
+def number_text(value: float | None, digits: int = 4) -> str:
+    """A number as a cell of a table; a dash where it is undefined.
+
+    >>> number_text(0.5), number_text(float("nan"))
+    ('0.5000', '—')
+    """
+    return "—" if value is None or value != value else f"{value:.{digits}f}"
 
 
 def interval_text(interval: Sequence[float] | None, digits: int = 3) -> str:

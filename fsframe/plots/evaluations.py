@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.survival import LABELS
 from fsframe.errors import RequestError
 from fsframe.evaluation.measures.scores import Brier, are_probabilities
-from fsframe.evaluation.recorded import (
-    RecordedEvaluation,
-    protocol_name,
-    recorded_evaluation,
-)
+from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
 from fsframe.evaluation.summary import Measure
 from fsframe.plots.canvas import (
     BLUE,
@@ -48,9 +44,10 @@ _CURVES = 8
 
 def evaluation_of(record: RunRecord) -> RecordedEvaluation:
     """The evaluation in a run; StoreError for a run of another kind."""
-    if protocol_name(record) != "cross-validation":
+    found = recorded_protocol(record)
+    if not isinstance(found, RecordedEvaluation):
         raise lacks(record, "cross-validation", "draw a run of `fsframe evaluate` or `compare -o`")
-    return recorded_evaluation(record)
+    return found
 
 
 def chosen_measures(found: Sequence[RecordedEvaluation], metric: str | None) -> list[Measure]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
-from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
+from fsframe.evaluation.recorded import RecordedStability, recorded_protocol
 from fsframe.plots.canvas import (
     BLUE,
     COLOURS,
@@ -199,10 +199,10 @@ def stability_path(record: RunRecord, ax: Any = None) -> Any:
     RequestError
         If the run is not a stability study, or has no metric of sets.
     """
-    if protocol_name(record) != "stability-study":
+    study = recorded_protocol(record)
+    if not isinstance(study, RecordedStability):
         raise lacks(record, "stability by set size", "draw a run of `fsframe stability`")
-    metrics = recorded_stability(record).tables.metrics
-    named = [(m.name, m.by_size) for m in metrics if m.by_size is not None]
+    named = [(m.name, m.by_size) for m in study.tables.metrics if m.by_size is not None]
     if not named:
         raise lacks(record, "stability by set size", "ask for a metric of sets, such as nogueira")
     groups: list[tuple[list[str], NDArray[np.float64]]] = []
@@ -319,10 +319,8 @@ def kept_sets(records: Sequence[RunRecord], ax: Any = None) -> Any:
 
 def _chain(record: RunRecord) -> str:
     """The chain of a run; for a stability study or an evaluation, the chain it measures."""
-    protocol = protocol_name(record)
-    if protocol == "cross-validation":
-        return recorded_evaluation(record).base
-    return recorded_stability(record).base if protocol else record.chain
+    protocol = recorded_protocol(record)
+    return record.chain if protocol is None else protocol.base
 
 
 def _run_labels(records: Sequence[RunRecord]) -> list[str]:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import attrs
 
 from fsframe.contracts.params import format_value
-from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
+from fsframe.evaluation.recorded import (
+    RecordedEvaluation,
+    RecordedStability,
+    protocol_name,
+    recorded_protocol,
+)
 from fsframe.evaluation.repeated_rows import warns_of_repeated_rows
 from fsframe.registry import Offer, classifiers, selectors, stability_metrics
-from fsframe.storage import RunRecord, printable
+from fsframe.storage import RunRecord, StageRecord, printable
 
-__all__ = ["Item", "checklist", "commands", "methods_paragraph", "references"]
+__all__ = [
+    "Item",
+    "checklist",
+    "commands",
+    "given_params",
+    "methods_paragraph",
+    "references",
+    "versions",
+]
 
 
 def references(record: RunRecord) -> list[tuple[str, str]]:
@@ -34,44 +47,33 @@ def _offer(name: str) -> Offer | None:
 def methods_paragraph(record: RunRecord) -> str:
     """A paragraph for the methods section: data, chain, parameters, protocol, program, seed."""
     data = record.data
-    label = f" (label {printable(data.label)}" if data.label else " ("
-    classes = f"{len(data.class_names)} classes)" if data.class_names else "a number)"
-    text = [
-        f"The table {printable(data.name)} has {record.n_samples} samples and {record.n_features} "
-        f"features{label}, {classes}."
-        if data.label
-        else f"The table {printable(data.name)} has {record.n_samples} samples and "
-        f"{record.n_features} features.",
-    ]
+    size = f"{record.n_samples} samples and {record.n_features} features"
+    classes = f"{len(data.class_names)} classes" if data.class_names else "a number"
+    label = f" (label {printable(data.label)}, {classes})" if data.label else ""
+    text = [f"The table {printable(data.name)} has {size}{label}."]
     numbers = {name: place for place, (name, _) in enumerate(references(record), start=1)}
     text.append(
         f"Features were selected with fsframe {record.fsframe_version or '(version not recorded)'}"
     )
-    protocol = protocol_name(record)
-    if protocol == "cross-validation":
-        base = recorded_evaluation(record).base
+    protocol = recorded_protocol(record)
+    if isinstance(protocol, RecordedEvaluation):
         params = record.stages[-1].params
         text[-1] += (
-            f" by `{printable(base)}`, evaluated by {params.get('repeats')} × "
+            f" by `{printable(protocol.base)}`, evaluated by {params.get('repeats')} × "
             f"{params.get('folds')}-fold cross-validation in which every step that uses labels "
             "was fitted to the training rows of each fold alone."
         )
-    elif protocol == "stability-study":
-        recorded = recorded_stability(record)
+    elif isinstance(protocol, RecordedStability):
         text[-1] += (
-            f" by `{printable(recorded.base)}` on {len(recorded.tables.kept)} resamples "
-            f"({printable(recorded.resample)})."
+            f" by `{printable(protocol.base)}` on {len(protocol.tables.kept)} resamples "
+            f"({printable(protocol.resample)})."
         )
     else:
         text[-1] += f" by the chain `{printable(record.chain)}`."
-    for stage in record.stages:
+    for stage in record.stages if protocol is None else record.stages[:-1]:
         offer = _offer(stage.name)
-        if protocol and stage is record.stages[-1]:
-            continue
         mark = f" [{numbers[stage.name]}]" if stage.name in numbers else ""
-        given = ", ".join(
-            f"{k} = {format_value(v)}" for k, v in stage.params.items() if v is not None
-        )
+        given = given_params(stage, " = ")
         what = f": {offer.entry.summary}" if offer is not None and offer.entry.summary else ""
         text.append(
             f"{printable(stage.name)}{mark}{printable(what.removesuffix('.'))}"
@@ -84,6 +86,18 @@ def methods_paragraph(record: RunRecord) -> str:
         )
     text.append(f"The random seed was {record.seed}.")
     return " ".join(text)
+
+
+def given_params(stage: StageRecord, equals: str = "=") -> str:
+    """The parameters of a stage that have a value."""
+    given = {name: value for name, value in stage.params.items() if value is not None}
+    return ", ".join(f"{name}{equals}{format_value(value)}" for name, value in given.items())
+
+
+def versions(record: RunRecord) -> str:
+    """Versions of the program, its libraries and the machine."""
+    plain = {k: v for k, v in record.environment.items() if not isinstance(v, Mapping)}
+    return ", ".join(f"{k} {v}" for k, v in plain.items())
 
 
 def commands(record: RunRecord, path: str | None) -> list[str]:
@@ -118,8 +132,9 @@ def checklist(record: RunRecord) -> Iterator[Item]:
     Kapoor et al. 2024, REFORMS: Consensus-based recommendations for machine-learning-based science,
     Sci. Adv. 10:eadk3452. Collins et al. 2024, TRIPOD+AI statement, BMJ 385:e078378.
     """
-    judged = protocol_name(record) == "cross-validation"
-    evaluation = recorded_evaluation(record) if judged else None
+    protocol = recorded_protocol(record)
+    evaluation = protocol if isinstance(protocol, RecordedEvaluation) else None
+    judged = evaluation is not None
     leak, methods = "REFORMS, data leakage", "TRIPOD+AI, analytical methods"
     yield Item(
         "Were features selected without looking at test rows?",

@@ -11,7 +11,7 @@ from typing import Any
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import PluginError, RequestError
-from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
+from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
 from fsframe.registry import report_sections
 from fsframe.report.figures import figures_of_several
 from fsframe.report.section import About, Bullets, Picture, Table, Text, safe
@@ -143,16 +143,12 @@ def _overview(records: Sequence[RunRecord]) -> Iterator[str]:
     """One line for each run."""
     rows = []
     for number, record in enumerate(records, start=1):
-        protocol, leading, phi = protocol_name(record), "—", "—"
-        chain = record.chain
-        if protocol == "cross-validation":
-            recorded = recorded_evaluation(record)
-            chain = recorded.base
-            first = recorded.found.leading
-            leading = f"{measure_words(first)} {first.mean:.3f}"
-            phi = f"{recorded.found.stability.value:.3f}"
-        elif protocol == "stability-study":
-            chain = recorded_stability(record).base
+        protocol, leading, phi = recorded_protocol(record), "—", "—"
+        chain = record.chain if protocol is None else protocol.base
+        if isinstance(protocol, RecordedEvaluation):
+            first = protocol.found.leading
+            leading = f"{measure_words(first.name)} {first.mean:.3f}"
+            phi = f"{protocol.found.stability.value:.3f}"
         kept = str(record.selected.size)
         rows.append([str(number), chain, record.data.name, kept, leading, phi, str(record.seed)])
     header = ["run", "chain", "table", "kept", "quality", "stability φ", "seed"]

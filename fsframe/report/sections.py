@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
 
 from fsframe.contracts.answer import AnswerTable
-from fsframe.contracts.params import format_value
-from fsframe.contracts.showing import interval_text
-from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
+from fsframe.contracts.showing import interval_text, number_text
+from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.evaluation.summary import LEADING, Measure
 from fsframe.report.figures import figures
-from fsframe.report.methods_text import checklist, commands, methods_paragraph, references
+from fsframe.report.methods_text import (
+    checklist,
+    commands,
+    given_params,
+    methods_paragraph,
+    references,
+    versions,
+)
 from fsframe.report.pair_wording import pair_test_words, pair_weight_words
 from fsframe.report.section import (
     About,
@@ -83,10 +89,10 @@ class Measures(Section):
 
     def _blocks(self, about: About) -> Iterator[Block]:
         record = about.record
-        name = protocol_name(record)
+        protocol = recorded_protocol(record)
         rows = []
-        if name == "cross-validation":
-            found = recorded_evaluation(record).found
+        if isinstance(protocol, RecordedEvaluation):
+            found = protocol.found
             for label, measure in found.measures.items():
                 rows.append(_figure(label, measure))
                 if measure.name == LEADING[found.task]:
@@ -96,9 +102,8 @@ class Measures(Section):
             rows.append(["features kept", f"{found.kept.mean():.1f}", ""])
             rows.append(_stable("φ", found.stability.value, found.stability.interval))
             title = f"Performance on held-out rows ({found.n_splits} splits)"
-        elif name == "stability-study":
-            metrics = recorded_stability(record).tables.metrics
-            rows += [_stable(metric.name, metric.value, metric.interval) for metric in metrics]
+        elif isinstance(protocol, RecordedStability):
+            rows += [_stable(m.name, m.value, m.interval) for m in protocol.tables.metrics]
             title = "How stable the choice is"
         else:
             return
@@ -177,9 +182,7 @@ class HowMade(Section):
                     str(stage.features_in.size),
                     "—" if stage.selection is None else str(stage.selection.selected.size),
                     f"{stage.seconds:.2f}",
-                    ", ".join(
-                        f"{k}={format_value(v)}" for k, v in stage.params.items() if v is not None
-                    ),
+                    given_params(stage),
                 ]
                 for stage in record.stages
             ],
@@ -192,10 +195,8 @@ class HowMade(Section):
             "quiet",
         )
         yield Table(["part", "SHA-256"], [[k, v] for k, v in record.digests().items()], "digests")
-        plain = {k: v for k, v in record.environment.items() if not isinstance(v, Mapping)}
-        versions = ", ".join(f"{k} {v}" for k, v in plain.items())
         where = f"; run file {path}" if path is not None else ""
-        yield Text(f"{versions}{where}", "quiet")
+        yield Text(f"{versions(record)}{where}", "quiet")
 
 
 @attrs.frozen
@@ -230,13 +231,12 @@ def _cell(value: Any) -> str:
 
 
 def _figure(label: str, measure: Measure) -> list[str]:
-    known, error = measure.mean == measure.mean, measure.standard_error
+    error = measure.standard_error
     spread = f"± {error:.4f}" if error == error else measure.undefined
     if measure.interval is not None:
         spread += f", {interval_text(measure.interval)}"
-    return [label, f"{measure.mean:.4f}" if known else "—", spread]
+    return [label, number_text(measure.mean), spread]
 
 
 def _stable(name: str, value: float, interval: Any) -> list[str]:
-    shown = f"{value:.3f}" if value == value else "—"
-    return [f"stability {name}", shown, interval_text(interval)]
+    return [f"stability {name}", number_text(value, 3), interval_text(interval)]

@@ -9,17 +9,17 @@ from pathlib import Path
 import attrs
 import numpy as np
 
+from fsframe.contracts.showing import counted, number_text
 from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.study_results import study_comparisons
 from fsframe.report.figures import Figure, figures_of_several
-from fsframe.report.methods_text import checklist
+from fsframe.report.methods_text import checklist, versions
 from fsframe.report.page import page_text
 from fsframe.report.section import About, Block, Bullets, Code, Heading, Picture, Table, Text, safe
 from fsframe.report.sections import CHECKLIST_WORDS, STATES
 from fsframe.report.study_text import bibliography, methods_text
-from fsframe.report.study_verdict import verdict_of_comparison
-from fsframe.report.verdict import measure_name_words
-from fsframe.storage import RunRecord, printable
+from fsframe.report.verdict import measure_words, verdict_of_comparison
+from fsframe.storage import printable
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
 __all__ = ["report_page_of_study"]
@@ -58,10 +58,9 @@ def report_page_of_study(
     """
     found = study_comparisons(record)
     first = found[record.measures[0]]
-    runs, tables = len(record.runs), len(record.tables)
-    number = f"{len(record.chains)} chains on {tables} table{'' if tables == 1 else 's'}"
+    number = f"{len(record.chains)} chains on {counted(len(record.tables), 'table')}"
     facts = (
-        f"Compared by {measure_name_words(first.metric)} on identical folds; {runs} runs, "
+        f"Compared by {measure_words(first.metric)} on identical folds; {len(record.runs)} runs, "
         f"seed{'' if len(record.seeds) == 1 else 's'} {', '.join(map(str, record.seeds))}."
     )
     blocks = [
@@ -117,12 +116,12 @@ def _results(found: Comparison) -> Iterator[Block]:
             marks += "P" * bool(found.front[d, c])
             numbers = [values[c], found.standard_error[d, c], *found.intervals[d, c]]
             kept = f"{found.kept[d, c]:.1f}"
-            cells = [*map(_four, numbers), kept, _four(found.stability[d, c], 2), marks]
+            cells = [*map(number_text, numbers), kept, number_text(found.stability[d, c], 2), marks]
             rows.append([data, chain, *cells])
-        rows.append([data, f"({found.rule})", _four(found.larger_class[d]), *["—"] * 5, ""])
+        rows.append([data, f"({found.rule})", number_text(found.larger_class[d]), *["—"] * 5, ""])
         for name, of in found.all_features.items():
-            rows.append([data, f"({name} on all features)", _four(of[d]), *["—"] * 5, ""])
-    name = measure_name_words(found.metric)
+            rows.append([data, f"({name} on all features)", number_text(of[d]), *["—"] * 5, ""])
+    name = measure_words(found.metric)
     yield Heading(f"Results by {name}")
     yield Text(
         "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003), "
@@ -265,14 +264,5 @@ def _how_made(
     yield from _rest(rows)
     digests = [list(pair) for pair in zip(record.tables, record.sha256, strict=True)]
     yield Table(["table", "SHA-256"], digests, "tables")
-    made = dict.fromkeys(_versions(run) for run in record.runs.values())
+    made = dict.fromkeys(versions(run) for run in record.runs.values())
     yield Bullets(list(made)[:_ANSWERS])
-
-
-def _versions(run: RunRecord) -> str:
-    plain = {k: v for k, v in run.environment.items() if not isinstance(v, Mapping)}
-    return ", ".join(f"{k} {v}" for k, v in plain.items())
-
-
-def _four(value: float, digits: int = 4) -> str:
-    return "—" if value != value else f"{value:.{digits}f}"

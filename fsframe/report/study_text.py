@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from fsframe.contracts.showing import counted
 from fsframe.evaluation.study_results import described_tables
 from fsframe.report.citations import OF_PROTOCOL, bibtex_of, cited_keys, references_of
 from fsframe.storage.study_file import StudyCell, StudyRecord
@@ -35,8 +36,8 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
     grouped = run.groups is not None
     tables = "; ".join(plain(text) for text in described_tables(record))
     number = len(record.tables)
-    chains = _count(len(record.chains), "chain")
-    yield f"We compared {chains} of methods on {_count(number, 'table')}: {tables}."
+    chains = counted(len(record.chains), "chain")
+    yield f"We compared {chains} of methods on {counted(number, 'table')}: {tables}."
     references = references_of((*record.chains, *record.beside), ())
     named = ", ".join(
         f"{plain(name)}{cite(cited_keys(text))}" if cited_keys(text) else plain(name)
@@ -97,7 +98,3 @@ def bibliography(record: StudyRecord) -> str:
 
 def _name(metric: str) -> str:
     return metric.partition(":")[0]
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""The verdict of a run: a heading and two sentences that hold for any kind of run."""
+"""Verdicts of runs and comparisons: two sentences that hold for any of them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fsframe.contracts.showing import interval_text
-from fsframe.evaluation.recorded import protocol_name, recorded_evaluation, recorded_stability
-from fsframe.evaluation.summary import Measure
+from fsframe.contracts.showing import interval_text, number_text
+from fsframe.evaluation.comparison import Comparison
+from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.storage import RunRecord, printable
 from fsframe.storage.selector_tables import bootstrap_tables
 
 __all__ = [
     "heading",
-    "measure_name_words",
     "measure_words",
-    "quoted",
     "verdict",
+    "verdict_of_comparison",
     "verdict_of_several",
 ]
 
 _NAMED = 5
+_BEST_NAMED = 3
 _DOUBTFUL = 0.05
 _OFTEN = 0.9
 _LEVEL = 0.05
@@ -29,23 +29,23 @@ _LEVEL = 0.05
 
 def heading(record: RunRecord) -> str:
     """The subject of the run and its main figure."""
-    name, protocol = printable(record.data.name), protocol_name(record)
-    if protocol == "cross-validation":
-        leading = recorded_evaluation(record).found.leading
-        return f"{name}: {measure_words(leading)} {leading.mean:.2f} on held-out rows"
-    if protocol == "stability-study":
-        metric = recorded_stability(record).tables.metrics[0]
+    name, protocol = printable(record.data.name), recorded_protocol(record)
+    if isinstance(protocol, RecordedEvaluation):
+        leading = protocol.found.leading
+        return f"{name}: {measure_words(leading.name)} {leading.mean:.2f} on held-out rows"
+    if isinstance(protocol, RecordedStability):
+        metric = protocol.tables.metrics[0]
         return f"{name}: stability {metric.value:.2f} ({printable(metric.name)})"
     return f"{name}: {record.selected.size} of {record.n_features} features kept"
 
 
 def verdict(record: RunRecord) -> tuple[str, str]:
     """The result and its certainty, one sentence each."""
-    protocol = protocol_name(record)
-    if protocol == "cross-validation":
-        return _of_evaluation(record)
-    if protocol == "stability-study":
-        return _of_stability(record)
+    protocol = recorded_protocol(record)
+    if isinstance(protocol, RecordedEvaluation):
+        return _of_evaluation(record, protocol)
+    if isinstance(protocol, RecordedStability):
+        return _of_stability(record, protocol)
     k, p = record.selected.size, record.n_features
     if not k:
         return f"None of {p} features is kept.", _certainty(record)
@@ -115,8 +115,7 @@ def _certainty(record: RunRecord) -> str:
     )
 
 
-def _of_evaluation(record: RunRecord) -> tuple[str, str]:
-    recorded = recorded_evaluation(record)
+def _of_evaluation(record: RunRecord, recorded: RecordedEvaluation) -> tuple[str, str]:
     found = recorded.found
     balanced = found.measures.get("balanced-accuracy")
     rule = f"the {found.baseline.name}"
@@ -124,13 +123,16 @@ def _of_evaluation(record: RunRecord) -> tuple[str, str]:
     beside = [f"{found.baseline.mean:.2f} for always predicting {rule}"]
     if found.all_features is not None:
         beside.insert(0, f"{found.all_features.mean:.2f} with all features")
-    if found.leading.name == "accuracy":
-        told = f"predicts {_share(found.leading)} of the labels correctly"
+    leading = found.leading
+    value = _with_interval(leading.mean, leading.interval)
+    if leading.name == "accuracy":
+        told = f"predicts {value} of the labels correctly"
     else:
-        told = f"has {measure_words(found.leading)} {_share(found.leading)}"
-        if found.leading.name != "r2":
-            beside = [_short_of(found.leading, rule)]
-    first = f"On held-out rows, {quoted(recorded.base)} {told}, against {' and '.join(beside)}"
+        told = f"has {measure_words(leading.name)} {value}"
+        if leading.name != "r2":
+            baseline = number_text(leading.baseline, 2)
+            beside = [f"{baseline} for always predicting {rule}"]
+    first = f"On held-out rows, {_quoted(recorded.base)} {told}, against {' and '.join(beside)}"
     if balanced is not None and np.isfinite(balanced.mean) and record.class_names:
         chance = 1 / len(record.class_names)
         first += f"; balanced accuracy is {balanced.mean:.2f}, {chance:.2f} by chance"
@@ -144,14 +146,13 @@ def _of_evaluation(record: RunRecord) -> tuple[str, str]:
     return f"{first}.", f"{second}."
 
 
-def _of_stability(record: RunRecord) -> tuple[str, str]:
-    recorded = recorded_stability(record)
+def _of_stability(record: RunRecord, recorded: RecordedStability) -> tuple[str, str]:
     kept = recorded.tables.kept
     sizes = kept.sum(axis=1)
     size = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
     often = int((kept.mean(axis=0) > 0.5).sum())
     first = (
-        f"On {len(kept)} resamples {quoted(recorded.base)} keeps {size} of {record.n_features} "
+        f"On {len(kept)} resamples {_quoted(recorded.base)} keeps {size} of {record.n_features} "
         f"features, {often} of them in more than half."
     )
     metric = recorded.tables.metrics[0]
@@ -162,34 +163,20 @@ def _of_stability(record: RunRecord) -> tuple[str, str]:
     return first, f"Stability by {printable(metric.name)} is {metric.value:.2f}{bounds}{word}."
 
 
-def measure_words(measure: Measure) -> str:
-    """The name of a measure, for sentences."""
-    return measure_name_words(measure.name)
-
-
-def measure_name_words(name: str) -> str:
+def measure_words(name: str) -> str:
     """A measure's name as written in sentences."""
     plain = {"r2": "R²", "auc": "AUC", "c-index": "c-index"}
     return plain.get(name) or printable(name.replace("-", " "))
 
 
-def _short_of(measure: Measure, rule: str) -> str:
-    plain = "—" if measure.baseline is None else f"{measure.baseline:.2f}"
-    return f"{plain} for always predicting {rule}"
-
-
-def quoted(chain: str) -> str:
+def _quoted(chain: str) -> str:
     """A chain in backquotes, for sentences."""
     return f"`{printable(chain, longest=120)}`"
 
 
-def _share(measure: Measure) -> str:
-    text = f"{measure.mean:.2f}"
-    return (
-        text
-        if measure.interval is None
-        else text + " (95 % {:.2f} to {:.2f})".format(*measure.interval)
-    )
+def _with_interval(value: float, interval: Sequence[float] | None) -> str:
+    bounds = "" if interval is None else " (95 % {:.2f} to {:.2f})".format(*interval)
+    return f"{value:.2f}{bounds}"
 
 
 def _alike(phi: float) -> str:
@@ -197,3 +184,107 @@ def _alike(phi: float) -> str:
     if phi > 0.75:
         return "excellent agreement"
     return "intermediate to good agreement" if phi >= 0.4 else "poor agreement"
+
+
+def verdict_of_comparison(found: Comparison) -> tuple[str, str]:
+    """Which chain is best and by how much, and whether it differs from the others."""
+    if np.isnan(found.values).any():
+        return (
+            f"{_capital(_measure(found))} has no value for some of the "
+            f"{len(found.chains)} chains on {_tables(found)}.",
+            "Chains are not ranked by it.",
+        )
+    return _on_one_table(found) if len(found.data) == 1 else _over_tables(found)
+
+
+def _on_one_table(found: Comparison) -> tuple[str, str]:
+    better = _better(found)[0]
+    best = np.flatnonzero(better == better.max()).tolist()
+    first, low_high = best[0], found.intervals[0, best[0]]
+    value = _with_interval(
+        found.values[0, first], low_high if np.isfinite(low_high).all() else None
+    )
+    beside = [f"{name} on all features" for name in map(_quoted, found.all_features)]
+    values = [float(of[0]) for of in found.all_features.values()]
+    beside, values = [*beside, f"the {found.rule}"], [*values, float(found.larger_class[0])]
+    against = [f"{v:.2f} of {name}" for name, v in zip(beside, values, strict=True) if v == v]
+    comparison = f", against {' and '.join(against)}" if against else ""
+    one = (
+        f"On {_tables(found)} {_best_named(found, best)} the "
+        f"best {_measure(found)} of {len(found.chains)} chains: {value}{comparison}."
+    )
+    if not found.papers:
+        return one, f"{_capital(_measure(found))} has no value in some folds, so nothing is tested."
+    others = len(found.chains) - 1
+    wins = int((found.outcome["corrected"][0, first] == "win").sum())
+    whom = f"`{printable(found.chains[first], longest=120)}`" if len(best) > 1 else "it"
+    two = (
+        f"By the corrected resampled t-test, {whom} is significantly better than {wins} of the "
+        f"{others} others (p < 0.05 each, not adjusted for their number)"
+        if others > 1
+        else "By the corrected resampled t-test, the two "
+        f"{'differ' if wins else 'do not differ'} significantly (p < 0.05)"
+    )
+    fewest = int(found.fewest[0])
+    if fewest >= 0:
+        two += (
+            "; the fewest features within one standard error of the best, "
+            f"{found.kept[0, fewest]:.1f} on average, are kept by {_quoted(found.chains[fewest])}"
+        )
+    return one, f"{two}."
+
+
+def _over_tables(found: Comparison) -> tuple[str, str]:
+    ranks, p = found.ranks, found.adjusted_p
+    assert ranks is not None and p is not None
+    order = ranks.mean_ranks.round(9)
+    best = np.flatnonzero(order == order.min()).tolist()
+    first, n, m = best[0], len(found.data), len(found.chains)
+    sign = 1 if found.larger_is_better else -1
+    above = int((sign * found.values[:, first] > sign * found.larger_class).sum())
+    whom = f"`{printable(found.chains[first], longest=120)}`" if len(best) > 1 else "it"
+    one = (
+        f"Over {n} tables {_best_named(found, best)} the best "
+        f"mean rank of {m} chains by {_measure(found)}, {ranks.mean_ranks[first]:.2f}"
+    )
+    if not np.isnan(found.larger_class).any():
+        on = f"all {n}" if above == n else f"{above} of the {n}"
+        one += f"; {whom} does better than the {found.rule} on {on}"
+    apart = int((p[first] < ranks.level).sum())
+    test = "Wilcoxon's signed-rank test with Holm's adjustment"
+    # The smallest possible p: the same chain wins on every table.
+    if not apart and 2.0 ** (1 - n) * (m * (m - 1) / 2) >= ranks.level:
+        return f"{one}.", (
+            f"{n} tables are too few for {test} to find any two of {m} chains different at "
+            f"{ranks.level:g}, however large the difference."
+        )
+    return f"{one}.", (
+        f"By {test}, {whom} differs significantly from {apart} of the {m - 1} others at "
+        f"{ranks.level:g}; Friedman's test that all are equal has p = {ranks.friedman_p:.2g}."
+    )
+
+
+def _better(found: Comparison) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    return found.values if found.larger_is_better else -found.values
+
+
+def _best_named(found: Comparison, places: Sequence[int]) -> str:
+    """The best chains and their verb."""
+    names = [_quoted(found.chains[place]) for place in places[:_BEST_NAMED]]
+    if len(places) == 1:
+        return f"{names[0]} has"
+    more = len(places) - len(names)
+    last = f"{more} more" if more else names.pop()
+    return f"{', '.join(names)} and {last} share"
+
+
+def _tables(found: Comparison) -> str:
+    return printable(found.data[0]) if len(found.data) == 1 else f"{len(found.data)} tables"
+
+
+def _measure(found: Comparison) -> str:
+    return measure_words(found.metric)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -11,7 +11,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.study_results import study_comparisons, study_of_runs
-from fsframe.report.study_verdict import verdict_of_comparison
+from fsframe.report.verdict import verdict_of_comparison
 from fsframe.storage import RunRecord
 
 pytest.importorskip("matplotlib", reason="reports are drawn with matplotlib, an extra")

@@ -66,8 +66,8 @@ def apply(
     Example:
       fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
     """
-    from fsframe.analysis.text_table import counted
     from fsframe.contracts.column_kinds import stored_kinds
+    from fsframe.contracts.showing import counted
     from fsframe.storage import load_run
     from fsframe.tables import read_table, reduced_text, write_reduced
 

@@ -85,7 +85,7 @@ def study(file: str, **options: Any) -> None:
 
 def _plan_lines(plan: StudyPlan) -> Iterator[str]:
     from fsframe.analysis.study_run import study_runs
-    from fsframe.analysis.text_table import counted
+    from fsframe.contracts.showing import counted
 
     total = sum(1 for _ in study_runs(plan))
     yield (
