@@ -158,10 +158,10 @@ class SelectionResult(ChainResult):
 def estimators() -> Any:
     """The module of estimators of chains; PluginError where scikit-learn is not installed."""
     try:
-        from fsframe.sklearn import from_results
+        from fsframe.sklearn import chain_estimators
     except ImportError:
         raise PluginError("scikit-learn is not installed; install fsframe[sklearn]") from None
-    return from_results
+    return chain_estimators
 
 
 def shown_picture(figure: Any, ax: Any) -> Any:

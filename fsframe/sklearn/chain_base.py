@@ -11,7 +11,7 @@ from fsframe.chains.chain import Chain, Stage
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.survival import LABELS
-from fsframe.sklearn.estimators import StageEstimator, counting_stages, run_of, takes_missing
+from fsframe.sklearn.estimators import StageEstimator, run_of
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors, warn_each
 from fsframe.sklearn.pickling import blank_chain, own_classes
 from fsframe.sklearn.predicting import PredictsRows
@@ -78,20 +78,10 @@ class ChainEstimator(StageEstimator):
         task: str,
     ) -> None:
         """Run the chain on a table and store the selections of its stages."""
-        run = run_of(self)
-        chain = self._chain()
+        run, chain = run_of(self), self._chain()
         with as_value_errors():
             training = training_table(
-                self,
-                X,
-                y,
-                task=task,
-                tasks=_tasks(chain),
-                allow_nan=takes_missing(chain),
-                groups=groups,
-                sample_weight=sample_weight,
-                counting=counting_stages(chain),
-                roles=roles,
+                self, chain, X, y, sample_weight, groups, roles, task=task, tasks=_tasks(chain)
             )
             chain.check_request(training.data)
             results = list(chain.steps(training.data, run, training.upstream))

@@ -25,7 +25,7 @@ from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.stage_view import filled_rows
 from fsframe.contracts.wrapping_stages import wraps_left
-from fsframe.registry import Offer, classifiers, find_offer, selectors
+from fsframe.registry import classifiers, find_offer, selectors
 from fsframe.sklearn.fitted_attributes import FittedAttributes, iterations
 from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors, warn_each
 from fsframe.sklearn.pickling import own_classes
@@ -38,10 +38,10 @@ from fsframe.sklearn.tables import (
     Training,
     category_places,
     new_rows,
+    takes_missing,
     training_table,
     with_gaps_filled,
 )
-from fsframe.testing.declarations import declared_exceptions
 
 __all__ = [
     "ClassifierEstimator",
@@ -49,10 +49,7 @@ __all__ = [
     "Selecting",
     "SelectorEstimator",
     "WeightedSelectorEstimator",
-    "copies_are_weights",
-    "counting_stages",
     "run_of",
-    "takes_missing",
 ]
 
 
@@ -79,40 +76,6 @@ def run_of(estimator: Any) -> Run:
             threads=effective_n_jobs(getattr(estimator, "n_jobs", None)),
             memory=DEFAULT_MEMORY if memory is None else int(memory),
         )
-
-
-def takes_missing(chain: Chain) -> bool:
-    """Whether NaN is accepted in every column: by the first stage, and by the chain it resamples.
-
-    Later stages get the columns that it keeps, filled if it fills them.
-    """
-    method = chain.stages[0].method
-    if not method.missing_taken():
-        return False
-    base = getattr(method, "base", None) if getattr(method, "wrapping", False) else None
-    return base is None or takes_missing(Chain.parse(base))
-
-
-def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
-    """Whether a row of weight k equals k rows, by the declared conformance exceptions.
-
-    It does not for neighbour-based methods: copies of a row must not be each other's neighbours.
-    """
-    lawful = "counts_equal_copies" not in declared_exceptions(offer)
-    return method.takes_counts and not method.wrapping and lawful
-
-
-def counting_stages(chain: Chain) -> list[str]:
-    """The stages that accept integer row weights only."""
-    return [
-        stage.name
-        for stage in chain.stages
-        if not (
-            isinstance(stage.method, Selector)
-            and stage.method.uses_upstream_weights
-            and copies_are_weights(find_offer(stage.name, selectors)[1], type(stage.method))
-        )
-    ]
 
 
 class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
@@ -360,28 +323,17 @@ class SelectorEstimator(Selecting, MethodEstimator):
         groups: ArrayLike | None,
         roles: Roles,
     ) -> Self:
-        run = run_of(self)
-        chain = self._chain()
+        run, chain, task = run_of(self), self._chain(), getattr(self, "task", "auto")
         with as_value_errors():
             training = training_table(
-                self,
-                X,
-                y,
-                task=getattr(self, "task", "auto"),
-                tasks=self._method.tasks,
-                allow_nan=takes_missing(chain),
-                groups=groups,
-                sample_weight=weights,
-                counting=counting_stages(chain),
-                roles=roles,
+                self, chain, X, y, weights, groups, roles, task=task, tasks=self._method.tasks
             )
-            data = training.data
-            chain.check_request(data)
-            found = chain.select(data, training.upstream, run)
+            chain.check_request(training.data)
+            found = chain.select(training.data, training.upstream, run)
         self.selection_ = found
         self._codes = training.codes
         self._set_n_iter(iterations(found.tables))
-        warn_each((*data.warnings, *found.warnings), type(self).__name__)
+        warn_each((*training.data.warnings, *found.warnings), type(self).__name__)
         return self
 
 
@@ -456,18 +408,9 @@ class _MethodPredictor(MethodEstimator):
         PluginError
             If the method fails.
         """
-        run = run_of(self)
-        chain = self._chain()
+        run, chain = run_of(self), self._chain()
         with as_value_errors():
-            training = training_table(
-                self,
-                X,
-                y,
-                task="auto",
-                tasks=self._tasks(chain),
-                allow_nan=takes_missing(chain),
-                groups=None,
-            )
+            training = training_table(self, chain, X, y, task="auto", tasks=self._tasks(chain))
             self._set_fitted(training, chain.fit(training.data, run))
         self._set_n_iter(None)
         warn_each(training.data.warnings, type(self).__name__)

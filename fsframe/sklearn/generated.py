@@ -16,11 +16,11 @@ from fsframe.sklearn.estimators import (
     RegressorEstimator,
     SelectorEstimator,
     WeightedSelectorEstimator,
-    copies_are_weights,
 )
 from fsframe.sklearn.naming import class_name, find_method_offer
 from fsframe.sklearn.pickling import with_own_classes
 from fsframe.sklearn.settings import SETTINGS, settings_of
+from fsframe.sklearn.tables import copies_are_weights
 from fsframe.suggest import did_you_mean
 
 __all__ = ["blank", "estimator", "signature_of"]

@@ -102,9 +102,7 @@ class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
         (n_samples, n_classes) float64
             With two classes, (n_samples,): the score of the second minus that of the first.
         """
-        rows = self._rows(X)
-        with as_value_errors():
-            scores = self.fitted_.predict_scores(rows)
+        scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     @available_if(_gives_probabilities)
@@ -120,6 +118,9 @@ class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
         (n_samples, n_classes) float64
             Columns as in `classes_`; each row sums to 1.
         """
+        return self._scores(X)
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
         rows = self._rows(X)
         with as_value_errors():
             return self.fitted_.predict_scores(rows)

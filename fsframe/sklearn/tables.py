@@ -12,21 +12,27 @@ from sklearn.utils import check_array, check_X_y
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from fsframe.chains.chain import Chain
 from fsframe.contracts.data_frames import FrameParts, is_frame, take_frame
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.frame_columns import frame_names, frame_texts
 from fsframe.contracts.selection import Selection
+from fsframe.contracts.selector import Selector
 from fsframe.contracts.survival import LABELS, signed_times
+from fsframe.registry import Offer, find_offer, selectors
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.roles import Roles
+from fsframe.testing.declarations import declared_exceptions
 
 __all__ = [
     "Codes",
     "Training",
     "Weights",
     "category_places",
+    "copies_are_weights",
     "new_rows",
     "sample_weights",
+    "takes_missing",
     "task_of",
     "times_as_numbers",
     "training_table",
@@ -119,23 +125,56 @@ def times_as_numbers(y: Any) -> Any:
     return signed_times(y[time], y[flags[0]], time, flags[0])
 
 
+def takes_missing(chain: Chain) -> bool:
+    """Whether NaN is accepted in every column: by the first stage, and by the chain it resamples.
+
+    Later stages get the columns that it keeps, filled if it fills them.
+    """
+    method = chain.stages[0].method
+    if not method.missing_taken():
+        return False
+    base = getattr(method, "base", None) if getattr(method, "wrapping", False) else None
+    return base is None or takes_missing(Chain.parse(base))
+
+
+def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
+    """Whether a row of weight k equals k rows, by the declared conformance exceptions.
+
+    It does not for neighbour-based methods: copies of a row must not be each other's neighbours.
+    """
+    lawful = "counts_equal_copies" not in declared_exceptions(offer)
+    return method.takes_counts and not method.wrapping and lawful
+
+
+def counting_stages(chain: Chain) -> list[str]:
+    """The stages that accept integer row weights only."""
+    return [
+        stage.name
+        for stage in chain.stages
+        if not (
+            isinstance(stage.method, Selector)
+            and stage.method.uses_upstream_weights
+            and copies_are_weights(find_offer(stage.name, selectors)[1], type(stage.method))
+        )
+    ]
+
+
 def training_table(
     estimator: Any,
+    chain: Chain,
     X: Any,
     y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    roles: Roles | None = None,
     *,
     task: str,
     tasks: Collection[str],
-    allow_nan: bool,
-    groups: ArrayLike | None,
-    sample_weight: ArrayLike | None = None,
-    counting: Sequence[str] = (),
-    roles: Roles | None = None,
 ) -> Training:
-    """The table that an estimator is fitted on; sets `n_features_in_` and `feature_names_in_`.
+    """The table for the fit of an estimator; sets `n_features_in_` and `feature_names_in_`.
 
     Categorical columns of a data frame are nominal, ordered ones ordinal; features are named as in
-    the frame, else x0, x1, …. Stages in `counting` accept integer weights only.
+    the frame, else x0, x1, …. Missing values and weights are those that the chain accepts.
 
     Raises
     ------
@@ -144,7 +183,7 @@ def training_table(
     DataError, InvalidRequest
         As raised by `Dataset.from_arrays`, `take_frame` and `task_of`.
     """
-    finite = "allow-nan" if allow_nan else True
+    finite = "allow-nan" if takes_missing(chain) else True
     y = times_as_numbers(y)
     codes: Codes = {}
     warnings: tuple[str, ...] = ()
@@ -167,7 +206,7 @@ def training_table(
     elif labels.dtype.kind not in "fiub":
         labels = labels.astype(np.float64)
     names = getattr(estimator, "feature_names_in_", None)
-    drawn = sample_weights(sample_weight, X, counting)
+    drawn = sample_weights(sample_weight, X, counting_stages(chain))
     data = Dataset.from_arrays(
         X,
         labels,
