@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fsframe.analysis.comparison_files import run_file
 from fsframe.analysis.comparison_result import ComparisonResult
+from fsframe.analysis.protocol_requests import classifier_text
 from fsframe.chains.chain import Chain, Stage
+from fsframe.contracts.grammar import format_list
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
-from fsframe.evaluation.comparison import Cell, compared
-from fsframe.evaluation.summary import summarise
+from fsframe.evaluation.comparison import Cell, compared, methods_of
+from fsframe.evaluation.measuring import find_measures
+from fsframe.evaluation.summary import LEADING, summarise
 from fsframe.storage import RunRecord, load_run
 from fsframe.storage.numeric_fingerprint import fingerprint, numeric_differences
 
@@ -24,6 +27,7 @@ __all__ = [
     "as_chain",
     "bytes_in_memory",
     "check_names",
+    "compared_methods",
     "finished_run",
     "request_problems",
     "run_comparison",
@@ -46,6 +50,24 @@ def check_names(tables: Sequence[Dataset]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise RequestError(f"two tables are called {twice[0]!r}; give them different names")
+
+
+def compared_methods(
+    chains: Iterable[Chain | str], given: Mapping[str, str | None], metric: str | None
+) -> tuple[tuple[CrossValidation, ...], str | None]:
+    """The evaluations of chains with parameters as text, and the name of the measure to compare by.
+
+    Raises
+    ------
+    RequestError, PluginError
+        Naming everything that is wrong with them.
+    """
+    given = {**given, "classifier": classifier_text(given["classifier"])}
+    protocol = {name: text for name, text in given.items() if text is not None}
+    if metric is not None:
+        metric, measure = find_measures([metric])[0]
+        protocol["metric"] = format_list(dict.fromkeys([LEADING[measure.task], metric]))
+    return methods_of([str(chain) for chain in chains], **protocol), metric
 
 
 def request_problems(

@@ -17,10 +17,14 @@ from fsframe.analysis.chain_run import (
 )
 from fsframe.analysis.comparison_files import check_folder, make_folder, write_comparison
 from fsframe.analysis.comparison_result import ComparisonResult
-from fsframe.analysis.comparison_run import check_names, request_problems, run_comparison
+from fsframe.analysis.comparison_run import (
+    check_names,
+    compared_methods,
+    request_problems,
+    run_comparison,
+)
 from fsframe.analysis.progress import ProgressBars
 from fsframe.analysis.protocol_requests import (
-    classifier_text,
     evaluation_chain,
     stability_chain,
     table_of,
@@ -30,11 +34,8 @@ from fsframe.analysis.results import EvaluationResult, StabilityResult, as_resul
 from fsframe.analysis.selection_result import SelectionResult
 from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.grammar import format_list
 from fsframe.errors import RequestError
-from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_features
-from fsframe.evaluation.measuring import find_measures
-from fsframe.evaluation.summary import LEADING
+from fsframe.evaluation.comparison import leading_measure, on_all_features
 from fsframe.storage import RunRecord
 
 __all__ = ["RunOptions", "compare", "evaluate", "select", "stability"]
@@ -312,20 +313,16 @@ def compare(
     """
     if isinstance(chains, (str, Chain)):
         raise RequestError("a comparison takes several chains: compare([chain, chain], data)")
-    given = {
-        "folds": folds,
-        "repeats": repeats,
-        "scheme": scheme,
-        "classifier": classifier,
-        "inner_folds": inner_folds,
-    }
-    texts = texts_of(given)
-    texts["classifier"] = classifier_text(texts["classifier"])
-    protocol = {name: text for name, text in texts.items() if text is not None}
-    if metric is not None:
-        metric, measure = find_measures([metric])[0]
-        protocol["metric"] = format_list(dict.fromkeys([LEADING[measure.task], metric]))
-    methods = methods_of([str(chain) for chain in chains], **protocol)
+    given = texts_of(
+        {
+            "folds": folds,
+            "repeats": repeats,
+            "scheme": scheme,
+            "classifier": classifier,
+            "inner_folds": inner_folds,
+        }
+    )
+    methods, metric = compared_methods(chains, given, metric)
     tables = _tables_of(data, label, groups)
     check_names([table for table, _ in tables])
     leading = leading_measure(table for table, _ in tables)

@@ -212,11 +212,10 @@ def local_class_version(reference: str) -> str | None:
         ``module:Class as name``. If necessary, the module is imported and the class registered
         under the name.
     """
+    plugin = _plugin_of(reference)
+    if plugin is not None:
+        return plugin.source.version
     target, _, name = reference.partition(" as ")
-    plugins = default_manager().plugins()
-    for plugin in plugins:
-        if plugin.registered is not None and plugin.reference == reference:
-            return plugin.source.version
     module, _, class_name = target.partition(":")
     try:
         with guarded_import(share=4.0):
@@ -228,10 +227,14 @@ def local_class_version(reference: str) -> str | None:
     # Whatever the module raises, this process does not have the class.
     except BaseException:
         return None
-    for plugin in default_manager().plugins():
-        if plugin.registered is not None and plugin.reference == reference:
-            return plugin.source.version
-    return None
+    plugin = _plugin_of(reference)
+    return None if plugin is None else plugin.source.version
+
+
+def _plugin_of(reference: str) -> LoadedPlugin | None:
+    """The class registered in this process that a reference names, as a plugin."""
+    plugins = (p for p in default_manager().plugins() if p.registered is not None)
+    return next((plugin for plugin in plugins if plugin.reference == reference), None)
 
 
 def unreachable_classes(references: Iterator[str], *, program: bool) -> Iterator[str]:
@@ -247,14 +250,8 @@ def unreachable_classes(references: Iterator[str], *, program: bool) -> Iterator
     for reference in references:
         target, _, name = reference.partition(" as ")
         module, _, class_name = target.partition(":")
-        registered = next(
-            (
-                plugin.registered
-                for plugin in default_manager().plugins()
-                if plugin.registered is not None and plugin.reference == reference
-            ),
-            None,
-        )
+        plugin = _plugin_of(reference)
+        registered = None if plugin is None else plugin.registered
         if module == "__main__" and not (program and _program_file()):
             where = "this program" if _program_file() else "this session"
             yield (

@@ -109,26 +109,15 @@ class Registry(Mapping[str, Any]):
         *,
         instances: bool = False,
     ) -> None:
-        self._kind = kind
+        self.entries, self.base = kind, base
         self._instances = instances
-        self._base = base
         self._manager = manager
         self._classes: dict[str, Any] = {}
 
     @property
     def kind(self) -> str:
         """The kind of its objects in words, such as ``"selector"``."""
-        return self._kind.kind
-
-    @property
-    def entries(self) -> type[Entry]:
-        """The entry class of this registry."""
-        return self._kind
-
-    @property
-    def base(self) -> str:
-        """``"module:Class"`` that every class derives from."""
-        return self._base
+        return self.entries.kind
 
     def offers(self) -> tuple[Offer, ...]:
         """The offers of usable plugins, sorted by name, without importing them."""
@@ -137,7 +126,7 @@ class Registry(Mapping[str, Any]):
             for plugin in self._manager().plugins()
             if plugin.status == "loaded"
             for entry in plugin.entries
-            if isinstance(entry, self._kind)
+            if isinstance(entry, self.entries)
         ]
         names = [entry.name for entry, _ in found]
         offers = []
@@ -173,10 +162,10 @@ class Registry(Mapping[str, Any]):
         for plugin in self._manager().plugins():
             if plugin.status == "loaded" or (slash and plugin.provider != provider):
                 continue
-            offers_it = any(isinstance(e, self._kind) and e.name == plain for e in plugin.entries)
+            offers_it = any(isinstance(e, self.entries) and e.name == plain for e in plugin.entries)
             if offers_it or plugin.provider == provider:
                 return PluginError(
-                    f"the {self._kind.kind} {plain!r} belongs to the plugin {plugin.name!r}, "
+                    f"the {self.kind} {plain!r} belongs to the plugin {plugin.name!r}, "
                     f"which is {plugin.status}: {plugin.reason}. `fsframe plugins` shows all"
                 )
         return None
@@ -197,9 +186,9 @@ class Registry(Mapping[str, Any]):
         return self._classes[key]
 
     def _import(self, offer: Offer) -> Any:
-        where = f"{self._kind.kind} {offer.name!r} of plugin {offer.provider!r}"
+        where = f"{self.kind} {offer.name!r} of plugin {offer.provider!r}"
         module_name, _, class_name = offer.entry.target.partition(":")
-        base_module, _, base_name = self._base.partition(":")
+        base_module, _, base_name = self.base.partition(":")
         absent = missing(offer.entry.requires)
         if absent:
             verb = "is" if len(absent) == 1 else "are"
@@ -252,7 +241,7 @@ class Registry(Mapping[str, Any]):
         return len(self.offers())
 
     def __repr__(self) -> str:
-        return f"<{self._kind.kind}s: {', '.join(self)}>"
+        return f"<{self.kind}s: {', '.join(self)}>"
 
 
 def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:

@@ -98,26 +98,18 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
         as_chain,
         bytes_in_memory,
         check_names,
+        compared_methods,
         run_comparison,
     )
-    from fsframe.analysis.protocol_requests import classifier_text
     from fsframe.chains.memory_shares import LimitTooSmall, shares_of
-    from fsframe.contracts.grammar import format_list
-    from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_features
-    from fsframe.evaluation.measuring import find_measures
-    from fsframe.evaluation.summary import LEADING
+    from fsframe.evaluation.comparison import leading_measure, on_all_features
     from fsframe.storage import check_destination
     from fsframe.tables import find_table
 
     chains, paths = _split(words)
     names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "stratify")
-    protocol = {name: options.pop(name) for name in names}
-    protocol["classifier"] = classifier_text(protocol["classifier"])
-    metric = None
-    if options["metric"]:
-        metric, measure = find_measures([options["metric"]])[0]
-        protocol["metric"] = format_list(dict.fromkeys([LEADING[measure.task], metric]))
-    methods = methods_of(chains, **{k: v for k, v in protocol.items() if v is not None})
+    given = {name: options.pop(name) for name in names}
+    methods, metric = compared_methods(chains, given, options["metric"] or None)
     alone = on_all_features(methods) if options["all_features"] else {}
     found_paths = [find_table(path) for path in paths]
     # Absolute: a plugin may change the current folder.
