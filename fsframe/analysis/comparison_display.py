@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fsframe.analysis.text_table import table_lines
@@ -258,30 +259,33 @@ _RULE_WORDS = (
 )
 
 
+def _matrix(
+    letters: Sequence[str], text: Callable[[int, int], str], right: bool = False
+) -> Iterator[str]:
+    """A table of every chain with every other one."""
+    some = range(len(letters))
+    rows = [[letters[i], *("" if i == j else text(i, j) for j in some)] for i in some]
+    yield from table_lines(["", *letters], rows, {*range(1, len(letters) + 1)} if right else set())
+
+
 def _pairwise(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
     yield "Wins, ties, losses of the row against the column, over the tables:"
     for rule, words in _RULE_WORDS:
         yield f"  {words}"
-        rows = [
-            [letter]
-            + [
-                "" if i == j else "{},{},{}".format(*result.tally(rule, i, j))
-                for j in range(len(letters))
-            ]
-            for i, letter in enumerate(letters)
-        ]
-        yield from (f"  {line}" for line in table_lines(["", *letters], rows))
+        for line in _matrix(letters, partial(_tally, result, rule)):
+            yield f"  {line}"
     if len(result.data) > 1:
         return
     yield (
         f"Probability that the row is better by more than {result.rope:g} (correlated Bayesian "
         "t-test):"
     )
-    rows = [
-        [letter, *("" if i == j else f"{_better(result, i, j):.2f}" for j in range(len(letters)))]
-        for i, letter in enumerate(letters)
-    ]
-    yield from (f"  {line}" for line in table_lines(["", *letters], rows))
+    for line in _matrix(letters, lambda i, j: f"{_better(result, i, j):.2f}"):
+        yield f"  {line}"
+
+
+def _tally(result: Comparison, rule: str, i: int, j: int) -> str:
+    return "{},{},{}".format(*result.tally(rule, i, j))
 
 
 def _better(result: Comparison, i: int, j: int) -> float:
@@ -294,7 +298,7 @@ def _against_best(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
     best = int(means.argmax() if result.larger_is_better else means.argmin())
     yield f"Wins, ties, losses of {letters[best]} against the others, over the tables:"
     rows = [
-        [letter, *("{},{},{}".format(*result.tally(rule, best, c)) for rule, _ in _RULE_WORDS)]
+        [letter, *(_tally(result, rule, best, c) for rule, _ in _RULE_WORDS)]
         for c, letter in enumerate(letters)
         if c != best
     ]
@@ -314,27 +318,16 @@ def _rank_lines(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
     for group in ranks.groups:
         yield "no significant difference by Wilcoxon–Holm: " + " ".join(letters[c] for c in group)
     yield "Wilcoxon–Holm p-values:"
-    rows = [
-        [letters[i], *("" if i == j else f"{p[i, j]:.3g}" for j in range(len(letters)))]
-        for i in range(len(letters))
-    ]
     if len(letters) <= _MOST_PAIRWISE:
-        yield from table_lines(["", *letters], rows, right=set(range(1, len(letters) + 1)))
+        yield from _matrix(letters, lambda i, j: f"{p[i, j]:.3g}", right=True)
     else:
         yield "  (in --json)"
     if result.overall is None:
         return
     yield "Bayesian signed-rank test: probability that the row is better by more than"
     yield f"{result.rope:g} (and that they are practically equal):"
-    some = order[:_MOST_PAIRWISE]
-    rows = [
-        [
-            letters[i],
-            *(
-                "" if i == j else f"{result.overall[i, j, 2]:.2f} ({result.overall[i, j, 1]:.2f})"
-                for j in some
-            ),
-        ]
-        for i in some
-    ]
-    yield from table_lines(["", *(letters[c] for c in some)], rows)
+    some, chances = order[:_MOST_PAIRWISE], result.overall
+    yield from _matrix(
+        [letters[c] for c in some],
+        lambda i, j: "{2:.2f} ({1:.2f})".format(*chances[some[i], some[j]]),
+    )

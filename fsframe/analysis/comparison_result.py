@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +120,39 @@ class ComparedChains:
         chosen = self.best(data) if chain is None else chain
         return self.result(chosen, 0 if data is None else data).to_sklearn()
 
+    def to_frame(self, what: str = "results", *, library: str = "polars") -> Any:
+        """The results of every chain on every table, or the tests of all pairs, as a data frame.
+
+        Parameters
+        ----------
+        what : {"results", "pairs"}
+            Results: of a study, by every measure. Pairs: mean difference of accuracy (of a study,
+            of its first measure), p-values of Student's paired test and of the corrected resampled
+            test, and who wins by the latter.
+        library : {"polars", "pandas"}
+
+        Raises
+        ------
+        RequestError
+            If there is no such table.
+        """
+        tables = {
+            "results": self._result_columns,
+            "pairs": lambda: pair_columns(self.comparison),
+        }
+        return frame_of(tables, what, library)
+
+    def _result_columns(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _shown(self, title: str, facts: Sequence[str], found: Iterable[Comparison]) -> str:
+        """Comparisons as HTML, for notebooks."""
+        shown = [accuracy_rows(each) for each in found]
+        chains = [list(pair) for pair in zip(shown[0][0][1:], self.chains, strict=True)]
+        facts = [*facts, "± is the corrected standard error; * the best mean."]
+        tables = (html_table(*each) for each in shown)
+        return html_block(title, facts, html_table(["", "chain"], chains), *tables)
+
     def _drawn(
         self, runs: Sequence[RunRecord], kind: str | None, ax: Any, data: int | None = None
     ) -> Any:
@@ -169,32 +202,7 @@ class ComparisonResult(ComparedChains):
         return "\n".join(map(printable, comparison_lines(self.comparison)))
 
     def _repr_html_(self) -> str:
-        header, rows, right = accuracy_rows(self.comparison)
-        chains = [[letter, chain] for letter, chain in zip(header[1:], self.chains, strict=True)]
-        facts = ["± is the corrected standard error; * the best mean."]
-        tables = (html_table(["", "chain"], chains), html_table(header, rows, right))
-        return html_block("Chains on identical folds", facts, *tables)
-
-    def to_frame(self, what: str = "results", *, library: str = "polars") -> Any:
-        """The results of every chain on every table, or the tests of all pairs, as a data frame.
-
-        Parameters
-        ----------
-        what : {"results", "pairs"}
-            Pairs: mean difference of accuracy, p-values of Student's paired test and of the
-            corrected resampled test, and who wins by the latter.
-        library : {"polars", "pandas"}
-
-        Raises
-        ------
-        RequestError
-            If there is no such table.
-        """
-        return frame_of(
-            {"results": self._result_columns, "pairs": lambda: pair_columns(self.comparison)},
-            what,
-            library,
-        )
+        return self._shown("Chains on identical folds", (), [self.comparison])
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the run files of all chains and the tables of results to a folder.

@@ -10,16 +10,11 @@ from typing import Any
 
 import attrs
 
-from fsframe.analysis.comparison_display import (
-    accuracy_rows,
-    comparison_lines,
-    pair_columns,
-    result_columns,
-)
+from fsframe.analysis.comparison_display import comparison_lines, result_columns
 from fsframe.analysis.comparison_result import ComparedChains, place_of
-from fsframe.analysis.results import EvaluationResult, as_result, frame_of
+from fsframe.analysis.results import EvaluationResult, as_result
 from fsframe.analysis.study_run import STUDY_FILE, write_folder
-from fsframe.contracts.showing import html_block, html_table
+from fsframe.contracts.showing import counted
 from fsframe.errors import RequestError, StoreError
 from fsframe.escaping import printable
 from fsframe.evaluation.comparison import Comparison
@@ -135,44 +130,12 @@ class StudyResult(ComparedChains):
     def _title(self) -> str:
         seeds = f"seed{'s' * (len(self.seeds) > 1)} {', '.join(map(str, self.seeds))}"
         return (
-            f"{self.name}: {len(self.chains)} chain{'s' * (len(self.chains) > 1)} on "
-            f"{len(self.data)} table{'s' * (len(self.data) > 1)} by {', '.join(self.measures)}; "
-            f"{seeds}"
+            f"{self.name}: {counted(len(self.chains), 'chain')} on "
+            f"{counted(len(self.data), 'table')} by {', '.join(self.measures)}; {seeds}"
         )
 
     def _repr_html_(self) -> str:
-        shown = [accuracy_rows(found) for found in self.comparisons.values()]
-        chains = [[a, b] for a, b in zip(shown[0][0][1:], self.chains, strict=True)]
-        facts = [
-            *described_tables(self.record),
-            "± is the corrected standard error; * the best mean.",
-        ]
-        tables = (html_table(header, rows, right) for header, rows, right in shown)
-        return html_block(self._title(), facts, html_table(["", "chain"], chains), *tables)
-
-    def to_frame(self, what: str = "results", *, library: str = "polars") -> Any:
-        """The results of every chain on every table, or the tests of all pairs, as a data frame.
-
-        Parameters
-        ----------
-        what : {"results", "pairs"}
-            Results: by every measure. Pairs: by the first measure, as in
-            `ComparisonResult.to_frame`.
-        library : {"polars", "pandas"}
-
-        Raises
-        ------
-        RequestError
-            If there is no such table.
-        """
-        return frame_of(
-            {
-                "results": self._result_columns,
-                "pairs": lambda: pair_columns(self.comparison),
-            },
-            what,
-            library,
-        )
+        return self._shown(self._title(), described_tables(self.record), self.comparisons.values())
 
     def _result_columns(self) -> dict[str, Any]:
         columns = result_columns(self.comparisons.values())

@@ -177,7 +177,7 @@ def run_study(
         else:
             images[each.cell] = out.read_bytes()
     if folder is None or work is None:
-        return _in_memory(plan, runs)
+        return plan.record(runs)
     target = folder / STUDY_FILE
     write_study(target, plan.asked(), images, plan.source, overwrite=overwrite)
     placed(target)
@@ -236,21 +236,6 @@ def _record(
     for problem in request_problems([each.method], data, each.seed):
         raise problem
     return run(each, out, beside)
-
-
-def _in_memory(plan: StudyPlan, runs: dict[StudyCell, RunRecord]) -> StudyRecord:
-    return StudyRecord(
-        name=plan.name,
-        tables=tuple(table.name for table in plan.tables),
-        chains=tuple(str(method.base) for method in plan.methods),
-        beside=tuple(plan.beside),
-        measures=plan.measures,
-        seeds=plan.seeds,
-        rope=plan.rope,
-        sha256=tuple(table.data.sha256 for table in plan.tables),
-        runs=runs,
-        source=plan.source,
-    )
 
 
 def _claim(work: Path, plan: StudyPlan) -> None:

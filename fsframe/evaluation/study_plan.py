@@ -20,6 +20,8 @@ from fsframe.evaluation.cross_validation import CrossValidation, grid_of
 from fsframe.evaluation.grid import ChainGrid, combined
 from fsframe.evaluation.measuring import find_measures
 from fsframe.evaluation.summary import LEADING
+from fsframe.storage import RunRecord
+from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.suggest import did_you_mean
 from fsframe.tables import read
 
@@ -100,16 +102,22 @@ class StudyPlan:
 
     def asked(self) -> dict[str, Any]:
         """The request of the study, as plain values (`StudyRecord.asked`)."""
-        return {
-            "name": self.name,
-            "tables": [table.name for table in self.tables],
-            "chains": [str(method.base) for method in self.methods],
-            "beside": list(self.beside),
-            "measures": list(self.measures),
-            "seeds": list(self.seeds),
-            "rope": self.rope,
-            "sha256": [table.data.sha256 for table in self.tables],
-        }
+        return self.record({}).asked()
+
+    def record(self, runs: Mapping[StudyCell, RunRecord]) -> StudyRecord:
+        """The study with its runs."""
+        return StudyRecord(
+            name=self.name,
+            tables=tuple(table.name for table in self.tables),
+            chains=tuple(str(method.base) for method in self.methods),
+            beside=tuple(self.beside),
+            measures=self.measures,
+            seeds=self.seeds,
+            rope=self.rope,
+            sha256=tuple(table.data.sha256 for table in self.tables),
+            runs=runs,
+            source=self.source,
+        )
 
 
 class StudyFaults:

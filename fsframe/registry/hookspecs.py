@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import pluggy
 
+from fsframe.registry import entries
 from fsframe.registry.entries import API_VERSION
-
-if TYPE_CHECKING:
-    from fsframe.registry.entries import (
-        ClassifierEntry,
-        CommandEntry,
-        EngineEntry,
-        MeasureEntry,
-        NullEntry,
-        ObserverEntry,
-        ReaderEntry,
-        RegressorEntry,
-        ReportSectionEntry,
-        SelectorEntry,
-        StabilityMetricEntry,
-        WriterEntry,
-    )
 
 __all__ = [
     "API_VERSION",
@@ -51,7 +35,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 @hookspec
-def fsframe_selectors() -> Iterable[SelectorEntry]:  # type: ignore[empty-body]
+def fsframe_selectors() -> Iterable[entries.SelectorEntry]:  # type: ignore[empty-body]
     """Selectors that this plugin offers.
 
     In the module that the plugin's entry point names::
@@ -75,7 +59,7 @@ def fsframe_selectors() -> Iterable[SelectorEntry]:  # type: ignore[empty-body]
 
 
 @hookspec
-def fsframe_classifiers() -> Iterable[ClassifierEntry]:  # type: ignore[empty-body]
+def fsframe_classifiers() -> Iterable[entries.ClassifierEntry]:  # type: ignore[empty-body]
     """Classifiers that this plugin offers, to end a chain.
 
     Example::
@@ -91,7 +75,7 @@ def fsframe_classifiers() -> Iterable[ClassifierEntry]:  # type: ignore[empty-bo
 
 
 @hookspec
-def fsframe_regressors() -> Iterable[RegressorEntry]:  # type: ignore[empty-body]
+def fsframe_regressors() -> Iterable[entries.RegressorEntry]:  # type: ignore[empty-body]
     """Methods that predict numbers only, to end a chain; those that predict classes too are
     classifiers.
 
@@ -108,7 +92,7 @@ def fsframe_regressors() -> Iterable[RegressorEntry]:  # type: ignore[empty-body
 
 
 @hookspec
-def fsframe_stability_metrics() -> Iterable[StabilityMetricEntry]:  # type: ignore[empty-body]
+def fsframe_stability_metrics() -> Iterable[entries.StabilityMetricEntry]:  # type: ignore[empty-body]
     """Stability metrics that this plugin offers.
 
     Example::
@@ -124,7 +108,7 @@ def fsframe_stability_metrics() -> Iterable[StabilityMetricEntry]:  # type: igno
 
 
 @hookspec
-def fsframe_commands() -> Iterable[CommandEntry]:  # type: ignore[empty-body]
+def fsframe_commands() -> Iterable[entries.CommandEntry]:  # type: ignore[empty-body]
     """Commands that this plugin adds to ``fsframe``.
 
     Example::
@@ -143,7 +127,7 @@ def fsframe_commands() -> Iterable[CommandEntry]:  # type: ignore[empty-body]
 
 
 @hookspec
-def fsframe_engines() -> Iterable[EngineEntry]:  # type: ignore[empty-body]
+def fsframe_engines() -> Iterable[entries.EngineEntry]:  # type: ignore[empty-body]
     """Engines that this plugin adds to ``--engine``.
 
     Example::
@@ -162,7 +146,7 @@ def fsframe_engines() -> Iterable[EngineEntry]:  # type: ignore[empty-body]
 
 
 @hookspec
-def fsframe_readers() -> Iterable[ReaderEntry]:  # type: ignore[empty-body]
+def fsframe_readers() -> Iterable[entries.ReaderEntry]:  # type: ignore[empty-body]
     """Table formats that this plugin reads.
 
     Example::
@@ -181,7 +165,7 @@ def fsframe_readers() -> Iterable[ReaderEntry]:  # type: ignore[empty-body]
 
 
 @hookspec
-def fsframe_measures() -> Iterable[MeasureEntry]:  # type: ignore[empty-body]
+def fsframe_measures() -> Iterable[entries.MeasureEntry]:  # type: ignore[empty-body]
     """Measures of predictions that this plugin offers.
 
     Example::
@@ -201,7 +185,7 @@ def fsframe_measures() -> Iterable[MeasureEntry]:  # type: ignore[empty-body]
 
 
 @hookspec
-def fsframe_events() -> Iterable[ObserverEntry]:  # type: ignore[empty-body]
+def fsframe_events() -> Iterable[entries.ObserverEntry]:  # type: ignore[empty-body]
     """Observers that this plugin offers: they are called when a run starts, stores a unit, ends a
     stage.
 
@@ -221,7 +205,7 @@ def fsframe_events() -> Iterable[ObserverEntry]:  # type: ignore[empty-body]
 
 
 @hookspec
-def fsframe_writers() -> Iterable[WriterEntry]:  # type: ignore[empty-body]
+def fsframe_writers() -> Iterable[entries.WriterEntry]:  # type: ignore[empty-body]
     """Table formats that this plugin writes.
 
     Example::
@@ -241,7 +225,7 @@ def fsframe_writers() -> Iterable[WriterEntry]:  # type: ignore[empty-body]
 
 
 @hookspec
-def fsframe_report_sections() -> Iterable[ReportSectionEntry]:  # type: ignore[empty-body]
+def fsframe_report_sections() -> Iterable[entries.ReportSectionEntry]:  # type: ignore[empty-body]
     """Sections that this plugin adds to the page about a run.
 
     Example::
@@ -261,7 +245,7 @@ def fsframe_report_sections() -> Iterable[ReportSectionEntry]:  # type: ignore[e
 
 
 @hookspec
-def fsframe_nulls() -> Iterable[NullEntry]:  # type: ignore[empty-body]
+def fsframe_nulls() -> Iterable[entries.NullEntry]:  # type: ignore[empty-body]
     """Null hypotheses for npfs: distributions of counts, and ways to permute labels.
 
     Example::

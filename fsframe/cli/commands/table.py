@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -70,8 +68,10 @@ def table(
       fsframe table examples/parkinsons.immigrate-npfs.h5 -o genes.csv
       fsframe table examples/parkinsons.immigrate-npfs.h5 --pairs --top 20
     """
-    from fsframe.storage import check_destination, load_run
-    from fsframe.tables.table_formats import format_of, is_text
+    from fsframe.analysis.comparison_display import result_columns
+    from fsframe.evaluation.study_results import study_comparisons
+    from fsframe.storage import check_destination, load_run, place_file
+    from fsframe.tables.table_formats import format_of, is_text, table_bytes
 
     if words and (len(words) != 2 or words[0] != "on"):
         raise RequestError("name the table: fsframe table RUN.h5 on DATA -o FILE")
@@ -88,63 +88,37 @@ def table(
                 "for a comparison its results are written; --pairs, --kept and `on DATA` apply "
                 "to a single run"
             )
-        from fsframe.analysis.comparison_display import result_columns
-        from fsframe.evaluation.study_results import study_comparisons
-
-        columns = result_columns(study_comparisons(several.study).values())
-        used = several.used()
-        if target is not None:
-            check_destination(target, overwrite=overwrite, apart_from=used)
-        _output(
-            {name: values[:top] for name, values in columns.items()},
-            "results",
-            target,
-            chosen,
-            defuse,
-            used,
-            overwrite,
-        )
-        return
-    path = find_run(run)
-    record = load_run(path)
-    # Do not replace the table of the run either.
-    used = [path, *words[1:], *filter(None, [record.data.source])]
+        what, used = "results", several.used()
+    else:
+        path = find_run(run)
+        record = load_run(path)
+        what = "pairs" if pairs else "features"
+        # Do not replace the table of the run either.
+        used = [path, *words[1:], *filter(None, [record.data.source])]
     if target is not None:
         check_destination(target, overwrite=overwrite, apart_from=used)
-    if pairs:
-        found = record.pair_table()
-        if not len(found):
-            raise RequestError(f"{run} holds no pairs: none of its stages weighs or tests them")
+    if several is not None:
+        results = result_columns(study_comparisons(several.study).values())
+        columns = {name: values[:top] for name, values in results.items()}
     else:
-        data = table_of_run(record, words[1]) if words else None
-        if data is None and means:
-            data = table_if_there(record, "direction and means")
-        found = record.feature_table(data)
-        if kept:
-            found = found.where(found.columns["kept"])
-    found = found.head(top)
-    columns = {name: found.cells(name) for name in found.columns}
-    what = "pairs" if pairs else "features"
-    _output(columns, what, target, chosen, defuse, used, overwrite)
-
-
-def _output(
-    columns: Mapping[str, list[Any]],
-    what: str,
-    target: Path | None,
-    form: str,
-    defuse: bool,
-    used: list[str | Path],
-    overwrite: bool,
-) -> None:
-    from fsframe.storage import place_file
-    from fsframe.tables.table_formats import table_bytes
-
+        if pairs:
+            found = record.pair_table()
+            if not len(found):
+                raise RequestError(f"{run} holds no pairs: none of its stages weighs or tests them")
+        else:
+            data = table_of_run(record, words[1]) if words else None
+            if data is None and means:
+                data = table_if_there(record, "direction and means")
+            found = record.feature_table(data)
+            if kept:
+                found = found.where(found.columns["kept"])
+        found = found.head(top)
+        columns = {name: found.cells(name) for name in found.columns}
     if target is None:
         shown = {cell(name): [cell(value) for value in each] for name, each in columns.items()}
-        print_text(table_bytes(shown, form, defuse=defuse).decode())
+        print_text(table_bytes(shown, chosen, defuse=defuse).decode())
         return
-    content = table_bytes(columns, form, defuse=defuse)
+    content = table_bytes(columns, chosen, defuse=defuse)
     written = place_file(target, content, overwrite=overwrite, apart_from=used)
     say(f"{what}: {len(next(iter(columns.values())))}, columns: {', '.join(columns)}")
     say(f"table: {written}")
