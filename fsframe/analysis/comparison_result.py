@@ -145,7 +145,7 @@ class ComparedChains:
     def _result_columns(self) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _shown(self, title: str, facts: Sequence[str], found: Iterable[Comparison]) -> str:
+    def _shown(self, title: str, facts: Iterable[str], found: Iterable[Comparison]) -> str:
         """Comparisons as HTML, for notebooks."""
         shown = [accuracy_rows(each) for each in found]
         chains = [list(pair) for pair in zip(shown[0][0][1:], self.chains, strict=True)]
