@@ -94,25 +94,13 @@ def run_chain(
 ) -> RunRecord:
     """Run a chain on a table for one of the functions, which the run file records as its command.
 
-    Parameters
-    ----------
-    function : str
-        Such as ``"select"``.
-    chain, table, seed, out
-        As in `fsframe.select`; if `out` already holds the result of this request, it is read.
-    source : str
-        File of the table; empty if there is none.
-    options : RunOptions
-    beside : int
-        Bytes that the caller holds in addition; they count towards `memory`.
-    bars : ProgressBars, optional
-        Progress bars of the caller, for one of several runs.
+    If `out` already holds the result of this request, it is read. `source` is the file of the
+    table; `beside` are bytes that the caller holds in addition, which count towards the memory
+    limit; `bars` show the progress of the caller's runs.
 
     Raises
     ------
-    TypeError
-        As `check_run_options`.
-    RequestError
+    TypeError, RequestError
         As `check_run_options` and `Chain.run`.
     """
     check_run_options(function, options)

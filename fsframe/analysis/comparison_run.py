@@ -102,26 +102,20 @@ def run_comparison(
     on_all: Mapping[str, CrossValidation] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> ComparisonResult:
-    """Every chain on every table, compared.
+    """Every chain on every table, compared by `metric`.
 
     Parameters
     ----------
-    methods : sequence of CrossValidation
-    tables : sequence of Dataset
+    methods, on_all
+        The chains, and classifiers on all features by name (`on_all_features`).
     run : callable
         Runs a chain on a table, given the chain, the position of the table, the path for the run
         file (or None) and the bytes of the other tables.
     folder : Path, optional
-        Folder of the run files; those of an earlier call are verified and not computed again.
-    seed : int
-    mixed : bool
-        Whether finished runs may be of another kind of processor.
-    metric : str
-        The measure to compare by.
+        Folder of the run files; those of an earlier call are verified and not computed again, and
+        only with `mixed` may they be of another kind of processor.
     rope : float
         Half width of the region of practical equivalence.
-    on_all : mapping of str to CrossValidation, optional
-        Classifiers on all features, as baselines (`on_all_features`).
     tell : callable, optional
         Called with the classifiers that refuse a table.
 
@@ -129,8 +123,6 @@ def run_comparison(
     ------
     StoreError
         If a file in the folder belongs to something else.
-    FsframeError
-        As raised by the run.
     """
 
     def one(method: CrossValidation, place: int) -> RunRecord:

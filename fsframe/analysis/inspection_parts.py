@@ -72,14 +72,7 @@ class PartsForecast:
 class PartsInspection:
     """Result of inspecting a table in parts.
 
-    Parameters
-    ----------
-    path : str
-    data : Dataset
-        In parts.
-    forecast : PartsForecast
-    command : str
-        Suggested command; empty if no proposed method works on such a table.
+    `command` is the suggested one; empty if no proposed method works on such a table.
     """
 
     path: str
@@ -89,19 +82,9 @@ class PartsInspection:
 
 
 def inspect_parts(path: str | os.PathLike[str], **options: Any) -> PartsInspection:
-    """Inspect a table in parts, in one pass unless it was read before.
+    """Inspect the table in parts that `path` names, in one pass unless it was read before.
 
-    Parameters
-    ----------
-    path : path
-        A pattern or a folder.
-    options
-        Arguments of `fsframe.read`.
-
-    Raises
-    ------
-    DataError, RequestError
-        As `fsframe.read` says.
+    `options` are the arguments of `fsframe.read`, which raises its errors.
     """
     data = read(path, **options)
     words = ["fsframe", "chain", first_in_parts(data), "on", str(path), "--label", data.label_name]

@@ -43,18 +43,9 @@ _MARK = "study.json"
 
 @attrs.frozen(kw_only=True, eq=False)
 class StudyRun:
-    """One run of a study.
+    """One run of a study, of all `total` runs the one with this `number`, from 1.
 
-    Parameters
-    ----------
-    cell : StudyCell
-    method : CrossValidation
-    table : StudyTable
-    seed : int
-    optional : bool
-        Whether it is a classifier on all features, which may refuse a table.
-    number, total : int
-        Its position among all runs, from 1, and their number.
+    It is `optional` if it is a classifier on all features, which may refuse a table.
     """
 
     cell: StudyCell
@@ -134,28 +125,22 @@ def run_study(
 
     Parameters
     ----------
-    plan : StudyPlan
     run : callable
         Computes a run, given the path for its file (or None) and the bytes of the other tables.
     folder : Path, optional
         Where finished runs are kept until all of them are in one file; those of an earlier call
-        are verified and not computed again.
-    overwrite : bool
-        Whether another study there may be replaced.
-    mixed : bool
-        Whether finished runs may come from another kind of processor.
-    tell : callable, optional
+        are verified and not computed again, and only with `mixed` may they be of another kind of
+        processor. Only with `overwrite` is another study there replaced.
+    tell : callable
         Called with a message for a classifier that refuses a table, or a file that cannot be
         removed.
-    placed : callable, optional
+    placed : callable
         Called with the path of the study file as soon as it exists.
 
     Raises
     ------
     StoreError
         If files in the folder belong to another study.
-    FsframeError
-        As raised by the run.
     """
     work = None if folder is None else folder / "cells"
     if work is not None:

@@ -83,10 +83,6 @@ def study_file_names(measures: Iterable[str], n_tables: int) -> list[str]:
 def latex_table(result: Comparison) -> str:
     """LaTeX table (booktabs) of mean ± corrected standard error: chains in rows, tables in columns,
     the best in bold.
-
-    Parameters
-    ----------
-    result : Comparison
     """
     tables = " & ".join(tex(name) for name in result.data)
     lines = [

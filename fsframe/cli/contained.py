@@ -49,31 +49,16 @@ def is_contained(context: click.Context) -> bool:
 
 
 def run_contained(words: Sequence[str], memory: int = MEMORY, seconds: int = SECONDS) -> int:
-    """Run a command in a child process with limits, and wait for it.
+    """The exit code of a command in a child process with limits, which is waited for.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The command line after ``fsframe --contained``.
-    memory : int
-        Maximum address space in bytes.
-    seconds : int
-        Maximum processor time.
-
-    Returns
-    -------
-    int
-        The exit code of the command.
+    `words` are what follows ``fsframe --contained``, `memory` the bytes of address space and
+    `seconds` the processor time of the child. It has the same user, files and network. The limits
+    are those of POSIX (`setrlimit`); no core is dumped.
 
     Raises
     ------
     StoreError
         If the child was ended by a signal: it reached the limit of time, or a library crashed.
-
-    Notes
-    -----
-    The child has the same user, files and network. The limits are those of POSIX (`setrlimit`); no
-    core is dumped.
     """
     import resource
     import subprocess

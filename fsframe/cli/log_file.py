@@ -27,14 +27,7 @@ def check_log(
 ) -> Path | None:
     """The path of the log, checked: a new file, or one that is a log already.
 
-    Parameters
-    ----------
-    path : str, optional
-        Value of ``--log``.
-    apart_from : paths
-        Other files of the command.
-    folder : Path, optional
-        Output folder of the command, where no log is allowed.
+    It may be neither a file in `apart_from` nor in `folder`, which the command writes.
 
     Raises
     ------
@@ -90,15 +83,9 @@ class _LogFile(logging.FileHandler):
 
 @contextlib.contextmanager
 def logging_to(path: Path | None, command: str, tell: Callable[[str], None]) -> Iterator[None]:
-    """Write the log records of runs to the file, the command first.
+    """Write the log records of runs to the file at `path`, if there is one, the command first.
 
-    Parameters
-    ----------
-    path : Path, optional
-        As `check_log` gives it; None writes nothing.
-    command : str
-    tell : callable
-        Called with a note for the user.
+    `tell` is called with a note for the user if the file can no longer be written.
 
     Raises
     ------

@@ -150,16 +150,8 @@ def run_on(
 ) -> tuple[RunRecord, Path | None]:
     """Run `chain` on the table `data`; the record, and the path of its file.
 
-    Parameters
-    ----------
-    chain : Chain
-    named : sequence of StageText
-        Parts of the default name of the run file (`run_path`).
-
-    Raises
-    ------
-    FsframeError
-        As reading and running say.
+    `named` are the parts of the default name of the run file (`run_path`). All files that the
+    command writes are checked before any work starts.
     """
     from fsframe.cli.run_file import run_path
     from fsframe.storage import check_destination

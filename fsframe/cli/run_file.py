@@ -88,17 +88,10 @@ def find_runs(texts: Sequence[str]) -> list[Path]:
 
 @attrs.frozen(kw_only=True)
 class FoundComparison:
-    """Evaluations of every chain on every table.
+    """The evaluations of every chain on every table, of a study or a comparison.
 
-    Parameters
-    ----------
-    study : StudyRecord
-    file : Path or None
-        The file of a study.
-    where : mapping of StudyCell to Path, or None
-        The run files of a comparison.
-    name : Path
-        Default path of files about it, without ending.
+    A study has its `file`, a comparison the run files of its cells (`where`). `name` is the default
+    path of files about it, without their ending.
     """
 
     study: StudyRecord

@@ -256,27 +256,11 @@ def run_chain(
 ) -> RunRecord:
     """Run `chain` on `table` and write `out`; signals stop it without loss.
 
-    Parameters
-    ----------
-    chain, table, out
-        As in `Chain.run`.
-    options : mapping
-        Of `engine_options`, and ``seed``, ``overwrite``, ``chosen_by``, ``threads`` and those of
-        `reading_options`, as far as the command has them.
-    reporter : Reporter
-    path : Path
-        Where the table was read from.
-    source, command : str
-        As in `Chain.run`; the command of this process by default.
-    engine : Engine, optional
-        An open engine, for commands that run many chains; it stays open.
-    beside : int
-        Bytes of other tables in memory.
-
-    Raises
-    ------
-    FsframeError
-        As raised by the run.
+    `options` are those of `engine_options`, and as far as the command has them ``seed``,
+    ``overwrite``, ``chosen_by``, ``threads`` and those of `reading_options`. The table was read
+    from `path`; `source` and `command` are recorded as by `Chain.run`, by default the command of
+    this process. An `engine` of a command that runs many chains stays open; `beside` are the bytes
+    of other tables in memory.
     """
     from fsframe.chains.memory_shares import shares_of
     from fsframe.chains.recording import open_checkpoint

@@ -100,13 +100,7 @@ _OF_SEVERAL = {
 
 
 def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
-    """The figures that can be drawn from a run.
-
-    Parameters
-    ----------
-    record : RunRecord
-    data : Dataset, optional
-        Its table, for plots of values.
+    """The figures that can be drawn from a run, and with its table those of values.
 
     Raises
     ------
@@ -126,13 +120,8 @@ def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
 def figures_of_several(
     records: Sequence[RunRecord], kinds: Mapping[str, str | None] | None = None
 ) -> Iterator[Figure]:
-    """The figures that can be drawn from several runs.
-
-    Parameters
-    ----------
-    records : sequence of RunRecord
-    kinds : mapping of str to str or None, optional
-        Kinds, each with its measure; by default all, by accuracy.
+    """The figures that can be drawn from several runs, of `kinds`, each with its measure; by
+    default all kinds, by accuracy.
     """
     asked = dict.fromkeys(_OF_SEVERAL) if kinds is None else kinds
     for kind, metric in asked.items():

@@ -14,15 +14,8 @@ _NAMED = 5
 def pair_weight_words(record: RunRecord) -> tuple[str, str]:
     """Meaning of the pair weights of a record, and how to read them; for headings.
 
-    Parameters
-    ----------
-    record : RunRecord
-
-    Returns
-    -------
-    what, how : str
-        As the entry of the method that made them declares (`SelectorEntry.pair_weight`);
-        ``"weight"`` and nothing where it is not installed or says nothing.
+    Both are as the entry of the method that made them declares (`SelectorEntry.pair_weight`);
+    ``"weight"`` and nothing where it is not installed or says nothing.
     """
     stage = record.pair_stage
     declared = ""
@@ -33,12 +26,7 @@ def pair_weight_words(record: RunRecord) -> tuple[str, str]:
 
 
 def pair_test_words(record: RunRecord) -> str:
-    """Which pairs of kept features interact, and the meaning of p and q; empty if untested.
-
-    Parameters
-    ----------
-    record : RunRecord
-    """
+    """Which pairs of kept features interact, and the meaning of p and q; empty if untested."""
     if record.pair_tests is None:
         return ""
     tests, method = record.pair_tests.found, record.pair_tests.name

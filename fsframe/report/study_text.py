@@ -17,13 +17,8 @@ Cite = Callable[[Sequence[str]], str]
 def methods_text(record: StudyRecord, cite: Cite, plain: Callable[[str], str] = str) -> str:
     """A paragraph for a methods section: what was done, on what, with which tests.
 
-    Parameters
-    ----------
-    record : StudyRecord
-    cite : callable
-        Makes a citation of keys, such as ``~\\cite{a,b}``.
-    plain : callable
-        Escapes names for where the text goes.
+    `cite` makes a citation of keys, such as ``~\\cite{a,b}``; `plain` escapes names for where the
+    text goes.
     """
     return " ".join(_sentences(record, cite, plain))
 

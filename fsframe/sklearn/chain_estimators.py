@@ -323,22 +323,9 @@ def fitted_selector(
     feature_names: Sequence[str],
     **settings: Any,
 ) -> ChainSelector:
-    """A fitted `ChainSelector` from an existing run.
+    """A fitted `ChainSelector` from the selections of an existing run, left to right.
 
-    Parameters
-    ----------
-    chain : str
-        Without a classifier.
-    found : sequence of Selection
-        Of every stage, left to right.
-    feature_names : (n_features,) texts
-    **settings
-        Other parameters of `ChainSelector`.
-
-    Returns
-    -------
-    ChainSelector
-        Without names of categories: a run does not store them.
+    It lacks the names of categories, which a run does not store.
     """
     made = ChainSelector(chain, **settings)
     made._set_selections(found, {})

@@ -51,16 +51,9 @@ feature_names_in_ : (n_features_in_,) array of str
 
 
 def docstring(offer: Offer, method: type[Selector] | type[Classifier], *, weighted: bool) -> str:
-    """The numpydoc text of an estimator.
+    """The numpydoc text of an estimator, from an offer and the docstring of the method's class.
 
-    Parameters
-    ----------
-    offer : Offer
-        The entry of the method and its plugin.
-    method : type
-        Its class, whose docstring has the sections on the method.
-    weighted : bool
-        Whether `fit` takes `sample_weight`.
+    `weighted`: whether `fit` takes `sample_weight`.
     """
     opening, sections = _sections(inspect.getdoc(method) or "")
     lines = [opening or f"{offer.entry.summary}.", ""]

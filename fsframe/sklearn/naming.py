@@ -20,12 +20,7 @@ _SPELLED = {word.lower(): word for word in _WRITTEN.split()}
 
 
 def class_name(name: str) -> str:
-    """The name of a method's estimator.
-
-    Parameters
-    ----------
-    name : str
-        The method's name, with or without its provider.
+    """The name of the estimator of a method, which is named with or without its provider.
 
     Examples
     --------

@@ -26,16 +26,9 @@ __all__ = ["Roles", "roles_of"]
 class Roles:
     """Roles of columns and rows from an estimator and a call of `fit`; None if not given.
 
-    Parameters
-    ----------
-    always_keep : name, position from 0, or a sequence of these
-        Columns of X that every stage keeps.
-    feature_groups : mapping of str to sequence of names or positions
-        Columns of X that are kept or dropped together.
-    times : (n_samples,) numbers or dates
-        Time of each row.
-    adjust : (n_samples,) or (n_samples, q) numbers or text, or a data frame
-        Covariates, separate from X.
+    `always_keep` and `feature_groups` are as their settings say; `times` (n_samples,) are numbers
+    or dates; `adjust` are covariates, (n_samples,) or (n_samples, q) numbers or text, or a data
+    frame.
     """
 
     always_keep: Any = None

@@ -260,13 +260,9 @@ def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> NDArra
 
 
 def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
-    """A table with missing values replaced.
+    """A table or data frame (n, m) with missing values replaced.
 
-    Parameters
-    ----------
-    kept : (n, m) array or data frame
-    filling : list of m numbers, categories, or lists of n of them
-        NaN leaves a column as it is.
+    `filling` has a number, a category, or n of them for each column; NaN leaves a column as it is.
     """
     known = [column for column, value in enumerate(filling) if value == value]
     if not is_frame(kept):
