@@ -377,10 +377,6 @@ class _Judged:
                 what=f"{many} of {n} rows repeat{'s' * (many == 1)} an earlier one in all columns",
             )
 
-    def _spelled(self, column: int) -> str:
-        key = self.keys[column]
-        return key if isinstance(key, str) else str(key + 1)
-
     def _examples(self, categorical: set[int]) -> str:
         """The values of the text columns, such as `` (sex: f, m; site: A, B, C)``."""
         shown = []
@@ -398,7 +394,7 @@ class _Judged:
             text = what.replace("{different}", str(facts[k].different))
             together.setdefault(text, []).append(k)
         for text, members in together.items():
-            keys = [self._spelled(k) for k in members]
+            keys = [_spelled(self.keys[k]) for k in members]
             yield Finding(
                 columns=tuple(self._names[k] for k in members),
                 what=text,
@@ -413,7 +409,8 @@ def _command(path: str | os.PathLike[str], chain: str, options: Mapping[str, Any
         if key == "header":
             words.append("--header" if value else "--no-header")
         elif key == "na":
-            words += [word for code in _several(value) for word in ("--na", str(code))]
+            codes = value if isinstance(value, (list, tuple)) else [value]
+            words += [word for code in codes for word in ("--na", str(code))]
         elif key == "categorical" and value is True:
             continue
         elif key == "ordinal":
@@ -421,13 +418,14 @@ def _command(path: str | os.PathLike[str], chain: str, options: Mapping[str, Any
             parts = (f"{name}={'<'.join(order)}" if order else str(name) for name, order in orders)
             words += ["--ordinal", ",".join(parts)]
         elif key in ("label", "groups"):
-            words += [f"--{key}", str(value) if isinstance(value, str) else str(value + 1)]
+            words += [f"--{key}", _spelled(value)]
         elif isinstance(value, (list, tuple)):
-            words += [f"--{key}", ",".join(k if isinstance(k, str) else str(k + 1) for k in value)]
+            words += [f"--{key}", ",".join(map(_spelled, value))]
         else:
             words += [f"--{key}", str(value)]
     return shlex.join(words)
 
 
-def _several(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+def _spelled(key: str | int) -> str:
+    """A column as an option names it: by name, or by number from 1."""
+    return key if isinstance(key, str) else str(key + 1)

@@ -212,29 +212,23 @@ def feature_lines(record: RunRecord) -> Iterator[str]:
 def feature_rows(record: RunRecord) -> Rows:
     """The kept features as a table, as many as are shown."""
     selected = record.selected
-    shown = record.feature_table().where(_first(record.n_features, _FEATURES_SHOWN, selected.size))
-    header, columns = (
-        ["rank", "feature", "score"],
-        [
-            [str(rank) for rank in shown.columns["rank"]],
-            [printable(name) for name in shown.columns["feature"]],
-            [_short(score) for score in shown.columns["score"]],
-        ],
-    )
+    shown = record.feature_table().head(min(_FEATURES_SHOWN, selected.size))
+    header = ["rank", "feature", "score"]
+    columns = [
+        [str(rank) for rank in shown.columns["rank"]],
+        [printable(name) for name in shown.columns["feature"]],
+        [_short(score) for score in shown.columns["score"]],
+    ]
     for key in ("p", "q"):
         if key in shown.columns:
             header.append(key)
-            columns.append([_probability(value) for value in shown.columns[key]])
+            columns.append(["" if v != v else f"{v:.2g}" for v in shown.columns[key]])
     for stage in _earlier_scores(record):
         assert stage.selection is not None
         header.append(f"{stage.name} score")
         columns.append([_short(stage.selection.scores[c]) for c in selected[:_FEATURES_SHOWN]])
     rows = [list(cells) for cells in zip(*columns, strict=True)]
     return header, rows, {0, *range(2, len(header))}
-
-
-def _first(n: int, most: int, kept: int) -> NDArray[np.bool_]:
-    return np.arange(n) < min(most, kept)
 
 
 def _bars(scores: NDArray[np.float64], room: int) -> list[str]:
@@ -247,10 +241,6 @@ def _earlier_scores(record: RunRecord) -> list[StageRecord]:
     """The last selecting stage but one, whose scores are shown beside the final ones."""
     selecting = [stage for stage in record.stages if stage.selection is not None]
     return selecting[-2:-1]
-
-
-def _probability(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.2g}"
 
 
 def _short(value: float) -> str:

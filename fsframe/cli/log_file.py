@@ -12,12 +12,12 @@ from pathlib import Path
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
 
-__all__ = ["FIRST_LINE", "check_log", "log_stop", "logging_to"]
+__all__ = ["FIRST_LINE", "LOG", "check_log", "logging_to"]
 
 FIRST_LINE = "# fsframe log"
 """The first line of a log: later commands append only to a file that begins with it."""
 
-_LOG = logging.getLogger("fsframe.run")
+LOG = logging.getLogger("fsframe.run")
 
 
 def check_log(
@@ -99,18 +99,13 @@ def logging_to(path: Path | None, command: str, tell: Callable[[str], None]) -> 
         handler = _LogFile(path, tell)
     except OSError as error:
         raise StoreError(f"cannot write the log {path}: {error.strerror or error}") from error
-    before = _LOG.level
-    _LOG.addHandler(handler)
-    _LOG.setLevel(min(_LOG.getEffectiveLevel(), logging.INFO))
+    before = LOG.level
+    LOG.addHandler(handler)
+    LOG.setLevel(min(LOG.getEffectiveLevel(), logging.INFO))
     try:
-        _LOG.info("%s", command)
+        LOG.info("%s", command)
         yield
     finally:
-        _LOG.removeHandler(handler)
-        _LOG.setLevel(before)
+        LOG.removeHandler(handler)
+        LOG.setLevel(before)
         handler.close()
-
-
-def log_stop(text: str) -> None:
-    """Log that a signal ends the process."""
-    _LOG.error("%s", text)

@@ -18,7 +18,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fsframe.analysis.progress import ProgressBars
-from fsframe.cli.log_file import check_log, log_stop, logging_to
+from fsframe.cli.log_file import LOG, check_log, logging_to
 from fsframe.cli.reading_options import READING
 from fsframe.cli.shared_options import all_options, traceback_option
 from fsframe.cli.signals import (
@@ -399,7 +399,7 @@ def _stop(
     if checkpoint is not None and checkpoint.finished:
         WRITTEN[str(out)] = None
     name = signal.Signals(number).name
-    log_stop(f"stopped by {name}; {kept} finished resamples and stages are kept")
+    LOG.error("stopped by %s; %s finished resamples and stages are kept", name, kept)
     if reporter.events:
         reporter.event("stopped", signal=name, kept=kept, written=list(WRITTEN), problem=problem)
     else:

@@ -7,25 +7,10 @@ each kind needs is listed by `fsframe.plots.kinds.KINDS`; a run that lacks it is
 from __future__ import annotations
 
 from fsframe.lazy_imports import lazy_attributes
+from fsframe.plots.kinds import KINDS
 
-_HOMES = {
-    "accuracy_against_stability": ".comparisons",
-    "accuracy_by_size": ".evaluations",
-    "bootstrap_matrix": ".resampling",
-    "calibration": ".evaluations",
-    "class_distributions": ".features",
-    "convergence": ".features",
-    "critical_difference": ".comparisons",
-    "figure_bytes": ".canvas",
-    "kept_sets": ".resampling",
-    "pair_matrix": ".pairs",
-    "pair_network": ".pairs",
-    "pair_picture": ".pairs",
-    "ranked_scores": ".features",
-    "roc": ".evaluations",
-    "stability_path": ".resampling",
-    "test_statistics": ".resampling",
-}
+_TARGETS = (kind.target.partition(":") for kind in KINDS.values())
+_HOMES = {function: f".{module}" for module, _, function in _TARGETS} | {"figure_bytes": ".canvas"}
 
 __all__ = sorted(_HOMES)
 

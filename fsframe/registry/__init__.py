@@ -5,48 +5,8 @@ Listing and help import no numerical code; a class is imported when its name is 
 
 from __future__ import annotations
 
-from fsframe.registry.registering import local_class_version, register, unreachable_classes
-from fsframe.registry.registry import (
-    Offer,
-    Registry,
-    classifiers,
-    commands,
-    default_manager,
-    engines,
-    find_offer,
-    measures,
-    nulls,
-    observers,
-    preferring,
-    readers,
-    real_name,
-    regressors,
-    report_sections,
-    selectors,
-    stability_metrics,
-    writers,
-)
+from fsframe.registry import registering, registry
+from fsframe.registry.registering import *  # noqa: F403
+from fsframe.registry.registry import *  # noqa: F403
 
-__all__ = [
-    "Offer",
-    "Registry",
-    "classifiers",
-    "commands",
-    "default_manager",
-    "engines",
-    "find_offer",
-    "local_class_version",
-    "measures",
-    "nulls",
-    "observers",
-    "preferring",
-    "readers",
-    "real_name",
-    "register",
-    "regressors",
-    "report_sections",
-    "selectors",
-    "stability_metrics",
-    "unreachable_classes",
-    "writers",
-]
+__all__ = registering.__all__ + registry.__all__

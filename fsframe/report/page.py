@@ -76,11 +76,13 @@ def report_page_of_several(runs: Sequence[tuple[RunRecord, Path | None]]) -> str
         raise RequestError(f"a page covers one run, or 2 to {_MOST_RUNS} runs, not {len(runs)}")
     records = [record for record, _ in runs]
     first, second = verdict_of_several(records)
+    pictures = map(Picture, figures_of_several(records))
+    about_all = About(record=records[0], prefix="all")
     body = [
         f"<h1>{len(runs)} runs side by side</h1>",
         f'<p class="verdict">{escape(first)} {escape(second)}</p>',
         *_overview(records),
-        *_pictures_of_several(records),
+        *(line for picture in pictures for line in picture.lines(about_all)),
     ]
     for number, (record, path) in enumerate(runs, start=1):
         body.append(f'<section><h2 id="run-{number}">{number}. {escape(heading(record))}</h2>')
@@ -131,12 +133,6 @@ def _sections(about: About) -> Iterator[str]:
                 raise
             # A failing section of another plugin does not prevent the page.
             yield from Bullets([str(error)], "warnings").lines(about)
-
-
-def _pictures_of_several(records: Sequence[RunRecord]) -> Iterator[str]:
-    about = About(record=records[0], prefix="all")
-    for figure in figures_of_several(records):
-        yield from Picture(figure).lines(about)
 
 
 def _overview(records: Sequence[RunRecord]) -> Iterator[str]:

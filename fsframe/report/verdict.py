@@ -198,7 +198,7 @@ def verdict_of_comparison(found: Comparison) -> tuple[str, str]:
 
 
 def _on_one_table(found: Comparison) -> tuple[str, str]:
-    better = _better(found)[0]
+    better = found.values[0] if found.larger_is_better else -found.values[0]
     best = np.flatnonzero(better == better.max()).tolist()
     first, low_high = best[0], found.intervals[0, best[0]]
     value = _with_interval(
@@ -262,10 +262,6 @@ def _over_tables(found: Comparison) -> tuple[str, str]:
         f"By {test}, {whom} differs significantly from {apart} of the {m - 1} others at "
         f"{ranks.level:g}; Friedman's test that all are equal has p = {ranks.friedman_p:.2g}."
     )
-
-
-def _better(found: Comparison) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    return found.values if found.larger_is_better else -found.values
 
 
 def _best_named(found: Comparison, places: Sequence[int]) -> str:

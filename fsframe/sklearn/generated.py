@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fsframe.contracts.classifier import Classifier, Regressor
@@ -66,18 +66,16 @@ def blank(name: str, classes: Mapping[str, type]) -> MethodEstimator:
 
 def signature_of(method: type[Selector] | type[Classifier]) -> inspect.Signature:
     """The signature of an estimator's constructor: the method's parameters, then the settings."""
-    return inspect.Signature(list(_constructor(method)), return_annotation=None)
-
-
-def _constructor(method: type[Selector] | type[Classifier]) -> Iterator[inspect.Parameter]:
-    yield inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    for parameter in method.parameters():
-        default = inspect.Parameter.empty if parameter.required else parameter.default
-        yield inspect.Parameter(parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default)
-    for name in settings_of(method):
-        yield inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=SETTINGS[name].default
-        )
+    defaults = {
+        p.name: inspect.Parameter.empty if p.required else p.default for p in method.parameters()
+    }
+    defaults |= {name: SETTINGS[name].default for name in settings_of(method)}
+    given = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in defaults.items()
+    ]
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return inspect.Signature([own, *given], return_annotation=None)
 
 
 def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[MethodEstimator]:

@@ -27,7 +27,6 @@ from fsframe.testing.declarations import declared_exceptions
 __all__ = [
     "Codes",
     "Training",
-    "Weights",
     "category_places",
     "copies_are_weights",
     "new_rows",
@@ -60,24 +59,6 @@ class Training:
     classes: NDArray[Any]
     codes: Codes
     upstream: Selection | None = None
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Weights:
-    """Weights of rows: whole numbers as `counts`, others as `importance`; or none."""
-
-    counts: NDArray[np.int64] | None = None
-    importance: NDArray[np.float64] | None = None
-
-    def upstream(self, n_features: int) -> Selection | None:
-        """The importance weights as an upstream selection that keeps every column."""
-        if self.importance is None:
-            return None
-        return Selection(
-            selected=np.arange(n_features),
-            scores=np.full(n_features, np.nan),
-            instance_weights=self.importance,
-        )
 
 
 def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
@@ -206,7 +187,7 @@ def training_table(
     elif labels.dtype.kind not in "fiub":
         labels = labels.astype(np.float64)
     names = getattr(estimator, "feature_names_in_", None)
-    drawn = sample_weights(sample_weight, X, counting_stages(chain))
+    counts, importance = sample_weights(sample_weight, X, counting_stages(chain))
     data = Dataset.from_arrays(
         X,
         labels,
@@ -218,12 +199,19 @@ def training_table(
         label_name="y",
         task=kind,
         warnings=warnings,
-        weights=drawn.counts,
+        weights=counts,
         weight_name="sample_weight",
     )
     data = data if roles is None else roles.given_to(data)
     classes = np.unique(labels) if kind == "classification" else labels[:0]
-    upstream = drawn.upstream(data.n_features)
+    upstream = None
+    if importance is not None:
+        # Keeps every column.
+        upstream = Selection(
+            selected=np.arange(data.n_features),
+            scores=np.full(data.n_features, np.nan),
+            instance_weights=importance,
+        )
     return Training(data=data, classes=classes, codes=codes, upstream=upstream)
 
 
@@ -244,9 +232,8 @@ def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> NDArra
     table = np.empty((len(X), len(names)))
     plain = [j for j in range(len(names)) if j not in codes]
     if plain:
-        table[:, plain] = check_array(
-            _columns(X, plain), dtype=np.float64, ensure_all_finite=finite
-        )
+        columns = X.iloc[:, plain] if hasattr(X, "iloc") else X[:, plain]
+        table[:, plain] = check_array(columns, dtype=np.float64, ensure_all_finite=finite)
     for column, known in codes.items():
         texts = frame_texts(X, column)
         unknown = sorted({text for text in texts if text and text not in known})
@@ -300,8 +287,10 @@ def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
     return kept.with_columns(changed)
 
 
-def sample_weights(given: ArrayLike | None, X: NDArray[Any], counting: Sequence[str]) -> Weights:
-    """Row weights as stages accept them: a row of weight 2 counts as two rows.
+def sample_weights(
+    given: ArrayLike | None, X: NDArray[Any], counting: Sequence[str]
+) -> tuple[NDArray[np.int64] | None, NDArray[np.float64] | None]:
+    """Weights of rows as counts, and as importance where they are not whole numbers.
 
     Raises
     ------
@@ -310,20 +299,20 @@ def sample_weights(given: ArrayLike | None, X: NDArray[Any], counting: Sequence[
         there are stages in `counting`.
     """
     if given is None:
-        return Weights()
+        return None, None
     weights = _check_sample_weight(given, X, dtype=np.float64)
     if (weights < 0).any() or not weights.any():
         raise InvalidData("sample_weight must be numbers ≥ 0, not all zero")
     if (weights == 1).all():
-        return Weights()
+        return None, None
     whole = np.round(weights)
     if np.array_equal(whole, weights):
-        return Weights(counts=whole.astype(np.int64))
+        return whole.astype(np.int64), None
     if counting:
         counts = f"{', '.join(counting)} count{'s' * (len(counting) == 1)} rows"
         raise InvalidData(f"sample_weight: {counts}, so the weights must be integers")
     # Rows of weight 0 are left out.
-    return Weights(counts=(weights > 0).astype(np.int64), importance=weights)
+    return (weights > 0).astype(np.int64), weights
 
 
 def category_places(X: Any) -> set[int]:
@@ -339,17 +328,9 @@ def category_places(X: Any) -> set[int]:
 def _category_codes(X: Any, parts: FrameParts) -> Codes:
     """Codes of the categories of a frame, by column."""
     codes: dict[int, dict[str, float]] = {}
-    ordinal = [j for j, name in enumerate(parts.names) if _is_ordinal(parts, name)]
+    named = enumerate(parts.names)
+    ordinal = [j for j, n in named if n in parts.kinds and parts.kinds[n].kind == "ordinal"]
     for column in sorted({*np.flatnonzero(parts.categorical).tolist(), *ordinal}):
         pairs = zip(frame_texts(X, column), parts.X[:, column].tolist(), strict=True)
         codes[column] = {text: code for text, code in pairs if text}
     return codes
-
-
-def _is_ordinal(parts: FrameParts, name: str) -> bool:
-    kind = parts.kinds.get(name)
-    return kind is not None and kind.kind == "ordinal"
-
-
-def _columns(X: Any, places: list[int]) -> Any:
-    return X.iloc[:, places] if hasattr(X, "iloc") else X[:, places]
