@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from fsframe.contracts.remarks import clearing_progress, wait_shown
 
@@ -20,14 +20,6 @@ _AFTER = 2.0
 _EVERY = 0.1
 _WIDTH = 24
 _ERASE, _SHOW_CURSOR = "\r\033[K", "\033[?25h"
-
-
-class _Bar(Protocol):
-    """One line of progress that is rewritten in place."""
-
-    def show(self, done: int) -> None: ...
-
-    def wipe(self) -> None: ...
 
 
 class ProgressBars:
@@ -139,6 +131,9 @@ class _NotebookBar:
         if self._bar is not None:
             self._bar.close()
             self._bar = None
+
+
+_Bar = _TerminalBar | _NotebookBar
 
 
 def in_notebook() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -48,7 +49,7 @@ def find_run(text: str) -> Path:
     if path.is_dir():
         raise StoreError(f"{text} is a folder; name a run file in it")
     if path.name == text:
-        below = sorted(found for found in Path().glob(f"*/{_escaped(text)}") if found.is_file())
+        below = sorted(found for found in Path().glob(f"*/{glob.escape(text)}") if found.is_file())
         if len(below) == 1:
             say(f"note: reading {below[0]}", err=True)
             return below[0]
@@ -188,7 +189,3 @@ def run_path(data: Path, stages: Sequence[StageText]) -> Path:
 def _stage_name(stage: StageText) -> str:
     given = (f"{key}={value}" for key, value in stage.params.items())
     return "_".join([stage.name.rpartition("/")[2], *given])
-
-
-def _escaped(name: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import click
@@ -15,9 +15,7 @@ from fsframe.contracts.grammar import StageText, format_stages, parse_stage, par
 from fsframe.contracts.params import Parameter, format_value, is_flag
 from fsframe.errors import FsframeError, RequestError
 from fsframe.escaping import printable
-
-if TYPE_CHECKING:
-    from fsframe.registry import Offer
+from fsframe.registry import Offer, classifiers, real_name, selectors
 
 __all__ = ["LastCommand", "StageGroup", "stage_help"]
 
@@ -101,7 +99,6 @@ class _StageCommand(click.Command):
 def _stage_command(token: str) -> click.Command:
     """The command for a stage such as ``immigrate`` or ``immigrate:sigma=0.5``."""
     from fsframe.chains.stage import find_method, registry_of_class
-    from fsframe.registry import classifiers, real_name, selectors
 
     text = parse_stage(token)
     text = StageText(real_name(text.name, selectors, classifiers), text.params)
@@ -200,8 +197,6 @@ class StageGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from fsframe.registry import classifiers, selectors
-
         return [*sorted({*selectors, *classifiers}), self._last_name]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -219,8 +214,6 @@ class StageGroup(click.Group):
         return ["[OPTIONS]", "STAGE [PARAMETERS] [STAGE [PARAMETERS]]...", "on DATA [OPTIONS]"]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from fsframe.registry import classifiers, selectors
-
         families: dict[str, list[str]] = {}
         for offer in selectors.offers():
             families.setdefault(getattr(offer.entry, "family", "other"), []).append(offer.name)
@@ -241,8 +234,6 @@ class StageGroup(click.Group):
             formatter.write_dl([row for row in short if "--help" not in row[0]])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        from fsframe.registry import classifiers, selectors
-
         name, colon, rest = incomplete.partition(":")
         if colon:
             return _complete_compact(name, rest)

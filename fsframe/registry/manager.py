@@ -181,11 +181,14 @@ def _folder_name(distribution: metadata.Distribution) -> str:
 
 def _distribution_name(distribution: metadata.Distribution) -> str:
     """The distribution's name, from its folder if its metadata lack it."""
+    return _metadata(distribution, "Name") or _folder_name(distribution) or "unknown"
+
+
+def _metadata(distribution: metadata.Distribution, key: str) -> str:
     try:
-        name = distribution.metadata["Name"]
+        return str(distribution.metadata[key] or "")
     except Exception:  # Unreadable third-party metadata.
-        name = None
-    return str(name or _folder_name(distribution) or "unknown")
+        return ""
 
 
 def _sources_of(distribution: metadata.Distribution) -> Iterator[PluginSource]:
@@ -202,7 +205,7 @@ def _sources_of(distribution: metadata.Distribution) -> Iterator[PluginSource]:
         yield PluginSource(
             name=owner,
             distribution=owner,
-            version=_version(distribution),
+            version=_metadata(distribution, "Version") or "unknown",
             target="",
             load=_raiser(f"its entry_points.txt cannot be read: {one_line(error)}"),
         )
@@ -212,19 +215,12 @@ def _sources_of(distribution: metadata.Distribution) -> Iterator[PluginSource]:
         yield PluginSource(
             name=point.name,
             distribution=owner,
-            version=_version(distribution),
+            version=_metadata(distribution, "Version") or "unknown",
             target=point.value,
             load=point.load
             if sound
             else _raiser(f"its entry point names {point.value!r}, which is not a module"),
         )
-
-
-def _version(distribution: metadata.Distribution) -> str:
-    try:
-        return str(distribution.metadata["Version"] or "unknown")
-    except Exception:  # Unreadable third-party metadata.
-        return "unknown"
 
 
 def _raiser(reason: str) -> Callable[[], object]:

@@ -111,8 +111,10 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
             return kept
         if found.donors is None:
             return with_gaps_filled(kept, self._filling(found.fill[self._kept()]))
-        rows = new_rows(self, X, self._codes, allow_nan=True)
-        return with_gaps_filled(kept, self._filling(self._lent(rows)))
+        rows = np.asarray(new_rows(self, X, self._codes, allow_nan=True), dtype=np.float64)
+        # The donors' values for each row, for each kept column.
+        lent = filled_rows(rows, self._kept(), found.fill, found.donors)
+        return with_gaps_filled(kept, self._filling(lent.T))
 
     def _check_filling(self, X: Any) -> None:
         """Refuse to fill categorical columns whose category names are not known."""
@@ -139,12 +141,6 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
     def _kept(self) -> NDArray[np.intp]:
         found: NDArray[np.intp] = self.get_support(indices=True)
         return found
-
-    def _lent(self, rows: NDArray[Any]) -> list[NDArray[np.float64]]:
-        """The donors' values for each row, for each kept column."""
-        found = self.selection_
-        table = np.asarray(rows, dtype=np.float64)
-        return list(filled_rows(table, self._kept(), found.fill, found.donors).T)
 
     def _filling(self, values: Iterable[Any]) -> list[Any]:
         """The values to fill each kept column with, categories by name."""

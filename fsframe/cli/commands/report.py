@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import attrs
 import click
 
 from fsframe.cli.reading_options import table_if_there, table_of_run
@@ -45,62 +43,40 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
     """
     runs, source = list(words), None
     if "on" in words:
-        place = words.index("on")
-        runs = list(words[:place])
-        if len(words) != place + 2 or len(runs) != 1:
+        runs = list(words[: words.index("on")])
+        if len(words) != 3 or len(runs) != 1:
             raise RequestError("name one run and one table: fsframe report RUN.h5 on DATA")
         source = words[-1]
     if not runs:
         raise RequestError("name the run: fsframe report RUN.h5")
 
-    from fsframe.storage import check_destination, place_file
-
-    page = None if source or len(runs) > 1 else _of_comparison(runs[0])
-    page = page or _of_runs(find_runs(runs), source, means=means)
-    target = Path(out) if out else page.place
-    check_destination(target, overwrite=overwrite, apart_from=page.used)
-    content = page.text().encode()
-    say(f"report: {place_file(target, content, overwrite=overwrite, apart_from=page.used)}")
-
-
-@attrs.frozen
-class _Page:
-    """A function for the text, the default path, and files that must not be replaced."""
-
-    text: Callable[[], str]
-    place: Path
-    used: list[str | Path]
-
-
-def _of_runs(paths: list[Path], source: str | None, *, means: bool) -> _Page:
     from fsframe.report.page import report_page, report_page_of_several
-    from fsframe.storage import load_run
+    from fsframe.report.study_page import report_page_of_study
+    from fsframe.storage import check_destination, load_run, place_file
 
-    if source and len(paths) > 1:
-        raise RequestError(f"{paths[0].parent} has {len(paths)} runs; name one run and one table")
-    records = [load_run(path) for path in paths]
-
-    def text() -> str:
-        if len(records) > 1:
-            return report_page_of_several(list(zip(records, paths, strict=True)))
+    several = None if source or len(runs) > 1 else find_comparison(runs[0])
+    if several is not None:
+        place, used = several.name.with_name(f"{several.name.name}.html"), several.used()
+    else:
+        paths = find_runs(runs)
+        if source and len(paths) > 1:
+            raise RequestError(
+                f"{paths[0].parent} has {len(paths)} runs; name one run and one table"
+            )
+        records = [load_run(path) for path in paths]
+        # Do not replace the tables of the runs either.
+        tables = [source or "", *(record.data.source for record in records)]
+        place, used = paths[0].with_suffix(".html"), [*paths, *filter(None, tables)]
+    target = Path(out) if out else place
+    check_destination(target, overwrite=overwrite, apart_from=used)
+    if several is not None:
+        text = report_page_of_study(several.study, several.where, several.file)
+    elif len(records) > 1:
+        text = report_page_of_several(list(zip(records, paths, strict=True)))
+    else:
         data = table_of_run(records[0], source) if source else None
         if data is None and means:
             data = table_if_there(records[0], "pictures of values")
-        return report_page(records[0], paths[0], data)
-
-    # Do not replace the tables of the runs either.
-    tables = [source or "", *(record.data.source for record in records)]
-    return _Page(text, paths[0].with_suffix(".html"), [*paths, *filter(None, tables)])
-
-
-def _of_comparison(text: str) -> _Page | None:
-    """The page of the study or comparison at `text`; None if it is something else."""
-    from fsframe.report.study_page import report_page_of_study
-
-    found = find_comparison(text)
-    if found is None:
-        return None
-    place = found.name.with_name(f"{found.name.name}.html")
-    return _Page(
-        lambda: report_page_of_study(found.study, found.where, found.file), place, found.used()
-    )
+        text = report_page(records[0], paths[0], data)
+    written = place_file(target, text.encode(), overwrite=overwrite, apart_from=used)
+    say(f"report: {written}")
