@@ -10,7 +10,7 @@ import shlex
 import signal
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -40,7 +40,14 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
     from fsframe.storage.units.checkpoint import Checkpoint
 
-__all__ = ["Reporter", "engine_options", "requested_engine", "run_chain", "this_command"]
+__all__ = [
+    "Reporter",
+    "engine_options",
+    "environment_with",
+    "requested_engine",
+    "run_chain",
+    "this_command",
+]
 
 
 class MemorySize(click.ParamType):
@@ -155,17 +162,18 @@ engine_options = all_options(
 """The options that `run_chain` takes."""
 
 
-def _set_remarks(form: str) -> None:
-    """Have remarks of this process and its workers in a form, until the command has ended."""
-    before = os.environ.get(REMARKS_VARIABLE)
-    os.environ[REMARKS_VARIABLE] = form
-    context = click.get_current_context(silent=True)
-    if context is None:
-        return
-    if before is None:
-        context.call_on_close(lambda: os.environ.pop(REMARKS_VARIABLE, None))
-    else:
-        context.call_on_close(lambda: os.environ.update({REMARKS_VARIABLE: before}))
+@contextlib.contextmanager
+def environment_with(name: str, value: str) -> Iterator[None]:
+    """Context with an environment variable, for this process and its workers."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
 
 
 class Reporter:
@@ -182,7 +190,9 @@ class Reporter:
     def __init__(self, *, quiet: bool = False, events: bool = False) -> None:
         self.quiet, self.events = quiet, events
         if events or quiet:
-            _set_remarks("json" if events else "none")
+            # Until the command has ended.
+            remarks = environment_with(REMARKS_VARIABLE, "json" if events else "none")
+            click.get_current_context().with_resource(remarks)
         self._line = None if quiet or events else ProgressBars()
 
     @classmethod

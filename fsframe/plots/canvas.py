@@ -28,6 +28,7 @@ __all__ = [
     "figure_bytes",
     "label_axis",
     "lacks",
+    "look",
     "short",
     "spread",
 ]
@@ -40,6 +41,13 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 3)
 """Markers and dashes make the same distinctions as colours, for print without colour."""
 
 FORMATS = ("svg", "pdf", "png")
+
+
+def look(number: int) -> dict[str, Any]:
+    """Colour, marker and dashes of a line by its number; they repeat after eight lines."""
+    place = number % len(COLOURS)
+    return {"color": COLOURS[place], "marker": MARKERS[place], "ls": DASHES[place]}
+
 
 _LARGEST = 1e150
 # Fixed identifiers, so that equal runs give equal bytes. PDFs embed TrueType fonts; SVG text stays

@@ -18,11 +18,11 @@ from fsframe.plots.canvas import (
     COLOURS,
     DASHES,
     GREY,
-    MARKERS,
     VERMILLION,
     axes_for,
     drawable,
     lacks,
+    look,
     short,
     spread,
 )
@@ -248,15 +248,8 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
         panel.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label="perfect")
         for number, code in enumerate(codes):
             told, share = _reliability(given[:, code], truth == code)
-            panel.plot(
-                told,
-                share,
-                marker=MARKERS[number],
-                color=COLOURS[number],
-                ls=DASHES[number],
-                ms=5,
-                label="bins" if classes == 2 else short(record.class_names[code]),
-            )
+            label = "bins" if classes == 2 else short(record.class_names[code])
+            panel.plot(told, share, **look(number), ms=5, label=label)
         count, borders = np.histogram(given[:, codes], bins=20, range=(0, 1))
         height = 0.12 * count / count.max()
         panel.bar(

@@ -13,7 +13,6 @@ from fsframe.errors import RequestError
 from fsframe.plots.canvas import (
     BLUE,
     COLOURS,
-    DASHES,
     GREY,
     MARKERS,
     axes_for,
@@ -21,6 +20,7 @@ from fsframe.plots.canvas import (
     feature_label,
     label_axis,
     lacks,
+    look,
     short,
     spread,
 )
@@ -236,16 +236,7 @@ def convergence(record: RunRecord, ax: Any = None) -> Any:
     with axes_for(ax, 5.4, 3.0) as (panel,):
         for number, (name, cost) in enumerate(known):
             steps = spread(len(cost))
-            look = number % len(COLOURS)
-            panel.plot(
-                steps,
-                cost[steps],
-                color=COLOURS[look],
-                ls=DASHES[look],
-                marker=MARKERS[look],
-                ms=3,
-                label=short(name),
-            )
+            panel.plot(steps, cost[steps], **look(number), ms=3, label=short(name))
         panel.set_xlabel("iteration")
         panel.set_ylabel("cost" if len(known) > 1 else f"cost ({short(known[0][0])})")
         if len(known) > 1:

@@ -13,15 +13,14 @@ from fsframe.evaluation.recorded import RecordedStability, recorded_protocol
 from fsframe.plots.canvas import (
     BLUE,
     COLOURS,
-    DASHES,
     GREY,
-    MARKERS,
     VERMILLION,
     axes_for,
     drawable,
     feature_label,
     label_axis,
     lacks,
+    look,
     short,
     spread,
 )
@@ -67,36 +66,19 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
         if by_counts and found.lower is not None and found.upper is not None:
             panel.vlines(places, found.lower[order], found.upper[order], color=GREY, lw=1.2)
         doubtful = np.zeros(len(values), bool) if found.doubt is None else found.doubt > _DOUBTFUL
-        kinds = (
-            (found.relevant & ~doubtful, "o", BLUE, BLUE, "relevant"),
-            (~found.relevant & ~doubtful, "o", GREY, "white", "not relevant"),
-            (
-                found.relevant & doubtful,
-                "D",
-                BLUE,
-                "white",
-                "relevant, may change with another seed",
-            ),
-            (
-                ~found.relevant & doubtful,
-                "D",
-                GREY,
-                "white",
-                "not relevant, may change with another seed",
-            ),
-        )
-        for mask, marker, colour, face, label in kinds:
-            own = mask[order]
-            if own.any():
-                panel.plot(
-                    places[own],
-                    values[order][own],
-                    marker,
-                    color=colour,
-                    mfc=face,
-                    ms=6,
-                    label=label,
-                )
+        for decided, marker, note in (
+            (~doubtful, "o", ""),
+            (doubtful, "D", ", may change with another seed"),
+        ):
+            for chosen, colour, word in (
+                (found.relevant, BLUE, "relevant"),
+                (~found.relevant, GREY, "not relevant"),
+            ):
+                own = (chosen & decided)[order]
+                face = BLUE if (marker, colour) == ("o", BLUE) else "white"
+                if own.any():
+                    x, y = places[own], values[order][own]
+                    panel.plot(x, y, marker, color=colour, mfc=face, ms=6, label=word + note)
         if by_counts:
             critical = np.where(drawable(found.critical), found.critical, np.nan)[order] / found.n
             panel.hlines(
@@ -222,25 +204,11 @@ def stability_path(record: RunRecord, ax: Any = None) -> Any:
         steps = np.unique(np.round(np.geomspace(1, length, min(length, 400))).astype(int)) - 1
         for number, (names, values) in enumerate(groups[: len(COLOURS)]):
             shown = np.where(drawable(values[steps]), values[steps], np.nan)
-            panel.plot(
-                steps + 1,
-                shown,
-                color=COLOURS[number],
-                ls=DASHES[number],
-                lw=1.6,
-                marker=MARKERS[number],
-                ms=4,
-                markevery=max(1, len(steps) // 8),
-                label=short(" = ".join(names), 60),
-            )
+            every, label = max(1, len(steps) // 8), short(" = ".join(names), 60)
+            panel.plot(steps + 1, shown, **look(number), lw=1.6, ms=4, markevery=every, label=label)
         if corrected:
-            panel.axhline(
-                0,
-                color="black",
-                lw=0.8,
-                ls=":",
-                label=f"chance ({short(', '.join(corrected), 40)})",
-            )
+            label = f"chance ({short(', '.join(corrected), 40)})"
+            panel.axhline(0, color="black", lw=0.8, ls=":", label=label)
         panel.set_xscale("log")
         ticks = [k for p in range(9) for k in (10**p, 2 * 10**p, 5 * 10**p) if k <= length]
         panel.set_xticks(ticks, [f"{k:,}" for k in ticks])

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import click
 from fsframe.cli.log_file import check_log
 from fsframe.cli.protocol_run import show_result
 from fsframe.cli.reading_options import READING, read_data, reading_options
-from fsframe.cli.running import Reporter, engine_options, run_chain
+from fsframe.cli.running import Reporter, engine_options, environment_with, run_chain
 from fsframe.cli.shared_options import json_option, quiet_option
 from fsframe.cli.terminal import say
 from fsframe.errors import FsframeError, RequestError, StoreError
@@ -218,9 +217,8 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
         )
 
 
-@contextlib.contextmanager
-def _original_providers(text: str) -> Iterator[None]:
-    """Resolve method names as at the start of the run, in workers too.
+def _original_providers(text: str) -> contextlib.AbstractContextManager[None]:
+    """Context that resolves method names as at the start of the run, in workers too.
 
     Another plugin with a method of the same name may have been installed since.
     """
@@ -231,14 +229,7 @@ def _original_providers(text: str) -> Iterator[None]:
     items = found.items() if isinstance(found, dict) else ()
     before = os.environ.get(_PREFER)
     chosen = [f"{provider}/{name}" for name, provider in items]
-    os.environ[_PREFER] = ",".join([*chosen, *([before] if before else [])])
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_PREFER]
-        else:
-            os.environ[_PREFER] = before
+    return environment_with(_PREFER, ",".join([*chosen, *([before] if before else [])]))
 
 
 def _stored_reading(text: str) -> dict[str, Any]:
