@@ -109,9 +109,10 @@ def measure_lines(found: Evaluation, seconds: float, classes: Sequence[str] = ()
     """Measures, kept features and stability of an evaluation, as lines for a terminal."""
     yield from table_lines(*measure_rows(found))
     yield ""
+    phi = found.stability
     rows = [
         ["features kept", f"{found.kept.mean():.1f}", _span(found.kept)],
-        _stability_row(found),
+        ["stability φ", number_text(phi.value, 3), phi.undefined or interval_text(phi.interval)],
     ]
     yield from list(table_lines(["", "", ""], rows, right={1}))[1:]
     yield f"seconds per split  {seconds / found.n_splits:.3g}"
@@ -194,13 +195,6 @@ def _group_lines(found: Evaluation) -> Iterator[str]:
 
 def _span(kept: Any) -> str:
     return f"from {kept.min()} to {kept.max()}" if kept.min() != kept.max() else "in every split"
-
-
-def _stability_row(found: Evaluation) -> list[str]:
-    value = found.stability
-    if value.undefined:
-        return ["stability φ", "—", value.undefined]
-    return ["stability φ", f"{value.value:.3f}", interval_text(value.interval)]
 
 
 def _choice_lines(recorded: RecordedEvaluation) -> Iterator[str]:

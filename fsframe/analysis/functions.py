@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -26,6 +26,7 @@ from fsframe.analysis.comparison_run import (
 from fsframe.analysis.progress import ProgressBars
 from fsframe.analysis.protocol_requests import (
     evaluation_chain,
+    named_tables,
     stability_chain,
     table_of,
     texts_of,
@@ -33,7 +34,6 @@ from fsframe.analysis.protocol_requests import (
 from fsframe.analysis.results import EvaluationResult, StabilityResult, as_result
 from fsframe.analysis.selection_result import SelectionResult
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.evaluation.comparison import leading_measure, on_all_features
 from fsframe.storage import RunRecord
@@ -323,7 +323,10 @@ def compare(
         }
     )
     methods, metric = compared_methods(chains, given, metric)
-    tables = _tables_of(data, label, groups)
+    several = named_tables(data)
+    if not several:
+        raise RequestError("give at least one table to compare on")
+    tables = [table_of(each, label, groups, name=name) for name, each in several]
     check_names([table for table, _ in tables])
     leading = leading_measure(table for table, _ in tables)
     check_run_options("compare", options)
@@ -366,16 +369,3 @@ def compare(
 
 def _several(words: str | Iterable[str] | None) -> list[str] | None:
     return None if words is None else [words] if isinstance(words, str) else list(words)
-
-
-def _tables_of(data: Any, label: Any, groups: str | int | None) -> list[tuple[Dataset, str]]:
-    if isinstance(data, Mapping):
-        return [table_of(each, label, groups, name=str(name)) for name, each in data.items()]
-    if isinstance(data, (list, tuple)):
-        if not data:
-            raise RequestError("give at least one table to compare on")
-        return [
-            table_of(each, label, groups, name=f"data{place}")
-            for place, each in enumerate(data, start=1)
-        ]
-    return [table_of(data, label, groups)]

@@ -17,7 +17,14 @@ from fsframe.tables.locate import in_parts
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
 
-__all__ = ["classifier_text", "evaluation_chain", "stability_chain", "table_of", "texts_of"]
+__all__ = [
+    "classifier_text",
+    "evaluation_chain",
+    "named_tables",
+    "stability_chain",
+    "table_of",
+    "texts_of",
+]
 
 
 def classifier_text(text: str | None) -> str | None:
@@ -71,6 +78,15 @@ def texts_of(given: Mapping[str, Any]) -> dict[str, str | None]:
     {'folds': '5', 'curve': '[1,2]', 'scheme': None}
     """
     return {key: None if value is None else format_value(value) for key, value in given.items()}
+
+
+def named_tables(data: Any) -> list[tuple[str, Any]]:
+    """One or several tables with names: those of a mapping, else ``data1``, ``data2``, …"""
+    if isinstance(data, Mapping):
+        return [(str(name), each) for name, each in data.items()]
+    if isinstance(data, (list, tuple)):
+        return [(f"data{place}", each) for place, each in enumerate(data, start=1)]
+    return [("data", data)]
 
 
 def table_of(

@@ -17,7 +17,7 @@ from fsframe.analysis.chain_run import (
 )
 from fsframe.analysis.progress import ProgressBars
 from fsframe.analysis.proposals import proposed_chains
-from fsframe.analysis.protocol_requests import classifier_text, table_of
+from fsframe.analysis.protocol_requests import classifier_text, named_tables, table_of
 from fsframe.analysis.study_result import StudyResult
 from fsframe.analysis.study_run import (
     StudyRun,
@@ -217,13 +217,7 @@ def _plain(value: Any) -> Any:
 def _tables(
     data: Any, label: Any, groups: str | int | None, faults: StudyFaults
 ) -> Iterator[StudyTable]:
-    several: Sequence[tuple[str, Any]]
-    if isinstance(data, Mapping):
-        several = [(str(name), each) for name, each in data.items()]
-    elif isinstance(data, (list, tuple)):
-        several = [(f"data{place}", each) for place, each in enumerate(data, start=1)]
-    else:
-        several = [("data", data)]
+    several = named_tables(data)
     if not several:
         faults.add("data", "there is no table")
     known: set[str] = set()

@@ -45,6 +45,56 @@ def _list_option(name: str, **settings: Any) -> Callable[[F], F]:
     )
 
 
+_FORM = (
+    click.option(
+        "--na",
+        metavar="CODE",
+        multiple=True,
+        help="Code for a missing value, such as -999; may be repeated.",
+    ),
+    click.option(
+        "--delimiter",
+        metavar="SIGN",
+        help="Field separator: a character, or tab, comma, semicolon, space. [default: detected]",
+    ),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="Decimal mark in text. [default: .]",
+    ),
+    click.option(
+        "--encoding", metavar="NAME", help="Text encoding, such as windows-1252. [default: utf-8]"
+    ),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line holds column names. [default: detected]",
+    ),
+    click.option(
+        "--x",
+        "x_path",
+        metavar="PATH",
+        help="HDF5, NPZ, MAT, AnnData: path of the features in the file, such as layers/counts. "
+        "[default: X]",
+    ),
+    click.option(
+        "--y",
+        "y_path",
+        metavar="PATH",
+        help="HDF5, NPZ, MAT, AnnData: path of the label in the file. [default: y]",
+    ),
+    click.option(
+        "--names",
+        "names_path",
+        metavar="PATH",
+        help="HDF5, NPZ: path of the feature names (array of text) in the file. "
+        "[default: feature_names]",
+    ),
+)
+
+form_options = all_options(*_FORM)
+"""The options that say how a table is spelled, not which column is what."""
+
 reading_options = all_options(
     click.option(
         "--label",
@@ -106,66 +156,13 @@ reading_options = all_options(
         type=click.Path(),
         help="File of features to keep or drop together.",
     ),
-    click.option(
-        "--na",
-        metavar="CODE",
-        multiple=True,
-        help="Code for a missing value, such as -999; may be repeated.",
-    ),
-    click.option(
-        "--delimiter",
-        metavar="SIGN",
-        help="Field separator: a character, or tab, comma, semicolon, space. [default: detected]",
-    ),
-    click.option(
-        "--decimal",
-        type=click.Choice([".", ","]),
-        help="Decimal mark in text. [default: .]",
-    ),
-    click.option(
-        "--encoding", metavar="NAME", help="Text encoding, such as windows-1252. [default: utf-8]"
-    ),
-    click.option(
-        "--header/--no-header",
-        default=None,
-        help="Whether the first line holds column names. [default: detected]",
-    ),
-    click.option(
-        "--x",
-        "x_path",
-        metavar="PATH",
-        help="HDF5, NPZ, MAT, AnnData: path of the features in the file, such as layers/counts. "
-        "[default: X]",
-    ),
-    click.option(
-        "--y",
-        "y_path",
-        metavar="PATH",
-        help="HDF5, NPZ, MAT, AnnData: path of the label in the file. [default: y]",
-    ),
-    click.option(
-        "--names",
-        "names_path",
-        metavar="PATH",
-        help="HDF5, NPZ: path of the feature names (array of text) in the file. "
-        "[default: feature_names]",
-    ),
+    *_FORM,
 )
 """The options that `read_data` takes."""
 
-_PARAMETERS: list[click.Parameter]
-_PARAMETERS = reading_options(lambda: None).__click_params__[::-1]  # type: ignore[attr-defined]
-
-READING = tuple(parameter.name for parameter in _PARAMETERS)
+_PARAMETERS = reading_options(lambda: None).__click_params__  # type: ignore[attr-defined]
+READING = tuple(parameter.name for parameter in reversed(_PARAMETERS))
 """Names of these options."""
-
-
-def form_options(function: F) -> F:
-    """`function` with the options that say how a table is spelled, not which column is what."""
-    asked = {"na", "delimiter", "decimal", "encoding", "header", "x_path", "y_path", "names_path"}
-    form = [parameter for parameter in reversed(_PARAMETERS) if parameter.name in asked]
-    function.__dict__.setdefault("__click_params__", []).extend(form)
-    return function
 
 
 def read_data(path: str, **options: Any) -> Dataset:
