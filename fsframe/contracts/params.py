@@ -41,6 +41,7 @@ __all__ = [
     "integer",
     "is_flag",
     "listing",
+    "number_to_keep",
     "offered",
     "optional",
     "param",
@@ -108,6 +109,24 @@ def param(
     except ValueError as error:
         raise ValueError(f"the default {default!r} {error}") from None
     return attrs.field(default=default, converter=convert, metadata=metadata, kw_only=True)
+
+
+def number_to_keep(default: str, order: str = "") -> Any:
+    """The parameter `top` of a selector.
+
+    Parameters
+    ----------
+    default : str
+        How many features are kept without it, for the help.
+    order : str
+        How features are ranked, where that is not obvious, such as ``", by score"``.
+    """
+    return param(
+        None,
+        optional(count_or_fraction()),
+        help=f"Number of features to keep{order}: a count, or a fraction of the features it is "
+        f"given. By default {default}.",
+    )
 
 
 @attrs.frozen(kw_only=True)

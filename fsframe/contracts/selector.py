@@ -16,7 +16,7 @@ from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.nominal import nominal_problems
-from fsframe.contracts.params import Parameterised, count_or_fraction, optional, param
+from fsframe.contracts.params import Parameterised, number_to_keep
 from fsframe.contracts.permutation_test import PermutationTest
 from fsframe.contracts.roles import weights_in_parts
 from fsframe.contracts.run import Run, make_run
@@ -129,12 +129,7 @@ class Selector(Parameterised):
     reads_bytes: ClassVar[bool] = False
     table_copies: ClassVar[float] = 0.0
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep: a count, or a fraction of the features it is given. "
-        "By default the method's own published rule.",
-    )
+    top: int | float | None = number_to_keep("the method's own published rule")
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         """The author's part: select among the columns of `data`, numbered 0 … n_features-1."""

@@ -8,9 +8,10 @@ from typing import Any
 from fsframe.errors import RequestError, one_line
 from fsframe_sklearn.engine.names import find_estimator, find_score_function
 
-__all__ = ["make_estimator", "parse_options", "seed_estimator"]
+__all__ = ["LEARNERS", "make_estimator", "parse_options", "seed_estimator", "takes_missing"]
 
-_LEARNERS = ("classifier", "regressor")
+LEARNERS = ("classifier", "regressor")
+"""The kinds of estimators that predict."""
 
 
 def parse_options(text: str) -> dict[str, Any]:
@@ -74,13 +75,13 @@ def make_estimator(
         parameters["score_func"] = find_score_function(parameters["score_func"])
     inner = parameters.get("estimator")
     if isinstance(inner, str):
-        parameters["estimator"] = make_estimator(inner, {}, _LEARNERS)
+        parameters["estimator"] = make_estimator(inner, {}, LEARNERS)
     elif isinstance(inner, list):
         if len(inner) != 2 or not isinstance(inner[0], str) or not isinstance(inner[1], dict):
             raise RequestError(
                 f"the option estimator must be a name or [name, {{options}}], not {inner!r}"
             )
-        parameters["estimator"] = make_estimator(inner[0], inner[1], _LEARNERS)
+        parameters["estimator"] = make_estimator(inner[0], inner[1], LEARNERS)
     found = find_estimator(name, kinds)
     try:
         made = found(**parameters)

@@ -15,7 +15,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError, one_line
 from fsframe.resampling.groups import deal_groups
 
-__all__ = ["FitWarnings", "drawn_rows", "guarded", "make_folds"]
+__all__ = ["drawn_rows", "guarded", "make_folds"]
 
 _NAMED = 5
 
@@ -40,26 +40,16 @@ def drawn_rows(
 
 
 def make_folds(
+    data: Dataset,
     y: NDArray[Any],
     unit: NDArray[np.int64],
     folds: int,
     generator: np.random.Generator,
-    *,
-    classes: bool,
     who: str,
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Training and test rows of each fold; rows of one unit are in one fold.
 
-    Parameters
-    ----------
-    y : (m,)
-        Folds are stratified by it if `classes`.
-    unit : (m,) int
-    folds : int ≥ 2
-    generator : numpy.random.Generator
-    classes : bool
-    who : str
-        The stage, for messages.
+    Folds are stratified by `y` if `data` has classes; messages begin with the stage `who`.
 
     Raises
     ------
@@ -71,31 +61,16 @@ def make_folds(
         raise DataError(
             f"{who}: {folds} folds need at least as many rows or groups; there are {units}"
         )
-    stratum = y if classes else np.zeros(len(y))
+    stratum = y if data.task == "classification" else np.zeros(len(y))
     place = deal_groups(stratum, unit, folds, generator)
     return [(np.flatnonzero(place != f), np.flatnonzero(place == f)) for f in range(folds)]
 
 
-class FitWarnings:
-    """Distinct warnings issued while fitting, for `Selection.warnings`."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, None] = {}
-
-    def add(self, caught: list[warnings.WarningMessage]) -> None:
-        for warning in caught:
-            # Numerical and deprecation warnings are not for users.
-            if issubclass(warning.category, UserWarning):
-                text = " ".join(f"{warning.category.__name__}: {warning.message}".split())
-                self._texts[text if len(text) < 240 else text[:239] + "…"] = None
-
-    def texts(self) -> tuple[str, ...]:
-        return tuple(self._texts)
-
-
 @contextlib.contextmanager
-def guarded(what: str, data: Dataset, issued: FitWarnings) -> Iterator[None]:
+def guarded(what: str, data: Dataset) -> Iterator[list[str]]:
     """Run scikit-learn on one thread, record its warnings and translate its errors.
+
+    The list that it yields has the distinct warnings afterwards, for `Selection.warnings`.
 
     Parameters
     ----------
@@ -103,8 +78,6 @@ def guarded(what: str, data: Dataset, issued: FitWarnings) -> Iterator[None]:
         Stage and estimator, for messages: "importance: RandomForestClassifier".
     data : Dataset
         The table, whose columns with missing values an error names.
-    issued : FitWarnings
-        Collects the warnings.
 
     Raises
     ------
@@ -113,11 +86,12 @@ def guarded(what: str, data: Dataset, issued: FitWarnings) -> Iterator[None]:
     DataError
         In place of a ValueError, with the columns that have missing values, if any.
     """
+    issued: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             with np.errstate(all="ignore"), threadpool_limits(1):
-                yield
+                yield issued
         except RequestError as error:
             raise RequestError(f"{what}: {error}") from error
         except ValueError as error:
@@ -126,7 +100,10 @@ def guarded(what: str, data: Dataset, issued: FitWarnings) -> Iterator[None]:
                 text = text[:299] + "…"
             raise DataError(f"{what} cannot be fitted: {text}{_missing(data)}") from error
         finally:
-            issued.add(caught)
+            # Numerical and deprecation warnings are not for users.
+            of_users = [w for w in caught if issubclass(w.category, UserWarning)]
+            texts = [" ".join(f"{w.category.__name__}: {w.message}".split()) for w in of_users]
+            issued += dict.fromkeys(t if len(t) < 240 else t[:239] + "…" for t in texts)
 
 
 def _missing(data: Dataset) -> str:

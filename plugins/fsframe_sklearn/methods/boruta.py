@@ -14,14 +14,19 @@ from scipy.stats import binom
 from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.params import count_or_fraction, integer, optional, param, real, text
+from fsframe.contracts.params import integer, number_to_keep, param, real, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
 from fsframe.errors import RequestError
-from fsframe_sklearn.engine.making import make_estimator, parse_options, seed_estimator
+from fsframe_sklearn.engine.making import (
+    LEARNERS,
+    make_estimator,
+    parse_options,
+    seed_estimator,
+)
 from fsframe_sklearn.engine.names import require_sklearn
-from fsframe_sklearn.engine.rows import FitWarnings, guarded
+from fsframe_sklearn.engine.rows import guarded
 
 __all__ = ["Boruta"]
 
@@ -79,11 +84,8 @@ class Boruta(Selector):
     table_copies: ClassVar[float] = 2.0
     reads_bytes: ClassVar[bool] = True
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep, by score: a count, or a fraction of the features it "
-        "is given. By default those that the test confirms, which may be none.",
+    top: int | float | None = number_to_keep(
+        "those that the test confirms, which may be none", ", by score"
     )
     max_runs: int = param(
         100, integer(1, MOST_TIMES), help="Maximum number of forests.", source="sec. 3"
@@ -117,7 +119,7 @@ class Boruta(Selector):
         refused = []
         for name in _FORESTS.values():
             try:
-                make_estimator(name, parse_options(self.options), ("classifier", "regressor"))
+                make_estimator(name, parse_options(self.options), LEARNERS)
             except RequestError as error:
                 refused.append(str(error))
         if len(refused) == len(_FORESTS):
@@ -133,7 +135,7 @@ class Boruta(Selector):
 
     def _forest(self, data: Dataset, seed: int) -> Any:
         options = {**parse_options(self.options), "n_estimators": self.trees}
-        made = make_estimator(_FORESTS[data.task], options, ("classifier", "regressor"))
+        made = make_estimator(_FORESTS[data.task], options, LEARNERS)
         return seed_estimator(made, seed, options)
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
@@ -143,9 +145,8 @@ class Boruta(Selector):
         seen = np.zeros(p, dtype=np.int64)
         rows: list[NDArray[np.float64]] = []
         shadows: list[float] = []
-        issued = FitWarnings()
         steps = run.units(f"boruta {self.trees} {self.options} {self.alpha}", data, upstream)
-        with guarded("boruta: the forest", data, issued):
+        with guarded("boruta: the forest", data) as issued:
             for number in range(self.max_runs):
                 live = np.flatnonzero(decision >= 0)
                 kept = steps.get(number, partial(self._one_forest, data, live, run, number))
@@ -178,7 +179,7 @@ class Boruta(Selector):
                 "importance": table,
                 "best-shadow": np.array(shadows),
             },
-            warnings=(*issued.texts(), *self._warnings(data, decision, len(rows))),
+            warnings=(*issued, *self._warnings(data, decision, len(rows))),
         )
 
     def _one_forest(

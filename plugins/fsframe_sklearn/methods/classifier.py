@@ -18,6 +18,7 @@ from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe.errors import DataError, RequestError, one_line
 from fsframe_sklearn.engine.indicators import Levels, indicators, learn_levels
 from fsframe_sklearn.engine.making import (
+    LEARNERS,
     make_estimator,
     parse_options,
     seed_estimator,
@@ -25,8 +26,6 @@ from fsframe_sklearn.engine.making import (
 )
 
 __all__ = ["Sklearn"]
-
-_KINDS = ("classifier", "regressor")
 
 
 @attrs.frozen(kw_only=True)
@@ -93,7 +92,7 @@ class Sklearn(Classifier):
         return takes_missing(self._made())
 
     def _made(self) -> Any:
-        return make_estimator(self.estimator, parse_options(self.options), _KINDS)
+        return make_estimator(self.estimator, parse_options(self.options), LEARNERS)
 
     def predicts(self) -> frozenset[str]:
         from sklearn.base import is_regressor

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.nominal import level_places, sums_of_squares
-from fsframe.contracts.params import choice, count_or_fraction, optional, param, real
+from fsframe.contracts.params import choice, number_to_keep, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
@@ -66,12 +66,7 @@ class Correlation(Selector):
     table_copies: ClassVar[float] = 2.0
     reads_bytes: ClassVar[bool] = True
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep: a count, or a fraction of the features it is given. "
-        "By default one of each cluster.",
-    )
+    top: int | float | None = number_to_keep("one of each cluster")
     threshold: float = param(
         0.9,
         real(above=0, most=1),

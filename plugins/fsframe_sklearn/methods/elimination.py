@@ -10,11 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import count_or_fraction, integer, optional, param, text
+from fsframe.contracts.params import (
+    count_or_fraction,
+    integer,
+    number_to_keep,
+    optional,
+    param,
+    text,
+)
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe_sklearn.engine.making import parse_options
-from fsframe_sklearn.engine.rows import FitWarnings, drawn_rows, guarded, make_folds
+from fsframe_sklearn.engine.rows import drawn_rows, guarded, make_folds
 from fsframe_sklearn.methods.learners import Fitted, Learner, LearnerSelector, check_scoring
 
 __all__ = ["Rfe", "Rfecv"]
@@ -75,12 +82,7 @@ class Rfe(LearnerSelector):
 
     default_of = {"classification": "SVC", "regression": "SVR"}
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep: a count, or a fraction of the features it is given. "
-        "By default half of them.",
-    )
+    top: int | float | None = number_to_keep("half of them")
     step: int | float = param(
         1,
         count_or_fraction(),
@@ -99,11 +101,10 @@ class Rfe(LearnerSelector):
         return max(1, int(self.step * n_features + 1e-9))
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        issued = FitWarnings()
         X, y, _ = drawn_rows(data)
-        with guarded(f"{self.method_name()}: {self.learner_name(data)}", data, issued):
+        with guarded(f"{self.method_name()}: {self.learner_name(data)}", data) as issued:
             order = self._order(data, X, y, run)
-        return self._kept(order, max(1, data.n_features // 2), {}, issued.texts())
+        return self._kept(order, max(1, data.n_features // 2), {}, issued)
 
     def _order(self, data: Dataset, X: NDArray[np.float64], y: NDArray[Any], run: Run) -> Columns:
         p = data.n_features
@@ -116,7 +117,7 @@ class Rfe(LearnerSelector):
         )
 
     def _kept(
-        self, order: Columns, default: int, tables: dict[str, Any], notes: tuple[str, ...]
+        self, order: Columns, default: int, tables: dict[str, Any], notes: list[str]
     ) -> Selection:
         scores = np.empty(order.size)
         scores[order] = np.arange(order.size, 0, -1) / order.size
@@ -124,7 +125,7 @@ class Rfe(LearnerSelector):
             selected=order[: self.keep_count(order.size, default)],
             scores=scores,
             tables=tables,
-            warnings=notes,
+            warnings=tuple(notes),
         )
 
 
@@ -149,12 +150,7 @@ class Rfecv(Rfe):
 
     takes_time: ClassVar[bool] = False
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep: a count, or a fraction of the features it is given. "
-        "By default the number with the best cross-validation score.",
-    )
+    top: int | float | None = number_to_keep("the number with the best cross-validation score")
     folds: int = param(5, integer(2), help="Number of folds.")
     scoring: str | None = param(
         None,
@@ -167,18 +163,10 @@ class Rfecv(Rfe):
         yield from check_scoring(self.scoring)
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        issued = FitWarnings()
         X, y, unit = drawn_rows(data)
-        splits = make_folds(
-            y,
-            unit,
-            self.folds,
-            run.generator(1),
-            classes=data.task == "classification",
-            who="rfecv",
-        )
+        splits = make_folds(data, y, unit, self.folds, run.generator(1), "rfecv")
         curve: list[list[float]] = []
-        with guarded(f"rfecv: {self.learner_name(data)}", data, issued):
+        with guarded(f"rfecv: {self.learner_name(data)}", data) as issued:
             for fold, (train, test) in enumerate(splits):
                 scored: list[tuple[int, float]] = []
 
@@ -200,4 +188,4 @@ class Rfecv(Rfe):
         run.progress(self.folds + 1, self.folds + 1, "rfecv")
         table = np.array(curve)[:, ::-1]
         best = int(sizes[rank_by_score(table.mean(axis=0))[0]])
-        return self._kept(order, best, {"sizes": sizes, "curve": table}, issued.texts())
+        return self._kept(order, best, {"sizes": sizes, "curve": table}, issued)

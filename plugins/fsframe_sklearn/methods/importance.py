@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, text
+from fsframe.contracts.params import choice, integer, number_to_keep, optional, param, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe_sklearn.engine.rows import FitWarnings, drawn_rows, guarded, make_folds
-from fsframe_sklearn.engine.unseen_rows import unseen_importance
+from fsframe_sklearn.engine.rows import drawn_rows, guarded, make_folds
 from fsframe_sklearn.methods.learners import (
     COEFFICIENT_COLUMNS,
     Learner,
@@ -23,7 +22,7 @@ from fsframe_sklearn.methods.learners import (
     check_scoring,
 )
 
-__all__ = ["Importance"]
+__all__ = ["Importance", "unseen_importance"]
 
 
 @attrs.frozen(kw_only=True)
@@ -64,12 +63,7 @@ class Importance(LearnerSelector):
         "regression": "RandomForestRegressor",
     }
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep: a count, or a fraction of the features it is given. "
-        "By default those with at least the mean importance.",
-    )
+    top: int | float | None = number_to_keep("those with at least the mean importance")
     measure: str = param(
         "own",
         choice("own", "held-out", "out-of-bag"),
@@ -107,11 +101,10 @@ class Importance(LearnerSelector):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         learner = self.learner(data, self.seed(run, 0))
         X, y, unit = drawn_rows(data)
-        issued = FitWarnings()
         notes: list[str] = []
         model: dict[str, NDArray[np.float64]] = {}
         tables: dict[str, NDArray[np.float64]] = {}
-        with guarded(f"importance: {self.learner_name(data)}", data, issued):
+        with guarded(f"importance: {self.learner_name(data)}", data) as issued:
             if self.measure == "held-out":
                 scores, tables["deviation"] = self._held_out(learner, data, X, y, unit, run)
             else:
@@ -135,7 +128,7 @@ class Importance(LearnerSelector):
             model=model,
             model_columns={name: COEFFICIENT_COLUMNS[name] for name in model},
             tables=tables,
-            warnings=(*issued.texts(), *notes),
+            warnings=(*issued, *notes),
         )
 
     def _held_out(
@@ -149,14 +142,7 @@ class Importance(LearnerSelector):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         from sklearn.inspection import permutation_importance
 
-        splits = make_folds(
-            y,
-            unit,
-            self.folds,
-            run.generator(1),
-            classes=data.task == "classification",
-            who="importance",
-        )
+        splits = make_folds(data, y, unit, self.folds, run.generator(1), "importance")
         losses = []
         for fold, (train, test) in enumerate(splits):
             fitted = learner.fit(X[train], y[train])
@@ -181,3 +167,64 @@ def _draws_rows(made: Any) -> bool:
     forests = (ensemble.RandomForestClassifier, ensemble.RandomForestRegressor)
     extra = (ensemble.ExtraTreesClassifier, ensemble.ExtraTreesRegressor)
     return isinstance(made, forests + extra) and bool(made.bootstrap)
+
+
+def unseen_importance(
+    forest: Any,
+    X: NDArray[np.float64],
+    y: NDArray[Any],
+    unit: NDArray[np.int64],
+    generator: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation over trees of the loss when a column is permuted out of bag.
+
+    Parameters
+    ----------
+    forest : fitted forest of scikit-learn with bootstrap
+    X : (n, p) float64
+        The rows on which it was fitted, in order.
+    y : (n,)
+    unit : (n,) int
+        Copies of a drawn row have equal units; a tree that drew one of them has seen all.
+    generator : numpy.random.Generator
+
+    Returns
+    -------
+    mean, deviation : (p,) float64
+        Of the loss of accuracy, or the increase of the squared error, over the trees that have
+        out-of-bag rows; zeros if none has.
+
+    Notes
+    -----
+    Columns that a tree does not use have no loss and are not permuted. Time O(trees · columns that
+    a tree uses · out-of-bag rows · depth).
+    """
+    single = X.astype(np.float32)
+    classes = getattr(forest, "classes_", None)
+    truth = y if classes is None else np.searchsorted(classes, y)
+    losses = []
+    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        seen = np.zeros(int(unit.max()) + 1, dtype=bool)
+        seen[unit[drawn]] = True
+        rows = np.flatnonzero(~seen[unit])
+        if not rows.size:
+            continue
+        unseen, labels = single[rows], truth[rows]
+        intact = _loss(tree, unseen, labels)
+        loss = np.zeros(X.shape[1])
+        for column in np.unique(tree.tree_.feature[tree.tree_.feature >= 0]):
+            shuffled = unseen.copy()
+            shuffled[:, column] = unseen[generator.permutation(rows.size), column]
+            loss[column] = _loss(tree, shuffled, labels) - intact
+        losses.append(loss)
+    if not losses:
+        return np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    table = np.array(losses)
+    return table.mean(axis=0), table.std(axis=0)
+
+
+def _loss(tree: Any, X: NDArray[np.float32], truth: NDArray[Any]) -> float:
+    predicted = tree.predict(X, check_input=False)
+    if hasattr(tree, "predict_proba"):
+        return float(np.mean(predicted.astype(np.int64) != truth))
+    return float(np.mean((predicted - truth) ** 2))

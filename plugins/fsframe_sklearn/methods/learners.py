@@ -17,6 +17,7 @@ from fsframe.contracts.selector import Selector
 from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe.errors import RequestError
 from fsframe_sklearn.engine.making import (
+    LEARNERS,
     make_estimator,
     parse_options,
     seed_estimator,
@@ -26,7 +27,6 @@ from fsframe_sklearn.engine.names import require_sklearn
 
 __all__ = ["Learner", "LearnerSelector", "check_scoring"]
 
-_KINDS = ("classifier", "regressor")
 _KIND_OF = {"classification": "classifier", "regression": "regressor"}
 
 
@@ -69,7 +69,7 @@ class LearnerSelector(Selector):
             refused = []
             for name in names:
                 try:
-                    yield from self.check_learner(make_estimator(name, options, _KINDS))
+                    yield from self.check_learner(make_estimator(name, options, LEARNERS))
                 except RequestError as error:
                     refused.append(error)
             if len(refused) == len(names):
@@ -84,7 +84,7 @@ class LearnerSelector(Selector):
         for name in [self.of] if self.of is not None else list(self.default_of.values()):
             # Options may fit the default estimator of one task only.
             with contextlib.suppress(RequestError):
-                found.append(takes_missing(make_estimator(name, options, _KINDS)))
+                found.append(takes_missing(make_estimator(name, options, LEARNERS)))
         return bool(found) and all(found)
 
     def check_learner(self, made: Any) -> Iterator[str]:
@@ -111,7 +111,7 @@ class LearnerSelector(Selector):
         import sklearn.base
 
         name, options = self.learner_name(data), parse_options(self.options)
-        made = make_estimator(name, options, _KINDS)
+        made = make_estimator(name, options, LEARNERS)
         numeric = data.task == "regression"
         if not (sklearn.base.is_regressor if numeric else sklearn.base.is_classifier)(made):
             label = "a numeric target" if numeric else "classes"

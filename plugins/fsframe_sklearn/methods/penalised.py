@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real
+from fsframe.contracts.params import choice, integer, number_to_keep, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.names import require_sklearn
 from fsframe_sklearn.engine.penalised_paths import Problem, largest_penalty, solve
-from fsframe_sklearn.engine.rows import FitWarnings, guarded, make_folds
+from fsframe_sklearn.engine.rows import guarded, make_folds
 
 __all__ = ["ElasticNet", "Lasso"]
 
@@ -69,12 +69,8 @@ class Lasso(Selector):
     table_copies: ClassVar[float] = 3.0
     reads_bytes: ClassVar[bool] = True
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep, in the order in which they enter: a count, or a "
-        "fraction of the features it is given. By default those in the model that "
-        "cross-validation chooses.",
+    top: int | float | None = number_to_keep(
+        "those in the model that cross-validation chooses", ", in the order in which they enter"
     )
     penalties: int = param(
         50,
@@ -131,9 +127,8 @@ class Lasso(Selector):
         held = 8 * self.penalties * len(problem.responses) * p
         run.must_hold(held, f"{name}: the path of {self.penalties} penalties", "lower penalties")
         grid = largest * np.geomspace(1.0, self.smallest, self.penalties)
-        issued = FitWarnings()
         tables: dict[str, NDArray[np.float64]] = {}
-        with guarded(name, data, issued):
+        with guarded(name, data) as issued:
             most = None if self.top is None else self.keep_count(p, p)
             path = solve(problem, grid, most)
             chosen = len(path.coef) - 1
@@ -160,7 +155,7 @@ class Lasso(Selector):
             },
             model_columns={"coef": 1, "intercept": (), "centre": 0, "scale": 0},
             tables={"penalties": grid[: len(path.coef)], "path": path.coef, **tables},
-            warnings=(*issued.texts(), *empty),
+            warnings=(*issued, *empty),
         )
 
     def _losses(
@@ -173,20 +168,14 @@ class Lasso(Selector):
     ) -> NDArray[np.float64]:
         """Loss on each fold, per penalty; columns are standardised on the other folds' rows."""
         unit = np.arange(data.n_samples) if data.groups is None else data.groups
-        splits = make_folds(
-            data.y,
-            unit,
-            self.folds,
-            run.generator(1),
-            classes=problem.logistic,
-            who=self.method_name(),
-        )
+        name = self.method_name()
+        splits = make_folds(data, data.y, unit, self.folds, run.generator(1), name)
         found = []
         for fold, (train, test) in enumerate(splits):
             learned = learn_scale(data.take_rows(train).matrix, problem.weights[train])
             own = attrs.evolve(problem, X=_weakened(data, *learned, factors))
             found.append(solve(own.take(train), grid).losses(own.take(test)))
-            run.progress(fold + 1, self.folds, self.method_name())
+            run.progress(fold + 1, self.folds, name)
         return np.array(found)
 
 

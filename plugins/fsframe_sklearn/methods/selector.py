@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import count_or_fraction, optional, param, text
+from fsframe.contracts.params import number_to_keep, param, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
@@ -21,7 +21,7 @@ from fsframe_sklearn.engine.making import (
     seed_estimator,
     takes_missing,
 )
-from fsframe_sklearn.engine.rows import FitWarnings, guarded
+from fsframe_sklearn.engine.rows import guarded
 
 __all__ = ["SklearnSelector"]
 
@@ -65,12 +65,7 @@ class SklearnSelector(Selector):
     takes_missing: ClassVar[bool] = True
     table_copies: ClassVar[float] = 1.0
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep: a count, or a fraction of the features it is given. "
-        "By default as many as the selector keeps by its own options.",
-    )
+    top: int | float | None = number_to_keep("as many as the selector keeps by its own options")
     estimator: str = param(
         kind=text("a selector of scikit-learn"),
         help="Class name of the selector, such as SelectKBest.",
@@ -121,8 +116,7 @@ class SklearnSelector(Selector):
             made.set_params(**dict.fromkeys(own[:1], count))
             if "max_features" in own:
                 made.set_params(threshold=-np.inf)
-        issued = FitWarnings()
-        with guarded(f"sklearn-selector: {self.estimator}", data, issued):
+        with guarded(f"sklearn-selector: {self.estimator}", data) as issued:
             made.fit(data.X, data.y)
             support = np.asarray(made.get_support())
         own_scores = _scores(made)
@@ -142,7 +136,7 @@ class SklearnSelector(Selector):
             selected=selected,
             scores=scores,
             tables={} if pvalues is None else {"pvalues": np.asarray(pvalues, dtype=np.float64)},
-            warnings=(*issued.texts(), *notes),
+            warnings=(*issued, *notes),
         )
 
 

@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real, text
+from fsframe.contracts.params import choice, integer, number_to_keep, optional, param, real, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe_sklearn.engine.rows import FitWarnings, drawn_rows, guarded, make_folds
+from fsframe_sklearn.engine.rows import drawn_rows, guarded, make_folds
 from fsframe_sklearn.methods.learners import LearnerSelector, check_scoring
 
 __all__ = ["Sequential"]
@@ -56,12 +56,7 @@ class Sequential(LearnerSelector):
         "regression": "KNeighborsRegressor",
     }
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep: a count, or a fraction of the features it is given. "
-        "By default `tol` decides.",
-    )
+    top: int | float | None = number_to_keep("`tol` decides")
     direction: str = param(
         "forward",
         choice("forward", "backward"),
@@ -85,14 +80,7 @@ class Sequential(LearnerSelector):
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         X, y, unit = drawn_rows(data)
-        splits = make_folds(
-            y,
-            unit,
-            self.folds,
-            run.generator(1),
-            classes=data.task == "classification",
-            who="sequential",
-        )
+        splits = make_folds(data, y, unit, self.folds, run.generator(1), "sequential")
         learner = self.learner(data, self.seed(run, 0))
 
         def score(columns: list[int]) -> float:
@@ -104,9 +92,8 @@ class Sequential(LearnerSelector):
             return float(np.mean(scores))
 
         search = self._forward if self.direction == "forward" else self._backward
-        issued = FitWarnings()
-        with guarded(f"sequential: {self.learner_name(data)}", data, issued):
-            return attrs.evolve(search(score, data.n_features, run), warnings=issued.texts())
+        with guarded(f"sequential: {self.learner_name(data)}", data):
+            return search(score, data.n_features, run)
 
     def _forward(self, score: Callable[[list[int]], float], p: int, run: Run) -> Selection:
         most = self.keep_count(p, p)

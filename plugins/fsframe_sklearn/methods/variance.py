@@ -9,7 +9,7 @@ import numpy as np
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.nominal import level_places, unequal_share
-from fsframe.contracts.params import count_or_fraction, optional, param, real
+from fsframe.contracts.params import number_to_keep, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
@@ -49,11 +49,8 @@ class Variance(Selector):
     takes_counts: ClassVar[bool] = True
     reads_columns: ClassVar[bool] = True
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep, the most variable first: a count, or a fraction of "
-        "the features it is given. By default those above the threshold.",
+    top: int | float | None = number_to_keep(
+        "those above the threshold", ", the most variable first"
     )
     threshold: float = param(
         0.0, real(0), help="Features with a variance at or below this are dropped."

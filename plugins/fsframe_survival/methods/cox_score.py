@@ -10,7 +10,7 @@ from scipy import stats
 
 from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, count_or_fraction, optional, param
+from fsframe.contracts.params import choice, number_to_keep, param
 from fsframe.contracts.ranking import rank_by_score
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
@@ -57,12 +57,7 @@ class CoxScore(Selector):
     tasks: ClassVar[frozenset[str]] = frozenset({"survival"})
     takes_counts: ClassVar[bool] = True
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep: a count, or a fraction of the features it is given. "
-        "By default 10.",
-    )
+    top: int | float | None = number_to_keep("10")
     ties: str = param("efron", choice("efron", "breslow"), help="Treatment of tied event times.")
 
     def cost(self, n: int, p: int) -> Cost:

@@ -28,10 +28,9 @@ from sklearn.svm import SVC, SVR
 
 from fsframe.contracts.run import Run
 from fsframe_sklearn.engine.rows import make_folds
-from fsframe_sklearn.engine.unseen_rows import unseen_importance
 from fsframe_sklearn.methods.correlation import Correlation
 from fsframe_sklearn.methods.elimination import Rfe, Rfecv
-from fsframe_sklearn.methods.importance import Importance
+from fsframe_sklearn.methods.importance import Importance, unseen_importance
 from fsframe_sklearn.methods.penalised import ElasticNet, Lasso
 from fsframe_sklearn.methods.selector import SklearnSelector
 from fsframe_sklearn.methods.sequential import Sequential
@@ -53,14 +52,8 @@ def linear(data):
 
 def splits_of(data, folds):
     """The folds that a stage deals with seed 0."""
-    return make_folds(
-        data.y,
-        np.arange(data.n_samples),
-        folds,
-        Run().generator(1),
-        classes=data.task == "classification",
-        who="test",
-    )
+    unit = np.arange(data.n_samples)
+    return make_folds(data, data.y, unit, folds, Run().generator(1), "test")
 
 
 def test_univariate_selectors(real):

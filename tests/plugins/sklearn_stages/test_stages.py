@@ -16,11 +16,10 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
 from fsframe_sklearn.engine.rows import drawn_rows, make_folds
-from fsframe_sklearn.engine.unseen_rows import unseen_importance
 from fsframe_sklearn.methods.boruta import Boruta
 from fsframe_sklearn.methods.correlation import Correlation
 from fsframe_sklearn.methods.elimination import Rfe, Rfecv
-from fsframe_sklearn.methods.importance import Importance
+from fsframe_sklearn.methods.importance import Importance, unseen_importance
 from fsframe_sklearn.methods.penalised import ElasticNet, Lasso
 from fsframe_sklearn.methods.selector import SklearnSelector
 from fsframe_sklearn.methods.sequential import Sequential
@@ -214,7 +213,7 @@ def test_copies_and_groups_are_never_on_both_sides_of_a_fold():
     people = attrs.evolve(data, groups=np.arange(60) // 4, group_name="person")
     for given in (drawn, people):
         _, y, unit = drawn_rows(given)
-        splits = make_folds(y, unit, 5, np.random.default_rng(0), classes=True, who="x")
+        splits = make_folds(given, y, unit, 5, np.random.default_rng(0), "x")
         assert sorted(np.concatenate([test for _, test in splits])) == list(range(len(y)))
         for train, test in splits:
             assert not set(unit[train]) & set(unit[test])
