@@ -26,7 +26,7 @@ _CHUNK = 32
 
 @attrs.frozen(kw_only=True, eq=False)
 class CalibratedPairs:
-    """Tested pairs with their p corrected, the smallest first.
+    """Tested pairs with their p, corrected where χ² is not accurate, the smallest first.
 
     Parameters
     ----------
@@ -43,6 +43,17 @@ class CalibratedPairs:
     plain: NDArray[np.float64]
     ratio: NDArray[np.float64]
     freedom: NDArray[np.float64]
+
+    @classmethod
+    def uncorrected(cls, found: TestedPairs) -> CalibratedPairs:
+        """The same pairs, with their p as it is."""
+        log_p, freedom = found.log_p, found.freedom.astype(np.float64)
+        return cls(found=found, plain=log_p, ratio=np.ones(len(log_p)), freedom=freedom)
+
+    @property
+    def reference(self) -> NDArray[np.float64]:
+        """`ratio` and `freedom` side by side, (m, 2)."""
+        return np.column_stack([self.ratio, self.freedom])
 
 
 def calibrate(
@@ -132,8 +143,11 @@ def calibrate(
     np.minimum.at(of_pairs, found.pairs.ravel(), np.repeat(log_p, 2))
     kept = np.unique(found.pairs)
     best[kept] = of_pairs[kept]
-    order = np.lexsort((found.pairs[:, 1], found.pairs[:, 0], log_p))
-    changed = attrs.evolve(found, log_p=log_p, best_log_p=best).taken(order)
+    changed = attrs.evolve(found, log_p=log_p, best_log_p=best)
+    order = changed.order()
     return CalibratedPairs(
-        found=changed, plain=found.log_p[order], ratio=ratio[order], freedom=freedom[order]
+        found=changed.taken(order),
+        plain=found.log_p[order],
+        ratio=ratio[order],
+        freedom=freedom[order],
     )

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.pair_tests import PairTests
-from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real
+from fsframe.contracts.params import choice, integer, number_to_keep, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
 from fsframe.contracts.selector import Selector
-from fsframe_interactions.calibration import calibrate
+from fsframe_interactions.calibration import CalibratedPairs, calibrate
 from fsframe_interactions.cells import cell_tables
 from fsframe_interactions.engine.best_pairs import TestedPairs, best_pairs
 from fsframe_interactions.engine.bit_rows import BitRows
-from fsframe_interactions.false_discovery import false_discovery_rates
+from fsframe_interactions.engine.log_tails import false_discovery_rates
 from fsframe_interactions.group_means import label_problem, with_group_means
 from fsframe_interactions.levels import bit_rows_of
 from fsframe_interactions.product_term import product_pairs
@@ -42,14 +42,7 @@ class _AllPairs:
 
     Parameters
     ----------
-    found : TestedPairs
-        The smallest p first.
-    plain : (m,) float64
-        log p by χ² alone.
-    ratio : (m,) float64
-        Mean of G² over its degrees of freedom.
-    fitted : (m,) float64
-        Degrees of freedom of the χ² used for p.
+    tests : CalibratedPairs
     n_tested : int
     bit_rows : BitRows, optional
         In classification.
@@ -57,10 +50,7 @@ class _AllPairs:
         Levels or bin edges of each column.
     """
 
-    found: TestedPairs
-    plain: NDArray[np.float64]
-    ratio: NDArray[np.float64]
-    fitted: NDArray[np.float64]
+    tests: CalibratedPairs
     n_tested: int
     bit_rows: BitRows | None = None
     bounds: list[NDArray[np.float64]] = attrs.field(factory=list)
@@ -116,12 +106,8 @@ class Interactions(Selector):
     reads_columns: ClassVar[bool] = True
     takes_parts: ClassVar[bool] = True
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep, ranked by their best pair: a count, or a fraction of "
-        "the features it is given. By default those of all significant pairs, which may "
-        "be none.",
+    top: int | float | None = number_to_keep(
+        "those of all significant pairs, which may be none", ", ranked by their best pair"
     )
     bins: int = param(
         3,
@@ -183,23 +169,23 @@ class Interactions(Selector):
         have been chosen: at most α of tables without interactions have any q ≤ α.
         """
         of_all = self._tested(data.take_columns(columns), run)
-        found, n_tested = of_all.found, of_all.n_tested
-        reference = np.column_stack([of_all.ratio, of_all.fitted])
+        found, n_tested = of_all.tests.found, of_all.n_tested
+        reference = of_all.tests.reference
         found = attrs.evolve(found, pairs=columns[found.pairs])
         known = set(map(tuple, found.pairs.tolist()))
         others = sorted({pair for pair in map(tuple, pairs.tolist()) if pair not in known})
         if others:
             # Of columns that were not kept, or screened out because there are more than `keep`.
             own = np.unique(np.array(others))
-            few = attrs.evolve(self, keep=len(own) ** 2)._tested(data.take_columns(own), run)
+            few = attrs.evolve(self, keep=len(own) ** 2)._tested(data.take_columns(own), run).tests
             of_few = own[few.found.pairs].tolist()
             wanted = set(others)
             rows = np.array([k for k, pair in enumerate(of_few) if tuple(pair) in wanted], np.intp)
             more = few.found.taken(rows)
             found = found.joined(attrs.evolve(more, pairs=own[more.pairs]))
-            of_more = np.column_stack([few.ratio[rows], few.fitted[rows]])
             order = found.order()
-            found, reference = found.taken(order), np.concatenate([reference, of_more])[order]
+            reference = np.concatenate([reference, few.reference[rows]])[order]
+            found = found.taken(order)
             n_tested += int(np.count_nonzero(~np.isin(others, columns).all(axis=1)))
         counted = max(chosen_from, n_tested)
         statistic = "f" if data.task == "regression" else "g2"
@@ -245,20 +231,15 @@ class Interactions(Selector):
         """
         data = with_group_means(data)
         if data.task == "regression":
-            found = product_pairs(data, self.keep, run)
-            return _AllPairs(
-                found=found,
-                plain=found.log_p,
-                ratio=np.ones(len(found.log_p)),
-                fitted=found.freedom.astype(np.float64),
-                n_tested=_tested_pairs(_varies(data)),
-            )
+            found, n_varying = product_pairs(data, self.keep, run)
+            tests = CalibratedPairs.uncorrected(found)
+            return _AllPairs(tests=tests, n_tested=_pairs_of(n_varying))
         bit_rows: BitRows
         if store and data.in_parts and data.counts is None:
             bit_rows, bounds = stored_bit_rows(data, self.bins, self.max_levels, run)
         else:
             bit_rows, bounds = bit_rows_of(data, self.bins, self.max_levels, run.memory)
-        tested = _tested_pairs(bit_rows.levels > 1)
+        tested = _pairs_of(int(np.count_nonzero(bit_rows.levels > 1)))
         found = best_pairs(bit_rows, self.keep, min(1.0, self.keep / max(1, tested)), run)
         with contextlib.ExitStack() as stack:
             spool = None
@@ -268,21 +249,13 @@ class Interactions(Selector):
                 )
                 spool = Path(stack.enter_context(spool_folder))
             within = WithinBinEffects(data, bit_rows, bounds, run.memory // 8, spool)
-            corrected = calibrate(bit_rows, found, self.calibrate, self.draws, run, within)
-        return _AllPairs(
-            found=corrected.found,
-            plain=corrected.plain,
-            ratio=corrected.ratio,
-            fitted=corrected.freedom,
-            n_tested=tested,
-            bit_rows=bit_rows,
-            bounds=bounds,
-        )
+            tests = calibrate(bit_rows, found, self.calibrate, self.draws, run, within)
+        return _AllPairs(tests=tests, n_tested=tested, bit_rows=bit_rows, bounds=bounds)
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         numeric = data.task == "regression"
         of_all = self._tested(data, run, store=True)
-        found, tested = of_all.found, of_all.n_tested
+        found, tested = of_all.tests.found, of_all.n_tested
         q_values = false_discovery_rates(found.log_p, tested, self.correction)
         significant = int(np.count_nonzero(q_values <= self.alpha))
         cells: dict[str, NDArray[Any]] = {}
@@ -308,9 +281,10 @@ class Interactions(Selector):
         }
         if not numeric:
             bounds = of_all.bounds
-            tables |= {"chi2_p_values": np.exp(of_all.plain)}
-            tables |= {"mean_ratio": of_all.ratio, "fitted_freedom": of_all.fitted}
             tables |= {
+                "chi2_p_values": np.exp(of_all.tests.plain),
+                "mean_ratio": of_all.tests.ratio,
+                "fitted_freedom": of_all.tests.freedom,
                 "level_starts": np.cumsum([0, *(len(each) for each in bounds)]),
                 "level_bounds": np.concatenate([np.empty(0), *bounds]),
             }
@@ -359,16 +333,5 @@ class Interactions(Selector):
         return notes
 
 
-def _tested_pairs(live: NDArray[np.bool_]) -> int:
-    several = int(np.count_nonzero(live))
-    return several * (several - 1) // 2
-
-
-def _varies(data: Dataset) -> NDArray[np.bool_]:
-    rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
-    found = np.zeros(data.n_features, bool)
-    for start, stop in data.column_blocks():
-        block = np.asarray(data.columns(start, stop))[rows].astype(np.float64)
-        low = np.fmin.reduce(block, axis=0)
-        found[start:stop] = np.fmax.reduce(block, axis=0) > low
-    return found
+def _pairs_of(columns: int) -> int:
+    return columns * (columns - 1) // 2

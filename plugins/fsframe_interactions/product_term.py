@@ -10,7 +10,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import RequestError
-from fsframe_interactions.engine.best_pairs import TestedPairs
+from fsframe_interactions.engine.best_pairs import Found, TestedPairs, smallest
 from fsframe_interactions.engine.log_tails import log_f_tail
 
 __all__ = ["product_pairs"]
@@ -22,7 +22,7 @@ _NONE = 1e-9
 """Share of a column's variance below which it is collinear with others."""
 
 
-def product_pairs(data: Dataset, keep: int, run: Run) -> TestedPairs:
+def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]:
     """F of the product a·b in y ~ 1 + a + b + a·b, for all pairs; the `keep` of the smallest p.
 
     Parameters
@@ -36,8 +36,10 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> TestedPairs:
 
     Returns
     -------
-    TestedPairs
+    found : TestedPairs
         `least_expected` holds the degrees of freedom of the residuals.
+    n_varying : int
+        Number of columns with at least two values, whose pairs were tested.
 
     Notes
     -----
@@ -78,7 +80,7 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> TestedPairs:
             scaled = scaled - scaled.mean()
             X[known[:, j], j] = scaled / np.sqrt(np.mean(scaled**2))
     numeric = np.flatnonzero(live & ~nominal)
-    parts = []
+    parts: list[Found] = []
     starts = range(0, len(numeric), BLOCK)
     blocks = [
         (numeric[i : i + BLOCK], numeric[j : j + BLOCK]) for i in starts for j in starts if i <= j
@@ -91,7 +93,7 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> TestedPairs:
                 blocks[first : first + 64],
             )
             if len(parts) > 64:
-                parts = [_best(parts, keep)]
+                parts = [smallest(parts, keep)]
             run.progress(min(first + 64, len(blocks)), len(blocks), "blocks of pairs")
     pairs = [
         (min(int(a), b), max(int(a), b))
@@ -102,27 +104,10 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> TestedPairs:
     if pairs:
         rows_of = [_one_by_one(X, known, y, nominal, a, b) for a, b in pairs]
         parts.append((np.array(pairs, np.int64), np.array(rows_of)))
-    pairs_kept, values = _best(parts, keep)
-    log_p = values[:, 3]
+    found = smallest(parts, keep)
     best = np.zeros(data.n_features)
-    np.minimum.at(best, pairs_kept.ravel(), np.repeat(log_p, 2))
-    return TestedPairs(
-        pairs=pairs_kept,
-        statistic=values[:, 0],
-        freedom=values[:, 1].astype(np.int64),
-        log_p=log_p,
-        least_expected=values[:, 2],
-        best_log_p=best,
-    )
-
-
-def _best(
-    parts: list[tuple[NDArray[np.int64], NDArray[np.float64]]], keep: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    pairs = np.concatenate([np.empty((0, 2), np.int64), *(part[0] for part in parts)])
-    values = np.concatenate([np.empty((0, 4)), *(part[1] for part in parts)])
-    order = np.lexsort((pairs[:, 1], pairs[:, 0], values[:, 3]))[:keep]
-    return pairs[order], values[order]
+    np.minimum.at(best, found[0].ravel(), np.repeat(found[1][:, 3], 2))
+    return TestedPairs.of(found, best), int(np.count_nonzero(live))
 
 
 def _numeric_block(
@@ -131,7 +116,7 @@ def _numeric_block(
     y: NDArray[np.float64],
     first: NDArray[np.intp],
     second: NDArray[np.intp],
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> Found:
     """Pairs a < b of two groups of columns: F, 1, residual degrees of freedom, log p."""
     Ma, Mb = known[:, first].astype(np.float64), known[:, second].astype(np.float64)
     A, B = np.where(Ma > 0, X[:, first], 0.0), np.where(Mb > 0, X[:, second], 0.0)

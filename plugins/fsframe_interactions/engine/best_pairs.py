@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 import numpy as np
@@ -16,13 +16,19 @@ from fsframe_interactions.engine.bit_rows import BitRows, Tile
 from fsframe_interactions.engine.log_tails import log_chi2_tail
 from fsframe_interactions.engine.screen import screen_tile
 
-__all__ = ["TestedPairs", "best_pairs"]
+__all__ = ["Found", "TestedPairs", "best_pairs", "smallest"]
 
 TILE = 256
 """Blocks of eight columns that a tile pairs with one block."""
 
 BAND = 256
 """Tiles after which surplus pairs are dropped."""
+
+
+Found = tuple[NDArray[np.int64], NDArray[np.float64]]
+"""Pairs (m, 2), and of each its statistic, degrees of freedom, least expected count and log p."""
+
+_PER_PAIR = ("pairs", "statistic", "freedom", "log_p", "least_expected")
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -52,38 +58,39 @@ class TestedPairs:
     least_expected: NDArray[np.float64]
     best_log_p: NDArray[np.float64]
 
-    def first(self, count: int) -> TestedPairs:
-        """The first so many pairs."""
-        return self.taken(np.arange(min(count, len(self.log_p))))
+    @classmethod
+    def of(cls, found: Found, best_log_p: NDArray[np.float64]) -> TestedPairs:
+        """The pairs from `smallest`."""
+        statistic, freedom, least_expected, log_p = np.ascontiguousarray(found[1].T)
+        return cls(
+            pairs=found[0],
+            statistic=statistic,
+            freedom=freedom.astype(np.int64),
+            log_p=log_p,
+            least_expected=least_expected,
+            best_log_p=best_log_p,
+        )
 
     def taken(self, order: NDArray[np.intp]) -> TestedPairs:
         """These pairs, in this order."""
-        return attrs.evolve(
-            self,
-            pairs=self.pairs[order],
-            statistic=self.statistic[order],
-            freedom=self.freedom[order],
-            log_p=self.log_p[order],
-            least_expected=self.least_expected[order],
-        )
+        return attrs.evolve(self, **{name: getattr(self, name)[order] for name in _PER_PAIR})
 
     def order(self) -> NDArray[np.intp]:
         """Places of the pairs by p, then by column."""
         return np.lexsort((self.pairs[:, 1], self.pairs[:, 0], self.log_p))
 
-    def in_order(self) -> TestedPairs:
-        """The same pairs by p, then by column."""
-        return self.taken(self.order())
-
     def joined(self, other: TestedPairs) -> TestedPairs:
         """These pairs, then those of `other`; the best p of columns are those of this one."""
-        return attrs.evolve(
-            self,
-            **{
-                name: np.concatenate([getattr(self, name), getattr(other, name)])
-                for name in ("pairs", "statistic", "freedom", "log_p", "least_expected")
-            },
-        )
+        own = {name: (getattr(self, name), getattr(other, name)) for name in _PER_PAIR}
+        return attrs.evolve(self, **{name: np.concatenate(parts) for name, parts in own.items()})
+
+
+def smallest(parts: Sequence[Found], keep: int) -> Found:
+    """The `keep` pairs of the smallest p in some groups of pairs, ties by column."""
+    pairs = np.concatenate([np.empty((0, 2), np.int64), *(part[0] for part in parts)])
+    values = np.concatenate([np.empty((0, 4)), *(part[1] for part in parts)])
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], values[:, 3]))[:keep]
+    return pairs[order], values[order]
 
 
 def _tiles(n_blocks: int) -> Iterator[Tile]:
@@ -146,12 +153,10 @@ def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> Test
         return np.concatenate([[0.0], limit])
 
     least = threshold(largest_p)
-    kept_parts: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]] = []
+    kept: list[Found] = []
     best = np.zeros(bit_rows.n_columns)
 
-    def work(
-        unit: tuple[Tile, NDArray[np.uint64]],
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def work(unit: tuple[Tile, NDArray[np.uint64]]) -> Found:
         (row, first, last), counted = unit
         pairs = np.empty(((last - first) * LANES * LANES, 2), np.int64)
         found = np.empty((len(pairs), 3))
@@ -160,24 +165,11 @@ def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> Test
             bit_rows.levels, bit_rows.margins, bit_rows.class_sizes, xlogx, shares, alone, least,
             counted, row, first, last, pairs, found,
         )  # fmt: skip
-        return pairs[:written].copy(), found[:written].copy()
+        found = found[:written]
+        log_p = log_chi2_tail(found[:, 0], found[:, 1])
+        return pairs[:written].copy(), np.column_stack([found, log_p])
 
-    def gathered() -> TestedPairs:
-        pairs = np.concatenate([np.empty((0, 2), np.int64), *(part[0] for part in kept_parts)])
-        found = np.concatenate([np.empty((0, 3)), *(part[1] for part in kept_parts)])
-        log_p = np.concatenate([np.empty(0), *(part[2] for part in kept_parts)])
-        return TestedPairs(
-            pairs=pairs,
-            statistic=found[:, 0],
-            freedom=found[:, 1].astype(np.int64),
-            log_p=log_p,
-            least_expected=found[:, 2],
-            best_log_p=best,
-        ).in_order()
-
-    def screened(
-        tiles: list[Tile],
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    def screened(tiles: list[Tile]) -> Iterator[Found]:
         # A few portions are in memory at a time, with workers also a few in transit.
         for portion in _portions(bit_rows, tiles, run.memory // 256):
             units = list(zip(portion, bit_rows.counted(portion, run), strict=True))
@@ -186,13 +178,10 @@ def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> Test
     tiles = list(_tiles(bit_rows.n_blocks))
     for start in range(0, len(tiles), BAND):
         for pairs, found in screened(tiles[start : start + BAND]):
-            log_p = log_chi2_tail(found[:, 0], found[:, 1])
-            np.minimum.at(best, pairs.ravel(), np.repeat(log_p, 2))
-            kept_parts.append((pairs, found, log_p))
-        if sum(len(part[2]) for part in kept_parts) > 2 * keep:
-            kept = gathered().first(keep)
-            columns = np.column_stack([kept.statistic, kept.freedom, kept.least_expected])
-            kept_parts[:] = [(kept.pairs, columns, kept.log_p)]
-            least = np.maximum(least, threshold(float(np.exp(kept.log_p[-1]))))
+            np.minimum.at(best, pairs.ravel(), np.repeat(found[:, 3], 2))
+            kept.append((pairs, found))
+        if sum(len(pairs) for pairs, _ in kept) > 2 * keep:
+            kept = [smallest(kept, keep)]
+            least = np.maximum(least, threshold(float(np.exp(kept[0][1][-1, 3]))))
         run.progress(min(start + BAND, len(tiles)), len(tiles), "tiles of pairs")
-    return gathered().first(keep)
+    return TestedPairs.of(smallest(kept, keep), best)

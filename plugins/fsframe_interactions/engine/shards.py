@@ -8,7 +8,8 @@ workers, or on their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from fsframe_interactions.engine.contingency_tables import (
 )
 
 __all__ = ["ShardFile", "ShardedBitRows"]
+
+_Opened = tuple[NDArray[np.uint64], NDArray[np.int64]]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -57,7 +60,7 @@ class ShardFile:
         """Offset of every shard in a whole bit row, and the end."""
         return np.concatenate([[0], np.cumsum(self.words[:, -1])])
 
-    def open(self, k: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def open(self, k: int) -> _Opened:
         """The mapped file, and the offsets of the blocks of shard k.
 
         Raises
@@ -121,19 +124,13 @@ def _count_tiles(
     file, tiles, sizes = request
     total = np.zeros(sum(sizes), np.uint64)
     units = list(zip(tiles, np.split(total, np.cumsum(sizes)[:-1]), strict=True))
+
+    def count(k: int, opened: _Opened, unit: tuple[Tile, NDArray[np.uint64]]) -> None:
+        tile, into = unit
+        tile_counts(*opened, file.depth, file.words[k], file.stored, *tile, into)
+
     for k in shards:
-        lanes, offsets = file.open(k)
-
-        def count(
-            unit: tuple[Tile, NDArray[np.uint64]],
-            k: int = k,
-            lanes: NDArray[np.uint64] = lanes,
-            offsets: NDArray[np.int64] = offsets,
-        ) -> None:
-            tile, into = unit
-            tile_counts(lanes, offsets, file.depth, file.words[k], file.stored, *tile, into)
-
-        in_threads(threads, count, units)
+        in_threads(threads, partial(count, k, file.open(k)), units)
     return total
 
 
@@ -143,18 +140,12 @@ def _count_pairs(
     """Tables of some pairs in some shards, without the levels that have no bit row."""
     file, pairs, most = request
     total = np.zeros((len(pairs), most, most, file.words.shape[1] - 1), np.int64)
-    cuts = np.linspace(0, len(pairs), threads + 1).astype(int)
+    cuts = np.linspace(0, len(pairs), threads + 1).astype(int).tolist()
+
+    def count(k: int, opened: _Opened, bound: tuple[int, int]) -> None:
+        some = slice(*bound)
+        count_pairs(*opened, file.words[k], file.stored, pairs[some], total[some])
+
     for k in shards:
-        lanes, offsets = file.open(k)
-
-        def count(
-            bound: tuple[int, int],
-            k: int = k,
-            lanes: NDArray[np.uint64] = lanes,
-            offsets: NDArray[np.int64] = offsets,
-        ) -> None:
-            some = slice(*bound)
-            count_pairs(lanes, offsets, file.words[k], file.stored, pairs[some], total[some])
-
-        in_threads(threads, count, list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)))
+        in_threads(threads, partial(count, k, file.open(k)), pairwise(cuts))
     return total

@@ -14,7 +14,7 @@ from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
-from fsframe_interactions.false_discovery import false_discovery_rates
+from fsframe_interactions.engine.log_tails import false_discovery_rates
 from fsframe_interactions.interactions import Interactions
 
 GAMETES = Path(__file__).parents[1] / "relief" / "data" / "gametes2way.csv"
