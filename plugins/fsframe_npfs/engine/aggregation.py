@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 __all__ = [
@@ -57,11 +58,8 @@ def complete_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> complete_ranks(np.array([0.5, np.nan, 0.9, 0.5]))
     array([2.5, 4. , 1. , 2.5])
     """
-    losses = np.where(np.isnan(scores), np.inf, -scores)
-    values, place = np.unique(losses, return_inverse=True)
-    sizes = np.bincount(place, minlength=values.size)
-    last = np.cumsum(sizes)
-    return (last - (sizes - 1) / 2.0)[place]
+    ranks: NDArray[np.float64] = scipy.stats.rankdata(np.where(np.isnan(scores), np.inf, -scores))
+    return ranks
 
 
 def linear_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:

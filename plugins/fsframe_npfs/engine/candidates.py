@@ -5,9 +5,9 @@ A feature's code is its column; the code of the pair of columns a < b among p is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -22,7 +22,6 @@ __all__ = [
     "CandidatePairs",
     "Candidates",
     "FragileColumns",
-    "ScoredCandidates",
     "count_codes",
     "equal_columns",
 ]
@@ -107,37 +106,26 @@ def _candidate_columns(block: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def _differs_from_median(block: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Mask of the values that are neither their column's median nor missing, (n, p)."""
-    return (block != _medians(block)) & ~np.isnan(block)
-
-
-def _medians(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A middle value of the non-missing values of each column (NaN where all are missing)."""
+    """Mask of the values that are neither a middle one of their column nor missing, (n, p)."""
     if not np.isnan(block.sum()):
         middle = block.shape[0] // 2
-        return np.partition(block, middle, axis=0)[middle]
-    present = (~np.isnan(block)).sum(axis=0)
-    # Sorting puts NaN last.
-    return np.sort(block, axis=0)[present // 2 - (present == 0), np.arange(block.shape[1])]
-
-
-class Candidates(Protocol):
-    """The features or pairs that are tested: their number, and the codes of those selected."""
-
-    parts: ClassVar[tuple[str, ...]]
-
-    @property
-    def columns(self) -> FragileColumns: ...
-
-    @property
-    def n_items(self) -> int: ...
-
-    def selected(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]: ...
+        return np.asarray(block != np.partition(block, middle, axis=0)[middle])
+    known = ~np.isnan(block)
+    # Sorting puts NaN last; a column without any value has none in the middle.
+    middles = np.maximum(known.sum(axis=0), 1) // 2
+    medians = np.sort(block, axis=0)[middles, np.arange(block.shape[1])]
+    return (block != medians) & known
 
 
 @attrs.frozen(eq=False)
 class CandidateFeatures:
     """Tests the columns that the base keeps, except constant ones.
+
+    Parameters
+    ----------
+    columns : FragileColumns
+    parts : tuple of str
+        What else is needed from the base: ``("scores",)`` where these are compared.
 
     Notes
     -----
@@ -145,8 +133,8 @@ class CandidateFeatures:
     filled up its list with ties, lowest column first, and counting it would make noise look stable.
     """
 
-    parts: ClassVar[tuple[str, ...]] = ()
     columns: FragileColumns
+    parts: tuple[str, ...] = ()
 
     @property
     def n_items(self) -> int:
@@ -158,13 +146,6 @@ class CandidateFeatures:
         kept = found.selected.astype(np.int64)
         kept.sort()
         return kept[self.columns.usable_in(counts)[kept]]
-
-
-@attrs.frozen(eq=False)
-class ScoredCandidates(CandidateFeatures):
-    """The same features, tested by the scores of the base as well."""
-
-    parts: ClassVar[tuple[str, ...]] = ("scores",)
 
 
 @attrs.frozen(eq=False)
@@ -207,6 +188,9 @@ class CandidatePairs:
         return np.sort(code[order])
 
 
+Candidates = CandidateFeatures | CandidatePairs
+
+
 def count_codes(
     selected: Sequence[NDArray[np.int64]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -231,7 +215,8 @@ def equal_columns(data: Dataset, wanted: NDArray[np.intp]) -> list[list[int]]:
     One pass over the table, comparing the bytes of the first rows, and of all rows where the first
     equal those of a column in `wanted`.
     """
-    first = {_bytes(column[:_CHECKED_ROWS]) for column in _columns_at(data, wanted)}
+    columns = (data.columns(column, column + 1)[:_CHECKED_ROWS, 0] for column in wanted.tolist())
+    first = {_bytes(np.asarray(column, dtype=np.float64)) for column in columns}
     groups: dict[bytes, list[int]] = {}
     for start, stop in data.column_blocks():
         block = np.asarray(data.columns(start, stop), dtype=np.float64)
@@ -239,13 +224,8 @@ def equal_columns(data: Dataset, wanted: NDArray[np.intp]) -> list[list[int]]:
             if _bytes(column[:_CHECKED_ROWS]) in first:
                 digest = blake2b(_bytes(column), digest_size=16).digest()
                 groups.setdefault(digest, []).append(start + offset)
-    required = {int(column) for column in wanted}
+    required = set(wanted.tolist())
     return [group for group in groups.values() if len(group) > 1 and required & set(group)]
-
-
-def _columns_at(data: Dataset, wanted: NDArray[np.intp]) -> Iterator[NDArray[np.float64]]:
-    for column in wanted:
-        yield np.asarray(data.columns(int(column), int(column) + 1), dtype=np.float64)[:, 0]
 
 
 def _bytes(column: NDArray[np.float64]) -> bytes:

@@ -50,14 +50,8 @@ class Decisions:
 
     def subset(self, mask: NDArray[np.bool_]) -> Decisions:
         """The decisions on the features or pairs in a mask."""
-        return attrs.evolve(
-            self,
-            p=self.p[mask],
-            adjusted=self.adjusted[mask],
-            critical=self.critical[mask],
-            relevant=self.relevant[mask],
-            threshold_error=self.threshold_error[mask],
-        )
+        names = ("p", "adjusted", "critical", "relevant", "threshold_error")
+        return attrs.evolve(self, **{name: getattr(self, name)[mask] for name in names})
 
 
 def decide_by_tail(

@@ -8,7 +8,7 @@ import attrs
 
 from fsframe.contracts.remarks import remark
 
-__all__ = ["BRIEF", "LONG", "DurationForecast", "duration_text", "forecast_text"]
+__all__ = ["BRIEF", "LONG", "DurationForecast", "duration_text"]
 
 LONG = 600.0
 """Remaining seconds from which a forecast is printed."""
@@ -47,19 +47,10 @@ class DurationForecast:
         self._printed = True
         left = seconds / fits * (self.total - before - done)
         if left >= LONG:
-            remark(forecast_text(self.total, left))
-
-
-def forecast_text(total: int, seconds: float) -> str:
-    """The forecast printed for a long test.
-
-    >>> forecast_text(1090, 1500.0)[:60]
-    'npfs: 1090 fits of the base, about 25 min to go; screen firs'
-    """
-    return (
-        f"npfs: {total} fits of the base, about {duration_text(seconds)} to go; screen first, "
-        "within each resample (`mim:top=100` before the base), or use more workers"
-    )
+            remark(
+                f"npfs: {self.total} fits of the base, about {duration_text(left)} to go; screen "
+                "first, within each resample (`mim:top=100` before the base), or use more workers"
+            )
 
 
 def duration_text(seconds: float) -> str:

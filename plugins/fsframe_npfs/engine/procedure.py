@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from itertools import repeat
-from typing import Any, Protocol, TypedDict, cast
+from typing import Any, Protocol, cast
 
 import attrs
 import numpy as np
@@ -21,7 +21,6 @@ from fsframe.resampling.null import LawNull, Null
 from fsframe.resampling.resamples import select_resamples
 from fsframe.resampling.wrapping import Base
 from fsframe_npfs.engine import duration_forecast
-from fsframe_npfs.engine.bootstrap_draws import BASE, DRAWS, BootstrapDraws
 from fsframe_npfs.engine.candidates import CandidateFeatures, Candidates
 from fsframe_npfs.engine.count_decisions import (
     Decisions,
@@ -30,12 +29,11 @@ from fsframe_npfs.engine.count_decisions import (
     decide_by_tail,
 )
 from fsframe_npfs.engine.duration_forecast import DurationForecast, duration_text
-from fsframe_npfs.engine.mean_scores import MeanScores, variance_within
-from fsframe_npfs.engine.relabelled import PERMUTATION, Relabelled
+from fsframe_npfs.engine.intervals import larger_tests, looks, settled
+from fsframe_npfs.engine.labelling_results import MeanScores, SelectionCounts, variance_within
+from fsframe_npfs.engine.labellings import BASE, DRAWS, PERMUTATION, BootstrapDraws, Relabelled
 from fsframe_npfs.engine.score_decisions import decide_by_scores
 from fsframe_npfs.engine.seed_sensitivity import reversal_probability
-from fsframe_npfs.engine.selection_counts import SelectionCounts
-from fsframe_npfs.engine.sequential_looks import larger_tests, looks, settled
 from fsframe_npfs.engine.tails import least_bootstraps, permutation_tail
 
 __all__ = ["CONSTANT_TOTAL", "Procedure", "Settings"]
@@ -47,14 +45,6 @@ CONSTANT_TOTAL = (
     "compare counts (statistic=counts)"
 )
 """Printed before the permuted labels are run, and recorded as a warning with the result."""
-
-
-class _Rule(TypedDict):
-    """Parameters that all decision functions take."""
-
-    alpha: float
-    correction: str
-    tests: int
 
 
 class Settings(Protocol):
@@ -323,13 +313,14 @@ class Procedure:
 
     def _decide(self) -> None:
         settings = self.settings
-        rule: _Rule = {
+        rule: dict[str, Any] = {
             "alpha": settings.alpha,
             "correction": settings.correction,
             "tests": self.candidates.n_items,
         }
         self._list_codes()
         if self.mean_scores:
+            permuted = self.mean_scores[1:]
             self.decisions, self.reversal = decide_by_scores(
                 self.means_of(0),
                 self.means_of(1),
@@ -337,8 +328,8 @@ class Procedure:
                 alpha=settings.alpha,
                 correction=settings.correction,
                 compare=settings.compare,
-                within=self._within(),
-                numbers=(self.mean_scores[0].n, self.mean_scores[1].n),
+                within=variance_within(permuted)[0] if permuted[0].n > 1 else None,
+                numbers=(self.mean_scores[0].n, permuted[0].n),
             )
             return
         if self.law is None and settings.compare != "pooled":
@@ -367,11 +358,6 @@ class Procedure:
     def means_of(self, statistic: int) -> NDArray[np.float64]:
         """Mean scores (0) or ranks (1), (P + 1, K), or (1, K) if only the true label has them."""
         return np.stack([s.means[statistic] for s in self.mean_scores if statistic < len(s.means)])
-
-    def _within(self) -> NDArray[np.float64] | None:
-        """Variance of scores over bootstraps of one permuted label, (K,); None if n = 1."""
-        permuted = self.mean_scores[1:]
-        return None if permuted[0].n < 2 else variance_within(permuted)[0]
 
     def _list_codes(self) -> None:
         """List all usable features, or the pairs selected under any labelling, and their counts."""

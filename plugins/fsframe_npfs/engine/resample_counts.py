@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.resampling.groups import FEWEST_GROUPS, Grouping, require_two
 
-__all__ = ["BootstrapSampler", "bootstrap_counts", "half_counts", "max_shards", "shard_counts"]
+__all__ = ["BootstrapSampler", "half_counts", "max_shards", "shard_counts"]
 
 # Redraws of one resample before giving up. Both rows of a class of two are in 40 % of unstratified
 # draws, so a thousand failures in a row mean that the request cannot be met.
@@ -51,17 +51,40 @@ class BootstrapSampler:
 
     Parameters
     ----------
-    n_rows, y, fraction, stratify, times, groups
-        As in `bootstrap_counts`.
+    n_rows : int, at least 2
+        Number of rows.
+    y : (n_rows,) int, optional
+        Class codes; without them (a numeric target) all rows are one stratum.
+    fraction : float in (0, 1]
+        m/N, the share of rows drawn: ⌊fraction·N⌋, or per class ⌊fraction·N_c + ½⌋.
+    stratify : bool
+        Draw within each class, so that every class keeps its size.
+    times : (n_rows,) int, optional
+        Multiplicity of each row in an outer resample, whose copies are drawn from.
+    groups : (n_rows,) int, optional
+        Rows of equal code are drawn together: N and N_c are then numbers of groups.
+
+    Notes
+    -----
+    A resample with no row of a class, or one only (copies of it are still one neighbour), gives
+    meaningless scores. Such draws are repeated, which conditions on at least min(2, N_c) different
+    rows per class. This departs from the published test, whose unstratified draws lose a class of
+    two among 200 rows 13 % of the time. Linear in the rows.
+
+    Examples
+    --------
+    >>> sampler = BootstrapSampler(6, y=np.array([0, 0, 0, 1, 1, 1]))
+    >>> sampler.draw(np.random.default_rng(0)).sum()
+    np.int64(6)
     """
 
     def __init__(
         self,
         n_rows: int,
-        y: NDArray[np.int64] | None,
-        fraction: float,
-        stratify: bool,
-        times: NDArray[np.int64] | None,
+        y: NDArray[np.int64] | None = None,
+        fraction: float = 1.0,
+        stratify: bool = True,
+        times: NDArray[np.int64] | None = None,
         groups: NDArray[np.int64] | None = None,
     ) -> None:
         self._together: Grouping | None = None
@@ -85,7 +108,13 @@ class BootstrapSampler:
             self._strata.append(_Stratum(np.arange(n_rows), size, classes, times))
 
     def draw(self, generator: np.random.Generator) -> NDArray[np.int64]:
-        """How often each row is drawn in one bootstrap, (n_rows,)."""
+        """How often each row is drawn in one bootstrap, (n_rows,).
+
+        Raises
+        ------
+        DataError
+            If after 1000 redraws some class still has fewer than two different rows.
+        """
         counts = np.zeros(self._n_rows, dtype=np.int64)
         for stratum in self._strata:
             counts[stratum.rows] = stratum.draw(generator)
@@ -132,61 +161,6 @@ class _Stratum:
         )
 
 
-def bootstrap_counts(
-    n_rows: int,
-    generator: np.random.Generator,
-    *,
-    y: NDArray[np.int64] | None = None,
-    fraction: float = 1.0,
-    stratify: bool = True,
-    times: NDArray[np.int64] | None = None,
-    groups: NDArray[np.int64] | None = None,
-) -> NDArray[np.int64]:
-    """How often each row is drawn in one bootstrap.
-
-    Parameters
-    ----------
-    n_rows : int, at least 2
-        Number of rows.
-    generator : numpy.random.Generator
-        Source of the draws.
-    y : (n_rows,) int, optional
-        Class codes; without them (a numeric target) all rows are one stratum.
-    fraction : float in (0, 1]
-        m/N, the share of rows drawn: ⌊fraction·N⌋, or per class ⌊fraction·N_c + ½⌋.
-    stratify : bool
-        Draw within each class, so that every class keeps its size.
-    times : (n_rows,) int, optional
-        Multiplicity of each row in an outer resample, whose copies are drawn from.
-    groups : (n_rows,) int, optional
-        Rows of equal code are drawn together: N and N_c are then numbers of groups.
-
-    Returns
-    -------
-    (n_rows,) int64
-        Counts; their sum is the number of draws, approximately with groups.
-
-    Raises
-    ------
-    DataError
-        If after 1000 redraws some class still has fewer than two different rows.
-
-    Notes
-    -----
-    A resample with no row of a class, or one only (copies of it are still one neighbour), gives
-    meaningless scores. Such draws are repeated, which conditions on at least min(2, N_c) different
-    rows per class. This departs from the published test, whose unstratified draws lose a class of
-    two among 200 rows 13 % of the time. Linear in the rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bootstrap_counts(6, np.random.default_rng(0), y=np.array([0, 0, 0, 1, 1, 1])).sum()
-    np.int64(6)
-    """
-    return BootstrapSampler(n_rows, y, fraction, stratify, times, groups).draw(generator)
-
-
 def max_shards(n_rows: int, y: NDArray[np.int64] | None) -> int:
     """The largest number of disjoint shards with two rows of every class in each."""
     return min(rows.size for rows in _class_rows(y, n_rows)) // 2
@@ -230,7 +204,6 @@ def shard_counts(
 
     Examples
     --------
-    >>> import numpy as np
     >>> shard_counts(6, 3, np.random.default_rng(0)).sum(axis=0)
     array([1, 1, 1, 1, 1, 1])
     """
@@ -293,7 +266,6 @@ def half_counts(
 
     Examples
     --------
-    >>> import numpy as np
     >>> half_counts(4, np.random.default_rng(0)).sum(axis=1)
     array([2, 2])
     """

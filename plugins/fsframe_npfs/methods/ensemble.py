@@ -24,8 +24,8 @@ from fsframe_npfs.engine.aggregation import (
     list_ranks,
     threshold_for,
 )
-from fsframe_npfs.engine.bootstrap_draws import BASE, DRAWS, class_codes
-from fsframe_npfs.engine.resample_counts import bootstrap_counts, half_counts
+from fsframe_npfs.engine.labellings import BASE, DRAWS, class_codes
+from fsframe_npfs.engine.resample_counts import BootstrapSampler, half_counts
 
 __all__ = ["Ensemble"]
 
@@ -172,30 +172,14 @@ class Ensemble(WrappingSelector):
 
     def _counts(self, data: Dataset, run: Run) -> NDArray[np.int64]:
         """Resamples as counts per row, (n, n_samples); resample b does not depend on n."""
-        y, times, groups = class_codes(data), data.counts, data.together
+        n, y, times, groups = data.n_samples, class_codes(data), data.counts, data.together
         if self.aggregate == "stability":
-            return np.concatenate(
-                [
-                    half_counts(
-                        data.n_samples, run.generator(DRAWS, b), y=y, times=times, groups=groups
-                    )
-                    for b in range(self.n // 2)
-                ]
-            )
-        return np.stack(
-            [
-                bootstrap_counts(
-                    data.n_samples,
-                    run.generator(DRAWS, b),
-                    y=y,
-                    fraction=1.0 if self.fraction is None else self.fraction,
-                    stratify=self.stratify,
-                    times=times,
-                    groups=groups,
-                )
-                for b in range(self.n)
-            ]
-        )
+            streams = [run.generator(DRAWS, b) for b in range(self.n // 2)]
+            halves = [half_counts(n, g, y=y, times=times, groups=groups) for g in streams]
+            return np.concatenate(halves)
+        fraction = 1.0 if self.fraction is None else self.fraction
+        sampler = BootstrapSampler(n, y, fraction, self.stratify, times, groups)
+        return np.stack([sampler.draw(run.generator(DRAWS, b)) for b in range(self.n)])
 
     def _stable(self, tables: dict[str, NDArray], data: Dataset, warnings: list[str]) -> Selection:
         scores, q = tables["frequency"], float(tables["kept"].mean())

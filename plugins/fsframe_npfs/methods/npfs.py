@@ -23,7 +23,6 @@ from fsframe_npfs.engine.candidates import (
     CandidatePairs,
     Candidates,
     FragileColumns,
-    ScoredCandidates,
 )
 from fsframe_npfs.engine.corrections import CORRECTIONS
 from fsframe_npfs.engine.procedure import Procedure
@@ -462,7 +461,7 @@ class Npfs(WrappingSelector):
 
     def _candidates(self, columns: FragileColumns, n_features: int) -> Candidates:
         if self.of == "features":
-            return ScoredCandidates(columns) if self.scoring else CandidateFeatures(columns)
+            return CandidateFeatures(columns, ("scores",) if self.scoring else ())
         return CandidatePairs(columns, n_features if self.pairs is None else self.pairs)
 
     def _permutation_number(self, n_items: int) -> int:

@@ -16,7 +16,7 @@ from fsframe.errors import RequestError
 from fsframe_npfs.engine.candidates import FragileColumns
 from fsframe_npfs.engine.count_decisions import decide_by_centred_counts
 from fsframe_npfs.engine.duration_forecast import DurationForecast
-from fsframe_npfs.engine.mean_scores import MeanScores, filled_scores, variance_within
+from fsframe_npfs.engine.labelling_results import MeanScores, filled_scores, variance_within
 from fsframe_npfs.engine.score_decisions import (
     centred,
     decide_by_scores,

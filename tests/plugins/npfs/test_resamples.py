@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
-from fsframe_npfs.engine.bootstrap_draws import DRAWS, BootstrapDraws
+from fsframe_npfs.engine.labellings import DRAWS, BootstrapDraws
 from fsframe_npfs.engine.resample_counts import (
     BootstrapSampler,
-    bootstrap_counts,
     half_counts,
     max_shards,
     shard_counts,
@@ -33,7 +32,7 @@ def test_stratified_bootstrap_keeps_class_sizes_and_two_rows_of_each(
     sizes: list[int], seed: int
 ) -> None:
     y = labels(*sizes)
-    counts = bootstrap_counts(y.size, np.random.default_rng(seed), y=y)
+    counts = BootstrapSampler(y.size, y).draw(np.random.default_rng(seed))
     for code, size in enumerate(sizes):
         assert counts[y == code].sum() == size
         assert (counts[y == code] > 0).sum() >= 2
@@ -41,12 +40,8 @@ def test_stratified_bootstrap_keeps_class_sizes_and_two_rows_of_each(
 
 def test_plain_bootstrap_draws_the_floor_of_the_fraction_and_is_uniform() -> None:
     y = labels(30, 11)
-    draws = np.array(
-        [
-            bootstrap_counts(41, np.random.default_rng(s), y=y, fraction=0.75, stratify=False)
-            for s in range(3000)
-        ]
-    )
+    sampler = BootstrapSampler(41, y, fraction=0.75, stratify=False)
+    draws = np.array([sampler.draw(np.random.default_rng(s)) for s in range(3000)])
     assert (draws.sum(axis=1) == 30).all()
     # Each row is drawn 30/41 times on average; standard error 0.0155.
     assert np.abs(draws.mean(axis=0) - 30 / 41).max() < 0.07
@@ -55,19 +50,21 @@ def test_plain_bootstrap_draws_the_floor_of_the_fraction_and_is_uniform() -> Non
 def test_a_rare_class_is_never_lost() -> None:
     y = labels(198, 2)
     for seed in range(300):
-        counts = bootstrap_counts(200, np.random.default_rng(seed), y=y, stratify=False)
+        counts = BootstrapSampler(200, y, stratify=False).draw(np.random.default_rng(seed))
         assert (counts[y == 1] > 0).all()
 
 
 def test_draws_that_cannot_hold_every_class_end_in_an_error() -> None:
     y = labels(*[2] * 40)
     with pytest.raises(DataError, match="stratify=true"):
-        bootstrap_counts(80, np.random.default_rng(0), y=y, fraction=0.2, stratify=False)
+        sampler = BootstrapSampler(80, y, fraction=0.2, stratify=False)
+        sampler.draw(np.random.default_rng(0))
 
 
 def test_rows_that_count_twice_are_drawn_twice_as_often_and_absent_rows_never() -> None:
     times = np.array([2, 1, 0, 1] * 5)
-    total = sum(bootstrap_counts(20, np.random.default_rng(s), times=times) for s in range(4000))
+    sampler = BootstrapSampler(20, times=times)
+    total = sum(sampler.draw(np.random.default_rng(s)) for s in range(4000))
     assert (total[times == 0] == 0).all()
     np.testing.assert_allclose(total / 4000, times, atol=0.12)
 
