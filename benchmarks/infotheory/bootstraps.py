@@ -32,15 +32,11 @@ from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe_infotheory.engine import byte_cache
-from fsframe_infotheory.engine.bootstrap_counts import (
-    draw_rows,
-    draws_by_class,
-    packed_sums,
-    relevance_sums,
-)
+from fsframe_infotheory.engine.bootstrap_counts import draw_rows, packed_sums, relevance_sums
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.entropy import clogc_table
+from fsframe_infotheory.engine.sample_layout import Layout
 
 RUN = Run(threads=1)
 
@@ -97,7 +93,9 @@ def row_by_row(
 ) -> Callable[[], None]:
     """Every sample adds its draws to its level's counts."""
     levels = int(X.max()) + 1
-    draws, order, starts = draws_by_class(counts, y, 2)
+    layout = Layout.of(y, 2)
+    order, starts = layout.order, layout.starts
+    draws = np.ascontiguousarray(counts.T[order], dtype=np.uint16)
     codes = np.ascontiguousarray(X[order].T.astype(np.uint16))
     edges = np.arange(1.0, levels)
     tiled, edge_starts = np.tile(edges, len(counts)), np.arange(len(counts) + 1) * edges.size

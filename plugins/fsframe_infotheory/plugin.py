@@ -40,57 +40,51 @@ _OFFERS = (
         "joint mutual information with each pair of selected features, summed",
         "Sechidis et al. 2019",
     ),
-)
-
-_OTHERS = (
     (
         "symmetric-uncertainty",
-        "symmetric_uncertainty:SymmetricUncertainty",
         "mutual information divided by the mean of the two entropies",
         "Yu, Liu 2004, eq. 3",
     ),
     (
         "fcbf",
-        "fcbf:Fcbf",
         "predominant features: those that no better feature makes redundant",
         "Yu, Liu 2003",
     ),
     (
         "chi2",
-        "chi2:Chi2",
         "chi-squared test of independence between feature and class",
         "Pearson 1900",
     ),
     (
         "anova-f",
-        "anova_f:AnovaF",
-        ("f test: variance between the class means over the variance within classes"),
+        "f test: variance between the class means over the variance within classes",
         "Fisher 1925",
     ),
 )
+
+_MODULES = {
+    "mim": "mim",
+    "symmetric-uncertainty": "symmetric_uncertainty",
+    "fcbf": "symmetric_uncertainty",
+    "chi2": "chi2",
+    "anova-f": "anova_f",
+}
 
 
 @hookimpl
 def fsframe_selectors() -> Iterator[SelectorEntry]:
     for name, summary, reference in _OFFERS:
+        module = _MODULES.get(name, "greedy_criteria")
+        class_name = "".join(part.capitalize() for part in name.split("-"))
+        weighs_pairs = name in ("mim", "jmi")
         yield SelectorEntry(
             name=name,
-            target=f"fsframe_infotheory.methods.{name}:{name.capitalize()}",
+            target=f"fsframe_infotheory.methods.{module}:{class_name}",
             summary=summary,
             family="information theory",
-            gives={"scores", "pair-weights"} if name in ("mim", "jmi") else {"scores"},
-            pair_weight="information about the class" if name in ("mim", "jmi") else "",
-            reference=reference,
-            compiles=True,
-            proposed=3 if name in ("jmi", "mim") else 0,
-        )
-    for name, target, summary, reference in _OTHERS:
-        yield SelectorEntry(
-            name=name,
-            target="fsframe_infotheory.methods." + target,
-            summary=summary,
-            family="information theory",
-            gives={"scores"},
+            gives={"scores", "pair-weights"} if weighs_pairs else {"scores"},
+            pair_weight="information about the class" if weighs_pairs else "",
             reference=reference,
             compiles=name != "anova-f",
+            proposed=3 if weighs_pairs else 0,
         )

@@ -16,6 +16,8 @@ __all__ = ["LONGEST_TABLE", "Bins", "BinsBuilder", "ByteLevels"]
 LONGEST_TABLE = 4096
 """Longest range of whole numbers coded by a lookup table; longer ones by binary search."""
 
+_STORED = {"as_levels": bool, "offsets": np.int64, "thresholds": np.float64, "missing": bool}
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class Bins:
@@ -97,22 +99,15 @@ class Bins:
 
     def tables(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_tables` reads, named for a run file."""
-        return {
-            "bins_as_levels": self.as_levels,
-            "bins_offsets": self.offsets,
-            "bins_thresholds": self.thresholds,
-            "bins_missing": self.missing,
-        }
+        return {f"bins_{name}": getattr(self, name) for name in _STORED}
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, NDArray[Any]]) -> Bins:
         """The bins that a run stored, from its tables."""
-        return cls(
-            as_levels=np.asarray(tables["bins_as_levels"], dtype=bool),
-            offsets=np.asarray(tables["bins_offsets"], dtype=np.int64),
-            thresholds=np.asarray(tables["bins_thresholds"], dtype=np.float64),
-            missing=np.asarray(tables["bins_missing"], dtype=bool),
-        )
+        stored: dict[str, Any] = {
+            name: np.asarray(tables[f"bins_{name}"], dtype=kind) for name, kind in _STORED.items()
+        }
+        return cls(**stored)
 
     def part(self, start: int, stop: int) -> Bins:
         """The bins of columns ``start … stop−1``."""

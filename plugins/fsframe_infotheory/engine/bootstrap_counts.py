@@ -2,41 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.contracts.bit_counts import LANES, at, count_rows, shifted
 from fsframe.contracts.compiled import njit
 
-__all__ = ["draw_rows", "draws_by_class", "packed_sums", "relevance_sums"]
-
-
-def draws_by_class(
-    counts: NDArray[np.integer[Any]], y: NDArray[np.int64], n_classes: int
-) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    """Bootstrap counts with samples sorted by class, as short integers.
-
-    Parameters
-    ----------
-    counts : (n_bootstraps, n_samples) integers
-    y : (n_samples,) int64
-        Class codes.
-
-    Returns
-    -------
-    draws : (n_samples, n_bootstraps) uint16, or int64 where a class is drawn more than 65,535 times
-    order : (n_samples,) int64
-        Row behind each sample.
-    starts : (n_classes + 1,) int64
-        First sample of each class.
-    """
-    order = np.argsort(y, kind="stable").astype(np.int64)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(y, minlength=n_classes))])
-    largest = counts.sum(axis=1).max(initial=0)
-    kind = np.uint16 if largest < 1 << 16 else np.int64
-    return np.ascontiguousarray(counts.T[order], dtype=kind), order, starts.astype(np.int64)
+__all__ = ["draw_rows", "packed_sums", "relevance_sums"]
 
 
 @njit()
@@ -184,10 +155,10 @@ def relevance_sums(
         j = 0.0
         jy = 0.0
         bin_counts[:] = 0
-        for level in range(n_levels):
-            missing = level == n_levels - 1
-            closed = missing
-            if not missing and level > 0:
+        for level in range(n_levels + 1):
+            # The last bin of values ends before the level of missing ones, which is the last.
+            closed = level >= n_levels - 1
+            if not closed and level > 0:
                 while k < edge_starts[b + 1] and edges[k] <= fine_edges[level - 1]:
                     closed = True
                     k += 1
@@ -198,12 +169,8 @@ def relevance_sums(
                     total += bin_counts[c]
                     bin_counts[c] = 0
                 j += table[total]
-            for c in range(n_classes):
-                bin_counts[c] += np.int64(fine[level, c, b])
-        total = np.int64(0)
-        for c in range(n_classes):
-            jy += table[bin_counts[c]]
-            total += bin_counts[c]
-        j += table[total]
+            if level < n_levels:
+                for c in range(n_classes):
+                    bin_counts[c] += np.int64(fine[level, c, b])
         sums_j[b] = j
         sums_jy[b] = jy

@@ -12,7 +12,6 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
 from fsframe_infotheory.engine.bootstrap_counts import (
     draw_rows,
-    draws_by_class,
     packed_sums,
     relevance_sums,
 )
@@ -90,7 +89,10 @@ def bootstrap_relevance(
     if packed.all():
         return bits
 
-    draws, order, starts = draws_by_class(counts, data.y, data.n_classes)
+    order, starts = layout.order, layout.starts
+    # Short integers where no count can exceed them: 32 of them fit into one register.
+    kind = np.uint16 if totals.max() < 1 << 16 else np.int64
+    draws = np.ascontiguousarray(counts.T[order], dtype=kind)
     y, drawn = data.y[order], counts[:, order].astype(np.int64, copy=False)
 
     def count_listed(bound: tuple[int, int]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from types import TracebackType
 from typing import Any
 
 import attrs
@@ -40,7 +39,7 @@ class _Job:
 
     ``work(start, stop)`` counts features start … stop−1, at a cost of ``costs[start : stop]``;
     then column ``places[k]`` of `found` holds the sums over (j, s) and (j, s, y) of feature
-    ``features[k]``, and of `every` all eight, if requested.
+    ``features[k]``, or all eight of `grouped_sums`.
     """
 
     work: Callable[[int, int], None]
@@ -48,7 +47,6 @@ class _Job:
     found: NDArray[np.float64]
     features: NDArray[np.int64]
     places: NDArray[np.int64]
-    every: NDArray[np.float64] | None = None
 
 
 class Counter:
@@ -67,12 +65,7 @@ class Counter:
             self._pool = ThreadPoolExecutor(self.threads - 1)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
@@ -99,16 +92,15 @@ class Counter:
                 # Chunks in memory are counted together; others at once, and then dropped.
                 self._run_jobs(jobs, sums)
                 jobs = []
+        return self._terms(partner.sum_s, partner.sum_sy, sums)
+
+    def _terms(self, s: float, sy: float, sums: NDArray[np.float64]) -> Terms:
+        """Terms with a partner of sums `s` and `sy`, where every sample is counted."""
+        layout, (js, jsy) = self.encoded.layout, sums
         return Terms(
-            total=encoded.layout.total,
-            j=encoded.sum_j,
-            jy=encoded.sum_jy,
-            s=partner.sum_s,
-            sy=partner.sum_sy,
-            y=encoded.layout.sum_y,
-            js=sums[0],
-            jsy=sums[1],
-        )
+            total=layout.total, j=self.encoded.sum_j, jy=self.encoded.sum_jy, s=s, sy=sy,
+            y=layout.sum_y, js=js, jsy=jsy,
+        )  # fmt: skip
 
     def _run_jobs(self, jobs: list[_Job], sums: NDArray[np.float64]) -> None:
         """Run all jobs in shares of about equal cost, one per thread; small work in one."""
@@ -197,7 +189,8 @@ class Counter:
         n_cells = partner.n_levels * group
         if int(n_levels.max()) * n_cells > max(MOST_CELLS, 8 * layout.n):
             none = np.full(len(codes), -1)
-            return self._grouped(codes, features, none, partner, np.ones(layout.n))
+            job = self._grouped(codes, features, none, partner, np.ones(layout.n))
+            return attrs.evolve(job, found=job.found[6:])
         cells = partner.codes * group + (partner.labels if per_class else 0)
         cells = cells.astype(np.uint16 if n_cells <= 1 << 16 else np.int32)
         found = np.empty((2, len(codes)))
@@ -221,7 +214,7 @@ class Counter:
         partner: Partner,
         weights: NDArray[np.float64],
     ) -> _Job:
-        """Job for all eight sums, of which `found` are the last two."""
+        """Job for all eight sums."""
         layout = self.encoded.layout
         n_levels = self.encoded.n_levels[features]
         sums = np.empty((8, len(codes)))
@@ -236,10 +229,9 @@ class Counter:
         return _Job(
             work=work,
             costs=np.full(len(codes), 20 * layout.n),
-            found=sums[6:],
+            found=sums,
             features=features,
             places=np.arange(len(codes)),
-            every=sums,
         )
 
     def _weighted_dense(self, partner: Partner, weights: NDArray[np.float64]) -> Terms:
@@ -259,16 +251,8 @@ class Counter:
             )  # fmt: skip
             self.map(work, self._shares(np.full(len(n_levels), 10 * layout.n)))
             found[:, chunk.listed] = sums
-        return Terms(
-            total=layout.total,
-            j=encoded.sum_j,
-            jy=encoded.sum_jy,
-            s=sum_clogc(masses.reshape(partner.n_levels, -1).sum(axis=1)),
-            sy=sum_clogc(masses),
-            y=layout.sum_y,
-            js=found[0],
-            jsy=found[1],
-        )
+        by_level = masses.reshape(partner.n_levels, -1).sum(axis=1)
+        return self._terms(sum_clogc(by_level), sum_clogc(masses), found)
 
     def _weighted(self, partner: Partner) -> Terms:
         encoded = self.encoded
@@ -281,10 +265,9 @@ class Counter:
         sums = np.empty((8, encoded.n_features))
         for k in range(len(encoded.bounds)):
             chunk = encoded.chunk(k)
-            columns = chunk.listed
-            job = self._grouped(chunk.codes, columns, encoded.dropped[columns], partner, weights)
-            self.map(job.work, self._shares(job.costs))
-            sums[:, columns] = job.every
+            dropped = encoded.dropped[chunk.listed]
+            job = self._grouped(chunk.codes, chunk.listed, dropped, partner, weights)
+            self._run_jobs([job], sums)
         # No sample has both values: all terms of the pair are zero.
         sums[0, sums[0] == 0] = 1.0
         total, j, jy, s, sy, y, js, jsy = sums

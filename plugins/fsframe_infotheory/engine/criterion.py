@@ -27,7 +27,8 @@ class Criterion:
         (n_features,) values.
     score : callable
         ``score(relevance, folded, n_selected)`` to (n_features,) scores in bits, larger is better;
-        `relevance` is I(X_j; Y), `folded` the terms folded over the partners so far.
+        `relevance` is I(X_j; Y), `folded` the terms folded over the partners so far, which are the
+        scores by default.
     fold : str
         ``"sum"`` or ``"least"`` over the partners, or ``"last"`` for the newest only.
     partners : str
@@ -52,7 +53,7 @@ class Criterion:
     """
 
     term: Term
-    score: Scores
+    score: Scores = lambda relevance, folded, n: folded
     fold: str = attrs.field(default="sum", validator=attrs.validators.in_(("sum", "least", "last")))
     partners: str = attrs.field(
         default="each", validator=attrs.validators.in_(("each", "pairs", "all"))

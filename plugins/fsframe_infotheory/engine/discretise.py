@@ -171,7 +171,8 @@ class Discretiser:
             if facts is not None:
                 values = data.columns(start + j, start + j + 1)[:, 0].astype(np.float64)
             else:
-                values = _column(flat, by_row, by_column, first + j, n_rows)
+                begin = (first + j) * by_column
+                values = flat[begin : begin + (n_rows - 1) * by_row + 1 : by_row].astype(np.float64)
             builder.add_one(j, *self.learn_values(values, y, data.counts, bool(categorical[j])))
         return builder.bins(missing > 0, self.rule == "auto")
 
@@ -250,10 +251,3 @@ class Discretiser:
         )
         bins = attrs.evolve(self, rule=rule).learn(column)
         return bins.apply(data.y[:, None])[:, 0], int(bins.n_values[0])
-
-
-def _column(
-    flat: NDArray[Any], by_row: int, by_column: int, column: int, n_rows: int
-) -> NDArray[np.float64]:
-    start = column * by_column
-    return flat[start : start + (n_rows - 1) * by_row + 1 : by_row].astype(np.float64)

@@ -8,11 +8,11 @@ from typing import ClassVar
 import attrs
 import numpy as np
 import scipy
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.nominal import level_places, sums_of_squares
-from fsframe.contracts.params import choice, count_or_fraction, optional, param
+from fsframe.contracts.params import choice, number_to_keep, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
@@ -75,12 +75,7 @@ class AnovaF(Selector):
     reads_columns: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep: a count, or a fraction of the features it is given. "
-        "By default 10.",
-    )
+    top: int | float | None = number_to_keep("10")
     missing: str = param(
         "refuse",
         choice("refuse", "pairwise"),
@@ -195,17 +190,9 @@ class _Partial:
             x = x - self.covariates @ (self.covariates.T @ x)
         left = (x**2).sum(axis=0)
         explained = ((self.label.T @ x) ** 2).sum(axis=0)
-        within = np.maximum(left - explained, 0.0)
-        freedom, m = self.label.shape[1], block.shape[1]
-        scores, log_p = np.zeros(m), np.zeros(m)
         # Columns that the covariates explain up to rounding have no information left.
-        usable = (left > 1e-24 * np.maximum(whole, 1e-300)) & (freedom > 0) & (self.rest > 0)
-        exact = usable & (within <= 1e-14 * left)
-        scores[exact], log_p[exact] = np.finfo(float).max, -np.inf
-        plain = usable & ~exact
-        scores[plain] = (explained[plain] / max(freedom, 1)) / (within[plain] / self.rest)
-        log_p[plain] = scipy.stats.f.logsf(scores[plain], freedom, self.rest)
-        return scores, log_p
+        live = left > 1e-24 * np.maximum(whole, 1e-300)
+        return _f_and_log_p(explained, left, self.label.shape[1], self.rest, live)
 
 
 def _orthonormal(columns: NDArray[np.float64], size: float | None = None) -> NDArray[np.float64]:
@@ -255,15 +242,26 @@ def _f_statistics(
     rest = n - 1 - freedom
     # A spread of the size of rounding errors is none.
     flat = spread <= 1e-28 * safe * np.maximum(1e-300, np.abs(filled).max(axis=1) ** 2)
-    within = np.maximum(spread - between, 0.0)
-    exact = within <= 1e-14 * spread
-    usable = ~flat & (freedom > 0) & (rest > 0)
-    scores, log_p = np.zeros(m), np.zeros(m)
-    scores[usable & exact] = np.finfo(float).max
-    log_p[usable & exact] = -np.inf
+    return _f_and_log_p(between, spread, freedom, rest, ~flat)
+
+
+def _f_and_log_p(
+    explained: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    freedom: ArrayLike,
+    rest: ArrayLike,
+    live: NDArray[np.bool_],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """F and log p from explained and total sums of squares; zeros for columns that are not live."""
+    within = np.maximum(spread - explained, 0.0)
+    of_label, of_rest = (np.broadcast_to(value, spread.shape) for value in (freedom, rest))
+    usable = live & (of_label > 0) & (of_rest > 0)
+    exact = usable & (within <= 1e-14 * spread)
     plain = usable & ~exact
-    scores[plain] = (between[plain] / freedom[plain]) / (within[plain] / rest[plain])
-    log_p[plain] = scipy.stats.f.logsf(scores[plain], freedom[plain], rest[plain])
+    scores, log_p = np.zeros(len(spread)), np.zeros(len(spread))
+    scores[exact], log_p[exact] = np.finfo(float).max, -np.inf
+    scores[plain] = (explained[plain] / of_label[plain]) / (within[plain] / of_rest[plain])
+    log_p[plain] = scipy.stats.f.logsf(scores[plain], of_label[plain], of_rest[plain])
     return scores, log_p
 
 

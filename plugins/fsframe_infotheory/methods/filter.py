@@ -1,4 +1,4 @@
-"""Base of all information-theoretic filters: levels, missing values, units, given features."""
+"""Bases of all information-theoretic filters: levels, missing values, units, given features."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import (
     choice,
-    count_or_fraction,
     either,
     integer,
     listing,
-    optional,
+    number_to_keep,
     param,
     real,
     text,
 )
+from fsframe.contracts.ranking import TIE, rank_by_score
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
@@ -34,7 +34,7 @@ from fsframe_infotheory.engine.encode import Encoded, Sums, encode
 from fsframe_infotheory.engine.part_counts import EncodedParts, encode_parts
 from fsframe_infotheory.engine.sparse_table import EncodedSparse, encode_sparse
 
-__all__ = ["DEFAULT_COUNT", "InformationFilter"]
+__all__ = ["DEFAULT_COUNT", "InformationFilter", "ScoredFilter"]
 
 DEFAULT_COUNT = 10
 """Features kept where neither `top` nor a stopping rule says how many."""
@@ -54,12 +54,7 @@ class InformationFilter(Selector):
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
     unitless: ClassVar[bool] = False
 
-    top: int | float | None = param(
-        None,
-        optional(count_or_fraction()),
-        help="Number of features to keep: a count, or a fraction of the features it is given. "
-        "By default 10, or, with a stopping rule, as many as it allows.",
-    )
+    top: int | float | None = number_to_keep("10, or, with a stopping rule, as many as it allows")
     discretise: str = param(
         "auto",
         choice(*RULES),
@@ -237,3 +232,29 @@ class InformationFilter(Selector):
         if int((encoded.class_sizes > 0).sum()) < 2:
             found.append("only one class is present: no feature tells anything of it")
         return tuple(found)
+
+
+@attrs.frozen(kw_only=True)
+class ScoredFilter(InformationFilter):
+    """Features ranked by a univariate score; `given` come first, `exclude` are left out."""
+
+    univariate: ClassVar[bool] = True
+
+    def ranking(
+        self,
+        scores: NDArray[np.float64],
+        data: Dataset,
+        tables: dict[str, NDArray[Any]],
+        notes: tuple[str, ...],
+    ) -> Selection:
+        """The Selection of the best scores: `top` of them, or 10."""
+        first = self.columns_given(data)
+        scores = scores.copy()
+        scores[self.columns_named(self.exclude, data)] = np.nan
+        candidates = scores.copy()
+        candidates[first] = np.nan
+        count = self.keep_count(data.n_features, DEFAULT_COUNT)
+        kept = rank_by_score(candidates, count, least=TIE)
+        return Selection(
+            selected=np.concatenate([first, kept]), scores=scores, tables=tables, warnings=notes
+        )

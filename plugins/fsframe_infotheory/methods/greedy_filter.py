@@ -80,7 +80,7 @@ class GreedyFilter(InformationFilter):
         return False
 
     def pair_weights(
-        self, encoded: Encoded | EncodedParts, ranking: Ranking, given: NDArray[np.intp], run: Run
+        self, encoded: Encoded | EncodedParts, selected: NDArray[np.intp], run: Run
     ) -> PairWeights | None:
         """Weights of pairs, where the filter offers them."""
         return None
@@ -209,7 +209,7 @@ class GreedyFilter(InformationFilter):
     def _ranked(self, data: Dataset, encoded: AnyEncoded, bins: Bins, run: Run) -> Selection:
         """The Selection from an encoded table."""
         ranking, scores = self.rank(data, encoded, run)
-        given, count = self.columns_given(data), self._most(data)
+        count = self._most(data)
         tables: dict[str, NDArray[Any]] = {
             "relevance": self.in_unit(encoded.relevance),
             "criterion": scores[ranking.selected],
@@ -222,11 +222,12 @@ class GreedyFilter(InformationFilter):
             notes += (f"{len(ranking.selected)} of {count} features: {ranking.stopped}",)
         elif self.stop != "k" and not len(ranking.selected):
             notes += (f"nothing was selected: {ranking.stopped}",)
+        selected = np.concatenate([self.columns_given(data), ranking.selected])
         pairs = None
         if not isinstance(encoded, EncodedSparse):
-            pairs = self.pair_weights(encoded, ranking, given, run)
+            pairs = self.pair_weights(encoded, selected, run)
         return Selection(
-            selected=np.concatenate([given, ranking.selected]),
+            selected=selected,
             scores=scores,
             pair_weights=pairs,
             tables=tables,

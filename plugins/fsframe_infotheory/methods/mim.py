@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import attrs
@@ -15,21 +14,15 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_infotheory.engine.bootstrap_relevance import bootstrap_relevance
 from fsframe_infotheory.engine.encode import Sums
-from fsframe_infotheory.engine.knn_terms import Estimator
-from fsframe_infotheory.engine.pair_information import PairParameters
 from fsframe_infotheory.engine.strata import labels_with_strata
-from fsframe_infotheory.methods.estimator import (
-    EstimatorParameters,
-    estimation_note,
-    sample_weights,
-)
-from fsframe_infotheory.methods.scored_filter import ScoredFilter
+from fsframe_infotheory.methods.estimator import PairParameters, estimation_note
+from fsframe_infotheory.methods.filter import ScoredFilter
 
 __all__ = ["Mim"]
 
 
 @attrs.frozen(kw_only=True)
-class Mim(PairParameters, EstimatorParameters, ScoredFilter):
+class Mim(PairParameters, ScoredFilter):
     """Features ranked by their mutual information with the class, I(Xⱼ; Y).
 
     Without `top`, 10 features are kept.
@@ -58,13 +51,6 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
 
     takes_short_counts: ClassVar[bool] = True
 
-    def check_parameters(self) -> Iterator[str]:
-        yield from super().check_parameters()
-        if self.estimator == "knn" and self.missing == "level":
-            yield "missing=level has no distances for estimator=knn; use missing=pairwise"
-        if self.estimator == "knn" and self.pairs != "none":
-            yield "pairs are counted, so they need estimator=plug-in"
-
     def cost(self, n: int, p: int) -> Cost:
         return Cost(seconds=3e-6 * p + 2.5e-9 * n * p, formula="3e-6 p + 2.5e-9 np")
 
@@ -81,7 +67,9 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if self.estimator == "knn":
-            return self._estimate(data, upstream, run)
+            bits = self.estimates(data, upstream, run).relevance
+            relevance = self.in_unit(bits)
+            return self.ranking(relevance, data, {"relevance": relevance}, (estimation_note(bits),))
         encoded: Any
         if self.pairs == "none":
             encoded, bins = self.encode_for_pairs(data, upstream, run, keep="sums")
@@ -91,9 +79,7 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
         relevance = self.in_unit(self._bits(data, encoded, upstream, run))
         tables = {"relevance": relevance, **bins.tables()}
         found = self.ranking(relevance, data, tables, notes)
-        unit = np.log(2) if self.unit == "nats" else 1.0
-        pairs = self.weigh_pairs(encoded, found.selected, run, unit)
-        return attrs.evolve(found, pair_weights=pairs)
+        return attrs.evolve(found, pair_weights=self.pair_weights(encoded, found.selected, run))
 
     def _bits(
         self, data: Dataset, encoded: Sums, upstream: Selection | None, run: Run
@@ -104,13 +90,6 @@ class Mim(PairParameters, EstimatorParameters, ScoredFilter):
         both, strata = labels_with_strata(data, self.discretiser())
         parts = [self.encode(part, upstream, run, keep="sums")[0] for part in (both, strata)]
         return np.maximum(parts[0].relevance - parts[1].relevance, 0.0)
-
-    def _estimate(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        weights = sample_weights(data, upstream)
-        bits = Estimator(data, self.discretiser(), weights, self.neighbours, run.threads).relevance
-        relevance = self.in_unit(bits)
-        tables = {"relevance": relevance}
-        return self.ranking(relevance, data, tables, (estimation_note(bits),))
 
     def _select_many(
         self,

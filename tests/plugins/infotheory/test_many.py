@@ -185,6 +185,6 @@ def test_weighted_tables_hold_what_a_walk_through_groups_finds():
     chunk = encoded.chunk(0)
     job = counter._grouped(chunk.codes, np.arange(7), encoded.dropped, partner, masses)
     job.work(0, 7)
-    sums = job.every
+    sums = job.found
     for name, row in zip(("total", "j", "jy", "s", "sy", "y", "js", "jsy"), sums, strict=True):
         assert_allclose(getattr(dense, name) + np.zeros(7), row, atol=1e-12, err_msg=name)

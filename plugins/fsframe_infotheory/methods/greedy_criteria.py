@@ -1,0 +1,402 @@
+"""The greedy criteria: what each scores, by which the greedy filters differ."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import choice, flag, param, real
+from fsframe_infotheory.engine.criterion import Criterion
+from fsframe_infotheory.methods.estimator import EstimatingGreedyFilter, PairParameters
+from fsframe_infotheory.methods.greedy_filter import GreedyFilter
+
+__all__ = [
+    "Betagamma",
+    "Cife",
+    "Cmi",
+    "Cmim",
+    "Condred",
+    "Disr",
+    "Icap",
+    "Jmi",
+    "Jmi3",
+    "Jmim",
+    "Mifs",
+    "Mrmr",
+    "Njmim",
+]
+
+
+@attrs.frozen(kw_only=True)
+class Mifs(EstimatingGreedyFilter):
+    """Features by relevance − β · summed redundancy (Battiti's MIFS).
+
+    Notes
+    -----
+    J(X) = I(X; Y) − β Σ_s I(X; X_s), over the selected features X_s. The penalty grows with their
+    number and dominates late choices; `mrmr` takes the mean instead.
+
+    References
+    ----------
+    R. Battiti 1994, Using mutual information for selecting features in supervised neural net
+    learning, IEEE Trans. Neural Netw. 5(4):537–550, eq. 8; G. Brown, A. Pocock, M.-J. Zhao, M.
+    Luján 2012, Conditional likelihood maximisation, J. Mach. Learn. Res. 13:27–66, eq. 13.
+    """
+
+    beta: float = param(
+        1.0, real(0), help="Weight of the redundancy.", symbol="β", source="Battiti 1994"
+    )
+
+    def criterion(self) -> Criterion:
+        """I(X; Y) − β Σ I(X; X_s)."""
+        beta = self.beta
+        return Criterion(
+            term=lambda t: t.redundancy,
+            score=lambda relevance, folded, n: relevance - beta * folded,
+            per_class=False,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Mrmr(EstimatingGreedyFilter):
+    """Features by relevance − mean redundancy (minimum redundancy, maximum relevance).
+
+    Notes
+    -----
+    Difference: J(X) = I(X; Y) − (1/|S|) Σ_s I(X; X_s); quotient: I(X; Y) / ((1/|S|) Σ_s I(X;
+    X_s)), over the selected features X_s. A feature without any redundancy has, as a quotient, its
+    relevance over 1e-12 bit.
+
+    References
+    ----------
+    H. Peng, F. Long, C. Ding 2005, Feature selection based on mutual information, IEEE Trans.
+    Pattern Anal. Mach. Intell. 27(8):1226–1238, eq. 6–7; C. Ding, H. Peng 2005, Minimum redundancy
+    feature selection from microarray gene expression data, J. Bioinform. Comput. Biol.
+    3(2):185–205, MID and MIQ.
+    """
+
+    form: str = param(
+        "difference",
+        choice("difference", "quotient"),
+        help="Relevance minus mean redundancy, or divided by it.",
+        source="Ding, Peng 2005, MID and MIQ",
+    )
+
+    def criterion(self) -> Criterion:
+        """I(X; Y) − mean I(X; X_s), or the quotient of the two."""
+        if self.form == "difference":
+            return Criterion(
+                term=lambda t: t.redundancy,
+                score=lambda relevance, folded, n: relevance - folded / n,
+                per_class=False,
+            )
+        return Criterion(
+            term=lambda t: t.redundancy,
+            # No redundancy at all, but for rounding: the quotient has no bound.
+            score=lambda relevance, folded, n: relevance / np.maximum(folded / n, 1e-12),
+            per_class=False,
+        )
+
+    def is_ratio(self) -> bool:
+        """Whether scores after the first are quotients."""
+        return self.form == "quotient"
+
+
+@attrs.frozen(kw_only=True)
+class Jmi(PairParameters, EstimatingGreedyFilter):
+    """Features by joint mutual information with each selected one and the class, summed.
+
+    Notes
+    -----
+    Sum: J(X) = Σ_s I(X, X_s; Y) over the selected features X_s; mean: I(X; Y) − (1/|S|) Σ_s
+    [I(X; X_s) − I(X; X_s | Y)], which is (sum − Σ_s I(X_s; Y)) / |S| and so gives the same order.
+
+    References
+    ----------
+    H. Yang, J. Moody 1999, Data visualization and feature selection: new algorithms for
+    nongaussian data, NIPS 12:687–693, section 3.2; G. Brown, A. Pocock, M.-J. Zhao, M. Luján 2012,
+    Conditional likelihood maximisation, J. Mach. Learn. Res. 13:27–66, eq. 14 and 20.
+
+    Examples
+    --------
+    >>> X = [[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 1, 0], [0, 1, 1], [0, 1, 0]]
+    >>> Jmi(top=2).select(Dataset.from_arrays(X, [0, 0, 1, 1, 1, 0])).selected
+    array([0, 1])
+    """
+
+    form: str = param(
+        "sum",
+        choice("sum", "mean"),
+        help="Sum of joint relevances, or Brown's mean, which ranks identically.",
+        source="Brown et al. 2012, eq. 20",
+    )
+
+    @classmethod
+    def proposal(cls, data: Dataset, gaps: bool) -> str:
+        # In memory a test of all features, with a screen before it, comes first.
+        return ("jmi:top=100" + ",missing=level" * gaps) if data.in_parts else ""
+
+    def criterion(self) -> Criterion:
+        """Σ I(X, X_s; Y), or I(X; Y) minus the mean of I(X; X_s) − I(X; X_s | Y)."""
+        if self.form == "sum":
+            return Criterion(term=lambda t: t.joint_relevance)
+        return Criterion(
+            term=lambda t: t.redundancy - t.conditional_redundancy,
+            score=lambda relevance, folded, n: relevance - folded / n,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Cmim(EstimatingGreedyFilter):
+    """Features by the smallest information they add to any selected one (conditional mutual
+    information maximisation).
+
+    Notes
+    -----
+    J(X) = min(I(X; Y), min_s I(X; Y | X_s)) over the selected features X_s. Fleuret's algorithm
+    starts each candidate's score at I(X; Y), hence the outer minimum; the text of Brown et al. has
+    none (``clamp=false``), and then a feature that is informative only together with another can
+    come early. The clamped score can only fall, so a candidate that has fallen below the best is
+    not counted with the other selected features (lazy evaluation); the result is the same.
+
+    References
+    ----------
+    F. Fleuret 2004, Fast binary feature selection with conditional mutual information, J. Mach.
+    Learn. Res. 5:1531–1555, eq. 5 and the algorithm of section 5; G. Brown, A. Pocock, M.-J. Zhao,
+    M. Luján 2012, Conditional likelihood maximisation, J. Mach. Learn. Res. 13:27–66, eq. 16.
+    """
+
+    clamp: bool = param(
+        True,
+        flag(),
+        help="Cap the score at I(X; Y), as in the published algorithm.",
+        source="Fleuret 2004, section 5",
+    )
+
+    def criterion(self) -> Criterion:
+        """min I(X; Y | X_s), at most I(X; Y) where clamped."""
+        if not self.clamp:
+            return Criterion(term=lambda t: t.conditional_relevance, fold="least")
+        return Criterion(
+            term=lambda t: t.conditional_relevance,
+            fold="least",
+            score=lambda relevance, folded, n: np.minimum(relevance, folded),
+            lazy=True,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Disr(GreedyFilter):
+    """Features by joint mutual information with each selected one, normalised by joint entropy
+    (double input symmetrical relevance).
+
+    Notes
+    -----
+    J(X) = Σ_s I(X, X_s; Y) / H(X, X_s, Y) over the selected features X_s. Beyond the first feature
+    the score is a ratio, without unit; constant features get a share of the information of X_s.
+
+    References
+    ----------
+    P. Meyer, G. Bontempi 2006, On the use of variable complementarity for feature selection in
+    cancer classification, EvoWorkshops, LNCS 3907:91–102, eq. 18; G. Brown, A. Pocock, M.-J. Zhao,
+    M. Luján 2012, Conditional likelihood maximisation, J. Mach. Learn. Res. 13:27–66, Table 3.
+    """
+
+    def criterion(self) -> Criterion:
+        """Σ I(X, X_s; Y) / H(X, X_s, Y)."""
+        return Criterion(term=lambda t: t.relative_joint_relevance)
+
+    def is_ratio(self) -> bool:
+        """Scores after the first are ratios."""
+        return True
+
+
+@attrs.frozen(kw_only=True)
+class Icap(EstimatingGreedyFilter):
+    """Features whose redundancy with selected ones is penalised and whose synergy is not rewarded
+    (interaction capping).
+
+    Notes
+    -----
+    J(X) = I(X; Y) − Σ_s max(0, I(X; X_s) − I(X; X_s | Y)) over the selected features X_s.
+
+    References
+    ----------
+    A. Jakulin 2005, Machine learning based on attribute interactions, PhD thesis, University of
+    Ljubljana, section 6.3; G. Brown, A. Pocock, M.-J. Zhao, M. Luján 2012, Conditional likelihood
+    maximisation, J. Mach. Learn. Res. 13:27–66, eq. 18.
+    """
+
+    def criterion(self) -> Criterion:
+        """I(X; Y) − Σ max(0, I(X; X_s) − I(X; X_s | Y))."""
+        return Criterion(
+            term=lambda t: np.maximum(0.0, t.redundancy - t.conditional_redundancy),
+            score=lambda relevance, folded, n: relevance - folded,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Cife(EstimatingGreedyFilter):
+    """Features by relevance − redundancy + class-conditional redundancy (conditional infomax
+    feature extraction).
+
+    Notes
+    -----
+    J(X) = I(X; Y) − Σ_s [I(X; X_s) − I(X; X_s | Y)] over the selected features X_s.
+
+    References
+    ----------
+    D. Lin, X. Tang 2006, Conditional infomax learning, ECCV, LNCS 3951:68–82, eq. 19; G. Brown, A.
+    Pocock, M.-J. Zhao, M. Luján 2012, Conditional likelihood maximisation, J. Mach. Learn. Res.
+    13:27–66, eq. 15.
+    """
+
+    def criterion(self) -> Criterion:
+        """I(X; Y) − Σ [I(X; X_s) − I(X; X_s | Y)]."""
+        return Criterion(
+            term=lambda t: t.redundancy - t.conditional_redundancy,
+            score=lambda relevance, folded, n: relevance - folded,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Condred(EstimatingGreedyFilter):
+    """Features by relevance + class-conditional redundancy.
+
+    Notes
+    -----
+    J(X) = I(X; Y) + Σ_s I(X; X_s | Y) over the selected features X_s: β = 0, γ = 1 in `betagamma`.
+
+    References
+    ----------
+    G. Brown, A. Pocock, M.-J. Zhao, M. Luján 2012, Conditional likelihood maximisation, J. Mach.
+    Learn. Res. 13:27–66, section 4.2 and Figure 2.
+    """
+
+    conditional: ClassVar[bool] = False
+
+    def criterion(self) -> Criterion:
+        """I(X; Y) + Σ I(X; X_s | Y)."""
+        return Criterion(
+            term=lambda t: t.conditional_redundancy,
+            score=lambda relevance, folded, n: relevance + folded,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Betagamma(EstimatingGreedyFilter):
+    """Features by a linear combination of relevance, redundancy and conditional redundancy.
+
+    Notes
+    -----
+    J(X) = I(X; Y) − β Σ_s I(X; X_s) + γ Σ_s I(X; X_s | Y) over the selected features X_s. β = γ =
+    0 is `mim`, β = γ = 1 `cife`, γ = 0 `mifs`, β = 0, γ = 1 `condred`.
+
+    References
+    ----------
+    G. Brown, A. Pocock, M.-J. Zhao, M. Luján 2012, Conditional likelihood maximisation, J. Mach.
+    Learn. Res. 13:27–66, eq. 17 and Figure 2.
+    """
+
+    conditional: ClassVar[bool] = False
+
+    beta: float = param(1.0, real(0), help="Weight of the redundancy.", symbol="β")
+    gamma: float = param(
+        1.0, real(0), help="Weight of the class-conditional redundancy.", symbol="γ"
+    )
+
+    def criterion(self) -> Criterion:
+        """I(X; Y) − β Σ I(X; X_s) + γ Σ I(X; X_s | Y)."""
+        beta, gamma = self.beta, self.gamma
+        return Criterion(
+            term=lambda t: beta * t.redundancy - gamma * t.conditional_redundancy,
+            score=lambda relevance, folded, n: relevance - folded,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Jmim(EstimatingGreedyFilter):
+    """Features by the smallest joint mutual information with any selected one (joint mutual
+    information maximisation).
+
+    Notes
+    -----
+    J(X) = min_s I(X, X_s; Y) over the selected features X_s.
+
+    References
+    ----------
+    M. Bennasar, Y. Hicks, R. Setchi 2015, Feature selection using joint mutual information
+    maximisation, Expert Syst. Appl. 42(22):8520–8532, eq. 14.
+    """
+
+    def criterion(self) -> Criterion:
+        """min I(X, X_s; Y)."""
+        return Criterion(term=lambda t: t.joint_relevance, fold="least")
+
+
+@attrs.frozen(kw_only=True)
+class Njmim(GreedyFilter):
+    """Features by the smallest joint mutual information with any selected one, over joint entropy.
+
+    Notes
+    -----
+    J(X) = min_s I(X, X_s; Y) / H(X, X_s, Y) over the selected features X_s. Beyond the first
+    feature the score is a ratio, without unit.
+
+    References
+    ----------
+    M. Bennasar, Y. Hicks, R. Setchi 2015, Feature selection using joint mutual information
+    maximisation, Expert Syst. Appl. 42(22):8520–8532, eq. 17.
+    """
+
+    def criterion(self) -> Criterion:
+        """min I(X, X_s; Y) / H(X, X_s, Y)."""
+        return Criterion(term=lambda t: t.relative_joint_relevance, fold="least")
+
+    def is_ratio(self) -> bool:
+        """Scores after the first are ratios."""
+        return True
+
+
+@attrs.frozen(kw_only=True)
+class Cmi(GreedyFilter):
+    """Features by the information they add to all selected ones jointly, without approximation.
+
+    Notes
+    -----
+    J(X) = I(X; Y | S) with S all selected features as one variable. Its levels multiply, so that
+    after a few features every sample has a level of its own and no information is left; then scores
+    are zero and the lowest columns follow. ``stop=positive`` ends there.
+
+    References
+    ----------
+    G. Brown, A. Pocock, M.-J. Zhao, M. Luján 2012, Conditional likelihood maximisation, J. Mach.
+    Learn. Res. 13:27–66, eq. 8.
+    """
+
+    def criterion(self) -> Criterion:
+        """I(X; Y | S)."""
+        return Criterion(term=lambda t: t.conditional_relevance, fold="last", partners="all")
+
+
+@attrs.frozen(kw_only=True)
+class Jmi3(GreedyFilter):
+    """Features by joint mutual information with each pair of selected ones, summed.
+
+    Notes
+    -----
+    J(X) = Σ_{u<w} I(X, X_u, X_w; Y) over unordered pairs of selected features; the second feature
+    is selected by I(X, X_s; Y) as in `jmi`, since there is no pair yet. O(k² p n).
+
+    References
+    ----------
+    M. Sechidis, L. Azzimonti, A. Pocock, G. Corani, J. Weatherall, G. Brown 2019, Efficient
+    feature selection using shrinkage estimators, Mach. Learn. 108:1261–1286, JMI-3.
+    """
+
+    def criterion(self) -> Criterion:
+        """Σ I(X, X_u, X_w; Y)."""
+        return Criterion(term=lambda t: t.joint_relevance, partners="pairs")
