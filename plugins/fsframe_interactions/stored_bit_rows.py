@@ -17,7 +17,12 @@ from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError
 from fsframe.resampling.kept_folders import HashingWriter, made_whole, read_index, write_index
 from fsframe.resampling.over_parts import equal_parts
-from fsframe_interactions.engine.bit_rows import class_words, depth_of, write_bit_rows
+from fsframe_interactions.engine.bit_rows import (
+    class_words,
+    depth_of,
+    stacked_margins,
+    write_bit_rows,
+)
 from fsframe_interactions.engine.shards import ShardedBitRows, ShardFile
 from fsframe_interactions.levels import column_codes
 
@@ -97,8 +102,10 @@ def stored_bit_rows(
     )
     digest = hashlib.sha256(key.encode()).hexdigest()
     folder = data.matrix.cache_folder / f"pairs-{digest[:24]}"
-    found = _read_stored(folder, digest)
-    if found is None:
+    index = read_index(folder, digest)
+    if index and set(index[0]) == set(attrs.fields_dict(_Header)) and index[1] == ["planes"]:
+        found = _Header(**index[0])
+    else:
         try:
             found = _write_new(folder, digest, data, y.astype(np.int64), bins, max_levels, run)
         except OSError as error:
@@ -108,14 +115,6 @@ def stored_bit_rows(
                 f"{max(bins, max_levels)} levels {max(bins, max_levels) - 1} bits"
             ) from error
     return found.planes(folder / "planes")
-
-
-def _read_stored(folder: Path, digest: str) -> _Header | None:
-    """The header of an earlier run; None if anything is inconsistent."""
-    index = read_index(folder, digest)
-    if index is None or set(index[0]) != set(attrs.fields_dict(_Header)) or index[1] != ["planes"]:
-        return None
-    return _Header(**index[0])
 
 
 def _write_new(
@@ -178,15 +177,12 @@ def _write_new(
                         file.write(lanes.data)
                     margins.append(counts)
                 run.progress(stop, p, "columns taken in")
-        together = np.zeros((p, int(levels.max(initial=1)), classes), np.int64)
-        for k, counts in enumerate(margins):
-            together[k * LANES : k * LANES + len(counts), : counts.shape[1]] = counts
         form = _Header(
             words=words,
             levels=levels,
             stored=stored,
             depth=np.array(depth, np.int64),
-            margins=together,
+            margins=stacked_margins(margins, levels),
             class_sizes=sizes.sum(axis=0),
             starts=np.cumsum([0, *(len(each) for each in bounds)]),
             bounds=np.concatenate([np.empty(0), *bounds]),

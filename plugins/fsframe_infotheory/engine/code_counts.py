@@ -74,6 +74,20 @@ def sum_of(counts, size, table):
 
 
 @njit()
+def _pair_terms(counts, size, groups, table, both):
+    """Σ table[count] over (feature, partner) and (feature, partner, class); `both` is scratch."""
+    jsy = sum_of(counts, size, table)
+    if groups == 1:
+        return jsy, jsy
+    for k in range(size // groups):
+        total = np.int64(0)
+        for c in range(groups):
+            total += counts[k * groups + c]
+        both[k] = total
+    return sum_of(both, size // groups, table), jsy
+
+
+@njit()
 def dense_sums(codes, n_levels, cells, n_cells, group, table, start, stop, sums_js, sums_jsy):
     """Write Σ c·log₂c over (feature, partner) and (feature, partner, class) for whole counts.
 
@@ -122,15 +136,7 @@ def dense_sums(codes, n_levels, cells, n_cells, group, table, start, stop, sums_
         for j in range(first, last):
             found = counts[(j - first) * size :]
             used = n_levels[j] * n_cells
-            sums_jsy[j] = sum_of(found, used, table)
-            sums_js[j] = sums_jsy[j]
-            if group > 1:
-                for k in range(used // group):
-                    count = np.int32(0)
-                    for c in range(group):
-                        count += found[k * group + c]
-                    both[k] = count
-                sums_js[j] = sum_of(both, used // group, table)
+            sums_js[j], sums_jsy[j] = _pair_terms(found, used, group, table, both)
 
 
 @njit()
@@ -174,17 +180,8 @@ def cell_sums(cells, starts, n_levels, partner_levels, groups, table, sums_js, s
     for j in range(starts.size):
         size = n_levels[j] * partner_levels * groups
         found = cells[starts[j] : starts[j] + size]
-        sums_jsy[j] = sum_of(found, size, table)
-        if groups == 1:
-            sums_js[j] = sums_jsy[j]
-            continue
         both = np.empty(size // groups, np.int64)
-        for k in range(both.size):
-            total = np.int64(0)
-            for c in range(groups):
-                total += found[k * groups + c]
-            both[k] = total
-        sums_js[j] = sum_of(both, both.size, table)
+        sums_js[j], sums_jsy[j] = _pair_terms(found, size, groups, table, both)
 
 
 @njit()

@@ -129,18 +129,8 @@ def continuous_information(
 ) -> float:
     """I(X; Y) in bits of two continuous variables; may be negative.
 
-    Parameters
-    ----------
-    x, y : (n,) float64, finite
-    n_neighbours : int
-        k, at least 1; at most n − 1 are used.
-    weights : (n,) float64, optional
-        Weight of each sample in the mean; neighbours are counted once each.
-
-    Returns
-    -------
-    float
-        Exactly 0 for a constant x or y.
+    Parameters and result as in `discrete_continuous_information`, but for `y`, (n,) float64; at
+    most n − 1 neighbours are used.
 
     Notes
     -----

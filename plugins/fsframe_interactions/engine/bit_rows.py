@@ -20,6 +20,7 @@ __all__ = [
     "Tile",
     "class_words",
     "depth_of",
+    "stacked_margins",
     "write_bit_rows",
 ]
 
@@ -166,11 +167,6 @@ class BitRowWriter:
     def bit_rows(self) -> BitRows:
         """The bit rows of all columns added."""
         levels = np.concatenate(self.levels)
-        margins = np.zeros((len(levels), int(levels.max(initial=1)), len(self.sizes)), np.int64)
-        at = 0
-        for part in self.margins:
-            margins[at : at + len(part), : part.shape[1]] = part
-            at += len(part)
         sizes = [part.size for part in self.parts]
         return BitRows(
             words=self.words,
@@ -179,9 +175,21 @@ class BitRowWriter:
             offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             depth=np.array(self.depth, np.int64),
             lanes=np.concatenate(self.parts),
-            margins=margins,
+            margins=stacked_margins(self.margins, levels),
             class_sizes=self.sizes,
         )
+
+
+def stacked_margins(
+    parts: Sequence[NDArray[np.int64]], levels: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Margins of adjacent columns as one array, (n_columns, most levels, n_classes)."""
+    found = np.zeros((len(levels), int(levels.max(initial=1)), parts[0].shape[2]), np.int64)
+    first = 0
+    for part in parts:
+        found[first : first + len(part), : part.shape[1]] = part
+        first += len(part)
+    return found
 
 
 def depth_of(codes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

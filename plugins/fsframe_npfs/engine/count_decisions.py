@@ -258,21 +258,8 @@ def decide_by_own_counts(
 ) -> Decisions:
     """Decide by comparing each count with those of the same feature under permuted labels.
 
-    Parameters
-    ----------
-    z : (m,) int
-        Counts.
-    null_counts : (n_permutations, m) int
-        Counts of the same features or pairs under permuted labels.
-    n : int
-        Number of bootstraps behind each count.
-    alpha, correction, tests
-        As in `decide_by_tail`.
-
-    Returns
-    -------
-    Decisions
-        p = (1 + #{permutations with a count ≥ z}) / (1 + permutations).
+    p = (1 + #{permutations with a count ≥ z}) / (1 + permutations). Parameters as in
+    `decide_by_centred_counts`.
     """
     permutations = null_counts.shape[0]
     p = (1.0 + (null_counts >= z).sum(axis=0)) / (1.0 + permutations)

@@ -58,18 +58,7 @@ def clopper_pearson(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The exact binomial interval of Clopper and Pearson, narrower than Hoeffding's near 0 and 1.
 
-    Parameters
-    ----------
-    z : (m,) int in 0 … n
-        Counts.
-    n : int, at least 1
-        Number of resamples.
-    error : float in (0, 1)
-        Probability of non-coverage, half on each side.
-
-    Returns
-    -------
-    lower, upper : (m,) float64
+    Parameters and results as in `hoeffding`; half of `error` is on each side.
 
     References
     ----------

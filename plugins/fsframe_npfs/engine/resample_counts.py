@@ -239,25 +239,14 @@ def half_counts(
     times: NDArray[np.int64] | None = None,
     groups: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
-    """A random half of the rows and the other half, class by class.
+    """A random half of the rows and the other half, class by class: two shards, (2, n_rows) int64.
 
-    Parameters
-    ----------
-    n_rows : int, at least 4
-        Number of rows.
-    generator : numpy.random.Generator
-        Shuffles the rows.
-    y : (n_rows,) int, optional
-        Class codes; each half gets half of every class, to within one row.
-    times : (n_rows,) int, optional
-        Multiplicity of each row.
-    groups : (n_rows,) int, optional
-        Rows of equal code stay in one half.
+    Parameters as in `shard_counts`. Each half has two rows, or groups, of every class.
 
-    Returns
-    -------
-    (2, n_rows) int64
-        The two complementary halves.
+    Raises
+    ------
+    DataError
+        If a class has fewer than four.
 
     References
     ----------

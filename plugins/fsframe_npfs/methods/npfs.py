@@ -456,8 +456,8 @@ class Npfs(WrappingSelector):
             *caveats(procedure),
         ]
         if self.of == "pairs":
-            return pair_selection(settings, procedure, warnings)
-        return feature_selection(settings, procedure, upstream, warnings)
+            return pair_selection(procedure, warnings)
+        return feature_selection(procedure, upstream, warnings)
 
     def _candidates(self, columns: FragileColumns, n_features: int) -> Candidates:
         if self.of == "features":

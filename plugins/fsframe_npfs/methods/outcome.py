@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
 from fsframe_npfs.engine.candidates import CandidatePairs
 from fsframe_npfs.engine.intervals import hoeffding
-from fsframe_npfs.engine.procedure import Procedure, Settings
+from fsframe_npfs.engine.procedure import Procedure
 
 __all__ = ["feature_selection", "pair_selection"]
 
 
-def _tables(settings: Settings, procedure: Procedure) -> dict[str, NDArray]:
-    decisions, n = procedure.decisions, procedure.drawn
+def _tables(procedure: Procedure) -> dict[str, NDArray]:
+    settings, decisions, n = procedure.settings, procedure.decisions, procedure.drawn
     lower, upper = hoeffding(procedure.z, n, settings.alpha)
     tables: dict[str, NDArray] = {
         "bootstrap-matrix": procedure.observed.matrix(procedure.codes),
@@ -41,9 +41,9 @@ def _tables(settings: Settings, procedure: Procedure) -> dict[str, NDArray]:
 
 
 def feature_selection(
-    settings: Settings, procedure: Procedure, upstream: Selection | None, warnings: list[str]
+    procedure: Procedure, upstream: Selection | None, warnings: list[str]
 ) -> Selection:
-    n_features = procedure.data.n_features
+    settings, n_features = procedure.settings, procedure.data.n_features
     scores = np.full(n_features, np.nan)
     standing: tuple[NDArray[np.float64], ...]
     if procedure.mean_scores:
@@ -71,13 +71,13 @@ def feature_selection(
     return Selection(
         selected=procedure.codes[kept],
         scores=scores,
-        tables={"columns": procedure.codes, **_tables(settings, procedure)},
+        tables={"columns": procedure.codes, **_tables(procedure)},
         warnings=tuple(warnings),
     )
 
 
-def pair_selection(settings: Settings, procedure: Procedure, warnings: list[str]) -> Selection:
-    n_features = procedure.data.n_features
+def pair_selection(procedure: Procedure, warnings: list[str]) -> Selection:
+    settings, n_features = procedure.settings, procedure.data.n_features
     a, b = np.divmod(procedure.codes, n_features)
     rate = procedure.z / procedure.drawn
     assert isinstance(procedure.candidates, CandidatePairs)
@@ -103,6 +103,6 @@ def pair_selection(settings: Settings, procedure: Procedure, warnings: list[str]
             np.searchsorted(columns, b[relevant]),
             rate[relevant],
         ),
-        tables={"pairs": np.column_stack((a, b)), **_tables(settings, procedure)},
+        tables={"pairs": np.column_stack((a, b)), **_tables(procedure)},
         warnings=tuple(warnings),
     )

@@ -94,17 +94,7 @@ def make_estimator(
 
 
 def seed_estimator(estimator: Any, seed: int, options: dict[str, Any]) -> Any:
-    """Set every ``random_state`` that `options` do not set.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Modified and returned.
-    seed : int
-        Below 2**31.
-    options : dict
-        The user's options.
-    """
+    """The estimator, with `seed` (below 2**31) for each ``random_state`` not in `options`."""
     changes: dict[str, Any] = {}
     for key, value in estimator.get_params(deep=True).items():
         last = key.rpartition("__")[2]

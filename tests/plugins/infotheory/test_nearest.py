@@ -16,8 +16,8 @@ from fsframe_infotheory.engine.nearest_neighbours import (
     continuous_information,
     discrete_continuous_information,
 )
+from fsframe_infotheory.methods.greedy_criteria import Mrmr
 from fsframe_infotheory.methods.mim import Mim
-from fsframe_infotheory.methods.mrmr import Mrmr
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.6, 0.9])
