@@ -92,8 +92,9 @@ class Sequential(LearnerSelector):
             return float(np.mean(scores))
 
         search = self._forward if self.direction == "forward" else self._backward
-        with guarded(f"sequential: {self.learner_name(data)}", data):
-            return search(score, data.n_features, run)
+        with guarded(f"sequential: {self.learner_name(data)}", data) as issued:
+            found = search(score, data.n_features, run)
+        return attrs.evolve(found, warnings=tuple(issued))
 
     def _forward(self, score: Callable[[list[int]], float], p: int, run: Run) -> Selection:
         most = self.keep_count(p, p)

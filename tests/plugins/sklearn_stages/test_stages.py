@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 
 import attrs
 import numpy as np
@@ -257,6 +258,12 @@ def test_groups_that_would_be_taken_apart_are_refused(method):
 )
 def test_groups_are_honoured_by_folds(method):
     assert method.select(_speakers()).scores.size == 8
+
+
+@pytest.mark.parametrize("stage", [Importance, Rfe, Rfecv, partial(Sequential, top=1)])
+def test_warnings_of_fits_are_stored_with_the_result(stage):
+    made = stage(of="LogisticRegression", options='{"max_iter": 1}')
+    assert any(text.startswith("ConvergenceWarning: ") for text in made.select(table()).warnings)
 
 
 def test_an_unseen_row_is_one_of_which_no_copy_was_drawn():
