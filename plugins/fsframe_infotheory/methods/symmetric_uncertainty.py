@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.params import number_to_keep, param, real
+from fsframe.contracts.ranking import TIE, rank_by_score
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_infotheory.engine.encode import Encoded, Sums
 from fsframe_infotheory.engine.part_counts import EncodedParts, counter_of, partner_of
-from fsframe_infotheory.engine.ranking import TIE, ranked
 from fsframe_infotheory.methods.filter import InformationFilter, ScoredFilter
 
 __all__ = ["Fcbf", "SymmetricUncertainty"]
@@ -113,7 +113,7 @@ class Fcbf(InformationFilter):
         with counter_of(encoded, run) as counter:
             for feature in given:
                 left[_redundant(counter, encoded, int(feature), scores)] = np.nan
-            for feature in ranked(left):
+            for feature in rank_by_score(left, least=TIE):
                 if len(kept) == most:
                     break
                 if np.isnan(left[feature]):
