@@ -180,7 +180,7 @@ def cell_sums(cells, starts, n_levels, partner_levels, groups, table, sums_js, s
     for j in range(starts.size):
         size = n_levels[j] * partner_levels * groups
         found = cells[starts[j] : starts[j] + size]
-        both = np.empty(size // groups, np.int64)
+        both = np.empty(size // groups if groups > 1 else 0, np.int64)
         sums_js[j], sums_jsy[j] = _pair_terms(found, size, groups, table, both)
 
 

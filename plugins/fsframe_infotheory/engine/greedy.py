@@ -8,13 +8,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.ranking import TIE
 from fsframe.contracts.run import Run
 from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded, Sums
 from fsframe_infotheory.engine.knn_terms import Estimator
 from fsframe_infotheory.engine.lazy_greedy import least_conditional_relevance
 from fsframe_infotheory.engine.part_counts import AnyEncoded, counter_of, joint, partner_of
-from fsframe_infotheory.engine.ranking import TIE, first_best
 from fsframe_infotheory.engine.stopping import NOT_POSITIVE, Stopping
 
 __all__ = ["Ranking", "select_greedily"]
@@ -134,6 +134,17 @@ def constant(encoded: Sums) -> NDArray[np.bool_]:
     """Features that have one level among the counted samples, as (n_features,)."""
     whole = encoded.totals * np.log2(np.maximum(encoded.totals, 1e-300))
     return np.abs(encoded.sum_j - whole) <= TIE * np.maximum(1.0, encoded.totals)
+
+
+def first_best(scores: NDArray[np.float64]) -> int:
+    """Lowest index whose score is within `TIE` of the largest; NaN and −inf are no candidates.
+
+    >>> first_best(np.array([0.1, 0.5, 0.5 + 1e-12, np.nan]))
+    1
+    """
+    # Absolute, in bits, unlike elsewhere: information is a difference of entropies, and their
+    # rounding error does not shrink with it.
+    return int(np.argmax(scores >= np.fmax.reduce(scores) - TIE))
 
 
 class _Engine:

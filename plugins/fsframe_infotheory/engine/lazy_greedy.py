@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.bit_counts import LANES, at
 from fsframe.contracts.compiled import njit
+from fsframe.contracts.ranking import TIE
 from fsframe_infotheory.engine.bit_rows import pack_blocks
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.joint_counts import joint_block, joint_scratch
 from fsframe_infotheory.engine.packing import PACKED_LEVELS, blocks_of
-from fsframe_infotheory.engine.ranking import TIE
 
 __all__ = ["least_conditional_relevance"]
 

@@ -9,10 +9,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from fsframe.contracts.ranking import TIE
 from fsframe.contracts.run import Run
 from fsframe_infotheory.engine.counting import Counter
 from fsframe_infotheory.engine.partner import Partner, joint, partner_of
-from fsframe_infotheory.engine.ranking import TIE
 
 __all__ = ["NOT_POSITIVE", "Stopping", "conditional_gain"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -64,28 +63,31 @@ class LearnerSelector(Selector):
     def check_parameters(self) -> Iterator[str]:
         require_sklearn()
         try:
-            options = parse_options(self.options)
-            names = [self.of] if self.of is not None else list(self.default_of.values())
-            refused = []
-            for name in names:
-                try:
-                    yield from self.check_learner(make_estimator(name, options, LEARNERS))
-                except RequestError as error:
-                    refused.append(error)
-            if len(refused) == len(names):
-                raise refused[0]
+            for made in self._candidates():
+                yield from self.check_learner(made)
         except RequestError as error:
             yield str(error)
 
     def missing_taken(self) -> bool:
-        if not self.takes_missing:
-            return False
-        found, options = [], parse_options(self.options)
-        for name in [self.of] if self.of is not None else list(self.default_of.values()):
-            # Options may fit the default estimator of one task only.
-            with contextlib.suppress(RequestError):
-                found.append(takes_missing(make_estimator(name, options, LEARNERS)))
-        return bool(found) and all(found)
+        return self.takes_missing and all(takes_missing(made) for made in self._candidates())
+
+    def _candidates(self) -> list[Any]:
+        """The estimator `of`, or the defaults that accept the options: those of one task, or both.
+
+        Raises
+        ------
+        RequestError
+            If none accepts them.
+        """
+        options, found, refused = parse_options(self.options), [], []
+        for name in [self.of] if self.of is not None else self.default_of.values():
+            try:
+                found.append(make_estimator(name, options, LEARNERS))
+            except RequestError as error:
+                refused.append(error)
+        if not found:
+            raise refused[0]
+        return found
 
     def check_learner(self, made: Any) -> Iterator[str]:
         """Problems with this estimator for the stage; authors override this."""
