@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 _MAIN = (
-    "a column that acts by itself is a main effect, which the test takes out: alone it is in no "
-    "interaction, and nothing is kept where none is significant"
+    "the effect of one column alone is a main effect, which the test removes: the column is in no "
+    "interaction, and nothing is kept if none is significant"
 )
 
-_HALVES = "which half of the rows chooses is drawn by place, as bootstraps are"
+_HALVES = "the half of the rows that chooses is drawn by row number, as bootstraps are"
 
 EXCEPTIONS = {
     "interactions": {
@@ -29,8 +29,8 @@ EXCEPTIONS = {
         "order_of_rows_does_not_matter": _HALVES,
         "order_of_classes_does_not_matter": _HALVES,
         "nominal_codes_do_not_order_rows": _HALVES,
-        "resamples_keep_groups_whole": "it draws one half, and the law looks at several "
-        "resamples; tests/plugins/interactions holds that groups stay whole",
+        "resamples_keep_groups_whole": "it draws one half, and the check needs several "
+        "resamples; tests/plugins/interactions tests that groups stay whole",
         "upstream_weights_matter_as_declared": "they are the base's, and may change what it "
         "chooses; what is tested are rows",
         "top_is_honoured": "of the features that the base chose, which may be fewer",

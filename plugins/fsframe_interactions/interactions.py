@@ -308,7 +308,7 @@ class Interactions(Selector):
     ) -> list[str]:
         notes = []
         if not tested:
-            notes.append("no two columns vary, so that no pair could be tested")
+            notes.append("no two columns vary, so no pair could be tested")
         elif not len(found.pairs):
             notes.append(f"none of {tested} pairs has a table that could show an interaction")
         elif q_values[0] > self.alpha:
@@ -320,13 +320,13 @@ class Interactions(Selector):
             )
         if len(found.pairs) == self.keep < tested and q_values[-1] <= self.alpha:
             notes.append(
-                f"all {self.keep} pairs kept are significant, and there may be more: keep=… "
-                "says how many are kept"
+                f"all {self.keep} pairs kept are significant, and there may be more; a larger "
+                "keep=… stores them"
             )
         if data.groups is not None:
             notes.append(
-                f"tested are the means of {data.n_groups} groups ({data.group_name}), each with "
-                "its label: rows of one group are no independent witnesses"
+                f"the means of {data.n_groups} groups ({data.group_name}) are tested, each with "
+                "its label, because rows of one group are not independent"
             )
         if upstream is not None and upstream.instance_weights is not None:
             notes.append("instance weights are not used: the test counts rows")

@@ -103,7 +103,7 @@ def rows_by_class(data: Dataset) -> NDArray[np.intp]:
 def bit_rows_of(
     data: Dataset, bins: int, max_levels: int, memory: int
 ) -> tuple[BitRows, list[NDArray[np.float64]]]:
-    """The bit bit_rows of all columns, and what each column's codes stand for.
+    """The bit rows of all columns, and what each column's codes stand for.
 
     Raises
     ------

@@ -189,14 +189,14 @@ class InteractionsSplit(WrappingSelector):
     ) -> Iterator[str]:
         yield (
             f"chosen on {int(choosing.sum())} rows, tested on the other {int((~choosing).sum())}; "
-            "another seed halves the table otherwise"
+            "another seed halves the table differently"
         )
         if chosen.size < 2:
-            yield f"{chosen.size} features were chosen, which make no pair"
+            yield f"{chosen.size} features were chosen, so there is no pair to test"
         if self.base is not None and upstream is not None:
             yield (
-                "the stages on the left have seen all rows: p keeps its level only for what `base` "
-                "chooses; leave `base` out to have everything on the left choose on half of them"
+                "the earlier stages used all rows, so p keeps its level only for the choice of "
+                "`base`; omit `base` to run the earlier stages on half of the rows as well"
             )
 
     def test_pairs(

@@ -89,7 +89,7 @@ class AnovaF(Selector):
         yield from super().role_problems(data)
         if data.covariates is not None and data.categorical.any():
             yield (
-                "anova-f has no partial test for nominal columns: with covariates (--adjust) take "
+                "anova-f has no partial test for nominal columns: with covariates (--adjust) use "
                 "chi2 or mim, or --encode onehot"
             )
 
@@ -98,7 +98,7 @@ class AnovaF(Selector):
             run.must_hold(
                 _BLOCKS * 8 * data.n_samples,
                 f"anova-f: {_BLOCKS} times a column of {data.n_samples} rows",
-                "take chi2 or mim, which count over parts",
+                "use chi2 or mim, which count over parts",
             )
         weights = np.ones(data.n_samples)
         if upstream is not None and upstream.instance_weights is not None:

@@ -152,8 +152,8 @@ class EstimatingGreedyFilter(EstimatorParameters, GreedyFilter):
         if estimated and self.criterion().per_class:
             yield (
                 f"{self.method_name()}: estimator=knn estimates redundancy within each class, and "
-                f"{data.label_name!r} is a numeric target; take mim, mifs or mrmr, whose criteria "
-                "do without, or estimator=plug-in"
+                f"{data.label_name!r} is a numeric target; use mim, mifs or mrmr, whose criteria "
+                "need no classes, or estimator=plug-in"
             )
 
     def counts_are_whole(self, data: Dataset, upstream: Selection | None) -> bool:

@@ -230,7 +230,7 @@ class InformationFilter(Selector):
         if data.task == "regression":
             found.append("the numeric target was cut into bins by the rule of the features")
         if int((encoded.class_sizes > 0).sum()) < 2:
-            found.append("only one class is present: no feature tells anything of it")
+            found.append("only one class is present, so no feature has information about it")
         return tuple(found)
 
 

@@ -208,7 +208,7 @@ def test_a_feature_that_acts_through_its_partner_is_found_without_bins():
 def test_estimates_within_classes_refuse_a_numeric_target():
     rng = np.random.default_rng(0)
     data = Dataset.from_arrays(rng.normal(size=(30, 3)), rng.normal(size=30))
-    with pytest.raises(DataError, match=r"within each class.*take mim, mifs or mrmr"):
+    with pytest.raises(DataError, match=r"within each class.*use mim, mifs or mrmr"):
         fsframe.selectors["jmi"](estimator="knn").select(data)
     assert fsframe.selectors["mrmr"](estimator="knn", top=2).select(data).selected.size == 2
 

@@ -127,7 +127,7 @@ def test_sums_of_squares_have_the_bits_of_the_table_in_memory(target: str, tmp_p
         found = method.select(data, run=Run(memory=memory))
         assert found.scores.tobytes() == expected.scores.tobytes()
         assert found.tables["p_values"].tobytes() == expected.tables["p_values"].tobytes()
-    with pytest.raises(RequestError, match="take chi2 or mim"):
+    with pytest.raises(RequestError, match="use chi2 or mim"):
         method.select(data, run=Run(memory=70 * N))
 
 

@@ -1,4 +1,4 @@
-"""Rows of one person are no independent witnesses: what is tested are the means of groups."""
+"""Rows of one person are not independent, so the means of groups are tested."""
 
 from __future__ import annotations
 

@@ -102,6 +102,6 @@ def test_an_interaction_is_found_and_reported_as_the_answers_own_test() -> None:
 
 def test_a_base_behind_stages_that_saw_all_rows_is_warned_of() -> None:
     found = Chain.parse("mim:top=8 interactions-split:base=relieff:top=4").select(noise(2), seed=0)
-    assert any("have seen all rows" in text for text in found.warnings)
+    assert any("used all rows" in text for text in found.warnings)
     few = Chain.parse("relieff:top=1 interactions-split").select(noise(2), seed=0)
-    assert any("make no pair" in text for text in few.warnings) and not few.selected.size
+    assert any("no pair to test" in text for text in few.warnings) and not few.selected.size
