@@ -16,8 +16,8 @@ from fsframe_infotheory.engine.edges import (
     equal_frequency_edges,
     equal_width_edges,
     freedman_diaconis_edges,
+    mdl_edges,
 )
-from fsframe_infotheory.engine.mdl import mdl_edges
 
 __all__ = ["RULES", "Bins", "Discretiser"]
 

@@ -19,13 +19,13 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
 from fsframe.errors import RequestError
-from fsframe_sklearn.engine.making import (
+from fsframe_sklearn.engine.estimators import (
     LEARNERS,
     make_estimator,
     parse_options,
+    require_sklearn,
     seed_estimator,
 )
-from fsframe_sklearn.engine.names import require_sklearn
 from fsframe_sklearn.engine.rows import guarded
 
 __all__ = ["Boruta"]

@@ -16,14 +16,14 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe.errors import DataError, RequestError, one_line
-from fsframe_sklearn.engine.indicators import Levels, indicators, learn_levels
-from fsframe_sklearn.engine.making import (
+from fsframe_sklearn.engine.estimators import (
     LEARNERS,
     make_estimator,
     parse_options,
     seed_estimator,
     takes_missing,
 )
+from fsframe_sklearn.engine.indicators import Levels, indicators, learn_levels
 
 __all__ = ["Sklearn"]
 

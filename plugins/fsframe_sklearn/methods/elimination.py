@@ -20,7 +20,7 @@ from fsframe.contracts.params import (
 )
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe_sklearn.engine.making import parse_options
+from fsframe_sklearn.engine.estimators import parse_options
 from fsframe_sklearn.engine.rows import drawn_rows, guarded, make_folds
 from fsframe_sklearn.methods.learners import Fitted, Learner, LearnerSelector, check_scoring
 

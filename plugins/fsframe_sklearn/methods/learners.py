@@ -15,14 +15,14 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe.errors import RequestError
-from fsframe_sklearn.engine.making import (
+from fsframe_sklearn.engine.estimators import (
     LEARNERS,
     make_estimator,
     parse_options,
+    require_sklearn,
     seed_estimator,
     takes_missing,
 )
-from fsframe_sklearn.engine.names import require_sklearn
 
 __all__ = ["Learner", "LearnerSelector", "check_scoring"]
 

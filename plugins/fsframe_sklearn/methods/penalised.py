@@ -16,7 +16,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.standardising import learn_scale, standardised
-from fsframe_sklearn.engine.names import require_sklearn
+from fsframe_sklearn.engine.estimators import require_sklearn
 from fsframe_sklearn.engine.penalised_paths import Problem, largest_penalty, solve
 from fsframe_sklearn.engine.rows import guarded, make_folds
 

@@ -15,7 +15,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
 from fsframe.errors import RequestError
-from fsframe_sklearn.engine.making import (
+from fsframe_sklearn.engine.estimators import (
     make_estimator,
     parse_options,
     seed_estimator,

@@ -16,9 +16,9 @@ from fsframe_infotheory.engine.edges import (
     equal_frequency_edges,
     equal_width_edges,
     freedman_diaconis_edges,
+    mdl_edges,
 )
 from fsframe_infotheory.engine.encode import encode
-from fsframe_infotheory.engine.mdl import mdl_edges
 from fsframe_infotheory.methods.mim import Mim
 
 

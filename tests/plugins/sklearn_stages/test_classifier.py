@@ -146,7 +146,7 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     def refuse(name):
         raise ModuleNotFoundError("No module named 'sklearn'")
 
-    monkeypatch.setattr("fsframe_sklearn.engine.names.import_module", refuse)
+    monkeypatch.setattr("fsframe_sklearn.engine.estimators.import_module", refuse)
     with pytest.raises(PluginError, match=r"fsframe\[sklearn\]"):
         Sklearn(estimator="sklearn.svm.SVC")
 
@@ -154,7 +154,7 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
 def test_every_classifier_that_scikit_learn_lists_can_be_named():
     from sklearn.utils import all_estimators
 
-    from fsframe_sklearn.engine.names import find_estimator
+    from fsframe_sklearn.engine.estimators import find_estimator
 
     listed = all_estimators("classifier")
     assert len(listed) > 30
@@ -185,7 +185,7 @@ def test_a_name_that_is_not_scikit_learns_own_imports_nothing(name, monkeypatch)
 
     asked = []
     monkeypatch.setattr(
-        "fsframe_sklearn.engine.names.import_module",
+        "fsframe_sklearn.engine.estimators.import_module",
         lambda module: asked.append(module) or importlib.import_module(module),
     )
     before = set(sys.modules)
