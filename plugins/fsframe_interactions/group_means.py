@@ -48,7 +48,7 @@ def with_group_means(data: Dataset) -> Dataset:
     Raises
     ------
     DataError
-        If the label varies within a group, or a resample takes a group apart.
+        If the label varies within a group, or a resample splits a group.
 
     Examples
     --------

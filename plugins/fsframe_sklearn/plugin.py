@@ -34,7 +34,7 @@ def fsframe_regressors() -> Iterator[RegressorEntry]:
 
 @hookimpl
 def fsframe_selectors() -> Iterator[SelectorEntry]:
-    """Selectors of scikit-learn, and selections by what its estimators say."""
+    """Selectors of scikit-learn, and selection by its estimators."""
     yield SelectorEntry(
         name="sklearn-selector",
         target="fsframe_sklearn.methods.selector:SklearnSelector",

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Tile = tuple[int, int, int]
-"""A block of eight columns, and the first of some others and what follows their last."""
+"""A block of eight columns, and the range (first, end) of the blocks it is paired with."""
 
 _NOTHING = np.empty(0, np.uint64)
 
