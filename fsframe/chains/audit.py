@@ -1,4 +1,4 @@
-"""Recompute stages of a finished run and compare them with its file."""
+"""Recompute a finished run: audit its stages, or fit its classifier again."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from fsframe.chains.memory_shares import shares_of
 from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.recording import stage_record
 from fsframe.chains.stage import StageResult
+from fsframe.contracts.classifier import FittedOnColumns
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
@@ -25,7 +26,7 @@ from fsframe.storage.digest import pair_test_items, stage_items
 from fsframe.storage.numeric_fingerprint import fingerprint, numeric_differences
 from fsframe.storage.records import PairTestRecord, StageRecord
 
-__all__ = ["TOLERANCE", "StageAudit", "audit_run", "choose_stages"]
+__all__ = ["TOLERANCE", "StageAudit", "audit_run", "choose_stages", "refit"]
 
 TOLERANCE = 1e-9
 """Largest difference, relative to the largest number of an array, that counts as rounding."""
@@ -184,6 +185,47 @@ def audit_run(
     return found
 
 
+def refit(record: RunRecord, training: Dataset, classifier: str = "") -> FittedOnColumns:
+    """The fitted classifier at the end of a run.
+
+    A run file does not store fitted classifiers: the classifier is fitted again on the stored
+    selection with the run's random stream, which gives the same classifier bit for bit.
+
+    Parameters
+    ----------
+    record : RunRecord
+    training : Dataset
+        The table of the run.
+    classifier : str
+        Classifier for a run whose chain does not end with one.
+
+    Raises
+    ------
+    DataError
+        If `training` is not the table of the run.
+    RequestError
+        If there is no classifier, or `classifier` is given for a chain that ends with one.
+    """
+    record.require_table(training)
+    with preferring(record.providers()):
+        chain = Chain.parse(record.chain)
+    if chain.classifier is None and not classifier:
+        raise RequestError(
+            f"the chain `{record.chain}` does not end with a classifier; name one, such as "
+            "--classifier margin"
+        )
+    if chain.classifier is not None and classifier:
+        raise RequestError(f"the chain `{record.chain}` ends with its own classifier already")
+    method = chain.classifier or Chain.parse(classifier).classifier
+    if method is None:
+        raise RequestError(f"`{classifier}` is not a classifier")
+    upstream = None
+    for stage in record.stages:
+        upstream = stage.selection if stage.selection is not None else upstream
+    run = Run(entropy=record.seed or 0).child(len(chain.selecting))
+    return method.fit(training, upstream, run)
+
+
 def _recorded_results(chain: Chain, record: RunRecord) -> list[StageResult]:
     """The recorded results of the selecting stages."""
     return [
@@ -214,9 +256,7 @@ def _verdict(
 
 def _stage_differences(then: StageRecord, now: StageRecord) -> Iterator[tuple[str, float]]:
     """The difference of each part of a stage; infinite where it cannot be rounding."""
-    for name in ("name", "kind", "provider", "seed"):
-        if getattr(then, name) != getattr(now, name):
-            yield name, np.inf
+    yield from _different_fields(then, now, "name", "kind", "provider", "seed")
     yield from _array_differences(stage_items(then), stage_items(now))
 
 
@@ -226,13 +266,13 @@ def _test_differences(
     if now is None:
         yield untested or "no pair was tested", np.inf
     elif then.digest != now.digest:
-        for name in ("name", "provider", "seed"):
-            if getattr(then, name) != getattr(now, name):
-                yield name, np.inf
-        for name in ("n_chosen_from", "n_tested"):
-            if getattr(then.found, name) != getattr(now.found, name):
-                yield name, np.inf
+        yield from _different_fields(then, now, "name", "provider", "seed")
+        yield from _different_fields(then.found, now.found, "n_chosen_from", "n_tested")
         yield from _array_differences(pair_test_items(then.found), pair_test_items(now.found))
+
+
+def _different_fields(then: Any, now: Any, *names: str) -> Iterator[tuple[str, float]]:
+    yield from ((name, np.inf) for name in names if getattr(then, name) != getattr(now, name))
 
 
 def _array_differences(

@@ -256,7 +256,8 @@ def _recorded(
         ),
         environment={
             **environment(),
-            **_plugins(chain),
+            # Also of plugins in bases, and of classes registered in this process.
+            **{k: v for k, v in software(chain).items() if k.startswith(("plugin ", "class "))},
             "providers": providers(str(chain)),
             **_facts_of_table(data),
             **({"mixed": mixed} if mixed else {}),
@@ -320,7 +321,7 @@ def stage_record(result: StageResult) -> StageRecord:
         "name": result.stage.name,
         "provider": offer.provider,
         "provider_version": offer.version,
-        "params": {k: _plain(v) for k, v in method.values().items()},
+        "params": {k: list(v) if isinstance(v, tuple) else v for k, v in method.values().items()},
         "seconds": result.seconds,
         "seed": result.key,
     }
@@ -329,20 +330,6 @@ def stage_record(result: StageResult) -> StageRecord:
     assert result.fitted is not None
     arrays: dict[str, Any] = getattr(result.fitted.inner, "arrays", dict)()
     return StageRecord(kind="classifier", features_in=result.fitted.columns, model=arrays, **common)
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _plugins(chain: RunsInSteps) -> dict[str, str]:
-    """Versions of the plugins of all stages, also in bases, as ``plugin NAME``.
-
-    Classes registered in this process are ``class MODULE:CLASS as NAME``.
-    """
-    used = software(chain)
-    kinds = ("plugin ", "class ")
-    return {name: version for name, version in used.items() if name.startswith(kinds)}
 
 
 def _facts_of_table(data: Dataset) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 
 import fsframe
 from fsframe import Chain, Dataset, Run
-from fsframe.chains.prediction import refit
+from fsframe.chains.audit import refit
 from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
 from fsframe.evaluation.fold_task import FoldTask

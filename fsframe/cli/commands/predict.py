@@ -70,7 +70,7 @@ def predict(
       fsframe predict examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv \\
         --classifier margin
     """
-    from fsframe.chains.prediction import refit
+    from fsframe.chains.audit import refit
     from fsframe.storage import check_destination, load_run, place_file
     from fsframe.tables import read_table
     from fsframe.tables.formulas import defused
