@@ -13,19 +13,21 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_stages, parse_stages
 from fsframe.errors import DataError, FsframeError, RequestError
-from fsframe.evaluation.bayesian import correlated_posterior, signed_rank_posterior
 from fsframe.evaluation.comparing import (
     CriticalDifference,
     PairedTest,
     corrected_resampled_test,
+    correlated_posterior,
     critical_difference,
     mean_ranks,
     paired_t_test,
+    signed_rank_posterior,
     wilcoxon_holm,
     win_tie_loss,
 )
 from fsframe.evaluation.cross_validation import CrossValidation, grid_of
 from fsframe.evaluation.grid import ChainGrid
+from fsframe.evaluation.intervals import one_standard_error
 from fsframe.evaluation.summary import LEADING, Evaluation
 
 __all__ = [
@@ -37,7 +39,6 @@ __all__ = [
     "leading_measure",
     "methods_of",
     "on_all_features",
-    "one_standard_error",
     "pareto_front",
 ]
 
@@ -357,33 +358,6 @@ def pareto_front(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDA
     at_least = (a[None, :] >= a[:, None]) & (b[None, :] >= b[:, None])
     above = (a[None, :] > a[:, None]) | (b[None, :] > b[:, None])
     return np.asarray(~(at_least & above).any(axis=1))
-
-
-def one_standard_error(
-    better: NDArray[np.float64], error: NDArray[np.float64], kept: NDArray[np.float64]
-) -> int:
-    """The candidate with the fewest features within one standard error of the best; -1 without one.
-
-    Parameters
-    ----------
-    better, error, kept : (n,) float
-        The measure (larger is better), its standard error, and the number of kept features.
-
-    Notes
-    -----
-    Ties go to the better candidate, then to the first (Breiman, Friedman, Olshen, Stone 1984,
-    §3.4.3, with the number of features as the size of a tree).
-
-    Examples
-    --------
-    >>> one_standard_error(np.array([0.80, 0.82, 0.7]), np.full(3, 0.03), np.array([5.0, 10, 2]))
-    0
-    """
-    best = int(np.nanargmax(better)) if not np.isnan(better).all() else -1
-    if best < 0 or np.isnan(error[best]):
-        return -1
-    near = np.flatnonzero(better >= better[best] - error[best])
-    return int(min(near, key=lambda place: (kept[place], -better[place], place)))
 
 
 def _overall(better: NDArray[np.float64], rope: float, seed: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Standard errors and confidence intervals of means over resamples."""
+"""Standard errors and confidence intervals of means over resamples; the rule of one error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy import special
 
-__all__ = ["corrected_standard_error", "interval_within"]
+__all__ = ["corrected_standard_error", "interval_within", "one_standard_error"]
 
 Floats = NDArray[np.float64]
 
@@ -117,3 +117,28 @@ def _wilson(share: float, trials: int) -> tuple[float, float]:
     spread = np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
     half = z / (1 + z**2 / trials) * spread
     return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+
+
+def one_standard_error(better: Floats, error: Floats, kept: Floats) -> int:
+    """The candidate with the fewest features within one standard error of the best; -1 without one.
+
+    Parameters
+    ----------
+    better, error, kept : (n,) float
+        The measure (larger is better), its standard error, and the number of kept features.
+
+    Notes
+    -----
+    Ties go to the better candidate, then to the first (Breiman, Friedman, Olshen, Stone 1984,
+    §3.4.3, with the number of features as the size of a tree).
+
+    Examples
+    --------
+    >>> one_standard_error(np.array([0.80, 0.82, 0.7]), np.full(3, 0.03), np.array([5.0, 10, 2]))
+    0
+    """
+    best = int(np.nanargmax(better)) if not np.isnan(better).all() else -1
+    if best < 0 or np.isnan(error[best]):
+        return -1
+    near = np.flatnonzero(better >= better[best] - error[best])
+    return int(min(near, key=lambda place: (kept[place], -better[place], place)))

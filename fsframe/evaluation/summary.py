@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.stability_metric import StabilityValue
-from fsframe.evaluation.intervals import corrected_standard_error, interval_within
+from fsframe.evaluation.intervals import (
+    corrected_standard_error,
+    interval_within,
+    one_standard_error,
+)
 from fsframe.evaluation.measures.labels import Accuracy, confusion
 from fsframe.evaluation.measures.numbers import R2, CIndex
 from fsframe.evaluation.measuring import default_measures, measure_tables, parts_of
@@ -453,9 +457,6 @@ def _one_standard_error(curve: tuple[CurvePoint, ...]) -> int | None:
     """The smallest size within one standard error of the most accurate one (Breiman's rule)."""
     if not curve:
         return None
-    known = [point for point in curve if not np.isnan(point.accuracy)]
-    if not known:
-        return None
-    best = max(known, key=lambda point: (point.accuracy, -point.size))
-    floor = best.accuracy - (0.0 if np.isnan(best.standard_error) else best.standard_error)
-    return min(point.size for point in curve if point.accuracy >= floor)
+    accuracy, error, size = np.array([(p.accuracy, p.standard_error, p.size) for p in curve]).T
+    best = one_standard_error(accuracy, np.nan_to_num(error), size)
+    return None if best < 0 else curve[best].size

@@ -13,10 +13,14 @@ from scipy import stats
 
 from fsframe.cli import main
 from fsframe.errors import RequestError
-from fsframe.evaluation.bayesian import correlated_posterior, signed_rank_posterior
-from fsframe.evaluation.comparing import corrected_resampled_test
-from fsframe.evaluation.comparison import one_standard_error, pareto_front
+from fsframe.evaluation.comparing import (
+    corrected_resampled_test,
+    correlated_posterior,
+    signed_rank_posterior,
+)
+from fsframe.evaluation.comparison import pareto_front
 from fsframe.evaluation.grid import combined, spelled_out
+from fsframe.evaluation.intervals import one_standard_error
 
 
 @pytest.mark.parametrize(
