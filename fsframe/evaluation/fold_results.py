@@ -15,7 +15,7 @@ from fsframe.contracts.survival import times_and_events
 from fsframe.evaluation.fold_task import FoldTask, full_ranking
 from fsframe.evaluation.folds import Split
 from fsframe.evaluation.measuring import group_tables, measure_tables
-from fsframe.resampling.recurring_warnings import Recurring
+from fsframe.resampling.resamples import Recurring
 from fsframe.storage.checked_tables import fold_tables
 
 __all__ = ["gather_folds"]

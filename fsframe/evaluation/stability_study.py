@@ -24,8 +24,7 @@ from fsframe.evaluation.folds import deal
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.registry import stability_metrics
 from fsframe.resampling.groups import Grouping, deal_groups, require_two
-from fsframe.resampling.recurring_warnings import Recurring
-from fsframe.resampling.resamples import select_resamples, too_many
+from fsframe.resampling.resamples import Recurring, select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
 
 __all__ = ["StabilityStudy"]

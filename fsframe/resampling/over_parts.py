@@ -12,8 +12,8 @@ from fsframe.contracts.run import Run
 from fsframe.errors import EngineError
 from fsframe.execution import as_engine
 from fsframe.execution.worker_versions import refusal_here
-from fsframe.resampling.needed_versions import needed_by
 from fsframe.resampling.submitted_jobs import Job, SubmittedJobs
+from fsframe.resampling.work import needed_by
 
 __all__ = ["equal_parts", "over_parts"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from typing import Any
 
 import attrs
@@ -15,13 +16,23 @@ from fsframe.contracts.kinds import MOST_TIMES
 from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import Selection
 from fsframe.resampling.batches import Batches
-from fsframe.resampling.work import Call, Draws, compute, portable, row_fields, rows_of
+from fsframe.resampling.work import (
+    Call,
+    Draws,
+    compute,
+    needed_by,
+    portable,
+    row_fields,
+    rows_of,
+)
 from fsframe.resampling.wrapping import Base
 from fsframe.storage.units.call_keys import call_key
 from fsframe.storage.units.selection_bytes import pack_selections, unpack_selections
 from fsframe.storage.units.unit_files import Unit
 
-__all__ = ["Draws", "select_resamples", "too_many"]
+__all__ = ["Draws", "Recurring", "select_resamples", "too_many"]
+
+_NUMBER = re.compile(r"\d[\d.]*(e[+-]?\d+)?")
 
 # Least memory per resample: its number, its labelling, its result and their objects.
 _LEAST_BYTES = 200
@@ -116,6 +127,41 @@ def too_many(resamples: int, how: str) -> Iterator[str]:
             f"{how} is {resamples:.6g} fits, and {size_text(_LEAST_BYTES * resamples)} to keep "
             f"count of them; at most {MOST_TIMES:g} can be asked"
         )
+
+
+class Recurring:
+    """Counts of warnings; those that differ only in numbers count as one.
+
+    Examples
+    --------
+    >>> notes = Recurring()
+    >>> for step in ("1.4e-05", "0.002"):
+    ...     notes.add([f"the last step was {step}", "few rows"])
+    >>> list(notes.lines(3, "resamples"))
+    ['in 2 of 3 resamples, the first: the last step was 1.4e-05', 'in 2 of 3 resamples: few rows']
+    """
+
+    def __init__(self) -> None:
+        self._times: dict[str, int] = {}
+        self._first: dict[str, str] = {}
+        self._vary: set[str] = set()
+
+    def add(self, warnings: Iterable[str]) -> None:
+        """Count the warnings of one resample."""
+        told = set()
+        for text in warnings:
+            kind = _NUMBER.sub("#", text)
+            if self._first.setdefault(kind, text) != text:
+                self._vary.add(kind)
+            told.add(kind)
+        for kind in sorted(told):
+            self._times[kind] = self._times.get(kind, 0) + 1
+
+    def lines(self, total: int, resamples: str) -> Iterator[str]:
+        """One line for each kind of warning, in the order of first occurrence."""
+        for kind, text in self._first.items():
+            varies = ", the first" if kind in self._vary else ""
+            yield f"in {self._times[kind]} of {total} {resamples}{varies}: {text}"
 
 
 @attrs.frozen(eq=False)
@@ -224,7 +270,6 @@ class _Resampling:
     ) -> Iterator[tuple[int, int, bytes]]:
         from fsframe.execution import as_engine
         from fsframe.resampling.dispatch import Dispatcher
-        from fsframe.resampling.needed_versions import needed_by
 
         data, run = self.data, self.run
         base = portable(self.base)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsframe.resampling.recurring_warnings import Recurring
+from fsframe.resampling.resamples import Recurring
 
 
 def test_a_warning_counts_once_a_resample_however_often_it_comes_there() -> None:

@@ -24,7 +24,7 @@ from fsframe.execution import as_engine, open_engine
 from fsframe.execution.engine import EngineOptions
 from fsframe.execution.engines.dask import ClusterEngine
 from fsframe.execution.worker_versions import differences, found_here
-from fsframe.resampling.needed_versions import needed_by
+from fsframe.resampling.work import needed_by
 from fsframe.storage.numeric_fingerprint import fingerprint
 
 TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from fsframe.contracts.selection import Selection
-from fsframe.resampling.recurring_warnings import Recurring
+from fsframe.resampling.resamples import Recurring
 from fsframe_npfs.engine.candidates import Candidates, FragileColumns, count_codes
 
 __all__ = ["MeanScores", "SelectionCounts", "filled_scores", "variance_within"]

@@ -14,8 +14,7 @@ from fsframe.contracts.params import choice, flag, integer, optional, param, rea
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.errors import RequestError
-from fsframe.resampling.recurring_warnings import Recurring
-from fsframe.resampling.resamples import select_resamples, too_many
+from fsframe.resampling.resamples import Recurring, select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe_npfs.engine.aggregation import (
     complete_ranks,

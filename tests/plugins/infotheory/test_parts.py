@@ -268,7 +268,7 @@ def test_a_worker_of_another_version_counts_nothing(tmp_path: Path, monkeypatch)
 
 
 def test_what_counts_over_parts_must_be_the_same_plugin() -> None:
-    from fsframe.resampling.needed_versions import needed_by
+    from fsframe.resampling.work import needed_by
     from fsframe_infotheory.engine.part_counts import count_units
 
     assert {"fsframe", "numpy", "plugin infotheory"} <= set(needed_by(count_units))
