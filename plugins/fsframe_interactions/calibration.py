@@ -66,19 +66,10 @@ def calibrate(
 ) -> CalibratedPairs:
     """`found` with corrected p-values of sparse tables and of binned columns.
 
-    Parameters
-    ----------
-    bit_rows : BitRows
-    found : TestedPairs
-        In the order of χ² p.
-    most : int
-        Number of best pairs to correct.
-    draws : int
-        Tables per pair; five times as many where χ² p is below 0.01.
-    run : Run
-        The random stream of a pair is made from its seed and the counts of the table.
-    within : WithinBinEffects, optional
-        For columns that are bins of numbers.
+    The `most` best pairs of `found`, which are in the order of χ² p, are corrected from `draws`
+    simulated tables each, five times as many where χ² p is below 0.1; `within` is needed for
+    columns that are bins of numbers. The random stream of a pair is made from the seed of `run` and
+    the counts of its table.
 
     Notes
     -----

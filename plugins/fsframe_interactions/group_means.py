@@ -33,17 +33,9 @@ def label_problem(data: Dataset) -> str:
 def with_group_means(data: Dataset) -> Dataset:
     """The table of groups: the mean of each column over a group's rows, and the group's label.
 
-    Parameters
-    ----------
-    data : Dataset
-        With or without groups.
-
-    Returns
-    -------
-    Dataset
-        `data` itself without groups. A column that does not vary within a group stays as it is
-        there; of categories it is the most frequent (the lowest, on a tie). A value is missing
-        where all of a group's are. Counts of groups are those that they were drawn with.
+    `data` itself without groups. A column that does not vary within a group stays as it is there;
+    of categories it is the most frequent (the lowest, on a tie). A value is missing where all of a
+    group's are. Counts of groups are those that they were drawn with.
 
     Raises
     ------

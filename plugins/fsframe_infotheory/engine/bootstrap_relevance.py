@@ -35,21 +35,8 @@ def bootstrap_relevance(
 ) -> NDArray[np.float64]:
     """I(X_j; Y) of every column in every bootstrap, bins learned inside each bootstrap.
 
-    Parameters
-    ----------
-    data : Dataset
-        The whole table, (n_samples, n_features), with classes.
-    counts : (n_bootstraps, n_samples) int ≥ 0
-        How often each bootstrap draws each row; any integer type.
-    discretiser : Discretiser
-        Makes bins of continuous columns.
-    run : Run
-        Bounds on memory and threads; its random stream is not used.
-
-    Returns
-    -------
-    (n_bootstraps, n_features) float64
-        In bits, 0 or more.
+    `data` is the whole table, with classes; `counts` (n_bootstraps, n_samples) say how often each
+    bootstrap draws each row. Returns (n_bootstraps, n_features) bits, none below 0.
     """
     encoded, bins = encode(data, discretiser, run=run)
     layout = encoded.layout
@@ -138,14 +125,7 @@ def bootstrap_edges(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Edges that each bootstrap would learn for one column, and the start of each one's edges.
 
-    Parameters
-    ----------
-    values : (n,) float64
-        NaN is a missing value.
-    y : (n,) int64
-    categorical : bool
-    counts : (n_bootstraps, n) int64
-    discretiser : Discretiser
+    `values` are NaN where missing; `counts` are (n_bootstraps, n).
 
     Notes
     -----

@@ -195,16 +195,8 @@ class Discretiser:
     ) -> tuple[bool, NDArray[np.float64]]:
         """Whether one column stays as levels, and its levels or edges.
 
-        Parameters
-        ----------
-        values : (n,) float64
-            NaN is a missing value.
-        y : (n,) int64
-            Class codes, which only "mdl" looks at.
-        counts : (n,) int64, or None
-            How often each row counts; all above zero.
-        as_is : bool
-            Whether the column is categorical.
+        `values` are NaN where missing, `counts` above zero; the class codes `y` are used by "mdl"
+        only; `as_is` is true for categorical columns.
         """
         n = values.size if counts is None else int(counts.sum())
         known = ~np.isnan(values)

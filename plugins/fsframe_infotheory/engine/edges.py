@@ -76,20 +76,10 @@ def equal_frequency_edges(
 ) -> NDArray[np.float64]:
     """Inner edges of at most `bins` bins of about equally many samples.
 
-    Parameters
-    ----------
-    values : (n,) float64, finite
-        Training values, in any order.
-    counts : (n,) int64 or None
-        How often each row counts.
-    bins : int
-        At least 1; ties give fewer.
-
-    Returns
-    -------
-    (at most bins − 1,) float64, ascending
-        Midpoints between neighbouring distinct values: for k = 1 … bins−1 the cut whose share of
-        samples below is nearest to k/bins, the lower one of two equally near.
+    `values` (n,) are finite training values in any order, `counts` how often each row counts. At
+    most bins − 1 midpoints between neighbouring distinct values, ascending (ties give fewer): for
+    k = 1 … bins−1 the cut whose share of samples below is nearest to k/bins, the lower one of two
+    equally near.
 
     >>> equal_frequency_edges(np.array([1.0, 2, 3, 4]), None, 2).tolist()
     [2.5]
@@ -112,16 +102,8 @@ def freedman_diaconis_edges(
 ) -> NDArray[np.float64]:
     """Inner edges of equal-width bins of width 2·IQR·n^(−1/3).
 
-    Parameters
-    ----------
-    values : (n,) float64, finite
-    counts : (n,) int64 or None
-        How often each row counts.
-
-    Returns
-    -------
-    (m,) float64, ascending
-        At most `MOST_BINS` − 1. Where the interquartile range is zero, `default_bins` bins.
+    Arguments as of `equal_frequency_edges`. At most `MOST_BINS` − 1 edges, ascending; where the
+    interquartile range is zero, those of `default_bins` bins.
 
     References
     ----------
@@ -156,19 +138,8 @@ def mdl_edges(
 ) -> NDArray[np.float64]:
     """Inner edges that Fayyad and Irani's criterion accepts; none if the labels justify no cut.
 
-    Parameters
-    ----------
-    values : (n,) float64, finite
-        Training values, in any order.
-    y : (n,) int64
-        Class codes of the training rows.
-    counts : (n,) int64, optional
-        How often each row counts.
-
-    Returns
-    -------
-    (m,) float64, ascending
-        Midpoints between neighbouring distinct values.
+    Midpoints between neighbouring distinct values, ascending; `y` are class codes of the training
+    rows, the other arguments those of `equal_frequency_edges`.
 
     Notes
     -----

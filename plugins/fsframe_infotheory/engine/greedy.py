@@ -56,25 +56,8 @@ def select_greedily(
 ) -> Ranking:
     """At most `count` features, each the best by `criterion` given those already selected.
 
-    Parameters
-    ----------
-    encoded : Encoded, EncodedParts, EncodedSparse or Estimator
-        The table, with its codes, or nearest-neighbour estimates on it.
-    criterion : Criterion
-    count : int
-        How many features to add to those given.
-    given, exclude : (…,) int, optional
-        Columns taken as selected, and columns never selected.
-    constants_last : bool
-        Whether features of one level wait, with score 0, until no other is left.
-    stopping : Stopping, optional
-        Rule for ending before `count`.
-    run : Run, optional
-        Threads and random stream.
-
-    Returns
-    -------
-    Ranking
+    Columns `given` are taken as selected and do not count, columns `exclude` are never selected;
+    with `constants_last` features of one level wait, with score 0, until no other is left.
 
     Notes
     -----

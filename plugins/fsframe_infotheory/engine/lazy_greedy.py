@@ -201,16 +201,8 @@ def least_conditional_relevance(
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """The greedy selection by min(I(X_j; Y), min_s I(X_j; Y | X_s)), as features and scores.
 
-    Parameters
-    ----------
-    encoded : Encoded
-        With `coded`.
-    count : int
-        How many features to choose at most.
-    given : (m,) int
-        Features that are given partners.
-    candidates : (n_features,) bool
-        Those that may be chosen.
+    At most `count` of the `candidates` (n_features,) bool are chosen, `given` (m,) int are partners
+    from the start; `encoded` has `coded`.
 
     Notes
     -----

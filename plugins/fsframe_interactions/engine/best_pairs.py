@@ -120,18 +120,7 @@ def _portions(bit_rows: BitRows, tiles: list[Tile], room: int) -> Iterator[list[
 def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> TestedPairs:
     """Test all pairs of columns; the `keep` of the smallest p, none above `largest_p`.
 
-    Parameters
-    ----------
-    bit_rows : BitRows
-    keep : int
-    largest_p : float
-        By χ² of the degrees of freedom; 1 reports every pair that has any.
-    run : Run
-        Threads and progress.
-
-    Returns
-    -------
-    TestedPairs
+    p is by χ² of the degrees of freedom; with `largest_p` 1 every pair that has any is reported.
 
     Notes
     -----

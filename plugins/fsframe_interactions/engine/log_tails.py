@@ -10,12 +10,7 @@ __all__ = ["false_discovery_rates", "log_chi2_tail", "log_f_tail", "log_gamma_ta
 
 
 def log_gamma_tail(shape: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
-    """log Q(s, x), the upper regularised incomplete gamma function.
-
-    Parameters
-    ----------
-    shape : array, above zero
-    x : array, from zero
+    """log Q(s, x), the upper regularised incomplete gamma function, for s > 0 and x ≥ 0.
 
     Notes
     -----
@@ -71,20 +66,10 @@ def log_f_tail(f: ArrayLike, upper: ArrayLike, lower: ArrayLike) -> NDArray[np.f
 def false_discovery_rates(
     log_p: NDArray[np.float64], n_tests: int, method: str
 ) -> NDArray[np.float64]:
-    """Adjusted p-values (q) of the smallest p out of `n_tests`.
+    """Adjusted p-values (q) of the m smallest p out of `n_tests`, given as logarithms in any order.
 
-    Parameters
-    ----------
-    log_p : (m,) float64
-        Natural logarithms of the m smallest p, in any order.
-    n_tests : int ≥ m
-    method : {"bh", "by"}
-
-    Returns
-    -------
-    (m,) float64
-        As `scipy.stats.false_discovery_control` on all `n_tests` with p = 1 for those not given;
-        an upper bound of the result with their true p.
+    As `scipy.stats.false_discovery_control` by `method` ("bh" or "by") on all `n_tests`, with p = 1
+    for those not given; an upper bound of the result with their true p.
 
     References
     ----------

@@ -16,19 +16,9 @@ __all__ = [
 
 
 def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float64]:
-    """Ranks of all features where only a list of the best is known.
+    """Ranks of all K features where only a list of the k best is known, best first.
 
-    Parameters
-    ----------
-    selected : (k,) int
-        Best first.
-    n_features : int
-        K.
-
-    Returns
-    -------
-    (n_features,) float64
-        1 … k in the list; the others share the mean of the remaining ranks, (k + 1 + K) / 2.
+    1 … k in the list; the others share the mean of the remaining ranks, (k + 1 + K) / 2.
 
     Examples
     --------
@@ -41,17 +31,9 @@ def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float6
 
 
 def complete_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks of all features by score, 1 the best; ties share their mean rank.
+    """Ranks of all features by score, 1 for the largest; ties share their mean rank.
 
-    Parameters
-    ----------
-    scores : (n_features,) float64
-        Larger is better; features with a NaN score share the mean of the last ranks.
-
-    Returns
-    -------
-    (n_features,) float64
-        Ranks, which sum to K(K + 1)/2.
+    Features with a NaN score share the mean of the last ranks. Ranks sum to K(K + 1)/2.
 
     Examples
     --------
@@ -65,15 +47,7 @@ def complete_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def linear_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean over resamples of scores that decrease linearly with the rank, from 1 to 0.
 
-    Parameters
-    ----------
-    ranks : (n_resamples, n_features) float64
-        1 is best.
-
-    Returns
-    -------
-    (n_features,) float64
-        Σ_l (K − r_il) / (n (K − 1)).
+    Σ_l (K − r_il) / (n (K − 1)) for ranks r (n_resamples, n_features), 1 the best.
 
     References
     ----------
@@ -93,19 +67,8 @@ def linear_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
 def false_selections_bound(kept: float, n_features: int, threshold: float) -> float:
     """Bound on the expected number of noise features selected in a share `threshold` of the halves.
 
-    Parameters
-    ----------
-    kept : float
-        q, the mean number of features kept per half.
-    n_features : int
-        K.
-    threshold : float in (0.5, 1]
-        π.
-
-    Returns
-    -------
-    float
-        q² / ((2π − 1) K).
+    q² / ((2π − 1) K), with q = `kept`, the mean number of features kept per half, and the threshold
+    π in (0.5, 1].
 
     Notes
     -----

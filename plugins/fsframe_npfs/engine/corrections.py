@@ -19,7 +19,6 @@ def adjusted(
     Parameters
     ----------
     p : (m,) float64 in [0, 1]
-        P-values.
     correction : {"none", "bonferroni", "bh"}
         "none" leaves them unchanged; "bonferroni" multiplies them by the number of tests and
         controls the family-wise error rate; "bh" is the step-up procedure of Benjamini and
@@ -57,22 +56,8 @@ def level_of_one_test(
 ) -> float:
     """Level to which an unadjusted p-value is compared under the correction.
 
-    Parameters
-    ----------
-    p : (m,) float64
-        P-values of all tests.
-    alpha : float
-        Level after correction.
-    correction : {"none", "bonferroni", "bh"}
-        As in `adjusted`.
-    tests : int, optional
-        As in `adjusted`.
-
-    Returns
-    -------
-    float
-        alpha, alpha / tests, or alpha·r / tests, where r is the number of hypotheses that the
-        procedure of Benjamini and Hochberg rejects, but at least 1.
+    alpha, alpha / tests, or alpha·r / tests, where r is the number of hypotheses that the procedure
+    of Benjamini and Hochberg rejects, but at least 1. Parameters as in `adjusted`.
 
     Examples
     --------

@@ -19,19 +19,8 @@ def hoeffding(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Hoeffding's interval around z/n for the probability of selection.
 
-    Parameters
-    ----------
-    z : (m,) int in 0 … n
-        Counts.
-    n : int, at least 1
-        Number of resamples.
-    error : float in (0, 1)
-        Probability of non-coverage, both sides together.
-
-    Returns
-    -------
-    lower, upper : (m,) float64
-        z/n ∓ √(ln(2/error) / 2n), cut to [0, 1].
+    Lower and upper ends z/n ∓ √(ln(2/error) / 2n), cut to [0, 1], for counts `z` (m,) out of n;
+    `error` is the probability of non-coverage, both sides together.
 
     Notes
     -----
@@ -58,7 +47,7 @@ def clopper_pearson(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The exact binomial interval of Clopper and Pearson, narrower than Hoeffding's near 0 and 1.
 
-    Parameters and results as in `hoeffding`; half of `error` is on each side.
+    As `hoeffding`, with half of `error` on each side.
 
     References
     ----------
@@ -114,22 +103,8 @@ def settled(
 ) -> NDArray[np.bool_]:
     """Counts so far from their critical value that further draws will not change the decision.
 
-    Parameters
-    ----------
-    z : (m,) int
-        Counts after n bootstraps.
-    n : int
-        Bootstraps drawn so far.
-    critical : (m,) int
-        Critical values for n bootstraps.
-    error : float in (0, 1)
-        Probability, per feature and over all looks, of settling on the wrong side.
-    n_looks : int
-        Number of planned looks.
-
-    Returns
-    -------
-    (m,) bool
+    `z` and `critical` are counts and critical values after n bootstraps, `error` the probability,
+    per feature and over all `n_looks` planned looks, of settling on the wrong side.
 
     Notes
     -----

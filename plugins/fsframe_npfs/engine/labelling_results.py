@@ -142,12 +142,9 @@ class MeanScores:
 
 
 def variance_within(labellings: Sequence[MeanScores]) -> Floats:
-    """Pooled variances over bootstraps within labellings, (1 or 2, K).
+    """Pooled variances over bootstraps within labellings of equal n ≥ 2, (1 or 2, K).
 
-    Parameters
-    ----------
-    labellings : sequence of MeanScores
-        Of equal n, at least 2; if several, all that share their `squares`.
+    If there are several labellings, they are all that share their `squares`.
     """
     n = labellings[0].n
     found = labellings[0]._squares.copy()

@@ -19,16 +19,9 @@ _DIGITS = 9  # rounding to these makes values tied in exact arithmetic tie here
 
 
 def centred(rows: Floats) -> Floats:
-    """Means of each labelling minus λ times the feature's mean over the other labellings.
+    """Means of at least two labellings minus λ times the feature's mean over the other labellings.
 
-    Parameters
-    ----------
-    rows : (n_labellings, K) float64, at least two labellings
-
-    Returns
-    -------
-    (n_labellings, K) float64
-        λ as in `fsframe_npfs.engine.count_decisions.shrinkage_factor`.
+    `rows` are (n_labellings, K), λ is `fsframe_npfs.engine.count_decisions.shrinkage_factor`.
 
     Examples
     --------
@@ -43,14 +36,8 @@ def centred(rows: Floats) -> Floats:
 def studentised(rows: Floats) -> Floats:
     """Each feature's means, standardised by its mean and deviation over the other labellings.
 
-    Parameters
-    ----------
-    rows : (n_labellings, K) float64, at least three labellings
-
-    Returns
-    -------
-    (n_labellings, K) float64
-        Zero where a feature's means are equal under all labellings; at most 1e9 in magnitude.
+    `rows` are (n_labellings, K), at least three labellings. Zero where a feature's means are equal
+    under all labellings; at most 1e9 in magnitude.
 
     Examples
     --------

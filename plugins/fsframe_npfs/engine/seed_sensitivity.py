@@ -29,19 +29,10 @@ WORTH_TRYING = 100  # at most this many times as many bootstraps or permutations
 
 
 def likely_exceedances(values: int, level: float) -> tuple[int, int]:
-    """Range of the number of null values above their 1 − level quantile.
+    """Range of the number of null values above their 1 − level quantile, estimated from `values`.
 
-    Parameters
-    ----------
-    values : int ≥ 1
-        Number of null values from which the quantile was estimated.
-    level : float in (0, 1)
-
-    Returns
-    -------
-    low, high : int
-        The 16 % and 84 % quantiles of Binomial(values, level): one standard deviation on either
-        side of the mean.
+    The 16 % and 84 % quantiles of Binomial(values, level): one standard deviation on either side of
+    the mean.
 
     Examples
     --------
@@ -123,16 +114,8 @@ def remedy(
 ) -> Remedy:
     """Numbers of bootstraps and permutations that reduce the reversal probability to 0.05.
 
-    Parameters
-    ----------
-    z, n, threshold, threshold_error
-        As in `reversal_probability`, of the borderline decisions only.
-    permutations : int
-        Permutations from which the threshold was estimated.
-
-    Returns
-    -------
-    Remedy
+    Parameters as in `reversal_probability`, of the borderline decisions only; `permutations` are
+    those from which the threshold was estimated.
 
     Notes
     -----

@@ -1,7 +1,9 @@
 """Upper tail probabilities of a count under the null, and critical values derived from them.
 
 A *tail* is an array of n + 2 numbers, ``tail[z] = P(Z ≥ z)`` for z = 0 … n and zero for n + 1.
-Every null distribution of NPFS is such an array; it gives critical values and p-values.
+Every null distribution of NPFS is such an array; it gives critical values and p-values. n is the
+number of bootstraps, p0 the probability that one of them selects a feature, alpha the level of one
+test.
 """
 
 from __future__ import annotations
@@ -26,19 +28,7 @@ _ROUNDING = 1e-12
 
 
 def binomial_tail(n: int, p0: float) -> NDArray[np.float64]:
-    """P(Z ≥ z) for Z ~ Binomial(n, p0), z = 0 … n + 1.
-
-    Parameters
-    ----------
-    n : int, at least 1
-        Number of bootstraps.
-    p0 : float in [0, 1]
-        Probability that one bootstrap selects the feature.
-
-    Returns
-    -------
-    (n + 2,) float64
-        Non-increasing, from 1 to 0.
+    """P(Z ≥ z) for Z ~ Binomial(n, p0), z = 0 … n + 1: non-increasing, from 1 to 0.
 
     Notes
     -----
@@ -55,17 +45,7 @@ def binomial_tail(n: int, p0: float) -> NDArray[np.float64]:
 
 
 def poisson_binomial_tail(probabilities: ArrayLike) -> NDArray[np.float64]:
-    """P(Z ≥ z) for independent trials with different success probabilities, z = 0 … n + 1.
-
-    Parameters
-    ----------
-    probabilities : (n,) float in [0, 1]
-        p0 of each bootstrap, k_l / K.
-
-    Returns
-    -------
-    (n + 2,) float64
-        Non-increasing, from 1 to 0.
+    """P(Z ≥ z) for n independent trials with different success probabilities, z = 0 … n + 1.
 
     Notes
     -----
@@ -164,22 +144,8 @@ def permutation_tail(
 
 
 def critical_value(tail: NDArray[np.float64], alpha: float) -> int:
-    """The smallest c with P(Z > c) ≤ alpha: a count above c is relevant.
+    """The smallest c with P(Z > c) ≤ alpha, 0 … n: a count above c is relevant, none if c is n.
 
-    Parameters
-    ----------
-    tail : (n + 2,) float64
-        P(Z ≥ z).
-    alpha : float in (0, 1)
-        Level of one test.
-
-    Returns
-    -------
-    int in 0 … n
-        n means that no count can be relevant.
-
-    Notes
-    -----
     The inverse distribution function at 1 − alpha, ζ_crit of the slides.
 
     References
@@ -197,17 +163,7 @@ def critical_value(tail: NDArray[np.float64], alpha: float) -> int:
 def least_bootstraps(p0: float, alpha: float) -> int | None:
     """The smallest n at which a feature selected in all n bootstraps is relevant: p0ⁿ ≤ alpha.
 
-    Parameters
-    ----------
-    p0 : float in [0, 1]
-        Probability of selection in one bootstrap.
-    alpha : float in (0, 1)
-        Level of one test.
-
-    Returns
-    -------
-    int or None
-        None where p0 is one: no n is large enough.
+    None where p0 is one: no n is large enough.
 
     Examples
     --------

@@ -72,12 +72,7 @@ def guarded(what: str, data: Dataset) -> Iterator[list[str]]:
 
     The list that it yields has the distinct warnings afterwards, for `Selection.warnings`.
 
-    Parameters
-    ----------
-    what : str
-        Stage and estimator, for messages: "importance: RandomForestClassifier".
-    data : Dataset
-        The table, whose columns with missing values an error names.
+    Messages begin with `what`, the stage and estimator ("importance: RandomForestClassifier").
 
     Raises
     ------

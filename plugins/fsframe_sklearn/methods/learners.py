@@ -136,15 +136,7 @@ def check_scoring(scoring: str | None) -> Iterator[str]:
 
 @attrs.frozen
 class Learner:
-    """An estimator that is fitted repeatedly on standardised columns.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Cloned for every fit.
-    standardize : bool
-        Whether to scale columns to mean 0 and standard deviation 1 on the rows of the fit.
-    """
+    """An estimator that is cloned for every fit, on standardised columns if `standardize`."""
 
     estimator: Any
     standardize: bool
