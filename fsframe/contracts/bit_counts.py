@@ -18,7 +18,9 @@ from fsframe.contracts.compiled import njit
 __all__ = [
     "LANES",
     "at",
+    "at_most_bits",
     "common_bits",
+    "common_bits_of_four",
     "count_differences",
     "count_rows",
     "popcount",
@@ -55,6 +57,27 @@ def at(typing_context: Any, array: Any, offset: Any) -> Any:
         return builder.gep(data, [args[1]])
 
     return _WORDS(array, types.intp), generate
+
+
+@intrinsic
+def at_most_bits(typing_context: Any, array: Any, offset: Any, bound: Any) -> Any:
+    """The 64 bits ``array.flat[offset + i] <= bound`` of a contiguous uint16 array, i = 0 … 63.
+
+    No bounds check.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        vector = ir.VectorType(ir.IntType(16), 64)
+        start = builder.gep(data, [args[1]])
+        loaded = builder.load(builder.bitcast(start, vector.as_pointer()))
+        loaded.align = 2
+        wanted = builder.insert_element(ir.Constant(vector, ir.Undefined), args[2], _I32(0))
+        everywhere = ir.Constant(ir.VectorType(_I32, 64), [0] * 64)
+        wanted = builder.shuffle_vector(wanted, ir.Constant(vector, ir.Undefined), everywhere)
+        return builder.bitcast(builder.icmp_unsigned("<=", loaded, wanted), _I64)
+
+    return types.uint64(array, types.intp, types.uint16), generate
 
 
 @intrinsic
@@ -205,6 +228,36 @@ _count_common_1, _count_common_2, _count_common_4 = (
 _difference_1_1, _difference_1_4 = (_counter(together, _differing(1)) for together in (1, 4))
 _difference_2_1, _difference_2_4 = (_counter(together, _differing(2)) for together in (1, 4))
 _common_1, _common_2 = (_counter(k, _common_with_vectors, reduced=True) for k in (1, 2))
+
+
+def _common_of_four() -> Any:
+    """An intrinsic ``f(row, first, second, third, fourth, n, out)``: see `common_bits_of_four`."""
+
+    def typed(
+        typing_context: Any, row: Any, first: Any, second: Any, third: Any, fourth: Any, n: Any,
+        out: Any,
+    ) -> Any:  # fmt: skip
+        return types.void(*[_WORDS] * 5, types.intp, _WORDS), generate
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        row, *others, n, out = args
+        sums = _sums(
+            builder, n, len(others), lambda w: _common_with_vectors(builder, row, others, w, n)
+        )
+        for b, total in enumerate(sums):
+            name = f"llvm.vector.reduce.add.v{LANES}i64"
+            total = _of_vectors(builder, name, _I64, total)
+            builder.store(total, builder.gep(out, [n.type(b)]))
+        return context.get_dummy_value()
+
+    return intrinsic(typed)
+
+
+common_bits_of_four = _common_of_four()
+"""Common bits of a row with each of four others, ``f(row, first, second, third, fourth, n, out)``.
+
+All are addresses of n times eight words; ``out[b]`` is written for b < 4.
+"""
 
 
 @njit(inline="always")

@@ -167,25 +167,26 @@ def _count_mismatches(
 ) -> None:  # fmt: skip
     """Add the number of columns that differ in one segment of one or two bits without gaps.
 
-    Tiles of instances are turned so that eight lie side by side, in the lanes of a register.
+    Tiles of instances are turned so that eight lie side by side, in the lanes of a register, and
+    compared with all targets.
     """
     b, n, width = rows.shape[0], planes.shape[0], bits * words
-    targets = np.empty((TILE, width), np.uint64)
+    targets = np.empty((b, width), np.uint64)
+    for r in range(b):
+        targets[r] = planes[rows[r], start : start + width]
     lanes = np.zeros((TILE // LANES, width, LANES), np.uint64)
     found = np.empty((TILE, LANES), np.uint64)
-    for r0 in range(0, b, TILE):
-        size = min(b - r0, TILE)
-        for r in range(size):
+    for j0 in range(first, n, TILE):
+        j1 = min(n, j0 + TILE)
+        for j in range(j0, j1):
             for w in range(width):
-                targets[r, w] = planes[rows[r0 + r], start + w]
-        for j0 in range(first, n, TILE):
-            j1 = min(n, j0 + TILE)
-            for j in range(j0, j1):
-                for w in range(width):
-                    lanes[(j - j0) // LANES, w, (j - j0) % LANES] = planes[j, start + w]
+                lanes[(j - j0) // LANES, w, (j - j0) % LANES] = planes[j, start + w]
+        for r0 in range(0, b, TILE):
+            size = min(b - r0, TILE)
+            theirs = at(targets, r0 * width)
             for k0 in range(j0, j1, LANES):
                 mine = at(lanes, ((k0 - j0) // LANES) * width * LANES)
-                count_differences(mine, at(targets, 0), size, width, bits, words, at(found, 0))
+                count_differences(mine, theirs, size, width, bits, words, at(found, 0))
                 if k0 + LANES <= j1:
                     for r in range(size):
                         for lane in range(LANES):

@@ -101,7 +101,22 @@ def feature_scores(
         mean = mean_distance(metric, target, width, threads) if rule.needs_mean else 0.0
 
     sums = PairSums(columns, target, rule)
-    whole = metric is columns and sums.whole_distances_suffice
+    if (
+        isinstance(rule, Radius)
+        and D is None
+        and metric is columns
+        and sums.whole_distances_suffice
+    ):
+        wide = width * _blocks_together(n, len(target.prior), width, memory // threads)
+
+        def parts(start: int) -> list[NDArray[np.float64]]:
+            return sums.of_radius(targets[start : start + wide], rule, mean, width)
+
+        total = sums.empty()
+        for several in run_blocks(parts, range(0, len(targets), wide), threads):
+            for found in several:
+                total += found
+        return sums.finish(total, float(target.omega[targets].sum()))
 
     def part(start: int) -> NDArray[np.float64]:
         block = targets[start : start + width]
@@ -110,8 +125,6 @@ def feature_scores(
             if not folds:
                 rule.weigh(C, block, target, mean)
             return sums.of_block(C, block, D if folds else None)
-        if whole and isinstance(rule, Radius):
-            return sums.of_radius(block, rule, mean)
         C = np.empty((len(block), n))
         distance_rows(metric, block, C)
         rule.weigh(C, block, target, mean)
@@ -121,6 +134,12 @@ def feature_scores(
     for found in run_blocks(part, range(0, len(targets), width), threads):
         total += found
     return sums.finish(total, float(target.omega[targets].sum()))
+
+
+def _blocks_together(n: int, n_classes: int, width: int, memory: int) -> int:
+    """Blocks of `width` targets whose distances and masks are made together: at most four."""
+    each = width * (2 * n + n // 4 * n_classes)
+    return int(np.clip(memory // (8 * max(1, each)), 1, 4))
 
 
 class _Listing(Protocol):

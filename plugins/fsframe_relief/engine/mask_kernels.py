@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import LANES, at, common_bits, popcount
+from fsframe.contracts.bit_counts import (
+    LANES,
+    at,
+    at_most_bits,
+    common_bits,
+    common_bits_of_four,
+    popcount,
+)
 from fsframe.contracts.compiled import njit
 from fsframe_relief.engine.neighbour_kernels import TIE, class_factors
 from fsframe_relief.engine.score_kernels import combine_groups
@@ -19,7 +26,10 @@ Words = NDArray[np.uint64]
 Short = NDArray[np.uint16]
 
 CHUNK = 1 << 10
-"""Words of a mask at a time: two groups of one target, and a level, stay in the nearest cache."""
+"""Words of a mask at a time: they, and four levels, stay in the nearest cache."""
+
+TOGETHER = 64
+"""Sums that are added up at a time."""
 
 CACHED = 1 << 17
 """Words of level masks that are met by all targets before the next: 1 MB, within a core's cache."""
@@ -90,6 +100,35 @@ def weight_groups(
     _add_repeatedly(weight.ravel(), size.ravel(), total.ravel())
 
 
+@njit(inline="always")
+def _class_bits(word: int, start: int, stop: int) -> np.uint64:
+    """The bits of a word that belong to instances start … stop−1, of which it has at least one."""
+    first, last = max(word * 64, start) & 63, (min(word * 64 + 64, stop) - 1) & 63
+    every = ~np.uint64(0)
+    return (every << np.uint64(first)) & (every >> np.uint64(63 - last))
+
+
+@njit()
+def _at_most(D: Short, r: int, bound: int, start: int, stop: int, mask: Words) -> None:
+    """Set the words of instances start … stop−1 in `mask` to the bits ``D[r, j] <= bound``."""
+    n = D.shape[1]
+    if bound < 0 or start == stop:
+        # nothing is nearer than a mean of zero; classes without instances have no words
+        for word in range(start >> 6, (stop + 63) >> 6):
+            mask[word] = np.uint64(0)
+        return
+    most = np.uint16(min(bound, (1 << 16) - 1))
+    flat = D.reshape(-1)
+    for word in range(start >> 6, (stop + 63) >> 6):
+        if word * 64 + 64 <= n:
+            bits = at_most_bits(flat, r * n + word * 64, most)
+        else:
+            bits = np.uint64(0)
+            for j in range(word * 64, n):
+                bits |= np.uint64(D[r, j] <= most) << np.uint64(j & 63)
+        mask[word] = bits & _class_bits(word, start, stop)
+
+
 @njit()
 def radius_groups(
     D: Short, rows: Places, y: Places, bounds: Places, middle: float, own: bool, star: bool,
@@ -133,19 +172,13 @@ def radius_groups(
             near, far = mean - spread / 2, mean + spread / 2
         # d < near and d > far, apart from ties, in whole numbers
         low = np.int64(np.ceil(near - TIE * abs(near))) - 1
-        high = np.int64(np.floor(far + TIE * abs(far))) + 1 if star else np.int64(1 << 16)
+        high = np.int64(np.floor(far + TIE * abs(far))) + 1
         for c in range(n_classes):
-            for word in range(bounds[c] >> 6, (bounds[c + 1] + 63) >> 6):
-                first, last = max(word * 64, bounds[c]), min(word * 64 + 64, bounds[c + 1])
-                bits = np.uint64(0)
-                for j in range(first, last):
-                    bits |= np.uint64(D[r, j] <= low) << np.uint64(j & 63)
-                mask[r, 2 * c, word] = bits
-                if star:
-                    bits = np.uint64(0)
-                    for j in range(first, last):
-                        bits |= np.uint64(D[r, j] >= high) << np.uint64(j & 63)
-                    mask[r, 2 * c + 1, word] = bits
+            _at_most(D, r, low, bounds[c], bounds[c + 1], mask[r, 2 * c])
+            if star:
+                _at_most(D, r, high - 1, bounds[c], bounds[c + 1], mask[r, 2 * c + 1])
+                for j in range(bounds[c] >> 6, (bounds[c + 1] + 63) >> 6):
+                    mask[r, 2 * c + 1, j] ^= _class_bits(j, bounds[c], bounds[c + 1])
         i, mine = rows[r], y[rows[r]]
         itself = ~(np.uint64(1) << np.uint64(i & 63))
         mask[r, 2 * mine, i >> 6] &= itself
@@ -170,16 +203,19 @@ def radius_groups(
 
 @njit()
 def _add_repeatedly(weight: Floats, times: Floats, total: Floats) -> None:
-    """``total[g]``: zero plus ``weight[g]``, `times` times, as a sum over equal neighbours is."""
-    for first in range(0, weight.shape[0], LANES):
-        last = min(first + LANES, weight.shape[0])
-        most = 0.0
-        for g in range(first, last):
-            most = max(most, times[g])
-            total[g] = 0.0
-        for step in range(np.int64(most)):
-            for g in range(first, last):
-                total[g] += weight[g] if step < times[g] else 0.0
+    """``total[g]``: zero plus ``weight[g]``, `times` times, as a sum over equal neighbours is.
+
+    Many sums at a time, since each addition waits for the one before it.
+    """
+    each, left, sums = np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER)
+    for first in range(0, weight.shape[0], TOGETHER):
+        size = min(TOGETHER, weight.shape[0] - first)
+        each[:], left[:], sums[:] = 0.0, 0.0, 0.0
+        each[:size], left[:size] = weight[first : first + size], times[first : first + size]
+        for step in range(np.int64(left.max())):
+            for g in range(TOGETHER):
+                sums[g] += each[g] if step < left[g] else 0.0
+        total[first : first + size] = sums[:size]
 
 
 @njit()
@@ -192,33 +228,47 @@ def _common_counts(
     Only the words of the group's class are looked at. ``out[r, g, a - a0]`` is written.
     """
     b, _, words = mask.shape
-    equal = np.empty(2, np.uint64)
+    equal = np.empty(4, np.uint64)
     out[:] = 0
     for c in range(bounds.shape[0] - 1):
         end = min(words, -(-bounds[c + 1] // (64 * LANES)) * LANES)
         for w in range(bounds[c] // (64 * LANES) * LANES, end, CHUNK):
             vectors = min(end - w, CHUNK) // LANES
             for r in range(b):
-                g = 2 * c + (1 if size[r, 2 * c] == 0.0 else 0)
-                if size[r, g] == 0.0:
-                    continue
-                # Near and far ones together: the level's words are then read once for both.
-                both = 2 if g == 2 * c and size[r, g + 1] != 0.0 else 1
-                here = at(mask, (r * mask.shape[1] + g) * words + w)
-                for a in range(a0, a1):
-                    level = at(levels, (start[a] + codes[rows[r], a]) * words + w)
-                    common_bits(level, here, both, words, vectors, at(equal, 0))
-                    out[r, g, a - a0] += equal[0]
-                    if both == 2:
-                        out[r, g + 1, a - a0] += equal[1]
+                mine = codes[rows[r]]
+                for g in range(2 * c, 2 * c + 2):
+                    if size[r, g] == 0.0:
+                        continue
+                    here = at(mask, (r * mask.shape[1] + g) * words + w)
+                    a = a0
+                    while a + 4 <= a1:
+                        common_bits_of_four(
+                            here,
+                            at(levels, (start[a] + mine[a]) * words + w),
+                            at(levels, (start[a + 1] + mine[a + 1]) * words + w),
+                            at(levels, (start[a + 2] + mine[a + 2]) * words + w),
+                            at(levels, (start[a + 3] + mine[a + 3]) * words + w),
+                            vectors,
+                            at(equal, 0),
+                        )
+                        for k in range(4):
+                            out[r, g, a - a0 + k] += equal[k]
+                        a += 4
+                    while a < a1:
+                        level = at(levels, (start[a] + mine[a]) * words + w)
+                        common_bits(level, here, 1, words, vectors, at(equal, 0))
+                        out[r, g, a - a0] += equal[0]
+                        a += 1
 
 
 @njit()
 def count_scores(
     codes: Codes, gap: int, levels: Words, start: Places, known: Words, n_whole: int, rows: Places,
-    y: Places, bounds: Places, mask: Words, total: Floats, size: Floats, out: Floats,
+    y: Places, bounds: Places, mask: Words, total: Floats, size: Floats, block: int, out: Floats,
 ) -> None:  # fmt: skip
     """Add the contribution of discrete columns if all weights of a group of neighbours are equal.
+
+    That of the targets ``block * k … block * (k + 1) - 1`` is added to ``out[k]``.
 
     A group is a bit mask over the instances (`weight_groups`), which are sorted by class, and
     ``levels[start[a] + v]`` the instances with code v in column a: the number of neighbours that
@@ -229,7 +279,8 @@ def count_scores(
     b, groups, words = mask.shape
     mean = np.empty(groups)
     seen = np.empty(groups, np.bool_)
-    width = max(1, min(n_whole, CACHED * n_whole // max(1, int(start[n_whole - 1]) * CHUNK)))
+    width = CACHED * n_whole // max(1, int(start[n_whole - 1]) * CHUNK)
+    width = max(1, min(n_whole, max(4, width - width % 4)))
     equals = np.empty((b, groups, width), np.uint64)
     for a0 in range(0, n_whole, width):
         a1 = min(n_whole, a0 + width)
@@ -239,7 +290,7 @@ def count_scores(
                 if size[r, g] != 0.0:
                     rate = total[r, g] / size[r, g]
                     for a in range(a0, a1):
-                        out[a] += rate * (size[r, g] - np.float64(equals[r, g, a - a0]))
+                        out[r // block, a] += rate * (size[r, g] - np.float64(equals[r, g, a - a0]))
     for r in range(b):
         i = rows[r]
         for a in range(n_whole, p):
@@ -261,4 +312,4 @@ def count_scores(
                 seen[g] = filled > 0
                 if seen[g]:
                     mean[g] = 1.0 - np.float64(common) / np.float64(filled)
-            out[a] += combine_groups(total[r], mean, seen, y[i], groups // 2)
+            out[r // block, a] += combine_groups(total[r], mean, seen, y[i], groups // 2)

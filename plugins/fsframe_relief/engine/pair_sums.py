@@ -192,7 +192,7 @@ class PairSums:
 
             groups = self.masks.groups(len(rows), n_classes)
             weight_groups(C, rows, target.y, target.bounds, *groups)
-            out[columns.levelled] = self._of_groups(rows, *groups)
+            out[columns.levelled] = self._of_groups(rows, *groups, len(rows))[0]
         elif self.n_whole < columns.levelled.size:
             part = np.zeros(columns.levelled.size)
             kernels.gap_scores(
@@ -201,8 +201,21 @@ class PairSums:
             )  # fmt: skip
             out[columns.levelled[self.n_whole :]] = part[self.n_whole :]
 
-    def of_radius(self, rows: NDArray[np.int64], rule: Radius, mean: float) -> NDArray[np.float64]:
-        """The part of the targets `rows` by a radius, where `whole_distances_suffice`."""
+    def of_radius(
+        self, rows: NDArray[np.int64], rule: Radius, mean: float, block: int
+    ) -> list[NDArray[np.float64]]:
+        """The parts of the targets `rows` by a radius, where `whole_distances_suffice`.
+
+        Parameters
+        ----------
+        rows : (b,) int64
+            Many, since the table is read once for all of them: ``2 * n + n // 4 * n_classes`` bytes
+            for each.
+        rule : Radius
+        mean : float
+        block : int
+            Targets of a part.
+        """
         from fsframe_relief.engine.distance_kernels import whole_distances
         from fsframe_relief.engine.mask_kernels import radius_groups
 
@@ -215,9 +228,12 @@ class PairSums:
             D, rows, target.y, target.bounds, mean, rule.own, rule.star, target.prior,
             target.omega[rows], *groups,
         )  # fmt: skip
-        out = self.empty()
-        out[0, columns.levelled] = self._of_groups(rows, *groups)
-        return out
+        del D
+        found = []
+        for part in self._of_groups(rows, *groups, block):
+            found.append(self.empty())
+            found[-1][0, columns.levelled] = part
+        return found
 
     def _of_groups(
         self,
@@ -225,18 +241,19 @@ class PairSums:
         mask: NDArray[np.uint64],
         total: NDArray[np.float64],
         size: NDArray[np.float64],
+        block: int,
     ) -> NDArray[np.float64]:
-        """The part of the targets `rows` in the discrete columns, from groups of neighbours."""
+        """The part of each block of the targets `rows` in the discrete columns, from groups."""
         from fsframe_relief.engine.mask_kernels import count_scores
 
         columns, masks = self.columns, self.masks
         assert masks is not None
-        part = np.zeros(columns.levelled.size)
+        parts = np.zeros((-(-len(rows) // block), columns.levelled.size))
         count_scores(
             columns.codes, columns.gap, masks.levels, masks.start, masks.known, self.n_whole,
-            rows, self.target.y, self.target.bounds, mask, total, size, part,
+            rows, self.target.y, self.target.bounds, mask, total, size, block, parts,
         )  # fmt: skip
-        return part
+        return parts
 
     def _regression_gaps(
         self, C: NDArray[np.float64], rows: NDArray[np.int64], out: NDArray[np.float64]
