@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import attrs
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selection import Selection
 
-__all__ = ["drawn_rows", "in_threads", "read_ahead"]
+__all__ = ["drawn_rows", "in_order", "in_threads", "read_ahead"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -34,6 +35,34 @@ def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list
         return [work(unit) for unit in listed]
     with ThreadPoolExecutor(min(threads, len(listed))) as pool:
         return list(pool.map(work, listed))
+
+
+def in_order(
+    pool: ThreadPoolExecutor, work: Callable[[T], R], units: Iterable[T], ahead: int
+) -> Iterator[R]:
+    """`work` of every unit, in order, while the results are used.
+
+    Parameters
+    ----------
+    pool : ThreadPoolExecutor
+    work : callable
+    units : iterable
+    ahead : int ≥ 1
+        Most units that are begun and not yet used; the caller holds one result more.
+
+    Examples
+    --------
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     list(in_order(pool, lambda b: b * b, range(4), 3))
+    [0, 1, 4, 9]
+    """
+    waiting: deque[Future[R]] = deque()
+    for unit in units:
+        if len(waiting) == ahead:
+            yield waiting.popleft().result()
+        waiting.append(pool.submit(work, unit))
+    while waiting:
+        yield waiting.popleft().result()
 
 
 def read_ahead(items: Iterator[T], threads: int) -> Iterator[T]:

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import io
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -16,13 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.side_by_side import in_threads
+
 __all__ = ["HashingWriter", "made_whole", "read_index", "write_index"]
 
 _ARRAYS, _MANIFEST = "index.npz", "index.json"
 
 
 class HashingWriter:
-    """Writes a file and computes its SHA-256; closing it flushes it to the disk."""
+    """Writes a file and computes its SHA-256.
+
+    The disk is not waited for: what a power cut takes is found by the digest, and computed again.
+    """
 
     def __init__(self, path: Path) -> None:
         self.file = path.open("wb")
@@ -32,12 +36,9 @@ class HashingWriter:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if error[0] is None:
-            if not self.file.tell():
-                # An empty file cannot be mapped.
-                self.write(bytes(64))
-            self.file.flush()
-            os.fsync(self.file.fileno())
+        if error[0] is None and not self.file.tell():
+            # An empty file cannot be mapped.
+            self.write(bytes(64))
         self.file.close()
 
     def write(self, content: Any) -> None:
@@ -67,8 +68,12 @@ def write_index(
         file.write(json.dumps(manifest).encode())
 
 
-def read_index(folder: Path, key: str) -> tuple[dict[str, NDArray[Any]], list[str]] | None:
+def read_index(
+    folder: Path, key: str, threads: int = 1
+) -> tuple[dict[str, NDArray[Any]], list[str]] | None:
     """The arrays that describe a folder, and the names of its other files.
+
+    All files are read and digested, several at a time by as many threads.
 
     Returns
     -------
@@ -81,7 +86,8 @@ def read_index(folder: Path, key: str) -> tuple[dict[str, NDArray[Any]], list[st
         head = (folder / _ARRAYS).read_bytes()
         if manifest["key"] != key or hashlib.sha256(head).hexdigest() != files.pop(_ARRAYS):
             return None
-        if any(_digest(folder / name) != digest for name, digest in files.items()):
+        paths = [folder / name for name in files]
+        if in_threads(threads, _digest, paths) != list(files.values()):
             return None
         with np.load(io.BytesIO(head), allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}, list(files)

@@ -20,6 +20,9 @@ __all__ = ["equal_parts", "over_parts"]
 _SHARED_EVENLY = 4
 """The number of parts is a multiple of this, so that two or four workers get equal shares."""
 
+_MANY = 24
+"""Parts that share out evenly whatever their number: unequal shares differ by one part."""
+
 _LEAST_ROWS = 1 << 14
 """Rows of a part below which parts are not made smaller for equal shares."""
 
@@ -42,9 +45,11 @@ def equal_parts(n: int, most: int) -> int:
     Examples
     --------
     >>> equal_parts(400_000, 1 << 17), equal_parts(6_400_000, 1 << 17), equal_parts(1000, 300)
-    (100000, 123077, 250)
+    (100000, 131072, 250)
     """
     parts = -(-n // most)
+    if parts > _MANY:
+        return most
     if n >= _SHARED_EVENLY * _LEAST_ROWS:
         parts += -parts % _SHARED_EVENLY
     return -(-n // parts)

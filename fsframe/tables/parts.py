@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 __all__ = ["TableParts", "large_in_file", "read_parts"]
 
 BLOCK_BYTES = 1 << 26
-"""Bytes of a block of rows; at least one row is read."""
+"""Bytes of a block of rows, within a factor of √2; at least one row is read."""
 
 _ROWS_AT_A_TIME, _BYTES_AT_A_TIME = 512, 1 << 22
 
@@ -143,17 +144,27 @@ class TableParts:
         """Samples, features."""
         return self.n_samples, len(self.names)
 
-    def blocks(self, rows: int | None = None) -> Iterator[NDArray[Any]]:
+    def blocks(
+        self, rows: int | None = None, at_a_time: int | None = None
+    ) -> Iterator[NDArray[Any]]:
         """All rows in order, (at most `rows`, n_features) at a time, as they are read.
 
         In C or Fortran order.
+
+        Parameters
+        ----------
+        rows : int, optional
+            Rows of a block, if other than the usual number.
+        at_a_time : int, optional
+            Rows read at a time, if other than `rows`. Files of Parquet store rows in groups, mostly
+            of a power of two; what reads part of a group decodes all of it.
 
         Raises
         ------
         DataError
             If the table has changed meanwhile.
         """
-        yield from _counted(self.reader, self.names, self.dtype, self.n_samples, rows)
+        yield from _counted(self.reader, self.names, self.dtype, self.n_samples, rows, at_a_time)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Columns ``start … stop-1``, whole, as (n_samples, stop-start)."""
@@ -162,7 +173,7 @@ class TableParts:
         if not names:
             return found
         at = 0
-        for block in _counted(self.reader, names, self.dtype, self.n_samples, None):
+        for block in _counted(self.reader, names, self.dtype, self.n_samples):
             found[at : at + len(block)] = block
             at += len(block)
         return found
@@ -174,15 +185,20 @@ class TableParts:
         return attrs.evolve(self, names=names, facts=self.facts.take(columns), rows_sha256=digest)
 
 
+def _usual_rows(row_bytes: int) -> int:
+    """Rows that are read at a time: the power of two that comes nearest to `BLOCK_BYTES`."""
+    return 1 << max(0, round(math.log2(BLOCK_BYTES / max(1, row_bytes))))
+
+
 def _counted(
-    reader: RowReader, names: Sequence[str], dtype: Any, n_samples: int, rows: int | None
-) -> Iterator[NDArray[Any]]:
+    reader: RowReader, names: Sequence[str], dtype: Any, n_samples: int, rows: int | None = None,
+    at_a_time: int | None = None,
+) -> Iterator[NDArray[Any]]:  # fmt: skip
     """Blocks of exactly `rows` rows but for the last, however the parts are divided."""
     reader.check()
-    size = np.dtype(dtype).itemsize * len(names)
-    rows = rows or max(1, BLOCK_BYTES // max(1, size))
+    rows = rows or _usual_rows(np.dtype(dtype).itemsize * len(names))
     left, held, kept = n_samples, np.empty((0, len(names)), dtype), 0
-    for block in reader.blocks(names, rows, dtype):
+    for block in reader.blocks(names, at_a_time or rows, dtype):
         left -= len(block)
         if left < 0:
             break
@@ -428,23 +444,26 @@ def _one_pass(
 
 
 def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) -> FoundFacts:
-    from fsframe.contracts.columns_seen import ColumnsSeen
+    from fsframe.contracts.columns_seen import ColumnsSeen, copy_transposed
 
     facts = ColumnsSeen(len(features), dtype == np.uint8)
     digest, n_samples = hashlib.sha256(), 0
     threads = available_threads()
     side_by_side = partial(in_threads, threads)
-    rows = max(1, BLOCK_BYTES // (dtype.itemsize * len(features)))
+    rows = _usual_rows(dtype.itemsize * len(features))
     fitting = max(1, _BYTES_AT_A_TIME // (dtype.itemsize * len(features)))
     together = min(rows, _ROWS_AT_A_TIME, fitting)
     in_rows = np.empty((together, len(features)), dtype)
 
     def add_to_digest(block: NDArray[Any]) -> None:
-        # In C order, converted in pieces that fit the processor cache.
+        if block.flags.c_contiguous:
+            digest.update(block.data)
+            return
+        # Converted to C order in pieces that fit the processor cache.
         for start in range(0, len(block), together):
-            rows_in_turn = block[start : start + together]
-            in_rows[: len(rows_in_turn)] = rows_in_turn
-            digest.update(in_rows[: len(rows_in_turn)].data)
+            columns = block[start : start + together].T
+            copy_transposed(columns, in_rows)
+            digest.update(in_rows[: columns.shape[1]].data)
 
     with ThreadPoolExecutor(1) as beside:
         # A block is digested while its columns are looked at and the next one is read.

@@ -102,7 +102,7 @@ def stored_bit_rows(
     )
     digest = hashlib.sha256(key.encode()).hexdigest()
     folder = data.matrix.cache_folder / f"pairs-{digest[:24]}"
-    index = read_index(folder, digest)
+    index = read_index(folder, digest, run.threads)
     if index and set(index[0]) == set(attrs.fields_dict(_Header)) and index[1] == ["planes"]:
         found = _Header(**index[0])
     else:

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.bit_counts import LANES
+from fsframe.contracts.columns_seen import copy_transposed
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import read_ahead
+from fsframe.contracts.run import Run, available_threads
+from fsframe.contracts.side_by_side import in_order, read_ahead
 from fsframe.errors import DataError
 from fsframe.resampling.kept_folders import HashingWriter, made_whole, read_index, write_index
 from fsframe.resampling.over_parts import equal_parts
@@ -48,8 +49,6 @@ SHARD_ROWS = 1 << 17
 
 GROUP = 128
 """Columns that are packed together."""
-
-_TRANSPOSED_ROWS = 256
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -197,7 +196,9 @@ def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
     )
     digest = hashlib.sha256(key.encode()).hexdigest()
     folder = data.matrix.cache_folder / f"codes-{digest[:24]}"
-    found = _stored_shards(folder, digest, data, n_classes)
+    # Workers are idle as yet.
+    threads = min(available_threads(), max(run.threads, getattr(run.executor, "workers", 1)))
+    found = _stored_shards(folder, digest, data, n_classes, threads)
     if found is not None:
         return found
     try:
@@ -209,9 +210,11 @@ def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
         ) from error
 
 
-def _stored_shards(folder: Path, digest: str, data: Dataset, n_classes: int) -> Shards | None:
+def _stored_shards(
+    folder: Path, digest: str, data: Dataset, n_classes: int, threads: int
+) -> Shards | None:
     """The shards of an earlier run; None if anything is inconsistent."""
-    index = read_index(folder, digest)
+    index = read_index(folder, digest, threads)
     if index is None:
         return None
     arrays, files = index
@@ -257,8 +260,12 @@ def _new_shards(
     # buffers; bytes, codes and bit rows of the current groups.
     codes = code_type(bins.n_levels)().itemsize
     blocks = 3.25 if run.threads > 1 else 2.25
-    each = int(m * data.matrix.dtype.itemsize * blocks + min(m, GROUP * run.threads) * (3 + codes))
-    rows = equal_parts(len(y), int(max(64, min(SHARD_ROWS, run.memory // 2 // max(1, each)))))
+    ahead = run.threads + 1
+    each = m * data.matrix.dtype.itemsize * blocks + min(m, GROUP * (ahead + 1)) * (3 + codes)
+    most = max(64, min(SHARD_ROWS, int(run.memory // 2 / max(1, each))))
+    # A power of two, which divides the groups of rows of most files.
+    most = 1 << most.bit_length() - 1
+    rows = equal_parts(len(y), most)
     starts = np.concatenate([[0], np.cumsum(bins.n_levels * n_classes)])
     counts = np.zeros(starts[-1], np.int64)
     sizes: list[NDArray[np.int64]] = []
@@ -266,18 +273,15 @@ def _new_shards(
     # One pool for all blocks: memory that a thread has freed is not reused by new threads.
     with made_whole(folder) as made, ThreadPoolExecutor(run.threads) as pool:
         first = 0
-        for k, block in enumerate(read_ahead(data.matrix.blocks(rows), run.threads)):
+        for k, block in enumerate(read_ahead(data.matrix.blocks(rows, most), run.threads)):
             labels = y[first : first + len(block)]
             first += len(block)
             layout = Layout.of(labels, n_classes)
             pack_group = partial(_packed, block, bins, layout)
             with HashingWriter(made / _file_name(k)) as file:
-                # One group per thread at a time, which bounds the memory of packed codes.
-                for at in range(0, len(form.bounds), run.threads):
-                    some = form.bounds[at : at + run.threads]
-                    for chunk in pool.map(pack_group, some):
-                        _write(file, chunk)
-                        _add_counts(chunk, form, layout, starts, counts)
+                for chunk in in_order(pool, pack_group, form.bounds, ahead):
+                    _write(file, chunk)
+                    _add_counts(chunk, form, layout, starts, counts)
             digests[_file_name(k)] = file.digest
             sizes.append(np.diff(layout.starts))
             run.progress(first, data.n_samples, "rows taken in")
@@ -329,8 +333,7 @@ def _transposed(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
     if rows.T.flags.c_contiguous:
         return rows.T
     found = np.empty(rows.shape[::-1], np.uint8)
-    for first in range(0, len(rows), _TRANSPOSED_ROWS):
-        found[:, first : first + _TRANSPOSED_ROWS] = rows[first : first + _TRANSPOSED_ROWS].T
+    copy_transposed(rows, found)
     return found
 
 
