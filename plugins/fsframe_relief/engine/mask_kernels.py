@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -109,7 +111,7 @@ def _class_bits(word: int, start: int, stop: int) -> np.uint64:
 
 
 @njit()
-def _at_most(D: Short, r: int, bound: int, start: int, stop: int, mask: Words) -> None:
+def _at_most(D: Short, r: int, bound: Any, start: int, stop: int, mask: Words) -> None:
     """Set the words of instances start … stop−1 in `mask` to the bits ``D[r, j] <= bound``."""
     n = D.shape[1]
     if bound < 0 or start == stop:

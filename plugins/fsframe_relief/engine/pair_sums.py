@@ -192,7 +192,7 @@ class PairSums:
 
             groups = self.masks.groups(len(rows), n_classes)
             weight_groups(C, rows, target.y, target.bounds, *groups)
-            out[columns.levelled] = self._of_groups(rows, *groups, len(rows))[0]
+            out[columns.levelled] = self._of_groups(rows, len(rows), *groups)[0]
         elif self.n_whole < columns.levelled.size:
             part = np.zeros(columns.levelled.size)
             kernels.gap_scores(
@@ -230,7 +230,7 @@ class PairSums:
         )  # fmt: skip
         del D
         found = []
-        for part in self._of_groups(rows, *groups, block):
+        for part in self._of_groups(rows, block, *groups):
             found.append(self.empty())
             found[-1][0, columns.levelled] = part
         return found
@@ -238,10 +238,10 @@ class PairSums:
     def _of_groups(
         self,
         rows: NDArray[np.int64],
+        block: int,
         mask: NDArray[np.uint64],
         total: NDArray[np.float64],
         size: NDArray[np.float64],
-        block: int,
     ) -> NDArray[np.float64]:
         """The part of each block of the targets `rows` in the discrete columns, from groups."""
         from fsframe_relief.engine.mask_kernels import count_scores
