@@ -10,8 +10,9 @@ array([0])
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from fsframe.analysis.comparison_result import ComparisonResult as ComparisonResult
@@ -78,16 +79,15 @@ _HOME = {name: f"fsframe.{home}" for home, names in _NAMES.items() for name in n
 
 __all__ = sorted(_HOME)
 
+_lazy = lazy_attributes(__name__, _HOME)
+
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
 
         return version("fsframe")
-    if name not in _HOME:
-        raise AttributeError(f"module 'fsframe' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
+    value = globals()[name] = _lazy(name)
     return value
 
 

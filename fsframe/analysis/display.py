@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fsframe.analysis.evaluation_display import (
+from fsframe.analysis.protocol_display import (
     evaluation_lines,
     evaluation_object,
     measure_lines,
+    metric_rows,
+    stability_lines,
+    stability_object,
     write_folds,
 )
 from fsframe.analysis.record_display import (
@@ -22,7 +25,6 @@ from fsframe.analysis.record_display import (
     stage_lines,
     table_facts,
 )
-from fsframe.analysis.stability_display import metric_rows, stability_lines, stability_object
 from fsframe.analysis.text_table import table_lines
 from fsframe.contracts.params import format_value
 from fsframe.errors import RequestError

@@ -24,15 +24,9 @@ __all__ = ["CompilationResult", "compiled_families", "warm", "warm_family"]
 class CompilationResult:
     """Result of compiling one family ahead of time.
 
-    Parameters
-    ----------
-    family : str
-    seconds : float
-        Elapsed time, with the runs on small tables.
-    kernels : dict
-        Folder → number of kernels compiled into it; under ``""`` those that could not be cached.
-    failed : tuple of str
-        Messages of methods that could not run.
+    `seconds` include the runs on small tables. `kernels` are numbers of kernels by the folder they
+    were compiled into; under ``""`` those that could not be cached. `failed` are messages of
+    methods that could not run.
     """
 
     family: str

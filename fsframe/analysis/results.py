@@ -11,10 +11,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.analysis.evaluation_display import fold_columns, measure_rows
+from fsframe.analysis.protocol_display import fold_columns, measure_rows, metric_rows
 from fsframe.analysis.record_display import frequency_rows
 from fsframe.analysis.selection_result import SelectionResult, estimators
-from fsframe.analysis.stability_display import metric_rows
 from fsframe.contracts.answer import AnswerTable
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.showing import html_table

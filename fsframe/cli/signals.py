@@ -74,11 +74,7 @@ def _ignored(number: int, frame: FrameType | None) -> None:
 
 
 class _Stopped(BaseException):
-    """A signal that stops the run has arrived."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
+    """The signal of this number, which stops the run, has arrived."""
 
 
 R = TypeVar("R")
@@ -106,7 +102,7 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
             while thread.is_alive():
                 thread.join(1.0)
     except _Stopped as told:
-        stop(told.number)
+        stop(*told.args)
     if failed:
         raise failed[0]
     return found[0]

@@ -153,12 +153,8 @@ class LastCommand(click.Command):
 
 
 class StageGroup(click.Group):
-    """A chained group whose sub-commands are all selectors and classifiers, and one last command.
-
-    Parameters
-    ----------
-    last : click.Command
-        The command that ends the row, such as ``on``.
+    """A chained group whose sub-commands are all selectors and classifiers, and `last`, such as
+    ``on``.
     """
 
     def __init__(self, *args: Any, last: click.Command, **options: Any) -> None:

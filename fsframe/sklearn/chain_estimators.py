@@ -339,17 +339,8 @@ def unfitted_predictor(
 ) -> ChainClassifier | ChainRegressor | GridSearchCV:
     """The estimator that a cross-validation evaluated, to be fitted on all rows.
 
-    Parameters
-    ----------
-    chains : sequence of str
-        Each with its classifier or regressor; several if the folds chose among them.
-    task : {"classification", "regression", "survival"}
-    inner_folds : int
-        Number of folds of the search among several chains, by accuracy, R² or the c-index.
-    grouped : bool
-        Whether rows were grouped: the search then takes ``fit(X, y, groups=…)``.
-    **settings
-        Other parameters of the estimator.
+    Where the folds chose among several chains, a search among them in `inner_folds` folds by
+    accuracy, R² or the c-index; if rows were `grouped`, it takes ``fit(X, y, groups=…)``.
     """
     classes = task == "classification"
     made = (ChainClassifier if classes else ChainRegressor)(chains[0], **settings)

@@ -44,15 +44,8 @@ Codes = Mapping[int, Mapping[str, float]]
 class Training:
     """The training data of an estimator.
 
-    Parameters
-    ----------
-    data : Dataset
-    classes : (n_classes,) array
-        In ascending order; empty for a numeric target.
-    codes : mapping of column to {category: number}
-        Categorical columns of a data frame.
-    upstream : Selection, optional
-        Fractional row weights, as upstream instance weights.
+    `classes` are in ascending order, none for a numeric target; `codes` the categories of a data
+    frame by column; `upstream` has fractional row weights, as instance weights.
     """
 
     data: Dataset
