@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
@@ -70,6 +72,41 @@ def test_division_into_parts_changes_no_digest(frame: polars.DataFrame, tmp_path
     assert len(digests) == 1
     changed = plain.with_columns(polars.col("few") + 1)
     assert fsframe.read(written(changed, tmp_path / "other", (5,))).sha256 not in digests
+
+
+def test_digest_is_that_of_the_rows(frame: polars.DataFrame, tmp_path: Path) -> None:
+    """Rows after rows, as doubles or as bytes, whatever the order that files store them in."""
+    numbers = frame.select(polars.col("few", "wide").cast(polars.Float64), "real", "ill")
+    data = fsframe.read(written(numbers, tmp_path / "doubles", (333,)))
+    rows = np.ascontiguousarray(numbers.drop("ill").to_numpy())
+    assert data.matrix.rows_sha256 == hashlib.sha256(rows.tobytes()).hexdigest()
+    many = np.random.default_rng(2).integers(0, 9, (700, 37), dtype=np.uint8)
+    bytes_too = polars.DataFrame({f"f{j}": many[:, j] for j in range(37)}).with_columns(
+        ill=frame["ill"]
+    )
+    data = fsframe.read(written(bytes_too, tmp_path / "bytes", (333,)))
+    assert data.matrix.dtype == np.uint8
+    assert data.matrix.rows_sha256 == hashlib.sha256(many.tobytes()).hexdigest()
+
+
+def test_memory_of_blocks_is_used_again_once_nobody_has_them(
+    frame: polars.DataFrame, tmp_path: Path
+) -> None:
+    data = fsframe.read(written(frame, tmp_path / "parts", (100, 500)))
+    whole = data.matrix.read(0, data.n_features)
+    kept = list(data.matrix.blocks(90, at_a_time=64))
+    np.testing.assert_array_equal(np.concatenate(kept), whole)
+    assert [len(block) for block in kept] == [90] * 7 + [70]
+    reader, names = data.matrix.reader, data.matrix.names
+
+    def places() -> Iterator[int]:
+        for block in reader.blocks(names, 50, np.float64):
+            yield block.__array_interface__["data"][0]
+
+    assert len(set(places())) <= 2
+    views = [block[3:, 1:] for block in reader.blocks(names, 50, np.float64)]
+    np.testing.assert_array_equal(views[0], whole[3:50, 1:])
+    np.testing.assert_array_equal(views[-1], whole[-len(views[-1]) :, 1:])
 
 
 def test_datasets_of_pyarrow_and_frames_of_dask_are_tables_in_parts(
