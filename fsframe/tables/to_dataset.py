@@ -278,8 +278,8 @@ def read(
     if kind not in ("npz", "hdf5"):
         paths = named_paths(x, y)
         others: dict[str, Any] = {"names": names != "/feature_names"}
-        others |= {"delimiter": delimiter, "header": header is not None, "encoding": encoding}
-        others |= {"decimal": decimal != ".", "in_memory": in_memory is not None, "na": codes}
+        others |= {"delimiter": delimiter, "header": header is not None, "decimal": decimal != "."}
+        others |= {"encoding": encoding, "na": codes, "in_memory": in_memory is not None}
         check_options(found, kind, [key for key, value in others.items() if value])
         frame = read_frame(found, kind, **paths)
         if isinstance(frame, ArrayTable):
