@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsframe.contracts.frozen_arrays import freeze
 from fsframe.contracts.sparse_columns import SparseColumns, as_table, is_sparse
 from fsframe.errors import DataError
 
@@ -61,7 +62,7 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
     """
     if is_sparse(X):
         table = as_table(X)
-        return _frozen(table) if isinstance(table, np.ndarray) else table
+        return freeze(table) if isinstance(table, np.ndarray) else table
     try:
         if np.asarray(X).dtype.kind in "cmM":
             raise TypeError(f"values of {np.asarray(X).dtype} are not real numbers")
@@ -75,7 +76,7 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
             f"the features must be a table of samples × features, not of shape {matrix.shape}"
         )
     if matrix.dtype.kind != "f":
-        return _frozen(matrix)
+        return freeze(matrix)
     with np.errstate(over="ignore", invalid="ignore"):
         # A finite sum has no infinite terms, and takes half the time of a check of each.
         finite = np.isfinite(matrix.sum())
@@ -85,15 +86,7 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
             f"{int(infinite.sum())} infinite values, the first in row {row + 1}, column "
             f"{column + 1}; replace them, or leave them empty to mark them missing"
         )
-    return _frozen(matrix)
-
-
-def _frozen(matrix: NDArray[Any]) -> NDArray[Any]:
-    if matrix.flags.writeable:
-        # A view, so that the caller's array stays writable.
-        matrix = matrix.view()
-        matrix.setflags(write=False)
-    return matrix
+    return freeze(matrix)
 
 
 def as_mask(given: Any, n_features: int, what: str = "categorical columns") -> NDArray[np.bool_]:
@@ -126,8 +119,7 @@ def as_mask(given: Any, n_features: int, what: str = "categorical columns") -> N
         if columns.dtype != bool and not (0 <= columns.min() <= columns.max() < n_features):
             raise DataError(f"{what} {columns.tolist()} are not all in 0 … {n_features - 1}")
         mask[columns] = True
-    mask.setflags(write=False)
-    return mask
+    return freeze(mask)
 
 
 def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.integer[Any]]:
@@ -274,9 +266,7 @@ def as_labels(
     if kind in ("regression", "survival"):
         if labels.dtype.kind not in "fiub":
             raise DataError(f"label {label_name!r} holds text; {kind} needs numbers")
-        target = labels.astype(np.float64)
-        target.setflags(write=False)
-        return target, (), kind
+        return freeze(labels.astype(np.float64)), (), kind
     if kind != "classification":
         raise DataError(f"task must be classification or regression, not {kind!r}")
     values, codes = _codes(labels)
@@ -292,9 +282,8 @@ def as_labels(
         # Whole numbers from 2^63 on do not fit into int64.
         whole = np.all(values == np.round(values)) and np.abs(values).max() < 2.0**63
         values = values.astype(np.int64) if whole else values
-    codes = codes.astype(np.int64)
-    codes.setflags(write=False)
-    return codes, tuple(values if isinstance(values, list) else values.tolist()), kind
+    classes = tuple(values if isinstance(values, list) else values.tolist())
+    return freeze(codes, np.int64), classes, kind
 
 
 def as_groups(groups: ArrayLike, n_samples: int, group_name: str) -> NDArray[np.int64]:
@@ -339,9 +328,7 @@ def as_groups(groups: ArrayLike, n_samples: int, group_name: str) -> NDArray[np.
             f"{group_name!r} has one value only, {names[0]!s}: a single group cannot be split; "
             "leave the groups out, or name another column"
         )
-    codes = codes.astype(np.int64)
-    codes.setflags(write=False)
-    return codes
+    return freeze(codes, np.int64)
 
 
 def kept_columns(given: Any, n_features: int) -> NDArray[np.bool_] | None:
@@ -384,6 +371,4 @@ def whole_weights(given: Any, n_samples: int, name: str) -> NDArray[np.int64]:
         )
     if not 0 < found.sum() < 2**31:
         raise DataError(f"weights {name!r} add up to {found.sum():g}; they must be from 1 to 2³¹")
-    counts = found.astype(np.int64)
-    counts.setflags(write=False)
-    return counts
+    return freeze(found.astype(np.int64))

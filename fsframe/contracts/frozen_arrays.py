@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Arrays", "Axes", "are_axes", "arrays", "axes_by_name", "floats", "freeze", "indices"]
 
+_V = TypeVar("_V")
 
+
+@overload
+def freeze(value: None, dtype: Any = None) -> None: ...
+@overload
+def freeze(value: ArrayLike, dtype: Any = None) -> NDArray[Any]: ...
 def freeze(value: Any, dtype: Any = None) -> Any:
     """`value` as a read-only array, or None; the caller's array stays writable."""
     if value is None:
@@ -45,27 +51,37 @@ def floats(value: Any) -> Any:
     return freeze(value, np.float64)
 
 
-class Arrays(Mapping[str, NDArray[Any]]):
-    """Read-only arrays by name; unlike a mapping proxy it can be pickled."""
+class _ReadOnly(Mapping[str, _V]):
+    """Values by name; read-only, and unlike a mapping proxy it can be pickled."""
 
-    def __init__(self, arrays: Mapping[str, ArrayLike]) -> None:
-        self._arrays = {str(key): freeze(array) for key, array in arrays.items()}
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = {str(key): self._frozen(value) for key, value in given.items()}
 
-    def __getitem__(self, key: str) -> NDArray[Any]:
-        return self._arrays[key]  # type: ignore[no-any-return]
+    @staticmethod
+    def _frozen(value: Any) -> Any:
+        raise NotImplementedError
+
+    def __getitem__(self, key: str) -> _V:
+        return self._given[key]  # type: ignore[no-any-return]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
+        return iter(self._given)
 
     def __len__(self) -> int:
-        return len(self._arrays)
+        return len(self._given)
 
     def __repr__(self) -> str:
-        return repr(self._arrays)
+        return repr(self._given)
 
-    def __reduce__(self) -> tuple[type[Arrays], tuple[dict[str, NDArray[Any]]]]:
+    def __reduce__(self) -> tuple[type[_ReadOnly[_V]], tuple[dict[str, Any]]]:
         # Through the constructor, since unpickled arrays are writable.
-        return Arrays, (self._arrays,)
+        return type(self), (self._given,)
+
+
+class Arrays(_ReadOnly[NDArray[Any]]):
+    """Read-only arrays by name."""
+
+    _frozen = staticmethod(freeze)
 
 
 _NO_ARRAYS = Arrays({})
@@ -78,23 +94,13 @@ def arrays(value: Any) -> Mapping[str, NDArray[Any]]:
     return Arrays(value) if value else _NO_ARRAYS
 
 
-class Axes(Mapping[str, tuple[int, ...]]):
-    """Axes of arrays by the array's name; read-only, and can be pickled."""
+class Axes(_ReadOnly[tuple[int, ...]]):
+    """Axes of arrays by the array's name."""
 
-    def __init__(self, axes: Mapping[str, Any]) -> None:
-        self._axes = {str(name): _axis_numbers(value) for name, value in axes.items()}
-
-    def __getitem__(self, key: str) -> tuple[int, ...]:
-        return self._axes[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._axes)
-
-    def __len__(self) -> int:
-        return len(self._axes)
-
-    def __repr__(self) -> str:
-        return repr(self._axes)
+    @staticmethod
+    def _frozen(value: Any) -> tuple[int, ...]:
+        several = value if isinstance(value, (tuple, list)) else (value,)
+        return tuple(operator.index(axis) for axis in several)
 
 
 _NO_AXES = Axes({})
@@ -117,11 +123,6 @@ def axes_by_name(value: Any) -> Axes:
     if type(value) is Axes:
         return value
     return Axes(value) if value else _NO_AXES
-
-
-def _axis_numbers(value: Any) -> tuple[int, ...]:
-    several = value if isinstance(value, (tuple, list)) else (value,)
-    return tuple(operator.index(axis) for axis in several)
 
 
 def are_axes(value: Any, names: Collection[str]) -> bool:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.array_checks import as_counts
 from fsframe.contracts.column_kinds import ColumnKind
+from fsframe.contracts.frozen_arrays import freeze
 from fsframe.contracts.roles import SideColumns, time_blocks, times_of_wholes
 from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.contracts.sparse_columns import SparseColumns
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     # Compiled, and needed by tables in parts only.
     from fsframe.contracts.columns_seen import ColumnsSeen
 
-__all__ = ["ColumnSource", "FrozenTable", "RowSource"]
+__all__ = ["ColumnSource", "FrozenTable", "RowSource", "declared_roles"]
 
 _SHOWN_FEATURES = 20
 _BYTES = (np.dtype(np.uint8), np.dtype(np.int8))
@@ -45,8 +46,7 @@ def _widened(matrix: Any) -> NDArray[np.float64]:
     with _lock:
         if key not in _wide:
             whole = matrix if isinstance(matrix, np.ndarray) else matrix.read(0, matrix.shape[1])
-            loaded = np.ascontiguousarray(whole, dtype=np.float64)
-            loaded.setflags(write=False)
+            loaded = freeze(np.ascontiguousarray(whole, dtype=np.float64))
             # Without the lock, since the array may be collected while this thread holds it.
             _wide[key] = weakref.ref(matrix, lambda _: _wide.pop(key, None)), loaded
         return _wide[key][1]
@@ -275,9 +275,7 @@ class FrozenTable:
                 f"{needed / 1e9:.1f} GB in memory, and {self.matrix.most_bytes / 1e9:.1f} GB are "
                 "allowed (FSFRAME_TABLE_MEMORY)"
             )
-        matrix = self.matrix.read(0, self.n_features)
-        matrix.setflags(write=False)
-        return attrs.evolve(self, matrix=matrix)
+        return attrs.evolve(self, matrix=freeze(self.matrix.read(0, self.n_features)))
 
     @cached_property
     def X(self) -> NDArray[np.float64]:
@@ -286,9 +284,8 @@ class FrozenTable:
             return self.matrix  # type: ignore[no-any-return]
         if self.in_memory or self.nbytes:
             return _widened(self.matrix)
-        loaded = np.ascontiguousarray(self.matrix.read(0, self.n_features), dtype=np.float64)
-        loaded.setflags(write=False)
-        return loaded
+        whole = self.matrix.read(0, self.n_features)
+        return freeze(np.ascontiguousarray(whole, dtype=np.float64))
 
     @property
     def values(self) -> NDArray[Any]:
@@ -352,19 +349,10 @@ class FrozenTable:
         are, if there are any.
         """
         digest = hashlib.sha256()
-        header = {
+        header = declared_roles(self) | {
             "shape": [self.n_samples, self.n_features],
             "features": list(self.feature_names),
-            "classes": [str(label) for label in self.classes],
-            "task": self.task,
-            "categorical": np.flatnonzero(self.categorical).tolist(),
         }
-        if self.ordinal.any():
-            header["ordinal"] = np.flatnonzero(self.ordinal).tolist()
-        if self.feature_groups:
-            header["feature_groups"] = self.feature_sets.tolist()
-        if self.keep is not None:
-            header["keep"] = np.flatnonzero(self.keep).tolist()
         digest.update(json.dumps(header, sort_keys=True).encode())
         digest.update(np.ascontiguousarray(self.y).astype(self.y.dtype.newbyteorder("<")).tobytes())
         if self.in_parts:
@@ -403,8 +391,7 @@ class FrozenTable:
             matrix = np.empty((self.n_samples, len(columns)), dtype=self._kind)
             for position, column in enumerate(columns):
                 matrix[:, position] = self.matrix.read(column, column + 1)[:, 0]
-        matrix.setflags(write=False)
-        return self._with_columns(matrix, columns)
+        return self._with_columns(freeze(matrix), columns)
 
     def _with_columns(self, matrix: Any, columns: NDArray[np.intp]) -> Self:
         return attrs.evolve(
@@ -435,8 +422,7 @@ class FrozenTable:
         elif self.in_parts:
             matrix = _rows_of(self.matrix, np.asarray(rows, dtype=np.intp))
         else:
-            matrix = self._rows(np.asarray(rows, dtype=np.intp))
-            matrix.setflags(write=False)
+            matrix = freeze(self._rows(np.asarray(rows, dtype=np.intp)))
         counts = None if self.counts is None else self.counts[rows]
         groups = None if self.groups is None else self.groups[rows]
         return attrs.evolve(
@@ -475,6 +461,22 @@ class FrozenTable:
         return np.round(sizes).astype(np.int64)
 
 
+def declared_roles(table: FrozenTable) -> dict[str, Any]:
+    """Task, classes and roles of columns as JSON values, for digests; only those that are set."""
+    header: dict[str, Any] = {
+        "classes": [str(label) for label in table.classes],
+        "task": table.task,
+        "categorical": np.flatnonzero(table.categorical).tolist(),
+    }
+    if table.ordinal.any():
+        header["ordinal"] = np.flatnonzero(table.ordinal).tolist()
+    if table.feature_groups:
+        header["feature_groups"] = table.feature_sets.tolist()
+    if table.keep is not None:
+        header["keep"] = np.flatnonzero(table.keep).tolist()
+    return header
+
+
 def _rows_of(source: RowSource, rows: NDArray[np.intp]) -> NDArray[Any]:
     """Some rows of a table in parts, in that order, after a pass over those up to the last."""
     order = np.argsort(rows, kind="stable")
@@ -489,5 +491,4 @@ def _rows_of(source: RowSource, rows: NDArray[np.intp]) -> NDArray[Any]:
         if last == len(rows):
             break
     assert found is not None
-    found.setflags(write=False)
-    return found
+    return freeze(found)

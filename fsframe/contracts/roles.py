@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.frozen_arrays import freeze
 from fsframe.errors import DataError
 
 __all__ = ["SideColumns", "feature_sets", "time_blocks", "times_of_wholes", "weights_in_parts"]
@@ -66,15 +67,12 @@ class SideColumns:
                     f"{wrong[0] + 1}; every row needs a value"
                 )
             kept.append(values)
-        table = np.stack(kept, axis=1)
-        table.setflags(write=False)
+        table = freeze(np.stack(kept, axis=1))
         return cls(names=tuple(columns), values=table, nominal=np.array(is_nominal, dtype=bool))
 
     def take_rows(self, rows: NDArray[np.intp]) -> SideColumns:
         """Only these rows, in this order."""
-        values = self.values[rows]
-        values.setflags(write=False)
-        return attrs.evolve(self, values=values)
+        return attrs.evolve(self, values=freeze(self.values[rows]))
 
     def tobytes(self) -> bytes:
         """Bytes that identify the content of these columns, without their names."""
@@ -205,8 +203,7 @@ def feature_sets(
             f"features in two groups: {', '.join(map(repr, twice[:5]))}; a feature is kept or "
             "dropped with one group only"
         )
-    codes.setflags(write=False)
-    return codes
+    return freeze(codes)
 
 
 def weights_in_parts(name: str, weights: str) -> str:

@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.frozen_arrays import freeze
 from fsframe.errors import DataError
 
 __all__ = ["SparseColumns", "as_table", "is_sparse"]
@@ -155,11 +156,9 @@ def _of(matrix: Any) -> SparseColumns:
         by_column = by_column.astype(by_column.dtype if small else np.float64, copy=True)
         by_column.sum_duplicates()
         by_column.eliminate_zeros()
-    arrays = []
-    for array in (by_column.data, by_column.indices, by_column.indptr):
-        view = array.view()
-        view.setflags(write=False)
-        arrays.append(view)
     return SparseColumns(
-        values=arrays[0], rows=arrays[1], starts=arrays[2], n_samples=int(matrix.shape[0])
+        values=freeze(by_column.data),
+        rows=freeze(by_column.indices),
+        starts=freeze(by_column.indptr),
+        n_samples=int(matrix.shape[0]),
     )

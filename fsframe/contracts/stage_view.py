@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.donors import Donors
+from fsframe.contracts.frozen_arrays import freeze
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.errors import RequestError
@@ -59,8 +60,7 @@ def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.int
         )
     columns = np.arange(data.n_features) if upstream is None else np.sort(upstream.selected)
     # Results of all resamples share this array.
-    columns.setflags(write=False)
-    return columns
+    return freeze(columns)
 
 
 def filled(data: Dataset, fill: NDArray[np.float64] | None) -> Dataset:
@@ -78,8 +78,7 @@ def filled(data: Dataset, fill: NDArray[np.float64] | None) -> Dataset:
     if not np.isnan(data.matrix.sum()):
         return data
     matrix = np.where(np.isnan(data.matrix), fill, data.matrix)
-    matrix.setflags(write=False)
-    return attrs.evolve(data, matrix=matrix)
+    return attrs.evolve(data, matrix=freeze(matrix))
 
 
 def view(data: Dataset, columns: NDArray[np.intp], upstream: Selection | None) -> Dataset:
@@ -96,8 +95,7 @@ def view(data: Dataset, columns: NDArray[np.intp], upstream: Selection | None) -
         return filled(given, upstream.fill[columns])
     rows = data.take_columns(donors.columns).loaded().X
     matrix = _lent(given.X, rows, columns, upstream.fill, donors)
-    matrix.setflags(write=False)
-    return attrs.evolve(given, matrix=matrix)
+    return attrs.evolve(given, matrix=freeze(matrix))
 
 
 def filled_rows(

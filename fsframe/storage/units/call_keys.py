@@ -1,22 +1,24 @@
-"""Keys of calls: equal exactly if everything that a unit's result depends on is equal."""
+"""Keys of calls, equal exactly if all that a unit's result depends on is equal, and their steps."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.frozen_table import declared_roles
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
+from fsframe.storage.units.array_bytes import pack, unpack
 from fsframe.storage.units.selection_bytes import pack_selections
-from fsframe.storage.units.unit_files import UnitStore
+from fsframe.storage.units.unit_files import Unit, UnitStore
 
-__all__ = ["call_key"]
+__all__ = ["FitSteps", "call_key"]
 
 
 def call_key(
@@ -49,22 +51,13 @@ def call_key(
         calls twice under one key with different tables.
     """
     digest = hashlib.sha256()
-    header = {
+    header = declared_roles(data) | {
         "what": what,
         "text": text,
         "parts": sorted(parts),
-        "task": data.task,
-        "classes": [str(label) for label in data.classes],
         "entropy": run.entropy,
         "table": _table_digest(checkpoint, data),
-        "categorical": np.flatnonzero(data.categorical).tolist(),
     }
-    if data.ordinal.any():
-        header["ordinal"] = np.flatnonzero(data.ordinal).tolist()
-    if data.feature_groups:
-        header["feature_groups"] = data.feature_sets.tolist()
-    if data.keep is not None:
-        header["keep"] = np.flatnonzero(data.keep).tolist()
     _add(digest, json.dumps(header, sort_keys=True).encode())
     _add(digest, _bytes(data.y))
     _add(digest, _bytes(data.counts))
@@ -77,6 +70,50 @@ def call_key(
             _add(digest, word + columns.tobytes() + bytes([columns.handled]))
     key = ".".join(map(str, run.key)) or "-"
     return f"{key}~{run.first}~{digest.hexdigest()[:32]}"
+
+
+class FitSteps:
+    """The steps of one fit, by number; `fsframe.contracts.run.Run.units` gives one.
+
+    Parameters
+    ----------
+    checkpoint : UnitStore
+        Stores finished steps.
+    call : str
+        Key of the fit (`call_key`).
+    """
+
+    def __init__(self, checkpoint: UnitStore, call: str) -> None:
+        self._checkpoint, self._call = checkpoint, call
+        self._known = {unit.start: unit for unit in checkpoint.units(call)}
+
+    def get(
+        self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]
+    ) -> dict[str, NDArray[Any]]:
+        """The arrays of step `number`: stored by an earlier attempt, else from `compute`.
+
+        Parameters
+        ----------
+        number : int ≥ 0
+        compute : callable
+            Gives arrays by name: numbers, truth values or texts.
+
+        Returns
+        -------
+        dict of str to array
+            Row-major; the same bits whether stored or just computed.
+
+        Raises
+        ------
+        StoreError
+            If they cannot be kept, or what was kept has changed.
+        """
+        known = self._known.get(number)
+        if known is not None:
+            return unpack(self._checkpoint.load(known))[0]
+        found = {name: np.array(value, order="C") for name, value in compute().items()}
+        self._checkpoint.commit(Unit(self._call, number, number + 1), pack(found))
+        return found
 
 
 def _add(digest: Any, content: bytes) -> None:

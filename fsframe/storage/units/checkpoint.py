@@ -20,7 +20,7 @@ from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.storage import check_destination, place_file
 from fsframe.storage.numeric_fingerprint import numeric_differences
-from fsframe.storage.units.fit_steps import FitSteps
+from fsframe.storage.units.call_keys import FitSteps, call_key
 from fsframe.storage.units.lock import FolderLock
 from fsframe.storage.units.manifest import NAMES, Manifest
 from fsframe.storage.units.unit_files import Place, Unit, read_index, read_unit, unit_file
@@ -392,7 +392,7 @@ class Checkpoint:
         self, what: str, data: Dataset, run: Run, upstream: Selection | None = None
     ) -> FitSteps:
         """Steps of one long fit; `fsframe.contracts.run.Run.units` says what they are."""
-        return FitSteps.of(self, what, data, run, upstream)
+        return FitSteps(self, call_key(self, "own", what, data, run, upstream=upstream))
 
     def remember(self, array: Any, digest: str) -> None:
         """Cache the digest of an array for the lifetime of the array."""

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.frozen_arrays import freeze
 from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.storage.selection_arrays import selection_arrays, selection_of
@@ -57,9 +58,7 @@ def reduced(selection: Selection, parts: Collection[str]) -> Selection:
 @lru_cache(maxsize=4)
 def _no_scores(n_features: int) -> NDArray[np.float64]:
     """All NaN; one shared array, so that comparing it is fast."""
-    scores = np.full(n_features, np.nan)
-    scores.setflags(write=False)
-    return scores
+    return freeze(np.full(n_features, np.nan))
 
 
 def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:

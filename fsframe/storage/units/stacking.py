@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.frozen_arrays import freeze
 from fsframe.errors import StoreError
 
 __all__ = ["split_joined", "stack", "unstack"]
@@ -107,6 +108,5 @@ def split_joined(array: NDArray[Any], sizes: NDArray[Any] | None, n: int) -> lis
         raise StoreError("it holds joined arrays whose sizes do not fit")
     ends = np.cumsum(sizes).tolist()
     # Read-only before it is cut, so that not every piece has to be made so.
-    array = array.view()
-    array.setflags(write=False)
+    array = freeze(array)
     return [array[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
