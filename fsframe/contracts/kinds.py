@@ -6,6 +6,7 @@ here imports numpy.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import numbers
 from collections.abc import Iterable
@@ -182,29 +183,43 @@ class _Worded:
         return ()
 
 
+class _Number(_Worded):
+    """Base of kinds of numbers: `_taken` gives the stored number, or None for one out of range."""
+
+    def convert(self, value: Any) -> Any:
+        found = None
+        if isinstance(value, numbers.Real) and not isinstance(value, bool):
+            # 10**400 has no float.
+            with contextlib.suppress(OverflowError):
+                found = self._taken(value)
+        if found is None:
+            raise ValueError(f"must be {self.describe()}")  # type: ignore[attr-defined]
+        return found
+
+    def parse(self, text: str) -> Any:
+        try:
+            return self.convert(self._spelled(text.strip()))
+        except ValueError:
+            raise ValueError(f"must be {self.describe()}") from None  # type: ignore[attr-defined]
+
+    def _taken(self, number: Any) -> float | None:
+        raise NotImplementedError
+
+    def _spelled(self, text: str) -> float:
+        # Through int first: 2**60 + 1 must not pass through a double.
+        return int(text) if text.lstrip("+-").isdigit() else float(text)
+
+
 @attrs.frozen
-class _Real(_Worded):
+class _Real(_Number):
     least: float | None = None
     most: float | None = None
     above: float | None = None
     below: float | None = None
 
-    def convert(self, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise ValueError(f"must be {self.describe()}")
-        try:
-            number = float(value)
-        except OverflowError:
-            raise ValueError(f"must be {self.describe()}") from None
-        if not math.isfinite(number) or not _within(number, self):
-            raise ValueError(f"must be {self.describe()}")
-        return number
-
-    def parse(self, text: str) -> float:
-        try:
-            return self.convert(float(text))
-        except ValueError:
-            raise ValueError(f"must be {self.describe()}") from None
+    def _taken(self, number: Any) -> float | None:
+        found = float(number)
+        return found if math.isfinite(found) and _within(found, self) else None
 
     def describe(self) -> str:
         return "a number" + _range(self)
@@ -214,30 +229,14 @@ class _Real(_Worded):
 
 
 @attrs.frozen
-class _Integer(_Worded):
+class _Integer(_Number):
     least: int | None = None
     most: int | None = None
     above: int | None = None
     below: int | None = None
 
-    def convert(self, value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise ValueError(f"must be {self.describe()}")
-        number: Any = value
-        # Integers need no test for finiteness, and 10**400 has no float.
-        whole = isinstance(value, numbers.Integral) or (
-            math.isfinite(number) and int(number) == number
-        )
-        if not whole or not _within(int(number), self):
-            raise ValueError(f"must be {self.describe()}")
-        return int(number)
-
-    def parse(self, text: str) -> int:
-        try:
-            # Through int first: 2**60 + 1 must not pass through a double.
-            return self.convert(int(text) if text.strip().lstrip("+-").isdigit() else float(text))
-        except ValueError:
-            raise ValueError(f"must be {self.describe()}") from None
+    def _taken(self, number: Any) -> int | None:
+        return int(number) if _is_whole(number) and _within(int(number), self) else None
 
     def describe(self) -> str:
         return "a whole number" + _range(self)
@@ -247,34 +246,25 @@ class _Integer(_Worded):
 
 
 @attrs.frozen
-class _CountOrFraction(_Worded):
-    def convert(self, value: Any) -> int | float:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise ValueError(f"must be {self.describe()}")
-        number: Any = value
-        if isinstance(value, numbers.Integral):
-            if number >= 1:
-                return int(number)
-        elif 0 < number <= 1:
+class _CountOrFraction(_Number):
+    def _taken(self, number: Any) -> int | float | None:
+        if 0 < number <= 1 and not isinstance(number, numbers.Integral):
             return float(number)
-        elif math.isfinite(number) and number > 1 and int(number) == number:
-            return int(number)
-        raise ValueError(f"must be {self.describe()}")
+        return int(number) if number >= 1 and _is_whole(number) else None
 
-    def parse(self, text: str) -> int | float:
-        body = text.strip()
-        try:
-            if body.endswith("%"):
-                return self.convert(float(body[:-1]) / 100)
-            return self.convert(int(body) if body.lstrip("+").isdigit() else float(body))
-        except ValueError:
-            raise ValueError(f"must be {self.describe()}") from None
+    def _spelled(self, text: str) -> float:
+        return float(text[:-1]) / 100 if text.endswith("%") else super()._spelled(text)
 
     def describe(self) -> str:
         return "a count ≥ 1 or a fraction in (0, 1], such as 10, 0.1 or 10%"
 
     def annotation(self) -> str:
         return "int | float"
+
+
+def _is_whole(number: Any) -> bool:
+    # Integers need no test for finiteness.
+    return isinstance(number, numbers.Integral) or (math.isfinite(number) and int(number) == number)
 
 
 def _within(number: float, bounds: Any) -> bool:
