@@ -51,7 +51,12 @@ _API = {
         "fsframe.contracts.compiled",
         "fsframe.contracts.ranking",
     ),
-    "Run files": ("fsframe.storage.records", "fsframe.storage.verify", "fsframe.chains.audit"),
+    "Run files": (
+        "fsframe.storage.records",
+        "fsframe.storage.stage_records",
+        "fsframe.storage.verify",
+        "fsframe.chains.audit",
+    ),
     "Tables": ("fsframe.tables",),
     "Checks for plugins": ("fsframe.testing",),
 }

@@ -22,9 +22,13 @@ from fsframe.errors import DataError, RequestError
 from fsframe.registry import preferring
 from fsframe.storage import RunRecord
 from fsframe.storage.array_encoding import encode_array
-from fsframe.storage.digest import pair_test_items, stage_items
 from fsframe.storage.numeric_fingerprint import fingerprint, numeric_differences
-from fsframe.storage.records import PairTestRecord, StageRecord
+from fsframe.storage.stage_records import (
+    PairTestRecord,
+    StageRecord,
+    pair_test_items,
+    stage_items,
+)
 
 __all__ = ["TOLERANCE", "StageAudit", "audit_run", "choose_stages", "refit"]
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from fsframe.escaping import printable
     from fsframe.storage.atomic import check_destination, place_file
     from fsframe.storage.read import load_run
-    from fsframe.storage.records import DataRecord, PairTestRecord, RunRecord, StageRecord
+    from fsframe.storage.records import DataRecord, RunRecord
+    from fsframe.storage.stage_records import PairTestRecord, StageRecord
     from fsframe.storage.verify import VerifyReport, verify_run
     from fsframe.storage.write import write_run
 
@@ -34,9 +35,9 @@ __all__ = [
 
 _HOMES = {
     "DataRecord": "fsframe.storage.records",
-    "PairTestRecord": "fsframe.storage.records",
+    "PairTestRecord": "fsframe.storage.stage_records",
     "RunRecord": "fsframe.storage.records",
-    "StageRecord": "fsframe.storage.records",
+    "StageRecord": "fsframe.storage.stage_records",
     "VerifyReport": "fsframe.storage.verify",
     "check_destination": "fsframe.storage.atomic",
     "load_run": "fsframe.storage.read",

@@ -8,8 +8,9 @@ from typing import Any
 import attrs
 
 from fsframe.storage import spec
-from fsframe.storage.digest import axes_text, json_text
+from fsframe.storage.digest import json_text
 from fsframe.storage.records import RunRecord
+from fsframe.storage.stage_records import axes_text
 
 __all__ = ["first_difference"]
 

@@ -22,10 +22,11 @@ from fsframe.storage import spec
 from fsframe.storage.array_compaction import TRIANGLE, is_packable, square_of
 from fsframe.storage.guarded_hdf5 import GuardedGroup, open_image
 from fsframe.storage.hdf5_plugins import no_hdf5_plugins
-from fsframe.storage.records import DataRecord, PairTestRecord, RunRecord, StageRecord
+from fsframe.storage.records import DataRecord, RunRecord
 from fsframe.storage.seal import check_seal
 from fsframe.storage.selection_arrays import selection_of
 from fsframe.storage.spec import Limits
+from fsframe.storage.stage_records import PairTestRecord, StageRecord
 from fsframe.suggest import did_you_mean
 
 __all__ = ["load_run", "load_run_image"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,44 +13,34 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.answer import AnswerTable, feature_table, pair_table
 from fsframe.contracts.donors import Donors
-from fsframe.contracts.frozen_arrays import arrays, freeze
-from fsframe.contracts.pair_tests import PairTests
+from fsframe.contracts.frozen_arrays import freeze
 from fsframe.contracts.selection import Pair, PairWeights, Selection
 from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.errors import DataError
 from fsframe.escaping import printable, storable_text
-from fsframe.storage.digest import pair_test_digest, result_digest, stage_digest
+from fsframe.storage.digest import result_digest
 from fsframe.storage.selection_arrays import same_donors
-from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
+from fsframe.storage.spec import STATUS, TASKS
+from fsframe.storage.stage_records import (
+    PairTestRecord,
+    StageRecord,
+    as_columns,
+    as_mapping,
+    as_texts,
+)
 
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset
 
-__all__ = ["DataRecord", "PairTestRecord", "RunRecord", "StageRecord"]
-
-
-def _columns(value: Any) -> NDArray[np.int64]:
-    return freeze(value, np.int64)  # type: ignore[no-any-return]
+__all__ = ["DataRecord", "RunRecord"]
 
 
 def _reals(value: Any) -> NDArray[np.float64]:
-    return freeze(value, np.float64)  # type: ignore[no-any-return]
-
-
-def _key(value: Any) -> tuple[int, ...]:
-    return tuple(int(part) for part in value)
+    return freeze(value, np.float64)
 
 
 def _stages(value: Any) -> tuple[StageRecord, ...]:
     return tuple(value)
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(str(item) for item in value)
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return MappingProxyType(dict(value))
 
 
 def _now() -> str:
@@ -81,8 +70,8 @@ class DataRecord:
     task: str = attrs.field(default="classification", validator=attrs.validators.in_(TASKS))
     n_samples: int = attrs.field(converter=int)
     n_features: int = attrs.field(converter=int)
-    feature_names: tuple[str, ...] = attrs.field(converter=_texts, repr=False)
-    class_names: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    feature_names: tuple[str, ...] = attrs.field(converter=as_texts, repr=False)
+    class_names: tuple[str, ...] = attrs.field(default=(), converter=as_texts)
 
     def __attrs_post_init__(self) -> None:
         if len(self.feature_names) != self.n_features:
@@ -108,99 +97,6 @@ class DataRecord:
             feature_names=data.feature_names,
             class_names=data.classes,
         )
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class StageRecord:
-    """One stage of a run: its method and provider, parameters, input columns and results.
-
-    Parameters
-    ----------
-    name, kind : str
-        Name in the registry; ``"selector"`` or ``"classifier"``.
-    provider, provider_version : str
-        The distribution the code came from.
-    params : mapping of str to JSON values
-        Every parameter, defaults too.
-    features_in : (m,) int
-        Columns the stage saw, ascending; by default those of `selection`.
-    selection : Selection, optional
-        Its selection, in column numbers of the original table; None for a stage that does not
-        select.
-    model, tables : mapping of str to array
-        Of a stage without a selection; otherwise they are the selection's.
-    warnings : tuple of str
-        Likewise.
-    seconds : float
-        Time taken; enters no digest.
-    seed : tuple of int
-        The stage's key into the run's random streams.
-    """
-
-    name: str
-    kind: str = attrs.field(default="selector", validator=attrs.validators.in_(STAGE_KINDS))
-    provider: str = ""
-    provider_version: str = ""
-    params: Mapping[str, Any] = attrs.field(factory=dict, converter=_mapping)
-    selection: Selection | None = attrs.field(default=None, repr=False)
-    features_in: NDArray[np.int64] = attrs.field(converter=_columns, repr=False)
-    model: Mapping[str, NDArray[Any]] = attrs.field(converter=arrays, repr=False)
-    tables: Mapping[str, NDArray[Any]] = attrs.field(converter=arrays, repr=False)
-    warnings: tuple[str, ...] = attrs.field(converter=_texts)
-    seconds: float = attrs.field(default=0.0, converter=float)
-    seed: tuple[int, ...] = attrs.field(default=(), converter=_key)
-
-    @features_in.default
-    def _seen(self) -> Any:
-        seen = None if self.selection is None else self.selection.features_in
-        return () if seen is None else seen
-
-    @model.default
-    def _model(self) -> Any:
-        return {} if self.selection is None else self.selection.model
-
-    @tables.default
-    def _tables(self) -> Any:
-        return {} if self.selection is None else self.selection.tables
-
-    @warnings.default
-    def _warnings(self) -> Any:
-        return () if self.selection is None else self.selection.warnings
-
-    def digest(self) -> str:
-        """SHA-256 of results and parameters, without times and versions."""
-        return self._digest
-
-    @cached_property
-    def _digest(self) -> str:
-        # Everything it covers is frozen, so it is computed once.
-        return stage_digest(self)
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class PairTestRecord:
-    """The tests of the result's pairs, and the method that made them.
-
-    Parameters
-    ----------
-    name, provider, provider_version : str
-        The testing method by its registry name, and the distribution of its code.
-    seed : tuple of int
-        Its key into the run's random streams.
-    found : PairTests
-        In column numbers of the original table.
-    """
-
-    name: str
-    provider: str = ""
-    provider_version: str = ""
-    seed: tuple[int, ...] = attrs.field(default=(), converter=_key)
-    found: PairTests = attrs.field(repr=False)
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the results, the method and its key."""
-        return pair_test_digest(self)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -233,7 +129,7 @@ class RunRecord:
     chain: str
     data: DataRecord
     stages: tuple[StageRecord, ...] = attrs.field(converter=_stages)
-    selected: NDArray[np.int64] = attrs.field(converter=_columns)
+    selected: NDArray[np.int64] = attrs.field(converter=as_columns)
     scores: NDArray[np.float64] = attrs.field(converter=_reals, repr=False)
     pair_tests: PairTestRecord | None = None
     seed: int | None = None
@@ -241,8 +137,8 @@ class RunRecord:
     created: str = attrs.field(factory=_now)
     status: str = attrs.field(default=STATUS, validator=attrs.validators.in_((STATUS,)))
     fsframe_version: str = ""
-    warnings: tuple[str, ...] = attrs.field(default=(), converter=_texts)
-    environment: Mapping[str, Any] = attrs.field(factory=dict, converter=_mapping, repr=False)
+    warnings: tuple[str, ...] = attrs.field(default=(), converter=as_texts)
+    environment: Mapping[str, Any] = attrs.field(factory=dict, converter=as_mapping, repr=False)
 
     def __repr__(self) -> str:
         kept = listed(self.selected_names) if self.selected.size else "nothing"

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
-from fsframe.storage.checked_arrays import CheckedArrays
+from fsframe.storage.checked_tables import CheckedArrays
 
 if TYPE_CHECKING:
-    from fsframe.storage.records import StageRecord
+    from fsframe.storage.stage_records import StageRecord
 
 __all__ = ["BootstrapTables", "bootstrap_tables", "clusters", "convergence"]
 

@@ -19,19 +19,19 @@ from fsframe.storage.array_compaction import TRIANGLE, compact
 from fsframe.storage.array_encoding import encode_array
 from fsframe.storage.atomic import check_destination, place_file
 from fsframe.storage.compare import first_difference
-from fsframe.storage.digest import (
+from fsframe.storage.digest import json_text, result_digest
+from fsframe.storage.read import load_run
+from fsframe.storage.records import RunRecord
+from fsframe.storage.seal import make_seal
+from fsframe.storage.spec import SEAL_BYTES, TEXT_BYTES, Limits, field_name
+from fsframe.storage.stage_records import (
+    PairTestRecord,
+    StageRecord,
     axes_text,
-    json_text,
     pair_test_items,
-    result_digest,
-    stage_digest,
     stage_items,
     stage_texts,
 )
-from fsframe.storage.read import load_run
-from fsframe.storage.records import PairTestRecord, RunRecord, StageRecord
-from fsframe.storage.seal import make_seal
-from fsframe.storage.spec import SEAL_BYTES, TEXT_BYTES, Limits, field_name
 
 __all__ = ["run_file_content", "run_image", "write_run"]
 
@@ -212,7 +212,7 @@ def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> N
             for path, how in packing.items()
         )
     _items(group, items, written)
-    special = stage_texts(stage) | {"digest": stage_digest(stage)}
+    special = stage_texts(stage) | {"digest": stage.digest()}
     _attributes(group, spec.STAGE_ATTRIBUTES, stage, special)
 
 
