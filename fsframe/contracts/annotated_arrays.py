@@ -10,15 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fsframe.contracts.asked_columns import WORDS, check_asked
-from fsframe.contracts.column_kinds import Ordinal, as_ordinal
-from fsframe.contracts.data_frames import (
-    FrameParts,
-    Keys,
-    find_named,
-    group_values,
-    label_values_of,
-)
+from fsframe.contracts.asked_columns import WORDS, AskedColumns, check_asked, only
+from fsframe.contracts.data_frames import FrameParts, find_named, group_values, label_values_of
 from fsframe.contracts.frame_columns import frame_names
 from fsframe.contracts.sparse_columns import is_sparse
 from fsframe.errors import DataError
@@ -95,7 +88,7 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
     return frame
 
 
-def check_asked_of_frame(frame: Any, **roles: Any) -> None:
+def check_asked_of_frame(frame: Any, **roles: Any) -> AskedColumns:
     """`check_asked` of the columns of a frame, or of an AnnData and its `obs`."""
     annotated = is_annotated(frame)
     beside: list[str] = []
@@ -117,47 +110,45 @@ def check_asked_of_frame(frame: Any, **roles: Any) -> None:
         known = every if role in ("time", "adjust") else names
         return find_named(known, keys, WORDS[role])
 
-    check_asked(find, lambda k: f"column {every[k]!r}", 0 if annotated else len(names), **roles)
+    n_columns = 0 if annotated else len(names)
+    return check_asked(find, lambda k: f"column {every[k]!r}", n_columns, **roles)
 
 
 def take_annotated(
     given: Any,
-    label: str | int | None,
+    asked: AskedColumns,
+    layer: str | None,
     *,
-    drop: Keys = (),
-    categorical: Keys | bool | None = None,
-    groups: str | int | None = None,
-    ordinal: Ordinal | None = None,
+    all_categorical: bool = False,
     dates: str | None = None,
-    keep: Keys = (),
-    weight: str | int | None = None,
-    worded: Sequence[str] = (),
-    layer: str | None = None,
 ) -> FrameParts:
     """The features of an AnnData, or one of its layers, and columns of `obs` as label and groups.
 
-    Sparse values stay sparse if that saves memory.
+    Columns are `asked` for as in `take_frame`, those of `obs` after the features. Sparse values
+    stay sparse if that saves memory.
 
     Raises
     ------
     DataError
-        If there is no such column.
+        If there is no such layer, or a role does not apply to numbers.
     """
-    names = [str(name) for name in given.var_names]
-    known = {str(name): given.obs[name] for name in given.obs.columns}
-    assert isinstance(label, str)
-    weighing = None if weight is None else find_named(list(known), [weight], "column of weights")
-    dropped = set(find_named(names, drop, "column to drop"))
-    kept = [k for k in range(len(names)) if k not in dropped]
-    mask = np.full(len(names), categorical is True)
-    if categorical is not None and not isinstance(categorical, bool):
-        mask[find_named(names, categorical, "categorical column")] = True
-    stays = np.zeros(len(names), dtype=bool)
-    stays[find_named(names, keep, "column to keep")] = True
-    if as_ordinal(ordinal) or dates:
+    if asked["ordinal"] or dates:
         raise DataError(
             "features of an AnnData are numbers: ordinal and dates do not apply to them"
         )
+    names = [str(name) for name in given.var_names]
+
+    def beside(role: str) -> tuple[str, Any]:
+        """Name and values of a column of `obs`, whose places follow those of the features."""
+        place = only(asked, role)
+        if place is None:
+            return "", None
+        column = place - len(names)
+        return str(given.obs.columns[column]), given.obs.iloc[:, column]
+
+    (label_name, label), (group_name, groups) = beside("label"), beside("groups")
+    weight_name, weights = beside("weight")
+    kept = np.setdiff1d(np.arange(len(names)), asked["drop"])
     if layer is not None and layer not in given.layers:
         known_layers = list(given.layers)
         raise DataError(
@@ -169,13 +160,13 @@ def take_annotated(
     return FrameParts(
         X=X if len(kept) == len(names) else X[:, kept],
         names=tuple(names[k] for k in kept),
-        categorical=mask[kept],
-        keep=stays[kept],
-        weights=None if weighing is None else group_values(known[list(known)[weighing[0]]]),
-        weight_name=str(weight),
-        y=label_values_of(known[label], label),
-        label_name=label,
+        categorical=np.isin(kept, asked["categorical"]) | all_categorical,
+        keep=np.isin(kept, asked["keep"]),
+        weights=None if weights is None else group_values(weights),
+        weight_name=weight_name,
+        y=label_values_of(label, label_name),
+        label_name=label_name,
         warnings=(),
-        groups=None if groups is None else group_values(known[str(groups)]),
-        group_name="" if groups is None else str(groups),
+        groups=None if groups is None else group_values(groups),
+        group_name=group_name,
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fsframe.errors import DataError
 
-__all__ = ["WORDS", "check_asked"]
+__all__ = ["WORDS", "AskedColumns", "check_asked", "only"]
+
+AskedColumns = Mapping[str, Sequence[int]]
+"""Positions of columns by the role that was asked for them."""
 
 WORDS = {
     "label": "label",
@@ -57,8 +60,8 @@ def check_asked(
     word: Callable[[int], str],
     n_columns: int = 0,
     **roles: Any,
-) -> None:
-    """Check that the columns of all roles exist, and that none has two that exclude each other.
+) -> AskedColumns:
+    """The columns of all roles, which exist, and none of which has two that exclude each other.
 
     Parameters
     ----------
@@ -71,6 +74,11 @@ def check_asked(
         groups or holds weights; 0 if none is.
     roles : str, int, several, bool or None
         The keys of each role of `WORDS`; True, False and None name no column.
+
+    Returns
+    -------
+    dict of str to list of int
+        Their positions, in the order of the keys, by role.
 
     Raises
     ------
@@ -107,6 +115,12 @@ def check_asked(
         ]
     if problems:
         raise DataError("\n".join(problems))
+    return places
+
+
+def only(asked: AskedColumns, role: str) -> int | None:
+    """The column of a role that one column has; None if none has it."""
+    return next(iter(asked.get(role, ())), None)
 
 
 def _keys(given: str | int | bool | Iterable[str | int] | None) -> list[str | int]:

@@ -11,12 +11,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError, RequestError
 
 __all__ = [
     "ColumnKind",
     "as_ordinal",
     "check_readings",
+    "coded",
     "days_of",
     "kinds_as_json",
     "level_text",
@@ -144,6 +146,19 @@ def ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, 
     levels = levels[~np.isnan(levels)]
     found = np.where(np.isnan(values), np.nan, place.ravel().astype(np.float64))
     return found, tuple(level_text(level) for level in levels.tolist())
+
+
+def coded(values: Sequence[str | None], name: str) -> tuple[NDArray[np.float64], ColumnKind, str]:
+    """The text of column `name` as codes 0, 1, … of its sorted levels, NaN for None; and a note.
+
+    >>> coded(["b", "a", None, "b"], "size")[::2]
+    (array([ 1.,  0., nan,  1.]), "text in column 'size' was coded: a=0, b=1")
+    """
+    levels = tuple(sorted({value for value in values if value is not None}))
+    code: dict[str | None, float] = {text: float(place) for place, text in enumerate(levels)}
+    spelled = some_of([f"{text}={place}" for place, text in enumerate(levels)], 10)
+    numbers = np.array([code.get(value, math.nan) for value in values])
+    return numbers, ColumnKind("nominal", levels), f"text in column {name!r} was coded: {spelled}"
 
 
 def numbers_of(

@@ -12,11 +12,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.asked_columns import AskedColumns, only
 from fsframe.contracts.column_kinds import (
     ColumnKind,
-    Ordinal,
-    as_ordinal,
     check_readings,
+    coded,
     days_of,
     level_text,
     looks_boolean,
@@ -24,6 +24,7 @@ from fsframe.contracts.column_kinds import (
     ranks,
 )
 from fsframe.contracts.frame_columns import as_list, columns_of, values_of
+from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
 
@@ -92,16 +93,11 @@ def is_frame(given: Any) -> bool:
 
 def take_frame(
     frame: Any,
-    label: str | int | None,
+    asked: AskedColumns | None = None,
     *,
-    drop: Keys = (),
-    categorical: Keys | bool | None = None,
-    groups: str | int | None = None,
-    with_label: bool = True,
-    ordinal: Ordinal | None = None,
+    all_categorical: bool = False,
+    orders: Sequence[tuple[str, ...]] = (),
     dates: str | None = None,
-    keep: Keys = (),
-    weight: str | int | None = None,
     worded: Sequence[str] = (),
 ) -> FrameParts:
     """The features and the label of a frame.
@@ -110,16 +106,14 @@ def take_frame(
     ----------
     frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
         Missing values (NaN, NA, null) become NaN; an index is not a column.
-    label : str or int, optional
-        By default the last column that is not dropped.
-    drop : str, int or several
-    categorical : str, int, several, or True, optional
-        In addition to columns of a categorical type (category, Categorical, Enum, dictionary).
-    groups : str or int, optional
-        Column whose equal values mark rows that belong together; not a feature.
-    with_label : bool
-        Whether the frame has a label.
-    ordinal, dates, keep, weight
+    asked : mapping of str to sequence of int, optional
+        Columns by role, as `check_asked_of_frame` returns them; without a label if it has none.
+    all_categorical : bool
+        Whether all columns are categorical, not only those asked for and those of a categorical
+        type (category, Categorical, Enum, dictionary).
+    orders : sequence of tuple of str
+        The orders of the levels of the ordinal columns.
+    dates
         As in `Dataset.from_frame`.
     worded : sequence of str
         Columns that are categorical if they hold text.
@@ -127,33 +121,23 @@ def take_frame(
     Raises
     ------
     DataError
-        Listing all columns that do not exist, or that hold neither numbers nor categories.
+        Listing all columns that hold neither numbers nor categories.
     """
+    asked = asked or {}
     columns = columns_of(frame)
     names = [name for name, _ in columns]
-    everything = range(len(names))
-    dropped = set(find_named(names, drop, "column to drop"))
-    marked = set(everything) if categorical is True else set()
-    if categorical is not None and not isinstance(categorical, bool):
-        marked |= set(find_named(names, categorical, "categorical column"))
-    orders = {
-        find_named(names, [key], "ordinal column")[0]: order
-        for key, order in as_ordinal(ordinal).items()
-    }
+    marked = set(asked.get("categorical", ()))
+    order_of = dict(zip(asked.get("ordinal", ()), orders, strict=True))
     check_readings(dates=dates)
-    grouping = None if groups is None else find_named(names, [groups], "column of groups")[0]
-    weighing = None if weight is None else find_named(names, [weight], "column of weights")[0]
-    beside = {grouping, weighing}
-    left = [place for place in everything if place not in dropped and place not in beside]
-    if len(left) < 1 + with_label:
+    grouping, weighing = only(asked, "groups"), only(asked, "weight")
+    aside = {*asked.get("drop", ()), grouping, weighing}
+    left = [place for place in range(len(names)) if place not in aside]
+    if len(left) < 1 + ("label" in asked):
         raise DataError(
             f"the frame has {len(left)} usable columns; a table needs at least one feature"
         )
-    place = None
-    if with_label:
-        place = left[-1] if label is None else find_named(names, [label], "label")[0]
+    place = only(asked, "label")
     features = [column for column in left if column != place]
-    stays = find_named(names, keep, "column to keep")
     mask = np.zeros(len(features), dtype=bool)
     kept: list[NDArray[Any]] = []
     notes, refused = [], ColumnRefusals()
@@ -161,15 +145,16 @@ def take_frame(
     for position, column in enumerate(features):
         name, series = columns[column]
         values, is_category = values_of(series)
-        order = orders.get(column, _own_order(series))
+        order = order_of.get(column, _own_order(series))
         is_category = is_category or (name in worded and isinstance(values, list))
-        mask[position] = order is None and (is_category or column in marked)
+        is_category = is_category or all_categorical or column in marked
+        mask[position] = order is None and is_category
         found: NDArray[Any] | None
         if order is not None:
             found, kind = _ordered(values, order, name, refused)
         elif isinstance(values, list) and mask[position]:
-            found, kind, note = _coded(values, name)
-            notes += note
+            found, kind, note = coded(values, name)
+            notes.append(note)
         elif isinstance(values, list):
             found, kind = _worded(values, name, dates, refused)
         elif values is None:
@@ -201,7 +186,7 @@ def take_frame(
         group_name="" if grouping is None else names[grouping],
         warnings=tuple(notes),
         kinds=kinds,
-        keep=np.isin(features, stays),
+        keep=np.isin(features, asked.get("keep", ())),
         weights=None if weighing is None else group_values(columns[weighing][1]),
         weight_name="weight" if weighing is None else names[weighing],
     )
@@ -235,9 +220,7 @@ class ColumnRefusals:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:10]))
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return f"column{'s' * (len(names) > 1)} {shown}{more}"
+    return f"column{'s' * (len(names) > 1)} {some_of([repr(name) for name in names], 10)}"
 
 
 def _own_order(series: Any) -> tuple[str, ...] | None:
@@ -335,16 +318,6 @@ def find_named(names: Sequence[str], keys: Keys, what: str) -> list[int]:
     if wrong:
         raise DataError(f"{what}: the frame has no column {', '.join(wrong)}")
     return found
-
-
-def _coded(values: list[Any], name: str) -> tuple[NDArray[np.float64], ColumnKind, list[str]]:
-    categories = sorted({value for value in values if value is not None})
-    code = {text: float(place) for place, text in enumerate(categories)}
-    spelled = ", ".join(f"{text}={place}" for place, text in enumerate(categories[:10]))
-    more = f" and {len(categories) - 10} more" if len(categories) > 10 else ""
-    note = f"text in column {name!r} was coded: {spelled}{more}"
-    coded = np.array([np.nan if v is None else code[v] for v in values])
-    return coded, ColumnKind("nominal", tuple(categories)), [note]
 
 
 def group_values(series: Any) -> NDArray[Any]:

@@ -34,6 +34,7 @@ from fsframe.contracts.column_kinds import (
     level_text,
 )
 from fsframe.contracts.data_frames import is_frame, take_frame
+from fsframe.contracts.frozen_arrays import freeze
 from fsframe.contracts.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.contracts.roles import SideColumns, feature_sets
 from fsframe.contracts.survival import signed_times
@@ -178,7 +179,7 @@ class Dataset(FrozenTable):
         if is_labelled(X):
             X = of_labelled(X, ())
         if is_frame(X):
-            parts = take_frame(X, None, with_label=False)
+            parts = take_frame(X)
             X, warnings = parts.X, (*parts.warnings, *warnings)
             kinds = parts.kinds if kinds is None else kinds
             feature_names = parts.names if feature_names is None else feature_names
@@ -312,21 +313,19 @@ class Dataset(FrozenTable):
         label, groups, weight = (
             str(key) if isinstance(key, tuple) else key for key in (label, groups, weight)
         )
-        check_asked_of_frame(
-            frame, label=label, drop=drop, categorical=categorical, groups=groups,
-            ordinal=as_ordinal(ordinal), keep=keep, weight=weight, event=event, time=time,
-            adjust=adjust,
+        orders = as_ordinal(ordinal)
+        asked = check_asked_of_frame(
+            frame, label=label, drop=drop, categorical=categorical, groups=groups, ordinal=orders,
+            keep=keep, weight=weight, event=event, time=time, adjust=adjust,
         )  # fmt: skip
-        given: dict[str, Any] = {
-            "drop": drop, "categorical": categorical, "groups": groups, "ordinal": ordinal,
-            "dates": dates, "keep": keep, "weight": weight,
-            "worded": (adjust,) if isinstance(adjust, str) else tuple(adjust),
-        }  # fmt: skip
-        parts = (
-            take_annotated(frame, label, layer=layer, **given)
-            if is_annotated(frame)
-            else take_frame(frame, label, **given)
-        )
+        every = categorical is True
+        if is_annotated(frame):
+            parts = take_annotated(frame, asked, layer, all_categorical=every, dates=dates)
+        else:
+            parts = take_frame(
+                frame, asked, all_categorical=every, orders=tuple(orders.values()), dates=dates,
+                worded=(adjust,) if isinstance(adjust, str) else tuple(adjust),
+            )  # fmt: skip
         assert parts.y is not None
         found = cls.from_arrays(
             parts.X,
@@ -454,8 +453,7 @@ class Dataset(FrozenTable):
                 "observed, 0 if the time is censored"
             )
         seen = np.asarray(self.columns(place, place + 1))[:, 0]
-        y = signed_times(self.y, seen, self.label_name, event)
-        y.setflags(write=False)
+        y = freeze(signed_times(self.y, seen, self.label_name, event))
         others = self.take_columns(np.delete(np.arange(self.n_features), place))
         return attrs.evolve(others, y=y, classes=(), task="survival")
 
@@ -515,11 +513,9 @@ class Dataset(FrozenTable):
                 kept.append(bool(keep[place]))
                 kinds[names[-1]] = ColumnKind("indicator", (level,), name)
             _as_one(groups, name, tuple(names[before:]))
-        matrix = np.ascontiguousarray(np.concatenate(blocks, axis=1))
-        matrix.setflags(write=False)
         return attrs.evolve(
             self,
-            matrix=matrix,
+            matrix=freeze(np.ascontiguousarray(np.concatenate(blocks, axis=1))),
             feature_names=as_names(names, len(names)),
             categorical=np.zeros(len(names), dtype=bool),
             kinds=kinds,

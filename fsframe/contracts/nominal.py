@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.showing import some_of
 
 __all__ = ["level_places", "nominal_problems", "sums_of_squares", "unequal_share"]
-
-_NAMED = 5
 
 
 def nominal_problems(name: str, takes_nominal: bool, data: Dataset) -> Iterator[str]:
@@ -24,11 +23,10 @@ def nominal_problems(name: str, takes_nominal: bool, data: Dataset) -> Iterator[
     """
     places = () if takes_nominal else np.flatnonzero(data.categorical)
     if len(places):
-        named = ", ".join(repr(data.feature_names[place]) for place in places[:_NAMED])
-        more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
+        named = some_of([repr(data.feature_names[place]) for place in places])
         hold = "holds" if len(places) == 1 else "hold"
         yield (
-            f"{name} needs numeric columns, and {named}{more} {hold} categories: encode them as "
+            f"{name} needs numeric columns, and {named} {hold} categories: encode them as "
             "indicator columns (--encode onehot, encode='onehot'), leave them out (--drop), or "
             "use a method that accepts them (mim, relieff, immigrate, …)"
         )

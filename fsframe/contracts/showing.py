@@ -7,7 +7,15 @@ from html import escape
 
 from fsframe.escaping import printable
 
-__all__ = ["counted", "html_block", "html_table", "interval_text", "listed", "number_text"]
+__all__ = [
+    "counted",
+    "html_block",
+    "html_table",
+    "interval_text",
+    "listed",
+    "number_text",
+    "some_of",
+]
 
 _CELL = "padding:2px 12px 2px 0;text-align:{};"
 
@@ -44,6 +52,16 @@ def number_text(value: float | None, digits: int = 4) -> str:
     ('0.5000', '—')
     """
     return "—" if value is None or value != value else f"{value:.{digits}f}"
+
+
+def some_of(names: Sequence[str], most: int = 5) -> str:
+    """Names joined by commas, only the first ones and the number of others if there are many.
+
+    >>> some_of(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def interval_text(interval: Sequence[float] | None, digits: int = 3) -> str:

@@ -114,7 +114,7 @@ def _covariates(given: Any) -> tuple[dict[str, NDArray[Any]], list[bool]]:
         given = given.to_frame()
     if is_frame(given):
         names = frame_names(given)
-        parts = take_frame(given, None, with_label=False, worded=names)
+        parts = take_frame(given, worded=names)
         columns = {name: parts.X[:, place] for place, name in enumerate(parts.names)}
         return columns, parts.categorical.tolist()
     table = np.asarray(given)

@@ -165,7 +165,7 @@ def training_table(
     if category_places(X):
         # Sets number and names of features before the frame becomes an array.
         validate_data(estimator, X, y, skip_check_array=True)
-        parts = take_frame(X, None, with_label=False)
+        parts = take_frame(X)
         codes, warnings = _category_codes(X, parts), parts.warnings
         nominal, kinds = np.flatnonzero(parts.categorical), dict(parts.kinds)
         X, y = check_X_y(

@@ -9,18 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.asked_columns import WORDS, check_asked
+from fsframe.contracts.asked_columns import WORDS, AskedColumns, check_asked, only
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.cells import Missing
-from fsframe.tables.column_lookup import (
-    check_names,
-    column_mask,
-    column_word,
-    find_column,
-    find_columns,
-)
+from fsframe.tables.column_lookup import check_names, column_word, find_columns
 from fsframe.tables.feature_checks import FeatureReview, check_finite
 from fsframe.tables.label_column import check_classes, label_values
 from fsframe.tables.locate import table_name
@@ -132,55 +126,42 @@ def _label(array: NDArray[Any], where: str, shape: tuple[int, ...], path: Path) 
 
 def dataset_from_arrays(
     table: ArrayTable,
+    asked: AskedColumns,
+    *,
     label: str | int | None,
-    drop: tuple[str | int, ...],
-    categorical: Any,
+    all_categorical: bool,
     task: str | None,
-    groups: str | int | None = None,
-    keep: tuple[str | int, ...] = (),
-    weight: str | int | None = None,
 ) -> Dataset:
-    """The Dataset of arrays; `label` may name a feature in place of the label array.
+    """The Dataset of arrays, whose columns have the roles that `check_asked_of_arrays` has found.
 
-    So does `groups`, which names the column of groups.
-
-    Raises
-    ------
-    DataError
-        If the content cannot be used; the message names row and column, from 1.
+    DataError if the content cannot be used; the message names row and column, from 1.
     """
     path, p = table.path, table.X.shape[1]
-    names = table.feature_names
-    dropped = set(find_columns(names, p, drop, f"{path}, column to drop"))
-    place = None
-    raw, label_name = table.y, table.label_name
-    if isinstance(label, str) and label in table.beside and label not in names:
-        raw, label_name = table.beside[label], label
-    elif label is not None and label != table.label_name:
-        place = find_column(names, p, label, f"{path}, label")
-    if place is None and raw is None:
+    names, others = table.feature_names, _annotations(table)
+
+    def of_role(role: str) -> tuple[str, Any]:
+        """Name and values of the column of a role: a feature, or an annotation of the rows."""
+        place = only(asked, role)
+        if place is None:
+            return role, None
+        if place >= p:
+            return others[place - p], table.others[others[place - p]]
+        return names[place], _columns_of(table.X, place, place + 1)[:, 0]
+
+    # The label array, even if a feature has its name.
+    own = label is None or label == table.label_name
+    label_name, raw = (table.label_name, table.y) if own else of_role("label")
+    if raw is None:
         raise _no_label(table)
-    group, grouping = None, None
-    if isinstance(groups, str) and groups in table.others and groups not in names:
-        grouping = table.others[groups]
-    elif groups is not None:
-        group = find_column(names, p, groups, f"{path}, groups")
-    weighing, weights = None, None
-    if isinstance(weight, str) and weight in table.others and weight not in names:
-        weights = table.others[weight]
-    elif weight is not None:
-        weighing = find_column(names, p, weight, f"{path}, weight")
-        weights = _columns_of(table.X, weighing, weighing + 1)[:, 0]
-    aside = {place, group, weighing}
-    columns = [column for column in range(p) if column not in dropped and column not in aside]
+    aside = {only(asked, role) for role in ("groups", "weight", *(() if own else ("label",)))}
+    aside |= set(asked["drop"])
+    columns = [column for column in range(p) if column not in aside]
     if not columns:
         raise DataError(f"{path} has no feature besides the label")
     if table.names:
         check_names(names, columns, path)
-    if place is not None:
-        raw, label_name = _columns_of(table.X, place, place + 1)[:, 0], names[place]
-    assert raw is not None
     check_names([label_name], [0], path)
+    (group_name, groups), (weight_name, weights) = of_role("groups"), of_role("weight")
     labels, kind = label_values(
         _texts(raw), lambda row: f"{path}, label {label_name!r}, row {row + 1}", task
     )
@@ -198,12 +179,12 @@ def dataset_from_arrays(
         X,
         labels,
         kept,
-        categorical=column_mask(names, p, columns, categorical, f"{path}, categorical column"),
+        categorical=np.isin(columns, asked["categorical"]) | all_categorical,
         weights=weights,
-        weight_name=names[weighing] if weighing is not None else str(weight or "weight"),
-        keep=column_mask(names, p, columns, keep, f"{path}, column to keep"),
-        groups=grouping if group is None else _columns_of(table.X, group, group + 1)[:, 0],
-        group_name=names[group] if group is not None else str(groups or "group"),
+        weight_name=weight_name,
+        keep=np.isin(columns, asked["keep"]),
+        groups=groups,
+        group_name=group_name,
         name=table_name(path),
         label_name=label_name,
         task=kind,
@@ -211,10 +192,15 @@ def dataset_from_arrays(
     )
 
 
-def check_asked_of_arrays(table: ArrayTable, **roles: Any) -> None:
+def _annotations(table: ArrayTable) -> list[str]:
+    """Columns beside the features, whose places follow theirs; features of a name come first."""
+    names = table.feature_names
+    return [name for name in table.others if name not in names]
+
+
+def check_asked_of_arrays(table: ArrayTable, **roles: Any) -> AskedColumns:
     """Call `check_asked` with the features and the annotations of the rows, and its arguments."""
-    names, p = table.feature_names, table.X.shape[1]
-    beside = [name for name in table.others if name not in names]
+    names, p, beside = table.feature_names, table.X.shape[1], _annotations(table)
 
     def find(role: str, keys: Sequence[str | int]) -> list[int]:
         own = [key for key in keys if key in beside and role in _OF_ROWS]
@@ -230,7 +216,7 @@ def check_asked_of_arrays(table: ArrayTable, **roles: Any) -> None:
 
     if roles["label"] is None and table.y is not None:
         roles["label"] = table.label_name
-    check_asked(find, word, **roles)
+    return check_asked(find, word, **roles)
 
 
 def _no_label(table: ArrayTable) -> DataError:

@@ -8,34 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError
 
 __all__ = [
     "FeatureReview",
     "check_finite",
-    "coded_categories",
     "feature_warnings",
     "likely_codes",
-    "listed",
 ]
-
-_SHOWN = 5
 
 # Common codes for missing values: nines, minima of integer types, powers of ten.
 _CODES = np.array(
     [sign * value for value in (99, 999, 9999, 99999, 999999, 1e30) for sign in (1, -1)]
     + [-9, -32768, -2147483648]
 )
-
-
-def listed(names: Sequence[str], shown: int = _SHOWN) -> str:
-    """Names joined by commas, the first few.
-
-    >>> listed(["a", "b", "c"], 2)
-    'a, b and 1 more'
-    """
-    more = len(names) - shown
-    return ", ".join(names[:shown]) + (f" and {more} more" if more > 0 else "")
 
 
 def check_finite(X: NDArray[Any], where: Callable[[int, int], str]) -> None:
@@ -104,7 +91,7 @@ class FeatureReview:
     def warnings(self) -> list[str]:
         """One sentence for each kind of weakness found."""
         return [
-            f"{len(found)} column{'s' * (len(found) > 1)} {what.format(listed(found))}"
+            f"{len(found)} column{'s' * (len(found) > 1)} {what.format(some_of(found))}"
             for found, what in (
                 (self._empty, "without any value: {}; they carry no information"),
                 (self._constant, "with one value only: {}; they carry no information"),
@@ -147,16 +134,3 @@ def feature_warnings(X: NDArray[Any], names: Sequence[str]) -> list[str]:
     review = FeatureReview()
     review.add(X, names)
     return review.warnings()
-
-
-def coded_categories(
-    texts: Sequence[str], missing: Callable[[str], bool]
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Codes 0, 1, … of the sorted categories in a column of text, NaN where missing.
-
-    >>> coded_categories(["b", "a", "", "b"], lambda text: not text)
-    (array([ 1.,  0., nan,  1.]), ('a', 'b'))
-    """
-    categories = tuple(sorted({text for text in texts if not missing(text)}))
-    code = {text: float(place) for place, text in enumerate(categories)}
-    return np.array([code.get(text, np.nan) for text in texts]), categories

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.asked_columns import AskedColumns, only
 from fsframe.contracts.column_kinds import (
     ColumnKind,
+    coded,
     days_of,
     level_text,
     looks_boolean,
@@ -20,15 +22,11 @@ from fsframe.contracts.column_kinds import (
     ranks,
 )
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError
 from fsframe.tables.cell_syntax import is_number
-from fsframe.tables.column_lookup import check_names, column_mask, find_column, find_columns
-from fsframe.tables.feature_checks import (
-    check_finite,
-    coded_categories,
-    feature_warnings,
-    listed,
-)
+from fsframe.tables.column_lookup import check_names, column_mask
+from fsframe.tables.feature_checks import check_finite, feature_warnings
 from fsframe.tables.label_column import (
     check_classes,
     label_missing,
@@ -41,7 +39,6 @@ from fsframe.tables.sheet import Sheet
 __all__ = ["from_sheet"]
 
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
-Keys = str | int | Iterable[str | int]
 _BYTES_FROM = 1 << 20
 """Minimum number of cells for keeping a table of single digits as bytes."""
 _USUAL_LABELS = ("class", "label", "target", "y", "outcome")
@@ -49,37 +46,49 @@ _USUAL_LABELS = ("class", "label", "target", "y", "outcome")
 
 def from_sheet(
     sheet: Sheet,
-    label: str | int | None,
-    drop: tuple[str | int, ...],
-    categorical: Keys | bool | None,
-    groups: str | int | None,
+    asked: AskedColumns,
+    *,
+    guessed: bool,
+    all_categorical: bool,
     task: str | None,
-    orders: Mapping[str | int, tuple[str, ...]],
+    orders: Sequence[tuple[str, ...]],
     dates: str | None,
-    keep: tuple[str | int, ...],
-    weight: str | int | None,
-    worded: tuple[str, ...],
+    worded: Sequence[str],
 ) -> Dataset:
+    """The Dataset of a text table, whose columns have the roles that `check_asked` has found.
+
+    Parameters
+    ----------
+    guessed : bool
+        Whether the label is the last column since none was named.
+    orders : sequence of tuple of str
+        The orders of the levels of the ordinal columns.
+    worded : sequence of str
+        Columns that are categorical if they hold text.
+    """
     path, n = sheet.path, sheet.n_fields
     warnings: list[str] = []
-    dropped = set(find_columns(sheet.names, n, drop, f"{path}, column to drop"))
-    group = None if groups is None else find_column(sheet.names, n, groups, f"{path}, groups")
-    weighing = None if weight is None else find_column(sheet.names, n, weight, f"{path}, weight")
-    if sheet.has_row_names and 0 not in dropped and label != 0 and 0 not in (group, weighing):
+    place, group, weighing = (only(asked, role) for role in ("label", "groups", "weight"))
+    dropped = set(asked["drop"])
+    roles = {None if guessed else place, group, weighing}
+    if sheet.has_row_names and 0 not in dropped and 0 not in roles:
         dropped.add(0)
         warnings.append("the first column has no name and holds row names or numbers: left out")
-    aside = {group, weighing}
-    left = [column for column in range(n) if column not in dropped and column not in aside]
+    aside = {*dropped, group, weighing}
+    left = [column for column in range(n) if column not in aside]
     if len(left) < 2:
         raise DataError(
             f"{path} has {len(left)} columns to use; a table needs features and a label"
         )
-    place = left[-1] if label is None else find_column(sheet.names, n, label, f"{path}, label")
+    assert place is not None
     columns = [column for column in left if column != place]
     names, label_name = _names(sheet, columns, place)
-    mask = column_mask(sheet.names, n, columns, categorical, f"{path}, categorical column")
-    stays = column_mask(sheet.names, n, columns, keep, f"{path}, column to keep")
-    beside = sorted({place, *(column for column in aside if column is not None)})
+    mask = column_mask(
+        sheet.names, n, columns, all_categorical or asked["categorical"],
+        f"{path}, categorical column",
+    )  # fmt: skip
+    stays = column_mask(sheet.names, n, columns, asked["keep"], f"{path}, column to keep")
+    beside = sorted(column for column in {place, group, weighing} if column is not None)
     missing: dict[int, str] = {}
     taken = sheet.take(columns, beside, _watch(sheet, place, weighing, missing))
     problems = list(missing.values())
@@ -93,7 +102,7 @@ def from_sheet(
             labels, kind = label_values(
                 texts, lambda row: sheet.where(row, place), task, missing=sheet.missing
             )
-    ordered = _ordinal_columns(sheet, orders)
+    ordered = dict(zip(asked["ordinal"], orders, strict=True))
     texts_in = [k for k, column in enumerate(columns) if column in taken.bad]
     mask[[k for k in texts_in if names[k] in worded]] = True
     with _noted(problems):
@@ -104,12 +113,12 @@ def from_sheet(
             weights = _weights(sheet, weighing, taken.texts[weighing])
     if problems:
         raise DataError("\n".join(problems))
-    if label is None:
+    if guessed:
         warnings += _other_label(names, label_name)
         if label_name.lower() not in _USUAL_LABELS:
             warnings += suspect_label_warnings(label_name, labels, X, names)
     warnings += check_classes(
-        labels, label_name, lambda row: f"line {sheet.line(row)}", kind, path, label is None
+        labels, label_name, lambda row: f"line {sheet.line(row)}", kind, path, guessed
     )
     if taken.coded:
         listing = ", ".join(sheet.missing.codes)
@@ -204,15 +213,8 @@ def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:
         return []
     return [
         f"the first line was taken as names, though {len(numbers)} of them are numbers "
-        f"({listed(numbers, 3)}); if it is a row, say so (header=False, --no-header)"
+        f"({some_of(numbers, 3)}); if it is a row, say so (header=False, --no-header)"
     ]
-
-
-def _ordinal_columns(
-    sheet: Sheet, orders: Mapping[str | int, tuple[str, ...]]
-) -> dict[int, tuple[str, ...]]:
-    what = f"{sheet.path}, ordinal column"
-    return {find_column(sheet.names, sheet.n_fields, key, what): o for key, o in orders.items()}
 
 
 def _kinds_of_columns(
@@ -251,15 +253,14 @@ def _kinds_of_columns(
             if unknown:
                 further.append(
                     f"these levels are missing from the order of {sheet.word(column)}: "
-                    f"{listed(unknown, 10)} (--ordinal '{name}=low<high')"
+                    f"{some_of(unknown, 10)} (--ordinal '{name}=low<high')"
                 )
                 continue
             kind = ColumnKind("ordinal", order)
         elif mask[place]:
-            X[:, place], categories = coded_categories(cells, sheet.missing)
-            spelled = listed([f"{text}={code}" for code, text in enumerate(categories)], 10)
-            notes.append(f"text in column {name!r} was coded: {spelled}")
-            kinds[name] = ColumnKind("nominal", categories)
+            known = [None if sheet.missing(text) else text for text in cells]
+            X[:, place], kinds[name], note = coded(known, name)
+            notes.append(note)
             continue
         elif (words := looks_boolean(there)) is not None:
             kind = ColumnKind("boolean", words)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from fsframe.errors import RequestError
@@ -101,7 +102,10 @@ def reduced_text(
     if not places:
         raise RequestError("nothing to write: the run kept no feature")
     sign = table.delimiter if sign is None else sign
-    return "".join(_lines(table, sorted(places), sign, defuse))
+    columns, spelled = sorted(places), table.spelled_names
+    head = [] if spelled is None else [[spelled[column] for column in columns]]
+    rows = itertools.chain(head, table.rows(columns))
+    return "".join(_line(cells, table.delimiter, sign, defuse) for cells in rows)
 
 
 def _output_form(path: Path, table: Table) -> tuple[str, bool]:
@@ -113,15 +117,6 @@ def _output_form(path: Path, table: Table) -> tuple[str, bool]:
         )
     same = ending in {suffix.lower() for suffix in table.path.suffixes[-2:]}
     return (table.delimiter if same else _SIGNS[ending] or table.delimiter), packed
-
-
-def _lines(table: Table, columns: list[int], sign: str, defuse: bool) -> Iterator[str]:
-    if table.spelled_names is not None:
-        yield _line(
-            [table.spelled_names[column] for column in columns], table.delimiter, sign, defuse
-        )
-    for cells in table.rows(columns):
-        yield _line(cells, table.delimiter, sign, defuse)
 
 
 def _line(cells: list[str], delimiter: str, sign: str, defuse: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import NoReturn
@@ -11,6 +12,7 @@ from typing import NoReturn
 import attrs
 import numpy as np
 
+from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError, RequestError
 from fsframe.tables.cell_syntax import is_number
 from fsframe.tables.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
@@ -21,11 +23,10 @@ from fsframe.tables.dialect import (
     delimiter_name,
     field_splitter,
     first_record,
+    is_header,
     trimmed,
     unquote,
 )
-from fsframe.tables.feature_checks import listed
-from fsframe.tables.header import is_header
 from fsframe.tables.size_limits import MAX_COLUMNS, check_size
 from fsframe.tables.text_file import load_text
 
@@ -69,10 +70,8 @@ class Sheet:
     @cached_property
     def n_rows(self) -> int:
         """Number of rows."""
-        try:
+        with self._named_lines():
             return self.cells.count()
-        except RaggedLine as ragged:
-            self._refuse(ragged)
 
     def check(self) -> None:
         """Check that all rows have the same length.
@@ -82,24 +81,18 @@ class Sheet:
         DataError
             Naming the line of the first that differs.
         """
-        try:
+        with self._named_lines():
             self.cells.check()
-        except RaggedLine as ragged:
-            self._refuse(ragged)
 
     def column(self, column: int) -> list[str]:
         """The fields of a column, without quotes and outer blanks."""
-        try:
+        with self._named_lines():
             return [text for block in self.cells.texts(column) for text in block]
-        except RaggedLine as ragged:
-            self._refuse(ragged)
 
     def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
         """The fields of some columns as spelled, row by row."""
-        try:
+        with self._named_lines():
             yield from self.cells.spelled(columns)
-        except RaggedLine as ragged:
-            self._refuse(ragged)
 
     def take(
         self,
@@ -119,10 +112,8 @@ class Sheet:
             f"{self.path} with {self.n_rows} rows × {len(columns)} columns",
             "keep such a table as HDF5, which is read by columns, or ",
         )
-        try:
+        with self._named_lines():
             return self.cells.take(columns, texts, self.n_rows, self.missing, watch)
-        except RaggedLine as ragged:
-            self._refuse(ragged)
 
     @cached_property
     def has_row_names(self) -> bool:
@@ -164,7 +155,7 @@ class Sheet:
         """
         said = list(further)
         if dates:
-            listing = listed([self.word(column) for column in dates], 8)
+            listing = some_of([self.word(column) for column in dates], 8)
             keys = ",".join(self._key(column) for column in dates[:20])
             said.insert(
                 0,
@@ -178,7 +169,7 @@ class Sheet:
 
     def _no_numbers(self, bad: dict[int, BadColumn], infinite: Sequence[int]) -> str:
         if not bad:
-            listing = listed([self.word(column) for column in infinite], 8)
+            listing = some_of([self.word(column) for column in infinite], 8)
             return f"{self.path}: cells of {listing} are infinite or too large"
         first = min(bad.values(), key=lambda found: (found.row, found.column))
         text = first.text
@@ -200,7 +191,7 @@ class Sheet:
         message = f"{self.where(first.row, first.column)}: {shown!r} is not a number; {advice}"
         others = [bad[column] for column in sorted(bad) if column != first.column]
         if others:
-            message += f". The same holds for {listed([self._brief(o) for o in others], 8)}"
+            message += f". The same holds for {some_of([self._brief(o) for o in others], 8)}"
             names = [self._key(column) for column in sorted(bad)[:20]]
             message += f" (to leave all out: --drop {','.join(names)})" if len(bad) <= 20 else ""
             commas = [o for o in others if _COMMA.fullmatch(o.text)]
@@ -211,7 +202,7 @@ class Sheet:
                 )
         infinite = [column for column in infinite if column not in bad]
         if infinite:
-            listing = listed([self.word(column) for column in infinite], 8)
+            listing = some_of([self.word(column) for column in infinite], 8)
             message += f". Cells of {listing} are infinite or too large"
         return message
 
@@ -222,6 +213,14 @@ class Sheet:
 
     def _key(self, column: int) -> str:
         return self.names[column] if self.names else str(column + 1)
+
+    @contextmanager
+    def _named_lines(self) -> Iterator[None]:
+        """A row of another length becomes an error that names its line."""
+        try:
+            yield
+        except RaggedLine as ragged:
+            self._refuse(ragged)
 
     def _refuse(self, ragged: RaggedLine) -> NoReturn:
         line, expected, found = self.line(ragged.row), self.n_fields, ragged.found

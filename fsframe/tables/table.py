@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.column_kinds import ColumnKind, numbers_of
 from fsframe.contracts.data_frames import take_frame
 from fsframe.contracts.frame_columns import frame_names, frame_texts
+from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
 from fsframe.tables.array_table import ArrayTable
@@ -184,10 +185,9 @@ class Table:
         for name in missing[:5]:
             hint = did_you_mean(name, self.names).removeprefix(". ")
             shown.append(repr(name) + (f" ({hint})" if hint else ""))
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         return (
             f"{self.path} lacks {len(missing)} of the {needed} columns that are needed: "
-            f"{', '.join(shown)}{more}; it has {len(self.names)} columns"
+            f"{some_of([*shown, *missing[5:]])}; it has {len(self.names)} columns"
         )
 
 
@@ -283,7 +283,7 @@ class _FrameCells:
 
     def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         others = [k for k in range(len(frame_names(self.frame))) if k not in set(columns)]
-        parts = take_frame(self.frame, None, drop=others, with_label=False)
+        parts = take_frame(self.frame, {"drop": others})
         return np.asarray(parts.X, dtype=np.float64)
 
 

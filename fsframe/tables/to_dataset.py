@@ -22,8 +22,9 @@ from fsframe.contracts.column_kinds import (
 )
 from fsframe.contracts.data_frames import is_frame
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.frozen_arrays import freeze
 from fsframe.errors import DataError, RequestError
-from fsframe.tables.array_files import check_asked_of_arrays, dataset_from_arrays
+from fsframe.tables.array_files import check_asked_of_arrays, dataset_from_arrays, load_arrays
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.column_lookup import as_keys, find_column, find_columns
 from fsframe.tables.feature_checks import feature_warnings
@@ -39,6 +40,9 @@ __all__ = ["read"]
 Keys = str | int | Iterable[str | int]
 _BY_NAME = ("time", "event", "adjust")
 """Roles whose columns are given by name only, including names assigned to unnamed columns."""
+
+_FORM = {"x": "/X", "y": "/y", "names": "/feature_names", "decimal": "."}
+"""Defaults of the arguments about the form of a file; None for the others."""
 
 
 def read(
@@ -163,27 +167,29 @@ def read(
     sets = feature_groups_of(feature_groups)
     drop, keep = as_keys(drop), as_keys(keep)
     adjust = (adjust,) if isinstance(adjust, str) else tuple(adjust)
-    categorical = _keys(categorical)
-    of_frame: dict[str, Any] = {
+    if categorical is not None and not isinstance(categorical, bool):
+        categorical = as_keys(categorical)
+    codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
+    roles: dict[str, Any] = {
         "drop": drop, "categorical": categorical, "groups": groups, "ordinal": ordinal,
         "dates": dates, "encode": encode, "keep": keep, "weight": weight, "event": event,
         "feature_groups": sets, "time": time, "adjust": adjust,
     }  # fmt: skip
+    form: dict[str, Any] = {
+        "x": x, "y": y, "names": names, "delimiter": delimiter, "header": header,
+        "decimal": decimal, "encoding": encoding, "na": list(codes), "in_memory": in_memory,
+    }  # fmt: skip
+    # What is said of the form of a file.
+    form = {key: value for key, value in form.items() if value not in ("", [], _FORM.get(key))}
     if is_frame(path) or is_annotated(path) or is_labelled(path):
         layer = x.strip("/").removeprefix("layers/") if x.strip("/").startswith("layers/") else None
-        not_taken = {
-            "x": x != "/X" and not (layer and is_annotated(path)), "y": y != "/y",
-            "names": names != "/feature_names", "delimiter": delimiter,
-            "header": header is not None, "decimal": decimal != ".", "encoding": encoding,
-            "na": na not in ((), []), "in_memory": in_memory is not None,
-        }  # fmt: skip
-        wrong = [key for key, value in not_taken.items() if value]
+        wrong = [key for key in form if not (key == "x" and layer and is_annotated(path))]
         if wrong:
             raise RequestError(
                 f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} for files, not for "
                 f"{type(path).__name__}"
             )
-        return Dataset.from_frame(path, label, task=task, layer=layer, **of_frame)
+        return Dataset.from_frame(path, label, task=task, layer=layer, **roles)
     if event is not None:
         if task not in (None, "survival"):
             raise RequestError(
@@ -193,7 +199,10 @@ def read(
     elif task == "survival":
         raise RequestError("task survival: name the column of events (--event, event=)")
     check_readings(dates=dates, encode=encode)
-    asked = {role: of_frame.get(role, label) for role in WORDS}
+    orders = as_ordinal(ordinal)
+    wanted = {role: roles.get(role, label) for role in WORDS} | {"ordinal": orders}
+    every = categorical is True
+    listed_sets = {title: list(members) for title, members in sets.items()}
 
     def by_parts(given: Any) -> Dataset:
         found = read_parts(
@@ -207,48 +216,37 @@ def read(
         if event:
             told["event"] = event
         if sets:
-            told["feature_groups"] = {title: list(members) for title, members in sets.items()}
+            told["feature_groups"] = listed_sets
         return attrs.evolve(found, reading=told)
 
-    orders = as_ordinal(ordinal)
-    codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     if in_parts(path):
         return by_parts(path)
-    given = {
-        "label": label,
-        "drop": list(drop),
-        "categorical": categorical if isinstance(categorical, bool) else [*as_keys(categorical)],
-        "groups": groups,
-        "task": None if event else task,
-        "delimiter": delimiter,
-        "header": header,
-        "decimal": None if decimal == "." else decimal,
-        "encoding": encoding,
-        "na": list(codes),
-        "x": None if x == "/X" else x,
-        "y": None if y == "/y" else y,
-        "names": None if names == "/feature_names" else names,
-        "ordinal": {str(key): list(order) for key, order in orders.items()} or None,
-        "dates": dates,
-        "encode": encode,
-        "keep": list(keep),
-        "weight": weight,
-        "event": event,
-        "feature_groups": {title: list(members) for title, members in sets.items()} or None,
-        "time": time,
-        "adjust": list(adjust),
-    }
-
-    def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
-        played = data.with_roles(sets, time, adjust, beside)
-        return attrs.evolve(played.with_events(event).encoded(encode), reading=reading)
-
     if not isinstance(path, (str, os.PathLike)):
         raise RequestError(
             f"read takes a path or a data frame, not {type(path).__name__}; arrays and sparse "
             "matrices have no label among them: Dataset.from_arrays(X, y)"
         )
+    given = (
+        form
+        | roles
+        | {
+            "label": label,
+            "task": None if event else task,
+            "drop": list(drop),
+            "categorical": list(categorical) if isinstance(categorical, tuple) else categorical,
+            "keep": list(keep),
+            "adjust": list(adjust),
+            "ordinal": {str(key): list(order) for key, order in orders.items()} or None,
+            "feature_groups": listed_sets or None,
+            "in_memory": None,
+        }
+    )
     reading = {key: value for key, value in given.items() if value not in (None, [])}
+
+    def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
+        played = data.with_roles(sets, time, adjust, beside)
+        return attrs.evolve(played.with_events(event).encoded(encode), reading=reading)
+
     found = find_table(path)
     kind = file_kind(found)
     if in_memory is None and large_in_file(found, kind, x):
@@ -263,48 +261,36 @@ def read(
             encoding=encoding,
             na=codes,
         )
-        check_asked(
+        asked = check_asked(
             lambda role, keys: find_columns(
                 sheet.names, sheet.n_fields, keys, f"{sheet.path}, {WORDS[role]}"
             ),
             lambda place: f"{sheet.path}: {sheet.word(place)}",
             sheet.n_fields,
-            **asked if sheet.names else {k: v for k, v in asked.items() if k not in _BY_NAME},
+            **wanted if sheet.names else {k: v for k, v in wanted.items() if k not in _BY_NAME},
         )
         found_in = from_sheet(
-            sheet, label, drop, categorical, groups, task, orders, dates, keep, weight, adjust
-        )
+            sheet, asked, guessed=label is None, all_categorical=every, task=task,
+            orders=tuple(orders.values()), dates=dates, worded=adjust,
+        )  # fmt: skip
         return finished(found_in)
-    if kind not in ("npz", "hdf5"):
-        paths = named_paths(x, y)
-        others: dict[str, Any] = {"names": names != "/feature_names"}
-        others |= {"delimiter": delimiter, "header": header is not None, "decimal": decimal != "."}
-        others |= {"encoding": encoding, "na": codes, "in_memory": in_memory is not None}
-        check_options(found, kind, [key for key, value in others.items() if value])
-        frame = read_frame(found, kind, **paths)
-        if isinstance(frame, ArrayTable):
-            check_asked_of_arrays(frame, **asked)
-            data = dataset_from_arrays(frame, label, drop, categorical, task, groups, keep, weight)
-            return finished(_ranked(data, orders), frame.others)
-        try:
-            task = None if event else task
-            data = Dataset.from_frame(frame, label, task=task, name=table_name(found), **of_frame)
-        except DataError as error:
-            raise DataError(f"{found}: {error}") from None
-        notes = feature_warnings(data.values, data.feature_names)
-        return attrs.evolve(data, reading=reading, warnings=(*data.warnings, *notes))
-    from fsframe.tables.array_files import load_arrays
-
-    table: ArrayTable = load_arrays(
-        found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes
-    )
-    check_asked_of_arrays(table, **asked)
-    data = dataset_from_arrays(table, label, drop, categorical, task, groups, keep, weight)
-    return finished(_ranked(data, orders), table.others)
-
-
-def _keys(given: Keys | bool | None) -> Any:
-    return given if given is None or isinstance(given, bool) else as_keys(given)
+    table: Any
+    if kind in ("npz", "hdf5"):
+        table = load_arrays(found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes)
+    else:
+        check_options(found, kind, [key for key in form if key not in ("x", "y")])
+        table = read_frame(found, kind, **named_paths(x, y))
+    if isinstance(table, ArrayTable):
+        asked = check_asked_of_arrays(table, **wanted)
+        data = dataset_from_arrays(table, asked, label=label, all_categorical=every, task=task)
+        return finished(_ranked(data, orders), table.others)
+    try:
+        task = None if event else task
+        data = Dataset.from_frame(table, label, task=task, name=table_name(found), **roles)
+    except DataError as error:
+        raise DataError(f"{found}: {error}") from None
+    notes = feature_warnings(data.values, data.feature_names)
+    return attrs.evolve(data, reading=reading, warnings=(*data.warnings, *notes))
 
 
 def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Dataset:
@@ -329,8 +315,7 @@ def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Datas
             X[:, place], levels = ranks(X[:, place])
             kind = ColumnKind("ordinal", levels)
         kinds[names[place]], mask[place] = kind, False
-    X.setflags(write=False)
-    return attrs.evolve(data, matrix=X, kinds=kinds, categorical=mask)
+    return attrs.evolve(data, matrix=freeze(X), kinds=kinds, categorical=mask)
 
 
 def _row_of(table: str, name: str, row: int) -> str:
