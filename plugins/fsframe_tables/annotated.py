@@ -44,24 +44,18 @@ class AnnDataReader(Reader):
                 found = _column(file, f"obs/{name}")
                 if found is not None and found.shape == X.shape[:1]:
                     beside[name] = found
-        label = None
-        if y:
-            key = y.strip("/").removeprefix("obs/")
-            if key not in beside:
-                raise DataError(f"{path} has no column {key!r} in obs; it has {_listed(beside)}")
-            label = beside.pop(key)
+        label = y.strip("/").removeprefix("obs/")
+        if y and label not in beside:
+            known = ", ".join(list(beside)[:12]) or "none"
+            raise DataError(f"{path} has no column {label!r} in obs; it has {known}")
         return ArrayTable(
             path=path,
             X=X,
-            y=label,
+            y=beside.pop(label, None),
             names=tuple(names),
-            label_name=y.strip("/").removeprefix("obs/") if y else "y",
+            label_name=label or "y",
             beside=beside,
         )
-
-
-def _listed(beside: dict[str, Any]) -> str:
-    return ", ".join(list(beside)[:12]) or "none"
 
 
 def _values(file: Hdf5Arrays, name: str, path: Path, expected: tuple[int, int]) -> Any:

@@ -16,6 +16,7 @@ from fsframe.contracts.params import choice, flag, integer, param
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
+from fsframe.contracts.showing import some_of
 from fsframe.registry.required import missing
 
 __all__ = ["Impute"]
@@ -190,5 +191,4 @@ def _empty(data: Dataset, share: NDArray[np.float64]) -> tuple[str, ...]:
     names = [data.feature_names[column] for column in np.flatnonzero(share == 0)]
     if not names:
         return ()
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return (f"left out, since nothing can stand for their values: {', '.join(names[:5])}{more}",)
+    return (f"left out, since nothing can stand for their values: {some_of(names)}",)

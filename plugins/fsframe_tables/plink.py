@@ -63,9 +63,8 @@ class PlinkReader(Reader):
             names=_names(variants),
             label_name="phenotype",
             beside={
-                "family": np.array([fields[0] for fields in persons], dtype=object),
-                "person": np.array([fields[1] for fields in persons], dtype=object),
-                "sex": np.array([fields[4] for fields in persons], dtype=object),
+                name: np.array([fields[k] for fields in persons], dtype=object)
+                for name, k in (("family", 0), ("person", 1), ("sex", 4))
             },
         )
 
