@@ -43,22 +43,11 @@ def infer_task(y: NDArray[Any]) -> str:
 
 
 def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
-    """The features in the form a table stores them; copied only if necessary.
+    """The features in the form a table stores them, read-only; copied only if necessary.
 
-    Parameters
-    ----------
-    X : array_like of shape (n_samples, n_features)
-        Real numbers, NaN where missing.
-
-    Returns
-    -------
-    read-only float64 array of that shape, in C order; arrays of bytes (uint8, int8) stay bytes, and
-    scipy's sparse ones stay sparse if that saves half of the memory
-
-    Raises
-    ------
-    DataError
-        If `X` holds anything but finite real numbers and NaN, has another shape, or is empty.
+    (n_samples, n_features) float64 in C order, NaN where missing. Arrays of bytes (uint8, int8)
+    stay bytes, and scipy's sparse ones stay sparse if that saves half of the memory. DataError if
+    there is anything but finite real numbers and NaN, another shape, or nothing.
     """
     if is_sparse(X):
         table = as_table(X)
@@ -90,24 +79,9 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
 
 
 def as_mask(given: Any, n_features: int, what: str = "categorical columns") -> NDArray[np.bool_]:
-    """The given columns as a mask.
+    """The given columns, by number or as a mask, as a read-only mask (n_features,); None for none.
 
-    Parameters
-    ----------
-    given : array of shape (n_features,) bool, or of column numbers, or None
-        None for no column.
-    n_features : int
-    what : str
-        Description of the columns for messages.
-
-    Returns
-    -------
-    read-only bool array of shape (n_features,)
-
-    Raises
-    ------
-    DataError
-        If `given` is neither, or names a column that does not exist.
+    DataError if `given` is neither, or names a column that does not exist; it calls them `what`.
     """
     mask = np.zeros(n_features, dtype=bool)
     if given is not None and np.size(given):
@@ -123,24 +97,11 @@ def as_mask(given: Any, n_features: int, what: str = "categorical columns") -> N
 
 
 def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.integer[Any]]:
-    """How often each row is drawn, in one resample or in each of several.
+    """How often each row is drawn, in one resample or in each of several, as integers.
 
-    Parameters
-    ----------
-    given : array_like of shape (n_samples,) or (n_resamples, n_samples)
-        Whole numbers.
-    shape : tuple of int
-        The required shape.
-
-    Returns
-    -------
-    integer array of that shape
-        `given` itself if it has an integer type.
-
-    Raises
-    ------
-    DataError
-        If it holds negative or fractional numbers, has another shape, or draws no row at all.
+    `given`, (n_samples,) or (n_resamples, n_samples) whole numbers, itself if it has an integer
+    type. DataError if it holds negative or fractional numbers, has another shape, or draws no row
+    at all.
     """
     counts = np.asarray(given)
     if counts.dtype.kind not in "iu":
@@ -154,13 +115,7 @@ def as_counts(given: Any, shape: tuple[int, ...]) -> NDArray[np.integer[Any]]:
 
 
 def as_names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
-    """One unique name per column; ``f1, f2, …`` by default.
-
-    Raises
-    ------
-    DataError
-        If there are more or fewer than `n_features`, or two are the same.
-    """
+    """One unique name per column; ``f1, f2, …`` by default. DataError if they do not fit."""
     if given is None:
         return _numbered(n_features)
     names = tuple(str(name) for name in given)
@@ -174,13 +129,7 @@ def as_names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
 
 
 def check_text(texts: Sequence[str], what: str) -> None:
-    """Check that all texts can be written to a file.
-
-    Raises
-    ------
-    DataError
-        Naming the first text with an unpaired surrogate.
-    """
+    """Raise DataError naming the first text with an unpaired surrogate: files cannot hold it."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
@@ -227,18 +176,15 @@ def _codes(labels: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
 def as_labels(
     y: ArrayLike, n_samples: int, label_name: str, task: str | None
 ) -> tuple[NDArray[Any], tuple[Any, ...], str]:
-    """The label in the form a table stores it.
+    """The label in the form a table stores it, its classes, and the task.
 
     Parameters
     ----------
     y : array_like of shape (n_samples,)
         Classes (numbers or text), or a numeric target.
-    n_samples : int
-    label_name : str
-        Its name in messages.
     task : str or None
-        ``"classification"``, ``"regression"``, or ``"survival"`` of signed times
-        (`fsframe.contracts.survival`); by default as the values suggest (`infer_task`).
+        ``"survival"`` is of signed times (`fsframe.contracts.survival`); by default as the values
+        suggest (`infer_task`).
 
     Returns
     -------
@@ -287,23 +233,10 @@ def as_labels(
 
 
 def as_groups(groups: ArrayLike, n_samples: int, group_name: str) -> NDArray[np.int64]:
-    """Groups of rows as codes 0 … n_groups - 1, in the order of their sorted names.
+    """Groups of rows, numbers or text, as codes 0 … n_groups - 1 in the order of sorted names.
 
-    Parameters
-    ----------
-    groups : array_like of shape (n_samples,)
-        Numbers or text.
-    n_samples : int
-    group_name : str
-        Their name in messages.
+    DataError if one is missing, the shape is wrong, or there is a single group.
 
-    Raises
-    ------
-    DataError
-        If one is missing, the shape is wrong, or there is a single group.
-
-    Examples
-    --------
     >>> as_groups(["Ann", "Bob", "Ann"], 3, "person").tolist()
     [0, 1, 0]
     """
@@ -332,13 +265,7 @@ def as_groups(groups: ArrayLike, n_samples: int, group_name: str) -> NDArray[np.
 
 
 def kept_columns(given: Any, n_features: int) -> NDArray[np.bool_] | None:
-    """The mask of columns that every stage keeps, or None without any.
-
-    Raises
-    ------
-    DataError
-        If they are not columns of the table, or all of them.
-    """
+    """The mask of columns that every stage keeps, None without any; DataError if all are kept."""
     if given is None or not np.size(given):
         return None
     mask = as_mask(given, n_features, "columns to keep")
@@ -352,10 +279,8 @@ def kept_columns(given: Any, n_features: int) -> NDArray[np.bool_] | None:
 def whole_weights(given: Any, n_samples: int, name: str) -> NDArray[np.int64]:
     """Weights of rows as counts.
 
-    Raises
-    ------
-    DataError
-        If they are not one whole number ≥ 0 for each row, or all zero, or add up to 2³¹ or more.
+    DataError if they are not one whole number ≥ 0 for each row, or all zero, or add up to 2³¹ or
+    more.
     """
     try:
         found = np.asarray(given, dtype=np.float64)

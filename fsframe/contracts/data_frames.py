@@ -296,13 +296,7 @@ def _dated(
 
 
 def find_named(names: Sequence[str], keys: Keys, what: str) -> list[int]:
-    """Positions of columns given by name, or by position from 0 (from the end: −1).
-
-    Raises
-    ------
-    DataError
-        Naming all keys that are no column, or several.
-    """
+    """Positions of columns by name or number; DataError lists keys that name none, or several."""
     found: list[int] = []
     wrong: list[str] = []
     for key in [keys] if isinstance(keys, (str, int)) else keys:

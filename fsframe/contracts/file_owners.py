@@ -16,17 +16,9 @@ __all__ = ["distrust", "distrust_folder", "trusted_owners"]
 
 
 def trusted_owners(source: Path) -> frozenset[int]:
-    """The users who can change what this process executes anyway.
+    """The users who can change what this process executes anyway, by number.
 
-    Parameters
-    ----------
-    source : pathlib.Path
-        A Python file that this process has imported.
-
-    Returns
-    -------
-    frozenset of int
-        Numbers of this user, of root, and of the owner of `source`.
+    This user, root, and the owner of `source`, a Python file that this process has imported.
     """
     owners = {os.getuid(), 0}
     # A source in an archive, or gone since, has none.
@@ -36,21 +28,11 @@ def trusted_owners(source: Path) -> frozenset[int]:
 
 
 def distrust(state: os.stat_result, owners: frozenset[int]) -> str:
-    """Why somebody else can have written a file or folder.
+    """Why somebody else than `owners` can have written a file or folder; empty if nobody can.
 
-    Parameters
-    ----------
-    state : os.stat_result
-        Of the file or folder.
-    owners : frozenset of int
-        The trusted users.
-
-    Returns
-    -------
-    str
-        The reason; empty if only `owners` can have written it. Write permission for the group is
-        accepted if the group is private to the owner: the owner's primary group, with the same
-        name and no other members (the default of Debian, Ubuntu and Red Hat).
+    Write permission for the group is accepted if the group is private to the owner: the owner's
+    primary group, with the same name and no other members (the default of Debian, Ubuntu and Red
+    Hat).
     """
     if state.st_uid not in owners:
         return f"belongs to {_user(state.st_uid)}, not to you, root or the owner of the program"
@@ -62,21 +44,11 @@ def distrust(state: os.stat_result, owners: frozenset[int]) -> str:
 
 
 def distrust_folder(folder: Path, owners: frozenset[int]) -> str:
-    """Why somebody else can have put files into a folder, or the folder into its place.
+    """Why somebody else than `owners` can have put files into a folder, or put the folder there.
 
-    Parameters
-    ----------
-    folder : pathlib.Path
-        An absolute path; need not exist.
-    owners : frozenset of int
-        The trusted users.
-
-    Returns
-    -------
-    str
-        The reason; empty if there is none, or no such folder. Who can write to a folder above can
-        replace this one by one of their own, which is then refused; by a link only if the link is
-        their own, which is refused too.
+    Empty if nobody can, or there is no such folder. Who can write to a folder above can replace
+    this one by one of their own, which is then refused; by a link only if the link is their own,
+    which is refused too.
     """
     try:
         for above in folder.parents:

@@ -167,19 +167,8 @@ def feature_sets(
 ) -> NDArray[np.int64]:
     """Features that are kept or dropped together: a code for each set, −1 for the others.
 
-    Parameters
-    ----------
-    groups : mapping of str to sequence of str
-        The features of each set, by its name.
-    names : sequence of str
-        All features.
-    suggest : callable
-        Returns the suggestion to add to a message about an unknown name.
-
-    Raises
-    ------
-    DataError
-        Listing unknown features, and those in two sets.
+    `groups` has the features of each set by its name; `suggest` returns what a message about an
+    unknown name adds. DataError lists unknown features, and those in two sets.
     """
     place = {name: column for column, name in enumerate(names)}
     codes = np.full(len(names), -1, dtype=np.int64)

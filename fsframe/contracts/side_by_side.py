@@ -101,13 +101,8 @@ def drawn_rows(
 ) -> tuple[NDArray[np.intp], Dataset, Selection | None]:
     """The rows that a resample has drawn, their table, and the upstream selection for them.
 
-    Parameters
-    ----------
-    data : Dataset
-    counts : (n_samples,) int
-        Number of times each row was drawn; they become the counts of the table.
-    upstream : Selection, optional
-        Its instance weights are restricted to the drawn rows.
+    `counts`, (n_samples,), become the counts of the table; the instance weights of `upstream` are
+    restricted to the drawn rows.
     """
     rows = np.flatnonzero(counts)
     if upstream is not None and upstream.instance_weights is not None:

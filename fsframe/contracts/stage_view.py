@@ -30,23 +30,9 @@ __all__ = [
 
 
 def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.intp]:
-    """The columns of `data` that the stage on the left kept, ascending; all without one.
+    """The columns of `data` that the stage on the left kept, ascending, read-only; all without one.
 
-    Parameters
-    ----------
-    data : Dataset
-    upstream : Selection, optional
-        Selection of the stage on the left, in the column numbers of `data`.
-
-    Returns
-    -------
-    (k,) int
-        Read-only.
-
-    Raises
-    ------
-    RequestError
-        If `data` is not a table, or not the one that `upstream` belongs to.
+    RequestError if `data` is not a table, or not the one that `upstream` belongs to.
     """
     if not isinstance(data, Dataset):
         raise RequestError(
@@ -104,20 +90,10 @@ def filled_rows(
     fill: NDArray[np.float64] | None,
     donors: Donors | None,
 ) -> NDArray[np.float64]:
-    """These columns of new rows (n, n_features), with missing values filled.
+    """These columns of new rows (n, n_features), with missing values filled, as (n, k) float64.
 
-    Parameters
-    ----------
-    table : (n, n_features) float64
-        All columns, since the nearest donors may depend on others.
-    columns : (k,) int
-    fill, donors
-        As in a Selection.
-
-    Returns
-    -------
-    (n, k) float64
-        NaN where there is no value to fill in.
+    All columns are given, since the nearest donors may depend on others. `fill` and `donors` are as
+    in a Selection; NaN stays where there is no value to fill in.
     """
     taken = np.take(table, columns, axis=1)
     if fill is None or not np.isnan(taken).any():
@@ -208,14 +184,9 @@ def with_whole_groups(found: Selection, local: Dataset) -> Selection:
 def local_upstream(
     upstream: Selection | None, columns: NDArray[np.intp], rows: NDArray[np.intp]
 ) -> Selection | None:
-    """`upstream` in the numbering of a table that has these columns and rows only.
+    """`upstream` in the numbering of a table that has these ascending columns and these rows only.
 
-    Parameters
-    ----------
-    upstream : Selection, optional
-    columns : (k,) int, ascending
-    rows : (m,) int
-        A row that occurs twice was copied.
+    A row that occurs twice was copied.
     """
     if upstream is None:
         return None
@@ -233,19 +204,10 @@ def in_whole_table(
     upstream: Selection | None,
     notes: tuple[str, ...],
 ) -> Selection:
-    """`found` in the numbering of `data`, with the weights of earlier stages.
+    """`found` in the numbering of `data`, with weights of earlier stages and the warnings `notes`.
 
-    Parameters
-    ----------
-    found : Selection
-        Selection on a table with only these columns and rows of `data`.
-    data : Dataset
-    columns, rows : (k,), (m,) int
-        As for `local_upstream`.
-    upstream : Selection, optional
-        Selection of the stage on the left, in the numbering of `data`.
-    notes : tuple of str
-        Warnings to add.
+    `found` is a selection on a table with only these columns and rows of `data`, as for
+    `local_upstream`; `upstream`, that of the stage on the left, has the numbering of `data`.
     """
     lifted = found.lift(columns, data.n_features)
     changes: dict[str, Any] = {}

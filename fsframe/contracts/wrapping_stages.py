@@ -53,21 +53,8 @@ def one_by_one(
 ) -> list[Selection]:
     """The result of `select` on each resample of `data`: the reference for all faster ways.
 
-    Parameters
-    ----------
-    select : callable
-        Takes a table, the upstream selection, and a run.
-    data : Dataset
-    counts : (n_resamples, n_samples) int ≥ 0
-        How often each resample draws each row.
-    upstream : Selection, optional
-    run : Run, optional
-        Resample b draws from ``run.child(b)``.
-
-    Returns
-    -------
-    list of Selection
-        One per row of `counts`.
+    `counts`, (n_resamples, n_samples), says how often each resample draws each row; resample b
+    draws from ``run.child(b)``.
     """
     context = Run() if run is None else run
     return [

@@ -29,22 +29,11 @@ def is_packable(path: str) -> bool:
 
 
 def compact(items: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The datasets of a stage that must be written, and how to reconstruct the others.
+    """The datasets of a stage that must be written, and how to reconstruct the others, by path.
 
-    Parameters
-    ----------
-    items : mapping of path within the stage to array or sequence of str
-
-    Returns
-    -------
-    written : dict of path to array or sequence of str
-    packing : dict of path to str
-        `TRIANGLE` for a matrix of which `written` holds the upper triangle only; the path of
-        another dataset for one that is left out since it is bit for bit that one.
-
-    Notes
-    -----
-    O(bytes). Arrays under 4 KiB are written as they are.
+    The second is `TRIANGLE` for a matrix of which the first holds the upper triangle only, and the
+    path of another dataset for one that is left out since it is bit for bit that one. O(bytes).
+    Arrays under 4 KiB are written as they are.
     """
     written: dict[str, Any] = {}
     packing: dict[str, str] = {}
@@ -79,15 +68,8 @@ def triangle_of(square: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def square_of(triangle: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The symmetric matrix whose upper triangle is given; the inverse of `triangle_of`.
+    """The symmetric matrix whose upper triangle is given; ValueError if there is none.
 
-    Raises
-    ------
-    ValueError
-        If no square matrix has a triangle of that length.
-
-    Examples
-    --------
     >>> square_of(np.array([1.0, 2.0, 3.0]))
     array([[1., 2.],
            [2., 3.]])

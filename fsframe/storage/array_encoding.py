@@ -16,20 +16,9 @@ __all__ = ["encode_array"]
 def encode_array(value: Any, name: str) -> NDArray[Any]:
     """`value` as a little-endian array of numbers or truth values, or of UTF-8 bytes.
 
-    Parameters
-    ----------
-    value : array_like of numbers, truth values or str
-        A single value becomes an array of one; a sequence without elements is text.
-    name : str
-        For the message.
+    A single value becomes an array of one; a sequence without elements is text. StoreError, which
+    names `name`, if the format does not allow such an array.
 
-    Raises
-    ------
-    StoreError
-        If the format does not allow such an array.
-
-    Examples
-    --------
     >>> encode_array(["σ", "b"], "names").dtype
     dtype('S2')
     """

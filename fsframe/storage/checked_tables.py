@@ -220,19 +220,9 @@ class StabilityTables:
 
 
 def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation") -> FoldTables:
-    """The tables of a cross-validation, checked for consistency.
+    """The tables of a cross-validation, checked for consistency; messages call it `where`.
 
-    Parameters
-    ----------
-    tables : mapping of str to array
-    n_features : int
-    where : str
-        For messages, such as the stage's path.
-
-    Raises
-    ------
-    StoreError
-        Naming the first table that is missing or does not fit.
+    StoreError names the first table that is missing or does not fit.
     """
     given = CheckedArrays(tables, where)
     if "class-scores" in given or "truth" not in given or given.holds_whole("truth"):
@@ -313,13 +303,7 @@ def _measures(given: CheckedArrays, n_splits: int, repeats: int) -> dict[str, An
 
 
 def stability_tables(stage: StageRecord, n_features: int, where: str) -> StabilityTables:
-    """The tables of a study of stability, for the metrics that its parameters name.
-
-    Raises
-    ------
-    StoreError
-        Naming the first table that is missing or does not fit.
-    """
+    """The tables of a study of stability, for the metrics its parameters name; as `fold_tables`."""
     given = CheckedArrays(stage.tables, where)
     kept = given.flags("kept", (None, n_features))
     if len(kept) < 2:
@@ -346,13 +330,7 @@ def stability_tables(stage: StageRecord, n_features: int, where: str) -> Stabili
 
 
 def text_parameter(stage: StageRecord, name: str, where: str) -> str:
-    """A parameter that is text, such as the chain under study.
-
-    Raises
-    ------
-    StoreError
-        If it is missing, no text, or longer than the text of a chain may be.
-    """
+    """A parameter that is text, such as the chain under study; StoreError if it is not."""
     value = stage.params.get(name)
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
         raise StoreError(f"{printable(where)}: the parameter {name} is not a text")
@@ -360,13 +338,7 @@ def text_parameter(stage: StageRecord, name: str, where: str) -> str:
 
 
 def texts_parameter(stage: StageRecord, name: str, where: str) -> tuple[str, ...]:
-    """A parameter that is a list of different texts, such as the names of metrics.
-
-    Raises
-    ------
-    StoreError
-        If it is something else.
-    """
+    """A parameter that lists different texts, such as names of metrics; StoreError if not."""
     value = stage.params.get(name)
     if not (
         isinstance(value, (list, tuple))

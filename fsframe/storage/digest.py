@@ -17,13 +17,7 @@ __all__ = ["content_digest", "json_text", "result_digest"]
 
 
 def json_text(value: Any, where: str) -> str:
-    """Canonical JSON: sorted keys, no blanks, no numbers that are not finite.
-
-    Raises
-    ------
-    StoreError
-        If JSON cannot represent `value`.
-    """
+    """Canonical JSON: sorted keys, no blanks, finite numbers; StoreError for other values."""
     try:
         return json.dumps(
             value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"),
@@ -48,13 +42,6 @@ def _plain(value: Any) -> Any:
 def content_digest(items: Mapping[str, Any]) -> str:
     """SHA-256 in hexadecimal of named arrays and texts (docs/file-format.md, section 4).
 
-    Parameters
-    ----------
-    items : mapping of str to array, or sequence of str
-        Arrays of numbers, truth values or text.
-
-    Examples
-    --------
     >>> a = content_digest({"a": np.array([1.0, np.nan])})
     >>> a == content_digest({"a": np.array([1.0, -np.nan])})
     True

@@ -62,13 +62,7 @@ class _Budget:
 
 
 def open_image(content: bytes, limits: Limits) -> tuple[Any, GuardedGroup]:
-    """An open handle (to be closed by the caller) and the root group of an HDF5 file in memory.
-
-    Raises
-    ------
-    StoreError
-        If the HDF5 library does not take it.
-    """
+    """An open handle (to be closed by the caller) and the root group of an HDF5 file in memory."""
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     access.set_fapl_core(1 << 16, False)
     access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
@@ -96,13 +90,8 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
 class GuardedGroup:
     """A group of which only what docs/file-format.md allows can be read.
 
-    Parameters
-    ----------
-    group : h5py.h5g.GroupID
-    path : str
-        Where it is, for messages; empty for the root.
-    budget : _Budget
-        Shared by all groups of a file.
+    Everything else is a StoreError. `path` is for messages, empty for the root; `budget` is shared
+    by all groups of a file.
     """
 
     def __init__(self, group: Any, path: str, budget: _Budget) -> None:
@@ -193,11 +182,8 @@ class GuardedGroup:
     def array(self, name: str, kind: str | None = None) -> NDArray[Any]:
         """The member dataset of that name: numbers as stored, text as an array of bytes.
 
-        Parameters
-        ----------
-        name : str
-        kind : str, optional
-            The NumPy name of the type it must have, or ``"text"``; any allowed type by default.
+        `kind` is the NumPy name of the type it must have, or ``"text"``; any allowed type by
+        default.
         """
         self._check_object(name, h5py.h5o.TYPE_DATASET, "dataset")
         dataset = h5py.h5d.open(self._group, name.encode())
@@ -218,13 +204,7 @@ class GuardedGroup:
         return array
 
     def count_memory(self, size: int, where: str) -> None:
-        """Count `size` bytes towards the memory that reading the file may take.
-
-        Raises
-        ------
-        StoreError
-            If the limit is exceeded.
-        """
+        """Count `size` bytes towards the memory that reading the file may take."""
         self._budget.take(size, where)
 
     def texts(self, name: str) -> tuple[str, ...]:

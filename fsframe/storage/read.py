@@ -66,20 +66,7 @@ def load_run(path: str | os.PathLike[str], *, limits: Limits | None = None) -> R
 
 
 def load_run_image(content: bytes, where: str, *, limits: Limits | None = None) -> RunRecord:
-    """The record in the bytes of a whole run file; as `load_run`, which reads them.
-
-    Parameters
-    ----------
-    content : bytes
-    where : str
-        For messages.
-    limits : Limits, optional
-
-    Raises
-    ------
-    StoreError
-        As `load_run`.
-    """
+    """The record in the bytes of a whole run file, which messages call `where`; as `load_run`."""
     bounds = limits or Limits()
     version = check_seal(content, where)
     try:

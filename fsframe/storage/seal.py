@@ -18,17 +18,8 @@ _FIRST_LINE = re.compile(rb"fsframe-run ([1-9][0-9]{0,8})\n")
 
 
 def make_seal(image: bytes | memoryview, version: int | None = None) -> bytes:
-    """The 512 bytes that seal an HDF5 image.
+    """The 512 bytes that seal an HDF5 image of that encoding version, by default the newest.
 
-    Parameters
-    ----------
-    image : bytes
-        The bytes after the seal.
-    version : int, optional
-        Encoding version of the image; the newest by default.
-
-    Notes
-    -----
     docs/file-format.md, section 1. Every byte of the seal follows from the image, so a change in
     the seal is seen as surely as one in the image.
     """
@@ -54,10 +45,7 @@ def is_run_file(path: Path) -> bool:
 def check_seal(content: bytes, where: str) -> int:
     """The encoding version of `content`, a whole and undamaged run file of a known version.
 
-    Raises
-    ------
-    StoreError
-        Stating whether it is another kind of file, a later version, truncated or changed.
+    StoreError says whether it is another kind of file, a later version, truncated or changed.
     """
     first = _FIRST_LINE.match(content)
     if first is None:

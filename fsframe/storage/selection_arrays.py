@@ -64,21 +64,10 @@ def selection_of(
     carried: Iterable[str] = (),
     model_columns: Any = None,
 ) -> Selection:
-    """The selection that consists of these arrays and of the given other parts.
+    """The selection that consists of these arrays by path and of the given other parts.
 
-    The inverse of `selection_arrays`. The input may be untrusted.
-
-    Parameters
-    ----------
-    arrays : mapping of path to array
-    warnings, carried : iterables of str
-    model_columns : mapping of str to sequence of int, optional
-        Which axes of the arrays of the model run over columns.
-
-    Raises
-    ------
-    StoreError
-        If no selection has these parts.
+    The inverse of `selection_arrays`. The input may be untrusted: StoreError if no selection has
+    these parts. `model_columns` says which axes of the arrays of the model run over columns.
     """
     folders: dict[str, dict[str, NDArray[Any]]]
     folders = {"donors": {}, "pair_weights": {}, "model": {}, "tables": {}}

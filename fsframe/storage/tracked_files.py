@@ -21,18 +21,8 @@ def check_tracked_files(
 ) -> None:
     """Refuse to replace files that `place_tracked_files` did not write, or that were changed since.
 
-    Parameters
-    ----------
-    folder : Path
-    contents : mapping of str to bytes or None
-        By name; None where the content is not known yet.
-    overwrite : bool
-        Whether whatever is there may be replaced.
-
-    Raises
-    ------
-    StoreError
-        Naming every such file.
+    `contents` is by name, None where it is not known yet. StoreError names every such file, unless
+    `overwrite` says that whatever is there may be replaced.
     """
     if overwrite or not folder.is_dir():
         return
@@ -59,13 +49,7 @@ def check_tracked_files(
 def place_tracked_files(
     folder: Path, contents: Mapping[str, bytes], *, overwrite: bool = False
 ) -> None:
-    """Write the files and record their digests; nothing is written if one is refused.
-
-    Raises
-    ------
-    StoreError
-        As `check_tracked_files`, or if a file cannot be written.
-    """
+    """Write the files and record their digests; none if `check_tracked_files` refuses one."""
     check_tracked_files(folder, contents, overwrite=overwrite)
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     # First: a file that is not recorded yet would be considered foreign.

@@ -91,15 +91,9 @@ def run_file_content(record: RunRecord) -> bytes:
 def run_image(record: RunRecord) -> bytes:
     """The HDF5 part of a run file, as bytes that depend on the record alone.
 
-    Raises
-    ------
-    StoreError
-        If the format cannot represent the record.
-
-    Notes
-    -----
-    Readers take only so much from a small file (`Limits.memory`). Where arrays compress better than
-    that, such as a table of zeros, the smallest one that makes the difference stays uncompressed.
+    StoreError if the format cannot represent the record. Readers take only so much from a small
+    file (`Limits.memory`). Where arrays compress better than that, such as a table of zeros, the
+    smallest one that makes the difference stays uncompressed.
     """
     written = _Written()
     image = _image(record, written)

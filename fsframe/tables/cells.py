@@ -123,26 +123,14 @@ class CellText:
     quoted: bool
 
     def count(self) -> int:
-        """The number of records; their lengths are checked if that adds no cost.
-
-        Raises
-        ------
-        RaggedLine
-            At the first record of another length, if the text contains quotes.
-        """
+        """The number of records; `check` is part of it if the text contains quotes."""
         if not self.quoted:
             lines = self.raw.count(b"\n", self.start)
             return lines + (not self.raw.endswith(b"\n"))
         return self.check()
 
     def check(self) -> int:
-        """The number of records, all of the same length.
-
-        Raises
-        ------
-        RaggedLine
-            At the first that is not.
-        """
+        """The number of records; RaggedLine at the first whose length is not that of the others."""
         row = 0
         for block in self._blocks():
             row += len(self._ends(block, row)) // self.n_fields
@@ -188,22 +176,10 @@ class CellText:
         missing: Missing,
         watch: Callable[[int, list[str], int], None] = lambda column, texts, row: None,
     ) -> Taken:
-        """Some columns as numbers and others as text, in one pass.
+        """Some columns as numbers and others as text, both ascending, in one pass over the text.
 
-        Parameters
-        ----------
-        columns, texts : sequence of int
-            Ascending.
-        n_rows : int
-            As `count` says.
-        missing : Missing
-        watch : callable
-            Sees each text column block by block, with the first row; may raise to stop early.
-
-        Raises
-        ------
-        RaggedLine
-            At the first record of another length.
+        `watch` sees each text column block by block, with the first row; it may raise to stop
+        early. RaggedLine at the first record of another length.
         """
         n = self.n_fields
         digits = bool(len(columns)) and not self.quoted
@@ -408,13 +384,7 @@ def _uncode(values: NDArray[np.float64], codes: Sequence[float]) -> int:
 
 
 def free_byte(raw: bytes, path: object) -> int:
-    """A control character that does not occur in a text.
-
-    Raises
-    ------
-    DataError
-        If all of them occur.
-    """
+    """A control character that does not occur in a text; DataError if all of them occur."""
     for byte in (0x1F, 0x1E, 0x1D, 0x1C, *range(1, 9), *range(14, 0x1C)):
         if byte not in raw:
             return byte

@@ -47,23 +47,11 @@ def as_keys(value: str | int | Iterable[str | int] | None) -> tuple[str | int, .
 
 
 def find_column(names: Sequence[str] | None, n_columns: int, key: str | int, what: str) -> int:
-    """The position of a column.
+    """The position of a column, given by name, or by position from 0 (from the end if negative).
 
-    Parameters
-    ----------
-    names : sequence of str, optional
-        None where the table has no line of names.
-    n_columns : int
-    key : str or int
-        A name, or a position from 0 (from the end if negative). Digits that are not a name are a
-        number from 1.
-    what : str
-        File and purpose, for the message.
-
-    Raises
-    ------
-    DataError
-        If there is no such column, or several have the name.
+    Digits that are not a name are a number from 1. `names` is None where the table has no line of
+    names; `what` names file and purpose. DataError if there is no such column, or several have the
+    name.
     """
     if not isinstance(key, str):
         if not -n_columns <= key < n_columns:
@@ -96,13 +84,7 @@ def find_column(names: Sequence[str] | None, n_columns: int, key: str | int, wha
 def find_columns(
     names: Sequence[str] | None, n_columns: int, keys: Iterable[str | int], what: str
 ) -> list[int]:
-    """The positions of several columns.
-
-    Raises
-    ------
-    DataError
-        Listing all that cannot be found, as `find_column` does for one.
-    """
+    """The positions of several columns; DataError lists all that `find_column` does not find."""
     found: list[int] = []
     wrong: list[str] = []
     for key in keys:
@@ -124,10 +106,7 @@ def column_mask(
 ) -> NDArray[np.bool_]:
     """Which of the columns `features` the keys name; True stands for all, None for none.
 
-    Raises
-    ------
-    DataError
-        If a column cannot be found, or is not one of `features`.
+    DataError if a column cannot be found, or is not one of `features`.
     """
     if keys is None or isinstance(keys, bool):
         return np.full(len(features), bool(keys))
@@ -142,10 +121,7 @@ def column_mask(
 def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> None:
     """Check that the columns have different names of a valid length.
 
-    Raises
-    ------
-    DataError
-        Listing names given twice with their columns, or columns without a name.
+    DataError lists names given twice with their columns, or columns without a name.
     """
     wanted = [names[column] for column in columns]
     nameless = [column + 1 for column in columns if not names[column]]

@@ -38,14 +38,9 @@ def choose_delimiter(
 
     A ``.csv`` whose first line has no comma is tried with semicolon and tab, as some spreadsheets
     save it; without any of these, a bar or blanks may separate the fields. With decimal commas, a
-    comma is not a delimiter. A table that may have `one_column` needs no delimiter.
-
-    Raises
-    ------
-    RequestError
-        If the given one is not one character, or is the sign of decimals.
-    DataError
-        If the first line holds no delimiter.
+    comma is not a delimiter. A table that may have `one_column` needs no delimiter. RequestError if
+    the given one is not one character, or is the sign of decimals; DataError if the first line
+    holds none.
     """
     if given is not None:
         delimiter = _WORDS.get(given, given)
@@ -82,13 +77,7 @@ def choose_delimiter(
 
 
 def trimmed(raw: bytes, path: Path) -> tuple[bytes, int]:
-    """The text without blank lines at both ends, and the number of its first line, from 1.
-
-    Raises
-    ------
-    DataError
-        If there is nothing else.
-    """
+    """The text without blank lines at both ends, and the number of its first line, from 1."""
     stop = len(raw)
     while stop:
         # In steps, so that no copy of the whole is made.
@@ -124,13 +113,7 @@ def first_record(raw: bytes, start: int = 0) -> int:
 
 
 def check_quotes(raw: bytes, first_line: int, path: Path) -> None:
-    """Check that every quote is closed.
-
-    Raises
-    ------
-    DataError
-        Naming the line in which the record with the open quote begins.
-    """
+    """Raise DataError, naming the line in which the record begins, if a quote is not closed."""
     # Searching is much faster than counting.
     if b'"' not in raw or raw.count(b'"') % 2 == 0:
         return
@@ -186,23 +169,13 @@ def is_header(
     rest: Callable[[int], Iterable[list[str]]],
     label: str | int | None,
 ) -> bool:
-    """Whether the first record holds names.
+    """Whether the first record, of fields without quotes, holds names.
 
-    Parameters
-    ----------
-    first : sequence of str
-        Its fields, without quotes.
-    rest : callable
-        Gives the cells of a column in the other records, block by block.
-    label : str or int, optional
-        The requested label.
-
-    Notes
-    -----
-    It does if it contains the label's name, or if any of its fields outside the label column is
-    neither a number nor missing. If all others are numbers, it does only if its label field is text
-    that labels no other row: ``1,2,3,class`` over numbered columns is a line of names,
-    ``5.1,3.5,1.4,setosa`` is a row.
+    It does if it contains the name of the requested `label`, or if any of its fields outside the
+    label column is neither a number nor missing. If all others are numbers, it does only if its
+    label field is text that labels no other row (`rest` gives the other cells of a column, block by
+    block): ``1,2,3,class`` over numbered columns is a line of names, ``5.1,3.5,1.4,setosa`` is a
+    row.
     """
     if isinstance(label, str) and label in first:
         return True

@@ -21,11 +21,8 @@ def single_digits(
         Whole lines without quotes.
     sign : int
         The delimiter, one byte.
-    n_fields : int
-    columns : sequence of int
-        Those of the numbers, ascending. They must be adjacent.
-    texts : sequence of int
-        At most one column, the first or the last of the table.
+    columns, texts : sequence of int
+        The adjacent columns of numbers, and at most one of text, the first or the last.
 
     Returns
     -------

@@ -26,13 +26,7 @@ _CODES = np.array(
 
 
 def check_finite(X: NDArray[Any], where: Callable[[int, int], str]) -> None:
-    """Check that no value is infinite; NaN is missing, not infinite.
-
-    Raises
-    ------
-    DataError
-        Naming the first.
-    """
+    """Raise DataError, naming the first, if a value is infinite; NaN is missing, not infinite."""
     if X.dtype.kind != "f":
         return
     infinite = np.isinf(X)

@@ -133,19 +133,8 @@ def contents(
 ) -> Contents:
     """Summarise the columns of a file, even if it cannot be used in a chain.
 
-    Parameters
-    ----------
-    path, label, delimiter, header, decimal, encoding, na, x, y, names
-        As in `read`.
-
-    Raises
-    ------
-    DataError
-        If the file is not a table: missing, damaged, rows of different lengths.
-
-    Notes
-    -----
-    O(n log n) per column, for the number of different values.
+    The arguments are those of `read`. DataError if the file is not a table: missing, damaged, rows
+    of different lengths. O(n log n) per column, for the number of different values.
     """
     found = find_table(path)
     kind = file_kind(found)

@@ -229,10 +229,7 @@ def _kinds_of_columns(
 ) -> tuple[dict[str, ColumnKind], list[str]]:
     """Convert columns that are not numeric, in `X`; returns their kinds, and notes.
 
-    Raises
-    ------
-    DataError
-        Listing every column that cannot be used as it is declared.
+    DataError lists every column that cannot be used as it is declared.
     """
     kinds: dict[str, ColumnKind] = {}
     notes: list[str] = []

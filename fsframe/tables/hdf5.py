@@ -30,17 +30,7 @@ _FREE = 1 << 30
 
 
 class Hdf5Arrays:
-    """An HDF5 file as named arrays.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    DataError
-        If it is no HDF5 file, or is damaged.
-    """
+    """An HDF5 file as named arrays; DataError if it is none, or is damaged."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -97,11 +87,8 @@ class Hdf5Arrays:
     def array(self, name: str) -> NDArray[Any] | None:
         """The dataset of that path, text as str; None if absent.
 
-        Raises
-        ------
-        DataError
-            If it is a link, keeps its values in another file, is neither numbers nor text, or
-            cannot be read.
+        DataError if it is a link, keeps its values in another file, is neither numbers nor text, or
+        cannot be read.
         """
         with self._reading(repr(name)):
             dataset = self._dataset(name)
@@ -122,30 +109,11 @@ class Hdf5Arrays:
             return np.asarray(dataset[rows, columns])
 
     def scattered(self, name: str, rows: slice, columns: NDArray[np.intp]) -> NDArray[Any]:
-        """Some columns, anywhere in the dataset of that path, of consecutive rows, as stored.
+        """Some columns, anywhere and in any order, of consecutive rows of a dataset, as stored.
 
-        Parameters
-        ----------
-        name : str
-            Path of the dataset.
-        rows : slice
-            With start and stop.
-        columns : (m,) int
-            In any order.
-
-        Returns
-        -------
-        (stop − start, m) array
-
-        Raises
-        ------
-        DataError
-            If the dataset is gone or cannot be read.
-
-        Notes
-        -----
         A dataset without chunks is read a few rows at a time, another by columns of chunks. What is
-        read at a time takes no more than the largest of 16 MB, the result, and one chunk.
+        read at a time takes no more than the largest of 16 MB, the result, and one chunk. DataError
+        if the dataset is gone or cannot be read.
         """
         with self._reading(repr(name)):
             dataset = self._dataset(name)

@@ -69,13 +69,9 @@ class Hdf5Columns:
         return attrs.evolve(self, columns=self.columns[columns])
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Columns ``start … stop-1`` as (n_samples, stop-start), in the stored dtype (float64 with
-        codes).
+        """Columns ``start … stop-1``, (n_samples, stop-start), as stored (float64 with codes).
 
-        Raises
-        ------
-        DataError
-            If the file has changed since it was checked, or cannot be read.
+        DataError if the file has changed since it was checked, or cannot be read.
         """
         wanted = self.columns[start:stop]
         if not len(wanted):

@@ -22,15 +22,8 @@ _OBJECT = struct.Struct("<HHIQ")
 
 
 def check_heaps(path: Path) -> None:
-    """Check every global heap collection of the file.
+    """Check every global heap collection of the file; DataError says where the first is damaged.
 
-    Raises
-    ------
-    DataError
-        Naming the position of the first damaged one.
-
-    Notes
-    -----
     A collection is found by its signature, version and reserved bytes, eight in all; it is followed
     by its size and by objects, each with its number, its size, and as many bytes filled up to a
     multiple of eight. Number 0 is free space, whose size covers its own header (HDF5 file format
@@ -49,23 +42,12 @@ def check_heaps(path: Path) -> None:
 
 
 def check_lengths(path: Path, name: str, offset: int | None, n: int) -> None:
-    """Check that no text of a contiguous dataset is longer than its file.
+    """Raise DataError if a text of a contiguous dataset is longer than its file.
 
-    Parameters
-    ----------
-    path : Path
-    name : str
-        Of the dataset, for messages.
-    offset : int or None
-        Where its references begin: each a length of 4 bytes, an address of 8 and a number of 4.
-        None for chunked datasets, which are not checked.
-    n : int
-        How many there are.
+    HDF5 would allocate memory for it first.
 
-    Raises
-    ------
-    DataError
-        If one is longer: HDF5 would allocate memory first.
+    The `n` references, each a length of 4 bytes, an address of 8 and a number of 4, begin at
+    `offset`, which is None for chunked datasets; these are not checked.
     """
     if offset is None or not n:
         return

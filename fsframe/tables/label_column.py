@@ -55,7 +55,7 @@ def label_values(
     task: str | None,
     missing: Callable[[str], bool] = is_missing,
 ) -> tuple[NDArray[Any], str]:
-    """The label as whole numbers, floats or text, and the task.
+    """The label as whole numbers, floats or text (numbers if all cells are), and the task.
 
     Parameters
     ----------
@@ -68,12 +68,6 @@ def label_values(
         numbers of which at least one is not whole.
     missing : callable
         Whether a cell spells a missing value.
-
-    Returns
-    -------
-    labels : (n,) int64, float64 or str
-        Numbers if all cells are, so that classes sort as numbers.
-    task : str
 
     Raises
     ------
@@ -119,24 +113,11 @@ def check_classes(
     path: object,
     guessed: bool = False,
 ) -> list[str]:
-    """Warnings about a label that can be used.
+    """Warnings about a label, (n,) numbers or text, that can be used.
 
-    Parameters
-    ----------
-    labels : (n,) numbers or text
-    name : str
-    where : callable
-        From a row to its place, for messages.
-    task : str
-    path : path
-    guessed : bool
-        Whether the label was not named by the user.
-
-    Raises
-    ------
-    DataError
-        If there is one class only, a class has a single member, there are more than `MAX_CLASSES`,
-        or a numeric target is constant.
+    `where` goes from a row to its place, for messages; `guessed` says that the user did not name
+    the label. DataError if there is one class only, a class has a single member, there are more
+    than `MAX_CLASSES`, or a numeric target is constant.
     """
     values, first, counts = np.unique(labels, return_index=True, return_counts=True)
     if len(values) == 1:

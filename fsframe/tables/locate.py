@@ -102,13 +102,7 @@ def _parts_in(folder: Path) -> list[Path]:
 
 
 def file_kind(path: Path) -> str:
-    """``"text"``, ``"npz"``, ``"hdf5"`` or the name of a plugin's reader, by the file's content.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read.
-    """
+    """``"text"``, ``"npz"``, ``"hdf5"`` or the name of a plugin's reader, by the file's content."""
     head = _head(path)
     # Formats of plugins are often HDF5 or zip archives, too.
     if path != STANDARD_INPUT and (name := reader_of(path, head)):

@@ -19,17 +19,7 @@ __all__ = ["NpzArrays"]
 
 
 class NpzArrays:
-    """An NPZ file as named arrays.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    DataError
-        If it is no NPZ file.
-    """
+    """An NPZ file as named arrays; DataError if it is none."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -52,10 +42,7 @@ class NpzArrays:
     def array(self, name: str) -> NDArray[Any] | None:
         """The array of that name (a leading slash is ignored), text as str; None if absent.
 
-        Raises
-        ------
-        DataError
-            If it holds Python objects, or is damaged.
+        DataError if it holds Python objects, or is damaged.
         """
         member = f"{name.strip('/')}.npy"
         if member not in self._zip.namelist():

@@ -71,14 +71,7 @@ class Reader(ABC):
 
 
 def reader_of(path: Path, head: bytes) -> str | None:
-    """The name of the reader that a plugin offers for a file, None if no plugin does.
-
-    Parameters
-    ----------
-    path : Path
-    head : bytes
-        First bytes of the file.
-    """
+    """The reader, by name, that a plugin offers for a file with that beginning; None if none."""
     from fsframe.registry import readers
 
     inside: set[str] | None = None
@@ -110,13 +103,7 @@ def named_paths(x: str, y: str) -> dict[str, str]:
 
 
 def read_frame(path: Path, name: str, **given: str) -> Any:
-    """The table at `path` as the reader of that name gives it.
-
-    Raises
-    ------
-    RequestError
-        If `given` holds options that the reader does not support.
-    """
+    """The table at `path` as the reader of that name gives it; RequestError if it lacks options."""
     from fsframe.registry import readers
 
     reader = readers[name]()

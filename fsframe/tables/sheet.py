@@ -74,13 +74,7 @@ class Sheet:
             return self.cells.count()
 
     def check(self) -> None:
-        """Check that all rows have the same length.
-
-        Raises
-        ------
-        DataError
-            Naming the line of the first that differs.
-        """
+        """Raise DataError, with the line of the first, if rows have another length."""
         with self._named_lines():
             self.cells.check()
 
@@ -102,10 +96,7 @@ class Sheet:
     ) -> Taken:
         """Some columns (ascending) as numbers and others as text, in one pass over the text.
 
-        Raises
-        ------
-        DataError
-            If the numbers would not fit in memory, or a row has another length.
+        DataError if the numbers would not fit in memory, or a row has another length.
         """
         check_size(
             8 * self.n_rows * len(columns) + len(self.cells.raw),
@@ -251,28 +242,10 @@ def load_sheet(
     na: Sequence[str] = (),
     one_column: bool = False,
 ) -> Sheet:
-    """The table in a text file.
+    """The table in a text file; arguments are those of `fsframe.read`.
 
-    Parameters
-    ----------
-    path : Path
-    delimiter : str, optional
-        Chosen by ending and first line if not given.
-    label : str or int, optional
-        Helps to decide whether the first line holds names.
-    header : bool, optional
-        Whether the first line holds names; detected if not given.
-    decimal : {".", ","}
-    encoding : str, optional
-    na : sequence of str
-        Further spellings of a missing value.
-    one_column : bool
-        Whether a single column is a table too.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read, holds no rows, or rows differ in length.
+    `label` helps to decide whether the first line holds names; with `one_column` a single column is
+    a table too. DataError if the file cannot be read, holds no rows, or rows differ in length.
     """
     if decimal not in (".", ","):
         raise RequestError(f"decimal must be a point or a comma, not {decimal!r}")

@@ -62,13 +62,7 @@ def unpacked_bound(packed: int) -> int:
 
 
 def check_size(needed: int, what: str, advice: str = "") -> None:
-    """Check that `needed` bytes for `what` are within the limit.
-
-    Raises
-    ------
-    DataError
-        With both sizes.
-    """
+    """Raise DataError, with both sizes, if `needed` bytes for `what` exceed the limit."""
     bound = memory_bound()
     if needed > bound:
         raise DataError(

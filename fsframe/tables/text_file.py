@@ -42,13 +42,7 @@ _STEP = 1 << 22
 
 
 def load_bytes(path: Path) -> bytes:
-    """All bytes of a file, or of standard input.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or is larger than memory allows.
-    """
+    """All bytes of a file, or of standard input; DataError if they are more than memory allows."""
     if path == STANDARD_INPUT:
         return _standard_input()
     try:

@@ -47,16 +47,7 @@ class _Damaged(Exception):
 
 
 class MatVariables:
-    """The variables of a file, by name.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    DataError
-        If the file is damaged.
+    """The variables of a file, by name; DataError if the file is damaged.
 
     References
     ----------

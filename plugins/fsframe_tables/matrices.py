@@ -134,10 +134,7 @@ def _words_of_lines(text: bytes) -> NDArray[np.int64]:
 def _kind(path: Path, banner: bytes, sizes: int) -> tuple[bool, int, int]:
     """Whether values are dense, numbers per entry, and the factor of the other triangle.
 
-    Raises
-    ------
-    DataError
-        If the first line declares a kind of matrix that is not supported.
+    DataError if the first line declares a kind of matrix that is not supported.
     """
     words = banner.decode("latin-1").lower().split()
     _, thing, form, field, symmetry = [*words, "", "", "", "", ""][:5]

@@ -17,10 +17,7 @@ __all__ = ["compressed", "sparse_table"]
 def sparse_table(matrix: Any, what: str) -> Any:
     """A sparse matrix of scipy as `fsframe.contracts.sparse_columns.as_table` gives it.
 
-    Raises
-    ------
-    DataError
-        If its indices are damaged, or the values are no real numbers.
+    DataError if its indices are damaged, or the values are no real numbers.
     """
     n, p = matrix.shape
     if matrix.dtype.kind not in "fiub":
@@ -43,13 +40,7 @@ def sparse_table(matrix: Any, what: str) -> Any:
 
 
 def compressed(kind: str, parts: Sequence[Any], shape: tuple[int, int], what: str) -> Any:
-    """The matrix of data, indices and indptr, by rows (``"csr"``) or columns (``"csc"``).
-
-    Raises
-    ------
-    DataError
-        If the arrays do not make one.
-    """
+    """The matrix of data, indices and indptr, by rows (``"csr"``) or columns (``"csc"``)."""
     from scipy import sparse
 
     if kind not in ("csr", "csc"):

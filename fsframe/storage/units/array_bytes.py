@@ -42,22 +42,10 @@ MOST_BYTES = 8 * 1024**3
 
 
 def pack(arrays: Mapping[str, Any], meta: Any = None) -> bytes:
-    """`arrays` and `meta` as bytes; equal input gives equal bytes.
+    """`arrays` of numbers, truth values or texts, and the JSON value `meta`, as bytes.
 
-    Parameters
-    ----------
-    arrays : mapping of str to array
-        Numbers, truth values or texts.
-    meta
-        What JSON can hold.
+    Equal input gives equal bytes. StoreError if an array is of another type, such as objects.
 
-    Raises
-    ------
-    StoreError
-        If an array is of another type, such as objects.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> arrays, meta = unpack(pack({"x": np.array([1.5, -0.0])}, {"why": "σ"}))
     >>> arrays["x"], meta
@@ -82,16 +70,8 @@ def unpack(
 ) -> tuple[dict[str, NDArray[Any]], Any]:
     """The arrays and the JSON value in `content`, which may be untrusted.
 
-    Parameters
-    ----------
-    content : bytes
-    most : int
-        Limit on the bytes of the unpacked arrays.
-
-    Raises
-    ------
-    StoreError
-        If it is anything but the whole and exact output of `pack`, or too large.
+    StoreError if it is anything but the whole and exact output of `pack`, or its arrays take more
+    than `most` bytes.
     """
     view = memoryview(content)
     start = len(_MAGIC) + 8

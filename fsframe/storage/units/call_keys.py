@@ -34,21 +34,10 @@ def call_key(
 ) -> str:
     """The key under which the units of one call are stored.
 
-    Parameters
-    ----------
-    checkpoint : UnitStore
-        Keeps the digest of the table, which several calls share.
-    what, text : str
-        Kind of work, and which chain or stage does it.
-    data, run, upstream, counts, parts
-        The inputs of the work.
-
-    Returns
-    -------
-    str
-        The key of `run`, where its parts begin, and 32 hexadecimal digits of a SHA-256 over
-        everything else. The key makes calls of one run differ; the digest protects a stage that
-        calls twice under one key with different tables.
+    `what` is the kind of work, `text` which chain or stage does it; `checkpoint` keeps the digest
+    of the table, which several calls share. The result is the key of `run`, where its parts begin,
+    and 32 hexadecimal digits of a SHA-256 over everything else. The key makes calls of one run
+    differ; the digest protects a stage that calls twice under one key with different tables.
     """
     digest = hashlib.sha256()
     header = declared_roles(data) | {
@@ -75,12 +64,7 @@ def call_key(
 class FitSteps:
     """The steps of one fit, by number; `fsframe.contracts.run.Run.units` gives one.
 
-    Parameters
-    ----------
-    checkpoint : UnitStore
-        Stores finished steps.
-    call : str
-        Key of the fit (`call_key`).
+    `call` is the key of the fit, under which `checkpoint` stores finished steps.
     """
 
     def __init__(self, checkpoint: UnitStore, call: str) -> None:
@@ -90,23 +74,10 @@ class FitSteps:
     def get(
         self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]
     ) -> dict[str, NDArray[Any]]:
-        """The arrays of step `number`: stored by an earlier attempt, else from `compute`.
+        """The arrays of step `number` ≥ 0: stored by an earlier attempt, else from `compute`.
 
-        Parameters
-        ----------
-        number : int ≥ 0
-        compute : callable
-            Gives arrays by name: numbers, truth values or texts.
-
-        Returns
-        -------
-        dict of str to array
-            Row-major; the same bits whether stored or just computed.
-
-        Raises
-        ------
-        StoreError
-            If they cannot be kept, or what was kept has changed.
+        Numbers, truth values or texts by name, row-major; the same bits whether stored or just
+        computed. StoreError if they cannot be kept, or what was kept has changed.
         """
         known = self._known.get(number)
         if known is not None:

@@ -150,13 +150,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """The manifest at `path`, which may be untrusted.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be read, has changed since it was written, or is none.
-        """
+        """The manifest at `path`, which may be untrusted; StoreError if none, or changed since."""
         try:
             with open(path, "rb") as file:
                 content = file.read(_MOST_BYTES)
@@ -182,10 +176,7 @@ class Manifest:
     def of_folder(cls, folder: Path) -> Manifest | None:
         """The manifest that a folder holds, from its copy if need be; None if there is none.
 
-        Raises
-        ------
-        StoreError
-            If there is one, but neither it nor its copy can be read.
+        StoreError if there is one, but neither it nor its copy can be read.
         """
         failed: StoreError | None = None
         for name in NAMES:

@@ -62,15 +62,8 @@ def _no_scores(n_features: int) -> NDArray[np.float64]:
 
 
 def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
-    """Selections, and a JSON value, as bytes.
+    """Selections, and a JSON value, as bytes; StoreError for arrays that no run file could hold.
 
-    Raises
-    ------
-    StoreError
-        If a table or a model holds an array that no run file could hold.
-
-    Examples
-    --------
     >>> found = Selection(selected=[1], scores=[0.1, 0.9], warnings=["weak"])
     >>> [copy], meta = unpack_selections(pack_selections([found]))
     >>> copy.selected, copy.warnings
@@ -126,16 +119,8 @@ def unpack_selections(
 ) -> tuple[list[Selection], Any]:
     """The Selections in `content`, which may be untrusted, and the JSON value.
 
-    Parameters
-    ----------
-    content : bytes
-    shape : (n_features, n_samples), optional
-        Shape of the table; a Selection that does not fit is refused.
-
-    Raises
-    ------
-    StoreError
-        If the bytes are not those of `pack_selections`, or hold something unsound.
+    StoreError if the bytes are not those of `pack_selections`, hold something unsound, or a
+    Selection does not fit a table of (n_features, n_samples) `shape`.
     """
     arrays, outer = unpack(content)
     if not isinstance(outer, dict) or set(outer) - {"times"} != {"selections", "meta"}:

@@ -17,21 +17,11 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def stack(results: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
-    """The arrays of all results in one mapping, from which `unstack` restores them.
+    """The arrays of all results, by name, in one mapping, from which `unstack` restores them.
 
-    Parameters
-    ----------
-    results : sequence of mapping of str to array
-        Arrays by name, of each result.
+    ``every/NAME`` is the array of that name, which is the same in all results. ``joined/NAME`` and
+    ``sizes/NAME`` are one-dimensional arrays end to end. ``3/NAME`` is that of result 3.
 
-    Returns
-    -------
-    dict of str to array
-        ``every/NAME``: the array of that name, which is the same in all results. ``joined/NAME``
-        and ``sizes/NAME``: one-dimensional arrays end to end. ``3/NAME``: that of result 3.
-
-    Examples
-    --------
     >>> found = stack([{"a": np.ones(2), "b": np.ones(1)}, {"a": np.ones(2), "b": np.zeros(3)}])
     >>> {name: array.tolist() for name, array in found.items()}
     {'every/a': [1.0, 1.0], 'joined/b': [1.0, 0.0, 0.0, 0.0], 'sizes/b': [1, 3]}
@@ -68,10 +58,7 @@ def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
 def unstack(arrays: Mapping[str, NDArray[Any]], n: int) -> list[Arrays]:
     """The arrays of each of `n` results, as views; `arrays` may be untrusted.
 
-    Raises
-    ------
-    StoreError
-        If an array belongs to no result, or to one that has it already, or sizes do not fit.
+    StoreError if an array belongs to no result, or to one that has it already, or sizes do not fit.
     """
     found: list[Arrays] = [{} for _ in range(n)]
     for full, array in arrays.items():

@@ -85,13 +85,7 @@ def unit_file(units: Sequence[tuple[Unit, bytes]]) -> bytes:
 
 
 def read_index(path: Path) -> Mapping[Unit, Place]:
-    """Location of each unit in a file whose checksum has been verified.
-
-    Raises
-    ------
-    StoreError
-        Saying what is wrong with the file.
-    """
+    """Location of each unit in a file whose checksum is right; StoreError says what is wrong."""
     content = _content(path)
     head = _HEAD.match(content)
     if head is None:
@@ -120,13 +114,7 @@ def read_index(path: Path) -> Mapping[Unit, Place]:
 
 
 def read_unit(place: Place) -> bytes:
-    """The bytes of a unit, checked once more against the SHA-256 of its index.
-
-    Raises
-    ------
-    StoreError
-        If they cannot be read, or have changed since.
-    """
+    """The bytes of a unit, checked once more; StoreError if they have changed since."""
     try:
         with open(place.path, "rb") as file:
             file.seek(place.offset)
