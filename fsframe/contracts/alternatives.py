@@ -7,24 +7,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from fsframe.errors import PluginError
-from fsframe.registry import Offer, classifiers, selectors
+from fsframe.registry import Offer, Registry, classifiers, selectors
 
 __all__ = ["selectors_for", "ways_with_missing"]
 
 
-def _bundled_selectors() -> Iterator[tuple[Offer, type[Any]]]:
-    """The bundled selectors; those of other plugins are not imported for a message."""
-    for offer in selectors.offers():
+def _bundled(registry: Registry) -> Iterator[tuple[Offer, type[Any]]]:
+    """The bundled methods; those of other plugins are not imported for a message."""
+    for offer in registry.offers():
         if offer.plugin.source.distribution == "fsframe":
             with contextlib.suppress(PluginError):
-                yield offer, selectors[offer.name]
+                yield offer, registry[offer.name]
 
 
 def selectors_for(task: str) -> str:
     """The selectors for a task, as the end of a message."""
     named = [
         o.name
-        for o, m in _bundled_selectors()
+        for o, m in _bundled(selectors)
         if task in m.tasks and not m.wrapping and m.univariate
     ]
     return f". {', '.join(named)} and others do (`fsframe methods`)" if named else ""
@@ -32,21 +32,18 @@ def selectors_for(task: str) -> str:
 
 def _classifiers_with_missing(task: str) -> Iterator[str]:
     """The bundled classifiers and regressors that accept missing values."""
-    for offer in classifiers.offers():
-        if offer.plugin.source.distribution == "fsframe":
-            with contextlib.suppress(PluginError):
-                method = classifiers[offer.name]
-                # One with required parameters depends on them.
-                if any(parameter.required for parameter in method.parameters()):
-                    continue
-                if method().missing_taken() and task in method().predicts():
-                    yield offer.name
+    for offer, method in _bundled(classifiers):
+        # One with required parameters depends on them.
+        if any(parameter.required for parameter in method.parameters()):
+            continue
+        if method().missing_taken() and task in method().predicts():
+            yield offer.name
 
 
 def ways_with_missing(name: str, task: str, *, classifier: bool = False) -> str:
     """What to do if a selector or a classifier does not accept missing values, for a message."""
     fill, take = [], list(_classifiers_with_missing(task)) if classifier else []
-    for offer, method in _bundled_selectors():
+    for offer, method in _bundled(selectors):
         if "fill" in getattr(offer.entry, "gives", ()):
             fill.append(offer.name)
         elif classifier or method.wrapping:

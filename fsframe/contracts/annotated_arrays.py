@@ -159,7 +159,7 @@ def take_annotated(
     X = X.tocsc() if is_sparse(X) else np.asarray(X)
     return FrameParts(
         X=X if len(kept) == len(names) else X[:, kept],
-        names=tuple(names[k] for k in kept),
+        feature_names=tuple(names[k] for k in kept),
         categorical=np.isin(kept, asked["categorical"]) | all_categorical,
         keep=np.isin(kept, asked["keep"]),
         weights=None if weights is None else group_values(weights),

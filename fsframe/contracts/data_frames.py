@@ -43,12 +43,12 @@ Keys = str | int | Iterable[str | int]
 
 @attrs.frozen(kw_only=True, eq=False)
 class FrameParts:
-    """The contents of a data frame.
+    """The contents of a data frame, called as the arguments of `Dataset.from_arrays`.
 
     Parameters
     ----------
     X : (n_samples, n_features) float64, uint8 or int8, or a sparse array of scipy
-    names : tuple of str
+    feature_names : tuple of str
     categorical : (n_features,) bool
     y : (n_samples,) numbers or text, or None
     label_name : str
@@ -64,7 +64,7 @@ class FrameParts:
     """
 
     X: Any
-    names: tuple[str, ...]
+    feature_names: tuple[str, ...]
     categorical: NDArray[np.bool_]
     y: NDArray[Any] | None
     label_name: str
@@ -178,7 +178,7 @@ def take_frame(
         y = label_values_of(columns[place][1], label_name)
     return FrameParts(
         X=X,
-        names=tuple(names[column] for column in features),
+        feature_names=tuple(names[column] for column in features),
         categorical=mask,
         y=y,
         label_name=label_name,

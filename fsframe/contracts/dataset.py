@@ -182,7 +182,7 @@ class Dataset(FrozenTable):
             parts = take_frame(X)
             X, warnings = parts.X, (*parts.warnings, *warnings)
             kinds = parts.kinds if kinds is None else kinds
-            feature_names = parts.names if feature_names is None else feature_names
+            feature_names = parts.feature_names if feature_names is None else feature_names
             if categorical is None:
                 categorical = parts.categorical
         matrix: Any = X if hasattr(X, "read") else as_matrix(X)  # type: ignore[arg-type]
@@ -326,22 +326,10 @@ class Dataset(FrozenTable):
                 frame, asked, all_categorical=every, orders=tuple(orders.values()), dates=dates,
                 worded=(adjust,) if isinstance(adjust, str) else tuple(adjust),
             )  # fmt: skip
-        assert parts.y is not None
         found = cls.from_arrays(
-            parts.X,
-            parts.y,
-            parts.names,
-            categorical=parts.categorical,
-            groups=parts.groups,
-            group_name=parts.group_name,
+            **attrs.asdict(parts, recurse=False),
             name=name,
-            label_name=parts.label_name,
             task=task if event is None else "regression",
-            warnings=parts.warnings,
-            kinds=parts.kinds,
-            keep=parts.keep,
-            weights=parts.weights,
-            weight_name=parts.weight_name,
         )
         beside = {name: frame.obs[name] for name in frame.obs} if is_annotated(frame) else {}
         data = found.with_roles(feature_groups, time, adjust, beside)

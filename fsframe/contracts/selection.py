@@ -322,22 +322,20 @@ class Selection:
 
     def lift(self, columns: NDArray[np.intp], n_features: int) -> Selection:
         """This selection in the original table's numbering, position p being ``columns[p]``."""
-        scores = np.full(n_features, np.nan)
-        scores[columns] = self.scores
-        weights = None
-        if self.weights is not None:
-            weights = np.zeros(n_features)
-            weights[columns] = self.weights
-        fill = None
-        if self.fill is not None:
-            fill = np.full(n_features, np.nan)
-            fill[columns] = self.fill
+
+        def spread(values: NDArray[np.float64] | None, other: float) -> NDArray[np.float64] | None:
+            if values is None:
+                return None
+            found = np.full(n_features, other)
+            found[columns] = values
+            return found
+
         return attrs.evolve(
             self,
             selected=columns[self.selected],
-            scores=scores,
-            weights=weights,
-            fill=fill,
+            scores=spread(self.scores, np.nan),
+            weights=spread(self.weights, 0.0),
+            fill=spread(self.fill, np.nan),
             donors=None if self.donors is None else self.donors.lift(columns),
             pair_weights=None if self.pair_weights is None else self.pair_weights.lift(columns),
             features_in=columns,

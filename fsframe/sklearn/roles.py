@@ -115,7 +115,7 @@ def _covariates(given: Any) -> tuple[dict[str, NDArray[Any]], list[bool]]:
     if is_frame(given):
         names = frame_names(given)
         parts = take_frame(given, worded=names)
-        columns = {name: parts.X[:, place] for place, name in enumerate(parts.names)}
+        columns = {name: parts.X[:, place] for place, name in enumerate(parts.feature_names)}
         return columns, parts.categorical.tolist()
     table = np.asarray(given)
     if table.ndim not in (1, 2):

@@ -321,7 +321,7 @@ def category_places(X: Any) -> set[int]:
 def _category_codes(X: Any, parts: FrameParts) -> Codes:
     """Codes of the categories of a frame, by column."""
     codes: dict[int, dict[str, float]] = {}
-    named = enumerate(parts.names)
+    named = enumerate(parts.feature_names)
     ordinal = [j for j, n in named if n in parts.kinds and parts.kinds[n].kind == "ordinal"]
     for column in sorted({*np.flatnonzero(parts.categorical).tolist(), *ordinal}):
         pairs = zip(frame_texts(X, column), parts.X[:, column].tolist(), strict=True)

@@ -69,42 +69,36 @@ def bootstrap_tables(stage: StageRecord) -> BootstrapTables | None:
         return None
     try:
         z = given.reals("z", (None,))
+        if not z.size or not np.isfinite(z).all():
+            return None
+        n = int(stage.tables["kept"].size) if "kept" in given else int(min(z.max(), 2**53))
+        if n < 1:
+            return None
         # A stage numbers its input columns.
         seen = stage.features_in
-        columns = seen[given.whole("columns", z.shape, 0, seen.size)]
         shape = z.shape if np.shape(stage.tables["critical-value"]) == z.shape else (1,)
         critical = np.broadcast_to(given.reals("critical-value", shape), z.shape)
-        relevant = given.flags("relevant", z.shape) if "relevant" in given else z > critical
-        promise = given.texts("promise") if "promise" in given else ()
-        level = float(given.reals("level", (1,))[0]) if "level" in given else None
         lower, upper, p, doubt = (
             given.reals(name, z.shape) if name in given else None
             for name in ("lower", "upper", "p-values", "doubt")
         )
-        matrix = None
-        if "bootstrap-matrix" in given:
-            matrix = given.flags("bootstrap-matrix", (None, z.size))
+        every = (None, z.size)
+        return BootstrapTables(
+            columns=seen[given.whole("columns", z.shape, 0, seen.size)],
+            z=z,
+            critical=critical,
+            relevant=given.flags("relevant", z.shape) if "relevant" in given else z > critical,
+            n=n,
+            promise=given.texts("promise") if "promise" in given else (),
+            lower=lower,
+            upper=upper,
+            p=p,
+            level=float(given.reals("level", (1,))[0]) if "level" in given else None,
+            doubt=doubt,
+            matrix=given.flags("bootstrap-matrix", every) if "bootstrap-matrix" in given else None,
+        )
     except StoreError:
         return None
-    if not z.size or not np.isfinite(z).all():
-        return None
-    n = int(stage.tables["kept"].size) if "kept" in given else int(min(z.max(), 2**53))
-    if n < 1:
-        return None
-    return BootstrapTables(
-        columns=columns,
-        z=z,
-        critical=critical,
-        relevant=relevant,
-        n=n,
-        promise=promise,
-        lower=lower,
-        upper=upper,
-        p=p,
-        level=level,
-        doubt=doubt,
-        matrix=matrix,
-    )
 
 
 def clusters(stage: StageRecord) -> dict[int, list[int]] | None:

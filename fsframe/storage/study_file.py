@@ -86,16 +86,9 @@ class StudyRecord:
 
     def asked(self) -> dict[str, Any]:
         """The request of the study, as plain values."""
-        return {
-            "name": self.name,
-            "tables": list(self.tables),
-            "chains": list(self.chains),
-            "beside": list(self.beside),
-            "measures": list(self.measures),
-            "seeds": list(self.seeds),
-            "rope": self.rope,
-            "sha256": list(self.sha256),
-        }
+        asked = attrs.asdict(self, recurse=False)
+        del asked["runs"], asked["source"]
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in asked.items()}
 
 
 def write_study(
@@ -211,10 +204,7 @@ def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
         raise StoreError(f"{where} holds {printable(strange[0])}, which is not part of a study")
     return StudyRecord(
         name=str(plan.get("name", "")),
-        tables=lists["tables"],
-        chains=lists["chains"],
-        beside=lists["beside"],
-        measures=lists["measures"],
+        **lists,
         seeds=tuple(seeds),
         rope=rope,
         sha256=_texts(plan, "sha256", where),

@@ -150,10 +150,7 @@ class CellText:
 
     def spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
         """The cells of some columns as spelled, quotes and blanks included, row by row."""
-        row = 0
-        for block in self._blocks():
-            cells, ends = self._cells(block, row)
-            row += len(ends) // self.n_fields
+        for cells in self._cells_of_blocks():
             lists = [
                 cells.gather_every(self.n_fields, column).fill_null("").to_list()
                 for column in columns
@@ -162,10 +159,7 @@ class CellText:
 
     def texts(self, column: int) -> Iterator[list[str]]:
         """The cells of a column as text, block by block."""
-        row = 0
-        for block in self._blocks():
-            cells, ends = self._cells(block, row)
-            row += len(ends) // self.n_fields
+        for cells in self._cells_of_blocks():
             yield self._meant(cells, column)
 
     def take(
@@ -265,6 +259,13 @@ class CellText:
             record = block[int(begins[place]) : int(ends[lines[place]])]
             if counts[place] != self.n_fields or not record.strip(b" "):
                 raise RaggedLine(row + place, int(counts[place]), record)
+
+    def _cells_of_blocks(self) -> Iterator[pl.Series]:
+        row = 0
+        for block in self._blocks():
+            cells, ends = self._cells(block, row)
+            row += len(ends) // self.n_fields
+            yield cells
 
     def _cells(self, block: bytes, row: int) -> tuple[pl.Series, NDArray[np.intp]]:
         """All cells of a block, one after the other, as spelled; null where empty."""

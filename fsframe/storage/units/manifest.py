@@ -130,19 +130,8 @@ class Manifest:
 
     def write(self, path: Path) -> None:
         """Write the manifest to `path` atomically; StoreError if it cannot be written."""
-        body = json.dumps(
-            {
-                "chain": self.chain,
-                "seed": self.seed,
-                "sha256": self.sha256,
-                "software": dict(self.software),
-                "request": dict(self.request),
-                "numerics": dict(self.numerics),
-                "earlier": [[last, dict(numerics)] for last, numerics in self.earlier],
-            },
-            # ASCII: file names that are not UTF-8 survive.
-            indent=1,
-        ).encode()
+        # ASCII: file names that are not UTF-8 survive.
+        body = json.dumps(attrs.asdict(self, recurse=False), default=dict, indent=1).encode()
         digest = hashlib.sha256(body).hexdigest()
         content = f"fsframe-unfinished 1\nsha256 {digest}\n".encode() + body
         # The caller holds the lock of the folder.
