@@ -255,14 +255,14 @@ class GuardedGroup:
         if size > self._limits.expansion * stored:
             raise StoreError(f"{where} declares {size} bytes but stores {stored}")
         self._budget.take(size, where)
-        self._check_chunks(dataset, dtype, where, packed=_DEFLATE in filters)
+        self._check_chunks(dataset, dtype, where, gzip=_DEFLATE in filters)
         return shape
 
-    def _check_chunks(self, dataset: Any, dtype: np.dtype[Any], where: str, packed: bool) -> None:
-        """Check that all chunks exist, have checksums, and unpack to their declared size.
+    def _check_chunks(self, dataset: Any, dtype: np.dtype[Any], where: str, gzip: bool) -> None:
+        """Check that all chunks exist, have checksums, and decompress to their declared size.
 
-        HDF5 unpacks a chunk to whatever length it has, a thousand times the stored one, before it
-        compares that with the declared length.
+        HDF5 decompresses a chunk to whatever length it has, a thousand times the stored one, before
+        it compares that with the declared length.
         """
         shape, chunk = dataset.shape, dataset.get_create_plist().get_chunk()
         expected = math.prod(-(-length // part) for length, part in zip(shape, chunk, strict=True))
@@ -276,17 +276,19 @@ class GuardedGroup:
         for info in found:
             if info.filter_mask:
                 raise StoreError(f"{where} has a chunk without its checksum")
-            if not packed:
+            if not gzip:
                 if info.size != chunk_bytes + _CHECKSUM_BYTES:
                     raise StoreError(f"{where} has a chunk of {info.size} bytes")
                 continue
             if info.size <= _HARMLESS_CHUNK:
                 continue
             _, raw = dataset.read_direct_chunk(info.chunk_offset)
-            unpacking = zlib.decompressobj()
-            unpacked = unpacking.decompress(raw[:-_CHECKSUM_BYTES], chunk_bytes + 1)
-            if len(unpacked) != chunk_bytes or not unpacking.eof:
-                raise StoreError(f"{where} has a chunk that does not unpack to its declared size")
+            stream = zlib.decompressobj()
+            whole = stream.decompress(raw[:-_CHECKSUM_BYTES], chunk_bytes + 1)
+            if len(whole) != chunk_bytes or not stream.eof:
+                raise StoreError(
+                    f"{where} has a chunk that does not decompress to its declared size"
+                )
 
     def _check_object(self, name: str, wanted: int, word: str) -> None:
         if self._group.links.get_info(name.encode()).type != h5py.h5l.TYPE_HARD:

@@ -19,8 +19,8 @@ _folders: list[bytes] = []
 def no_hdf5_plugins() -> Iterator[None]:
     """Empty HDF5's search path of plugins, of the whole process, until the last reader has ended.
 
-    A dataset or a group names the filters by which it is packed. HDF5 loads every library on its
-    search path until one is the filter, for a group as soon as a member is looked for: earlier
+    A dataset or a group names the filters by which it is compressed. HDF5 loads every library on
+    its search path until one is the filter, for a group as soon as a member is looked for: earlier
     than anything of the group can be checked.
 
     >>> with no_hdf5_plugins():

@@ -216,7 +216,7 @@ def _of_archive(archive: zipfile.ZipFile, where: str) -> StudyRecord:
 def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int, where: str) -> bytes:
     # Uncompressed only: a small file cannot expand.
     if info.compress_type != zipfile.ZIP_STORED or info.file_size > most:
-        raise StoreError(f"{where}: {printable(info.filename)} is packed or too large")
+        raise StoreError(f"{where}: {printable(info.filename)} is compressed or too large")
     return archive.read(info)
 
 

@@ -279,7 +279,7 @@ def test_a_damaged_study_is_refused(folder, capsys):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("study.json", "{}")
         archive.writestr("study.toml", "")
-    with pytest.raises(StoreError, match="packed"):
+    with pytest.raises(StoreError, match="compressed"):
         load_study(path)
 
 

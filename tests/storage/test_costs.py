@@ -103,7 +103,7 @@ def half_written(file: h5py.File) -> None:
 CASES: dict[str, tuple[Edit, str]] = {
     "96 MiB of zeros": (filled("x", (3 << 25,), (1 << 22,), shuffle=True), "bytes in all"),
     "gzip upon gzip": (twice_packed, "no filter besides"),
-    "a chunk that swells": (swollen_chunk, "does not unpack to its declared size"),
+    "a chunk that swells": (swollen_chunk, "does not decompress to its declared size"),
     "a chunk without its checksum": (without_checksum, "without its checksum"),
     "chunks of one element": (filled("x", (300,), (1,)), "too many for its size"),
     "chunks that are missing": (half_written, "has 3 chunks, not 4"),
