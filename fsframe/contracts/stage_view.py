@@ -80,7 +80,7 @@ def view(data: Dataset, columns: NDArray[np.intp], upstream: Selection | None) -
     if donors is None or first_missing(given) is None:
         return filled(given, upstream.fill[columns])
     rows = data.take_columns(donors.columns).loaded().X
-    matrix = _lent(given.X, rows, columns, upstream.fill, donors)
+    matrix = _from_donors(given.X, rows, columns, upstream.fill, donors)
     return attrs.evolve(given, matrix=freeze(matrix))
 
 
@@ -100,10 +100,10 @@ def filled_rows(
         return taken
     if donors is None:
         return np.where(np.isnan(taken), fill[columns], taken)
-    return _lent(taken, table[:, donors.columns], columns, fill, donors)
+    return _from_donors(taken, table[:, donors.columns], columns, fill, donors)
 
 
-def _lent(
+def _from_donors(
     taken: NDArray[np.float64],
     rows: NDArray[np.float64],
     columns: NDArray[np.intp],

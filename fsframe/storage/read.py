@@ -243,7 +243,7 @@ def _stage(group: GuardedGroup, version: int, before: Selection | None) -> tuple
     arrays = {name: group.array(name, kind) for name, kind in kinds.items()}
     free = {name: _free_arrays(group, name, name in names) for name in ("model", "tables")}
     paired = _known_arrays(group, "pair_weights", spec.PAIR_ARRAYS, ("columns",), names)
-    lent = _known_arrays(group, "donors", spec.DONOR_ARRAYS, tuple(spec.DONOR_ARRAYS), names)
+    donors = _known_arrays(group, "donors", spec.DONOR_ARRAYS, tuple(spec.DONOR_ARRAYS), names)
     if "packing" in names:
         _unpack(group, free | {"pair_weights": paired})
     features_in, warnings = arrays["features_in"], group.texts("warnings")
@@ -252,7 +252,7 @@ def _stage(group: GuardedGroup, version: int, before: Selection | None) -> tuple
         if "scores" not in arrays:
             raise StoreError(f"{group.path} has selected columns but no scores")
         axes = _json(group, "model_columns", dict) if "model_columns" in names else None
-        inner = free | {"pair_weights": paired, "donors": lent}
+        inner = free | {"pair_weights": paired, "donors": donors}
         arrays |= {f"{folder}/{name}": a for folder in inner for name, a in inner[folder].items()}
         try:
             selection = selection_of(
@@ -261,10 +261,10 @@ def _stage(group: GuardedGroup, version: int, before: Selection | None) -> tuple
         except StoreError as error:
             raise StoreError(f"{group.path}: {error}") from None
         if "donors" in selection.carried:
-            if lent or before is None or before.donors is None:
+            if donors or before is None or before.donors is None:
                 raise StoreError(f"{group.path} has donors of an earlier stage, or none came")
             selection = attrs.evolve(selection, donors=before.donors)
-    elif len(arrays) > 1 or paired or lent or top["carried"] or "model_columns" in names:
+    elif len(arrays) > 1 or paired or donors or top["carried"] or "model_columns" in names:
         raise StoreError(f"{group.path} has scores, weights or axes but no selected columns")
     stage = StageRecord(
         **_fields(top, {"carried", "digest", "seed"}),

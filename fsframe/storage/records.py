@@ -192,10 +192,10 @@ class RunRecord:
     @property
     def groups(self) -> tuple[str, int] | None:
         """Name and number of the groups in which rows were kept together; None without."""
-        said = self.environment.get("groups")
-        if not isinstance(said, Mapping):
+        groups = self.environment.get("groups")
+        if not isinstance(groups, Mapping):
             return None
-        name, number = said.get("name"), said.get("number")
+        name, number = groups.get("name"), groups.get("number")
         # The file may come from anybody.
         if not isinstance(name, str) or not isinstance(number, int) or isinstance(number, bool):
             return None

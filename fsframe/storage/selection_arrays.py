@@ -82,14 +82,14 @@ def selection_of(
             raise StoreError(f"no selection has a part {path[:40]!r}")
     axes = {} if model_columns is None else model_columns
     if not are_axes(axes, folders["model"]):
-        raise StoreError("what is said of the model does not give axes of arrays in model")
-    pairs, lent = folders.pop("pair_weights"), folders.pop("donors")
+        raise StoreError("model_columns does not give axes of arrays in model")
+    pairs, donors = folders.pop("pair_weights"), folders.pop("donors")
     try:
         return Selection(
             **plain,
             **folders,
             pair_weights=_pair_weights(pairs) if pairs else None,
-            donors=_donors(lent) if lent else None,
+            donors=_donors(donors) if donors else None,
             warnings=tuple(warnings),
             carried=frozenset(carried),
             model_columns=axes,

@@ -99,7 +99,7 @@ def zip_members(path: Path) -> set[str]:
 
 def named_paths(x: str, y: str) -> dict[str, str]:
     """Those of the arguments `x` and `y` of `fsframe.read` that are not the defaults."""
-    return {key: told for key, told in (("x", x), ("y", y)) if told not in ("/X", "/y")}
+    return {key: value for key, value in (("x", x), ("y", y)) if value not in ("/X", "/y")}
 
 
 def read_frame(path: Path, name: str, **given: str) -> Any:

@@ -144,19 +144,19 @@ class Sheet:
 
         `dates` are columns of dates; `further` are other problems.
         """
-        said = list(further)
+        problems = list(further)
         if dates:
             listing = some_of([self.word(column) for column in dates], 8)
             keys = ",".join(self._key(column) for column in dates[:20])
-            said.insert(
+            problems.insert(
                 0,
                 f"{listing} hold{'s' * (len(dates) == 1)} dates: leave them out (--drop "
                 f"{keys}), or convert them to days (--dates days)",
             )
         if not bad and not infinite:
-            return DataError(f"{self.path}: " + "; ".join(said))
+            return DataError(f"{self.path}: " + "; ".join(problems))
         message = str(self._no_numbers(bad, infinite))
-        return DataError("; ".join([message, *said]))
+        return DataError("; ".join([message, *problems]))
 
     def _no_numbers(self, bad: dict[int, BadColumn], infinite: Sequence[int]) -> str:
         if not bad:

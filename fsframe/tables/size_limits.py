@@ -41,11 +41,11 @@ def memory_bound() -> int:
     RequestError
         If that variable holds no size.
     """
-    said = os.environ.get(VARIABLE, "").strip()
-    if said:
-        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)B?", said.upper())
+    given = os.environ.get(VARIABLE, "").strip()
+    if given:
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)B?", given.upper())
         if not found:
-            raise RequestError(f"{VARIABLE}={said!r} is not a size, such as 12GB")
+            raise RequestError(f"{VARIABLE}={given!r} is not a size, such as 12GB")
         return int(float(found[1]) * 1000.0 ** " KMGT".index(found[2] or " "))
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     limits += [n for n in resource.getrlimit(resource.RLIMIT_AS) if n != resource.RLIM_INFINITY]

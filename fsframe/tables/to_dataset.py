@@ -179,7 +179,7 @@ def read(
         "x": x, "y": y, "names": names, "delimiter": delimiter, "header": header,
         "decimal": decimal, "encoding": encoding, "na": list(codes), "in_memory": in_memory,
     }  # fmt: skip
-    # What is said of the form of a file.
+    # Arguments about the form of a file that are not the defaults.
     form = {key: value for key, value in form.items() if value not in ("", [], _FORM.get(key))}
     if is_frame(path) or is_annotated(path) or is_labelled(path):
         layer = x.strip("/").removeprefix("layers/") if x.strip("/").startswith("layers/") else None
@@ -212,12 +212,13 @@ def read(
             header=header is not None, encoding=encoding, decimal=decimal != ".",
             in_memory=in_memory, time=time, adjust=bool(adjust),
         ).with_roles(sets).with_events(event)  # fmt: skip
-        told = {key: value for key, value in found.reading.items() if not (event and key == "task")}
+        reading = dict(found.reading)
         if event:
-            told["event"] = event
+            reading.pop("task", None)
+            reading["event"] = event
         if sets:
-            told["feature_groups"] = listed_sets
-        return attrs.evolve(found, reading=told)
+            reading["feature_groups"] = listed_sets
+        return attrs.evolve(found, reading=reading)
 
     if in_parts(path):
         return by_parts(path)
@@ -244,8 +245,8 @@ def read(
     reading = {key: value for key, value in given.items() if value not in (None, [])}
 
     def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
-        played = data.with_roles(sets, time, adjust, beside)
-        return attrs.evolve(played.with_events(event).encoded(encode), reading=reading)
+        whole = data.with_roles(sets, time, adjust, beside).with_events(event)
+        return attrs.evolve(whole.encoded(encode), reading=reading)
 
     found = find_table(path)
     kind = file_kind(found)
