@@ -62,7 +62,7 @@ print(json.dumps([cpu, wall, taken, str(data.matrix.dtype)]))
 
 
 def best(what: str, path: Path, repeats: int) -> tuple[float, float, int]:
-    """Least processor seconds, seconds by the clock and bytes of the repeats."""
+    """Lowest processor time, elapsed time and memory over the repeats."""
     found = []
     for _ in range(repeats):
         command = [sys.executable, "-c", _CALL, what, str(path)]
