@@ -55,16 +55,8 @@ class Descent:
 class DescentState:
     """The state of a descent: its current and best points, its history, and why it ended.
 
-    Parameters
-    ----------
-    point, cost
-        The starting point and its cost (NaN if the method has none).
-    max_iter : int
-        Maximum number of updates.
-    tol : float
-        Relative change of the cost at which the descent has converged; 0: never.
-    keep_best : bool
-        Whether the result is the point of the lowest cost instead of the last point.
+    It has converged when the relative change of the cost is at most `tol`; 0: never. With
+    `keep_best` the result is the point of the lowest cost instead of the last one.
     """
 
     def __init__(

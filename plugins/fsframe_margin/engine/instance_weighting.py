@@ -21,21 +21,8 @@ def margin_profiles(
 ) -> Floats:
     """Margin profiles x′ (text of eq. 2): |x − miss| − |x − hit| per feature, nearest by ‖·‖_w.
 
-    Parameters
-    ----------
-    XT : (A, n) float64
-        The table with features as rows.
-    y : (n,) int
-        Class codes.
-    w : (A,) float64
-        Feature weights, ‖z‖_w² = Σ w² z².
-    steps : (A,) float64, optional
-        As `Training.steps`.
-
-    Returns
-    -------
-    (n, A) float64
-        Zero for the only row of a class.
+    XT is (A, n), ‖z‖_w² = Σ w² z², and `steps` are those of `Training`; the profiles are (n, A),
+    zero for the only row of a class.
     """
     n = XT.shape[1]
     out = np.empty((n, XT.shape[0]))

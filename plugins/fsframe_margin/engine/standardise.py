@@ -151,22 +151,8 @@ def scaling_over_parts(
 ) -> tuple[Scaling, Floats]:
     """The results of `learn_scaling` and `nominal_steps` for all rows of a table in parts.
 
-    Parameters
-    ----------
-    data : Dataset
-        In parts, without missing values.
-    standardize : bool
-        Otherwise centre 0 and scale 1, and 0 for constant columns.
-    memory : int
-        Bytes for the rows that are read at a time.
-    threads : int
-
-    Returns
-    -------
-    Scaling
-        Scaling of all columns; nominal ones are unchanged.
-    (n_features,) float64
-        The steps of nominal columns, 0 for numbers.
+    The table has no missing values, and nominal columns are not scaled. `memory` are the bytes for
+    the rows that are read at a time.
 
     Notes
     -----

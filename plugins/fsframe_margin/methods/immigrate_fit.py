@@ -230,26 +230,10 @@ def immigrate_result(
 ) -> Selection:
     """The Selection of a fit, in the columns of the table that `training` was made from.
 
-    Parameters
-    ----------
-    method : MarginSelector
-        Decides how many columns to keep.
-    training : Training
-    fit : Fit
-    sigma : float > 0
-        The value that was used.
-    tables : mapping of str to array
-        Additional to cost, gap, step and main effects, which come from the fit.
-    notes : iterable of str
-        Warnings, after those about the rows.
-    whole : int
-        Bytes that W may take over all columns of the table, with its temporaries; if it takes more,
-        it is returned over the fitted columns.
-
-    Returns
-    -------
-    Selection
-        Scores Σ_b W_ab², zero for constant columns; those above 1/A are kept, and at least one.
+    Scores are Σ_b W_ab², zero for constant columns; those above 1/A are kept, and at least one, or
+    as many as `method` says. `sigma` is the value that was used; `tables` are added to cost, gap,
+    step and main effects. If W over all columns of the table takes more than `whole` bytes with its
+    temporaries, it is returned over the fitted columns.
     """
     size = training.varying.size
     scores, main = np.zeros((2, training.n_features))

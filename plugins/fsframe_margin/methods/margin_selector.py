@@ -106,21 +106,10 @@ class MarginSelector(Selector):
     ) -> Selection:
         """The result, in the columns of the table.
 
-        Parameters
-        ----------
-        training : Training
-            The training rows.
-        scores : (n_features,) float64
-        above : int
-            How many columns the published rule keeps; at least one is kept.
-        model : mapping, optional
-            Arrays for classifiers; centre and scale of the columns are added. None by default.
-        notes : iterable of str
-            Warnings, after those about the rows.
-        selected : (k,) int, optional
-            The kept columns, if not the best by score.
-        **parts
-            The other fields of the Selection.
+        The published rule keeps `above` columns; at least one is kept, the best by score unless
+        they are given as `selected`. `model` has arrays for classifiers, to which centre and scale
+        of the columns are added; `notes` are warnings, after those about the rows; `parts` the
+        other fields of the Selection.
         """
         if selected is None:
             selected = rank_by_score(scores, self.keep_count(len(scores), max(1, above)))

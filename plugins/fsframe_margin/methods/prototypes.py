@@ -62,25 +62,10 @@ def drawn_prototypes(
 def with_prototypes(training: Training, n: int | None, generator: np.random.Generator) -> Training:
     """`training` with about `n` of its rows, weighted to represent those of their class.
 
-    Parameters
-    ----------
-    training : Training
-        The rows to draw from, (N, A).
-    n : int ≥ 4, optional
-        Number of prototypes; all rows by default, or if there are no more.
-    generator : Generator
-        Random generator for drawing them.
-
-    Returns
-    -------
-    Training
-        About n rows, in their original order, with new weights.
-
-    Notes
-    -----
-    Row weights are scaled within each class, in the outer sum and as neighbours, so that each class
-    counts as much as before: sums over rows and over neighbours keep their expectations, and the
-    cost and Σ differ from those of all rows by sampling error of the order 1/√n.
+    They are in their original order; None, or as many as there are, means all. Row weights are
+    scaled within each class, in the outer sum and as neighbours, so that each class counts as much
+    as before: sums over rows and over neighbours keep their expectations, and the cost and Σ differ
+    from those of all rows by sampling error of the order 1/√n.
     """
     if n is None or n >= len(training.y):
         return training
