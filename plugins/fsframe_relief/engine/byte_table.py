@@ -46,7 +46,3 @@ class ByteTable:
 
     def __getitem__(self, place: Any) -> NDArray[np.float64]:
         return self.numbers[self.codes[place]]
-
-    def take(self, columns: NDArray[np.intp]) -> ByteTable:
-        """Only these columns."""
-        return ByteTable(np.ascontiguousarray(self.codes[:, columns]), self.numbers)

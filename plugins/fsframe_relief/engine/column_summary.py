@@ -37,12 +37,6 @@ class ColumnSummary:
         )
         return found
 
-    def take(self, columns: NDArray[np.intp]) -> ColumnSummary:
-        """The summary of some of the columns."""
-        return ColumnSummary(
-            self.low[columns], self.high[columns], self.missing[columns], self.whole[columns]
-        )
-
 
 def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnSummary:
     """The summary of a table, in one pass: O(n p) time, O(p) memory besides the table.

@@ -11,14 +11,34 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe_relief.engine.byte_table import ByteTable
 from fsframe_relief.engine.column_summary import ColumnSummary, summarise
-from fsframe_relief.engine.level_codes import SLICE, bit_planes, level_codes
-from fsframe_relief.engine.missing_values import Probability, gap_chances
 from fsframe_relief.engine.scaling import scaled
 
 __all__ = ["MOST_ACROSS", "Columns", "prepare_columns"]
 
 MOST_ACROSS = 512
 """Rows longer than this are summed as fast along columns, without a second copy of the table."""
+
+SLICE = 1 << 20
+"""Values converted at a time: bounds temporaries to some 10 MB."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Probability:
+    """Columns with gaps under the probability rule, continuous ones first.
+
+    A value's state is its code (continuous: one of five equal bins), a gap's the number of codes
+    plus its class; states of column a are numbered from ``first_state[a]``. `chance` holds
+    P(value | class), column by column, class by class.
+    """
+
+    columns: NDArray[np.intp]
+    values: NDArray[np.float64]
+    n_real: int
+    level: NDArray[np.int64]
+    state: NDArray[np.int32]
+    first_state: NDArray[np.int64]
+    chance: NDArray[np.float64]
+    y: NDArray[np.int64]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -187,8 +207,8 @@ def prepare_columns(
     weights = np.ones(p) if weight is None else np.asarray(weight, dtype=np.float64)
 
     gaps = missing[levelled] > 0
-    codes, n_levels = level_codes(X, levelled, low, high, whole, bool(gaps.any()), order)
-    planes, known, segments = bit_planes(codes, n_levels, bool(gaps.any()))
+    codes, n_levels = _level_codes(X, levelled, low, high, whole, bool(gaps.any()), order)
+    planes, known, segments = _bit_planes(codes, n_levels, bool(gaps.any()))
     plain_values = scaled(X, plain, low, high, order, threads)
     return Columns(
         n=n,
@@ -209,7 +229,7 @@ def prepare_columns(
         weight=weights[special],
         floor=float(equal),
         slope=1.0 / (different - equal),
-        probability=gap_chances(
+        probability=_gap_chances(
             X, np.flatnonzero(chance), discrete, low, high, order, classes, counts
         ),
         constant=np.flatnonzero(constant),
@@ -226,3 +246,141 @@ def _across(Z: NDArray[np.float64]) -> NDArray[np.float64]:
     found = np.zeros((-(-p // 8) * 8, n))
     found[:p] = Z.T
     return found
+
+
+def _level_codes(
+    X: NDArray[Any] | ByteTable,
+    columns: NDArray[np.intp],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    whole: NDArray[np.bool_],
+    holes: bool,
+    order: NDArray[np.intp],
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Codes 0 … of discrete columns (the type's largest value: missing), and levels per column."""
+    n = X.shape[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        span = high[columns] - low[columns]
+    # Whole numbers in a short range are their own codes; anything else is looked up.
+    direct = whole[columns] & (span < 255)
+    n_levels = np.where(direct, span + 1, 0).astype(np.int64)
+    looked_up = {}
+    for k in np.flatnonzero(~direct):
+        column = X[order, columns[k]]
+        known = ~np.isnan(column)
+        found, inverse = np.unique(column[known], return_inverse=True)
+        coded = np.full(n, -1, dtype=np.int64)
+        coded[known] = inverse
+        looked_up[int(k)] = coded
+        n_levels[k] = found.size
+    kind: Any = np.uint8 if n_levels.max(initial=0) < 256 else np.uint32
+    gap: Any = np.iinfo(kind).max
+    codes = np.empty((n, columns.size), dtype=kind)
+    short = np.flatnonzero(direct)
+    every = np.array_equal(columns[short], np.arange(X.shape[1]))
+    step = max(1, SLICE // max(1, short.size))
+    for r in range(0, n, step):
+        block = X[order[r : r + step]] if every else X[np.ix_(order[r : r + step], columns[short])]
+        block = np.subtract(block, low[columns[short]])
+        if holes:
+            np.copyto(block, gap, where=np.isnan(block))
+        codes[r : r + step, short if short.size < columns.size else slice(None)] = block
+    for place, coded in looked_up.items():
+        codes[:, place] = np.where(coded < 0, gap, coded)
+    return codes, n_levels
+
+
+def _bit_planes(
+    codes: NDArray[Any], n_levels: NDArray[np.int64], gaps: bool
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]:
+    """The bits of the codes, 64 columns to a word, columns of equal width together.
+
+    Returns planes (n, words), known (n, words or 0), and segments (bits, first word, words, first
+    word of known) as rows.
+    """
+    n = codes.shape[0]
+    bits = np.array([max(1, int(m - 1).bit_length()) for m in n_levels], dtype=np.int64)
+    segments = []
+    first = at = 0
+    for width in np.unique(bits):
+        words = -(-int((bits == width).sum()) // 64)
+        segments.append((int(width), first, words, at))
+        first += int(width) * words
+        at += words if gaps else 0
+    planes, known = np.zeros((n, 8 * first), np.uint8), np.zeros((n, 8 * at), np.uint8)
+    gap = np.iinfo(codes.dtype).max
+    for width, begin, words, place in segments:
+        members = np.flatnonzero(bits == width)
+        every = members.size == codes.shape[1]
+        step = max(1, SLICE // members.size)
+        used = -(-members.size // 8)
+        for r in range(0, n, step):
+            rows = slice(r, r + step)
+            block = codes[rows] if every else codes[rows][:, members]
+            for b in range(width):
+                left = 8 * (begin + b * words)
+                bit = np.packbits(block & codes.dtype.type(1 << b), axis=1, bitorder="little")
+                planes[rows, left : left + used] = bit
+            if gaps:
+                bit = np.packbits(block != gap, axis=1, bitorder="little")
+                known[rows, 8 * place : 8 * place + used] = bit
+    return (
+        planes.view(np.uint64),
+        known.view(np.uint64),
+        np.array(segments, dtype=np.int64).reshape(-1, 4),
+    )
+
+
+def _gap_chances(
+    X: NDArray[Any] | ByteTable,
+    columns: NDArray[np.intp],
+    discrete: NDArray[np.bool_],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    order: NDArray[np.intp],
+    classes: NDArray[np.int64] | None,
+    counts: NDArray[np.float64] | None,
+) -> Probability | None:
+    """Chances of values in each class, Laplace-corrected; continuous columns in five equal bins."""
+    if classes is None or not columns.size:
+        return None
+    y = classes[order]
+    n_classes = int(y.max()) + 1
+    rows = np.ones(len(y)) if counts is None else counts[order]
+    columns = columns[np.argsort(discrete[columns], kind="stable")]
+    n_real = int((~discrete[columns]).sum())
+    values = X[np.ix_(order, columns)]
+    values[:, :n_real] = scaled(X, columns[:n_real], low, high, order)
+    level = np.full(values.shape, -1, dtype=np.int64)
+    chances, first_state = [], [0]
+    for k in range(columns.size):
+        known = ~np.isnan(values[:, k])
+        if k < n_real:
+            level[known, k] = np.minimum((values[known, k] * 5).astype(np.int64), 4)
+            n_levels = 5
+        else:
+            found, inverse = np.unique(values[known, k], return_inverse=True)
+            level[known, k] = inverse
+            n_levels = found.size
+        place = y[known] * n_levels + level[known, k]
+        seen = np.bincount(place, weights=rows[known], minlength=n_classes * n_levels)
+        seen = seen.reshape(n_classes, n_levels)
+        chance = (seen + 1) / (seen.sum(axis=1, keepdims=True) + n_levels)
+        # room for a gap's states too, so that chances and states are numbered alike
+        chances.append(np.append(chance.ravel(), np.zeros(n_classes * n_classes)))
+        first_state.append(first_state[-1] + n_levels + n_classes)
+    starts = np.array(first_state, dtype=np.int64)
+    state = np.empty(level.shape, dtype=np.int32)
+    for k in range(columns.size):
+        gap_state = starts[k + 1] - starts[k] - n_classes + y
+        state[:, k] = np.where(level[:, k] >= 0, level[:, k], gap_state) + starts[k]
+    return Probability(
+        columns=columns,
+        values=values,
+        n_real=n_real,
+        level=level,
+        state=state,
+        first_state=starts,
+        chance=np.concatenate(chances),
+        y=y.astype(np.int64),
+    )

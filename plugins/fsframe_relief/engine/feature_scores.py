@@ -8,12 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_relief.engine.blocks import ROW_BLOCK, row_block, run_blocks
-from fsframe_relief.engine.byte_screening import NearestBytes, bytes_suffice
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.distances import distance_rows, full_distances
 from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Target
 from fsframe_relief.engine.pair_sums import PairSums
-from fsframe_relief.engine.screening import NearestScreen, screening_pays
+from fsframe_relief.engine.screening import (
+    NearestBytes,
+    NearestScreen,
+    bytes_suffice,
+    screening_pays,
+)
 from fsframe_relief.engine.tree_neighbours import NearestTrees, tree_pays
 
 __all__ = ["feature_scores", "mean_distance", "mean_of"]
@@ -116,7 +120,7 @@ def feature_scores(
         for several in run_blocks(parts, range(0, len(targets), wide), threads):
             for found in several:
                 total += found
-        return sums.finish(total, float(target.omega[targets].sum()))
+        return sums.finish(total)
 
     def part(start: int) -> NDArray[np.float64]:
         block = targets[start : start + width]
@@ -133,7 +137,7 @@ def feature_scores(
     total = sums.empty()
     for found in run_blocks(part, range(0, len(targets), width), threads):
         total += found
-    return sums.finish(total, float(target.omega[targets].sum()))
+    return sums.finish(total)
 
 
 def _blocks_together(n: int, n_classes: int, width: int, memory: int) -> int:
@@ -205,7 +209,7 @@ def _listed_scores(
     for found in run_blocks(part, range(0, len(targets), source.wide), threads):
         for each in found:
             total += each
-    return sums.finish(total, float(target.omega[targets].sum()))
+    return sums.finish(total)
 
 
 def mean_distance(columns: Columns, target: Target, width: int, threads: int) -> float:

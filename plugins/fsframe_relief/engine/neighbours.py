@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -13,7 +13,6 @@ __all__ = ["Ball", "Nearest", "Radius", "Rule", "Sigmoid", "Target"]
 WEIGHTINGS = ("equal", "rank", "distance")
 CLASSES = frozenset({"classes"})
 EDGE = 1e-9
-NOTHING: frozenset[str] = frozenset()
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -61,7 +60,7 @@ class Target:
         return self.value is None
 
 
-class Rule(Protocol):
+class Rule:
     """A way to turn rows of distances into rows of weights.
 
     `uniform` says that all neighbours of a target in one class weigh the same (counts apart);
@@ -71,22 +70,22 @@ class Rule(Protocol):
     that uses them has to weigh anew.
     """
 
-    @property
-    def uses(self) -> frozenset[str]: ...
+    uses: ClassVar[frozenset[str]] = frozenset()
+    uniform: ClassVar[bool] = False
 
     @property
-    def uniform(self) -> bool: ...
-
-    @property
-    def needs_mean(self) -> bool: ...
+    def needs_mean(self) -> bool:
+        return False
 
     def weigh(
-        self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float
-    ) -> None: ...
+        self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
+    ) -> None:
+        """Overwrite the distances of the targets `rows` by weights."""
+        raise NotImplementedError
 
 
 @attrs.frozen(kw_only=True)
-class Nearest:
+class Nearest(Rule):
     """The k nearest instances of each class (of all, in regression).
 
     Parameters
@@ -108,13 +107,10 @@ class Nearest:
     ties: str = "share"
     pooled: bool = False
     uses = CLASSES
-    needs_mean = False
-    uniform = False
 
     def weigh(
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
-        """Overwrite distances by weights."""
         D[np.arange(len(rows)), rows] = np.nan
         bounds = np.tile(target.bounds, (len(rows), 1))
         self.weigh_listed(D, np.empty((0, 0), dtype=np.int32), rows, target, bounds)
@@ -145,7 +141,7 @@ class Nearest:
 
 
 @attrs.frozen(kw_only=True)
-class Radius:
+class Radius(Rule):
     """All instances nearer than a bound; for the star forms less those beyond a second one.
 
     `own` false (SURF): both bounds are the mean T over all pairs. `own` true (MultiSURF): the
@@ -154,18 +150,15 @@ class Radius:
 
     own: bool = False
     star: bool = False
-    needs_mean: bool = attrs.field(init=False)
-    uses = NOTHING
     uniform = True
 
-    @needs_mean.default
-    def _needs_mean(self) -> bool:
+    @property
+    def needs_mean(self) -> bool:
         return not self.own
 
     def weigh(
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
-        """Overwrite distances by weights."""
         from fsframe_relief.engine.neighbour_kernels import radius_weights
 
         if self.own:
@@ -180,17 +173,12 @@ class Radius:
 
 
 @attrs.frozen(kw_only=True)
-class Sigmoid:
+class Sigmoid(Rule):
     """All instances, by a sigmoid in the distance: near ones count, far ones are taken off."""
-
-    uses = NOTHING
-    needs_mean = False
-    uniform = False
 
     def weigh(
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
-        """Overwrite distances by weights."""
         from fsframe_relief.engine.neighbour_kernels import TIE
 
         middle, spread = (moment[:, None] for moment in _moments(D, rows, target))
@@ -209,7 +197,7 @@ class Sigmoid:
 
 
 @attrs.frozen(kw_only=True)
-class Ball:
+class Ball(Rule):
     """All instances within a ball that holds `least` hits and `least` misses, nearer ones more.
 
     The radius r_i is the larger of the distances to the `least`-th nearest hit and miss; the
@@ -221,13 +209,10 @@ class Ball:
 
     least: int = 10
     uses = CLASSES
-    needs_mean = False
-    uniform = False
 
     def weigh(
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
-        """Overwrite distances by weights."""
         from fsframe_relief.engine.neighbour_kernels import TIE
 
         D[np.arange(len(rows)), rows] = np.nan

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Radius, Rule, Target
 
-__all__ = ["PairSums"]
+__all__ = ["PairSums", "relevance"]
 
 MAX_LEVELS = 16
 """Discrete columns with more levels are compared code by code, not by masks of instances."""
@@ -289,20 +289,25 @@ class PairSums:
             known = (theirs != columns.gap) & (mine != columns.gap)
             yield columns.levelled[self.n_whole :], known & (mine != theirs), known
 
-    def finish(self, total: NDArray[np.float64], omega: float) -> NDArray[np.float64]:
-        """Scores from the sums of all blocks; `omega` is the whole weight of the targets."""
-        if self.target.signed:
-            scores = total[0]
-        else:
-            a, ca, c, m = total
-            # All targets equal, or maximally different: that term carries no information.
-            unlike = np.divide(ca, c, out=np.zeros_like(ca), where=c > 0)
-            rest = m - c
-            alike = np.divide(a - ca, rest, out=np.zeros_like(ca), where=rest > 1e-15)
-            scores = unlike - alike
+    def finish(self, total: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores from the sums of all blocks."""
+        scores = total[0] if self.target.signed else relevance(*total)
         scores[self.columns.constant] = 0.0
         scores[self.columns.blank] = np.nan
         return scores
+
+
+def relevance(
+    a: NDArray[np.float64],
+    ca: NDArray[np.float64],
+    c: NDArray[np.float64],
+    m: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """N_CA / N_C − (N_A − N_CA) / (m − N_C), the score for a numeric target."""
+    # All targets equal, or maximally different: that term carries no information.
+    unlike = np.divide(ca, c, out=np.zeros_like(ca), where=c > 0)
+    rest = m - c
+    return unlike - np.divide(a - ca, rest, out=np.zeros_like(ca), where=rest > 1e-15)
 
 
 def _level_masks(columns: Columns) -> Masks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from typing import Any
 
 import attrs
 import numpy as np
@@ -16,6 +16,7 @@ from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.distances import full_distances
 from fsframe_relief.engine.feature_scores import mean_of
 from fsframe_relief.engine.neighbours import Rule, Target
+from fsframe_relief.engine.pair_sums import relevance
 
 __all__ = ["SLACK", "Progress", "reached_by_products"]
 
@@ -87,7 +88,8 @@ def reached_by_products(
 ) -> NDArray[np.int64]:
     """How often a permuted score reaches the observed one, all labellings in one product."""
     A = _unsigned_weights(columns, rule, target, rows, memory, threads)
-    n = columns.n
+    omega, n = _of_drawn(target.omega.copy(), rows), columns.n
+    kind = _ByClasses if target.signed else _ByValues
     reached = np.zeros(columns.n_features, dtype=np.int64)
     tables = list(_pair_tables(columns))
     # A batch needs scores (and, for gaps, three more sums), class factors, and a block of pairs.
@@ -99,10 +101,9 @@ def reached_by_products(
         for start in range(0, len(labellings), batch):
             moved = labellings[start : start + batch]
             scores = np.zeros((len(moved), columns.n_features))
-            weights = _Labelled(A, target, moved, rows)
+            labelled = kind(A, target, omega, moved, threads)
             for table in tables:
-                found = _products(A, table, weights, target, threads)
-                scores[:, table.numbers] = found
+                scores[:, table.numbers] = labelled.scores(table)
             if observed is None:
                 observed = scores[0]
                 scores = scores[1:]
@@ -139,175 +140,147 @@ def _unsigned_weights(
     mean = mean_of(D, target) if rule.needs_mean else 0.0
     for i0 in range(0, n, 64):
         rule.weigh(D[i0 : i0 + 64], np.arange(i0, min(n, i0 + 64)), blind, mean)
+    return _of_drawn(D, rows)
+
+
+def _of_drawn(values: NDArray[np.float64], rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    """The values with zeros for all targets but `rows` (None: all are drawn), in the same array."""
     if rows is not None:
-        idle = np.ones(n, dtype=bool)
+        idle = np.ones(len(values), dtype=bool)
         idle[rows] = False
-        D[idle] = 0.0
-    return D
+        values[idle] = 0.0
+    return values
 
 
-class _Labelled:
-    """The parts that depend on the labelling: class factors of every target, or target values."""
+class _ByClasses:
+    """Scores in classification under some labellings, (labellings, columns of a table)."""
 
     def __init__(
         self,
         A: NDArray[np.float64],
         target: Target,
+        omega: NDArray[np.float64],
         moved: NDArray[np.int64],
-        rows: NDArray[np.int64] | None,
+        threads: int,
     ) -> None:
-        self.target = target
-        omega = target.omega.copy()
-        if rows is not None:
-            idle = np.ones(len(omega), dtype=bool)
-            idle[rows] = False
-            omega[idle] = 0.0
-        if target.value is not None:
-            self.values = target.value[moved]
-            self.omega = omega
-            return
+        self.A, self.omega, self.prior, self.threads = A, omega, target.prior, threads
         # Labels are permuted, weights of targets are not.
         self.labels = target.y[moved]
-        n_classes = len(target.prior)
-        self.near = _factors(np.maximum(A, 0.0), self.labels, target, omega, n_classes)
+        self.near = self._factors(np.maximum(A, 0.0))
         # A far weight is negative in A: a hit far away counts for the feature, a miss against it.
-        self.far = _factors(np.maximum(-A, 0.0), self.labels, target, omega, n_classes)
+        self.far = self._factors(np.maximum(-A, 0.0))
+
+    def _factors(self, A: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(labellings, n, classes): the factor of weights in each class for each target."""
+        n_classes = len(self.prior)
+        sizes = np.empty((*self.labels.shape, n_classes))
+        for c in range(n_classes):
+            sizes[:, :, c] = (self.labels == c).astype(np.float64) @ A.T
+        own = self.labels[:, :, None] == np.arange(n_classes)
+        usable = np.where(own | (sizes <= 0), 0.0, self.prior)
+        whole = usable.sum(axis=2, keepdims=True)
+        worth = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
+        worth = np.where(own, -1.0, worth) * self.omega[:, None]
+        return np.divide(worth, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+
+    def scores(self, table: _PairTable) -> NDArray[np.float64]:
+        return self._means(table) if table.gaps else self._product(table)
+
+    def _product(self, table: _PairTable) -> NDArray[np.float64]:
+        """K P for complete columns, over pairs that are neighbours in either direction."""
+        from fsframe_relief.engine.score_kernels import pair_weights
+
+        A = self.A
+        first, second = np.nonzero(np.triu((A != 0) | (A.T != 0), 1))
+        out = np.zeros((len(self.labels), table.numbers.size))
+        block = 2048
+        for start in range(0, first.size, block):
+            i, j = first[start : start + block], second[start : start + block]
+            P = table.differences(i, j)
+
+            def add(at: int, i: Any = i, j: Any = j, P: NDArray[np.float64] = P) -> None:
+                part = slice(at, at + LABELLINGS)
+                K = np.empty((len(self.labels[part]), i.size))
+                pair_weights(A, i, j, self.labels[part], self.near[part], self.far[part], K)
+                out[part] += K @ P
+
+            for _ in run_blocks(add, range(0, len(out), LABELLINGS), self.threads):
+                pass
+        return out
+
+    def _means(self, table: _PairTable) -> NDArray[np.float64]:
+        """Columns with gaps: weighted means over known neighbours, target by target."""
+        n_labels = len(self.labels)
+        out = np.zeros((n_labels, table.numbers.size))
+        for i, weights in enumerate(self.A):
+            for side, factor in ((1.0, self.near), (-1.0, self.far)):
+                near = np.flatnonzero(side * weights > 0)
+                if not near.size:
+                    continue
+                P = table.differences(np.array([i]), near)
+                known = ~np.isnan(P)
+                there = known.astype(np.float64)
+                P[~known] = 0.0
+                labels, size = self.labels[:, near], side * weights[near]
+                hit = np.zeros_like(out)
+                part, usable = np.zeros_like(out), np.zeros_like(out)
+                whole = np.zeros(n_labels)
+                for c in range(len(self.prior)):
+                    w = (labels == c) * size
+                    # the whole weight of the group: its factor times its size
+                    total = factor[:, i, c] * w.sum(axis=1) * side
+                    top, base = w @ P, w @ there
+                    mean = np.divide(top, base, out=np.zeros_like(top), where=base > 0)
+                    own = (self.labels[:, i] == c)[:, None]
+                    hit += np.where(own & (base > 0), total[:, None] * mean, 0.0)
+                    other = ~own & (base > 0)
+                    part += np.where(other, total[:, None] * mean, 0.0)
+                    usable += np.where(other, total[:, None], 0.0)
+                    whole += np.where(own[:, 0], 0.0, total)
+                ratio = np.divide(
+                    whole[:, None], usable, out=np.zeros_like(usable), where=usable != 0
+                )
+                out += hit + part * ratio
+        return out
 
 
-def _factors(
-    A: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    target: Target,
-    omega: NDArray[np.float64],
-    n_classes: int,
-) -> NDArray[np.float64]:
-    """(labellings, n, classes): the factor of weights in each class for each target."""
-    sizes = np.empty((len(labels), len(omega), n_classes))
-    for c in range(n_classes):
-        sizes[:, :, c] = (labels == c).astype(np.float64) @ A.T
-    own = labels[:, :, None] == np.arange(n_classes)
-    usable = np.where(own | (sizes <= 0), 0.0, target.prior)
-    whole = usable.sum(axis=2, keepdims=True)
-    worth = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
-    worth = np.where(own, -1.0, worth) * omega[:, None]
-    return np.divide(worth, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-
-
-def _products(
-    A: NDArray[np.float64],
-    table: _PairTable,
-    weights: _Labelled,
-    target: Target,
-    threads: int,
-) -> NDArray[np.float64]:
-    """Scores (labellings, columns of the table)."""
-    if target.value is not None:
-        return _regression_products(A, table, weights, target)
-    if table.gaps:
-        return _gap_products(A, table, weights, target)
-    return _pair_products(A, table, weights, threads)
-
-
-def _pair_products(
-    A: NDArray[np.float64], table: _PairTable, weights: _Labelled, threads: int
-) -> NDArray[np.float64]:
-    """K P for complete columns, over pairs that are neighbours in either direction."""
-    first, second = np.nonzero(np.triu((A != 0) | (A.T != 0), 1))
-    labels = weights.labels
-    out = np.zeros((len(labels), table.numbers.size))
-    block = 2048
-    for start in range(0, first.size, block):
-        i, j = first[start : start + block], second[start : start + block]
-        P = table.differences(i, j)
-        work = partial(_add_pairs, A, i, j, weights, P, out)
-        for _ in run_blocks(work, range(0, len(labels), LABELLINGS), threads):
-            pass
-    return out
-
-
-def _add_pairs(
-    A: NDArray[np.float64],
-    i: NDArray[np.intp],
-    j: NDArray[np.intp],
-    weights: _Labelled,
-    P: NDArray[np.float64],
-    out: NDArray[np.float64],
-    start: int,
-) -> None:
-    """Add K P of one block of pairs for some labellings."""
-    from fsframe_relief.engine.score_kernels import pair_weights
-
-    part = slice(start, start + LABELLINGS)
-    K = np.empty((len(weights.labels[part]), i.size))
-    pair_weights(A, i, j, weights.labels[part], weights.near[part], weights.far[part], K)
-    out[part] += K @ P
-
-
-def _gap_products(
-    A: NDArray[np.float64], table: _PairTable, weights: _Labelled, target: Target
-) -> NDArray[np.float64]:
-    """Scores of columns with gaps: weighted means over known neighbours, target by target."""
-    n_labels, n_classes = len(weights.labels), len(target.prior)
-    out = np.zeros((n_labels, table.numbers.size))
-    for i in range(len(A)):
-        for side, factor in ((1.0, weights.near), (-1.0, weights.far)):
-            near = np.flatnonzero(side * A[i] > 0)
-            if not near.size:
-                continue
-            P = table.differences(np.array([i]), near)
-            known = ~np.isnan(P)
-            there = known.astype(np.float64)
-            P[~known] = 0.0
-            labels, size = weights.labels[:, near], side * A[i, near]
-            hit = np.zeros_like(out)
-            part, usable = np.zeros_like(out), np.zeros_like(out)
-            whole = np.zeros(n_labels)
-            for c in range(n_classes):
-                w = (labels == c) * size
-                # the whole weight of the group: its factor times its size
-                total = factor[:, i, c] * w.sum(axis=1) * side
-                top, base = w @ P, w @ there
-                mean = np.divide(top, base, out=np.zeros_like(top), where=base > 0)
-                own = (weights.labels[:, i] == c)[:, None]
-                hit += np.where(own & (base > 0), total[:, None] * mean, 0.0)
-                other = ~own & (base > 0)
-                part += np.where(other, total[:, None] * mean, 0.0)
-                usable += np.where(other, total[:, None], 0.0)
-                whole += np.where(own[:, 0], 0.0, total)
-            ratio = np.divide(whole[:, None], usable, out=np.zeros_like(usable), where=usable != 0)
-            out += hit + part * ratio
-    return out
-
-
-def _regression_products(
-    A: NDArray[np.float64], table: _PairTable, weights: _Labelled, target: Target
-) -> NDArray[np.float64]:
+class _ByValues:
     """Scores in regression: N_CA and N_C are products with |dy|; N_A and m do not change."""
-    values = weights.values
-    p = table.numbers.size
-    ca, c = np.zeros((len(values), p)), np.zeros((len(values), p))
-    a, m = np.zeros(p), np.zeros(p)
-    for i in np.flatnonzero(weights.omega):
-        # near and far are weighted means; the far one is subtracted
-        for side in (1.0, -1.0):
-            near = np.flatnonzero(side * A[i] > 0)
-            if not near.size:
-                continue
-            P = table.differences(np.array([i]), near)
-            known = ~np.isnan(P)
-            w = np.where(known, (side * A[i, near])[:, None], 0.0)
-            base = w.sum(axis=0)
-            w *= (
-                side
-                * weights.omega[i]
-                * np.divide(1.0, base, out=np.zeros_like(base), where=base > 0)
-            )
-            P = np.where(known, P, 0.0) * w
-            dy = target.unlike(values[:, near], values[:, [i]])
-            ca += dy @ P
-            c += dy @ w
-            a += P.sum(axis=0)
-            m += w.sum(axis=0)
-    unlike = np.divide(ca, c, out=np.zeros_like(ca), where=c > 0)
-    rest = m - c
-    return unlike - np.divide(a - ca, rest, out=np.zeros_like(ca), where=rest > 1e-15)
+
+    def __init__(
+        self,
+        A: NDArray[np.float64],
+        target: Target,
+        omega: NDArray[np.float64],
+        moved: NDArray[np.int64],
+        threads: int,
+    ) -> None:
+        assert target.value is not None
+        self.A, self.omega, self.target = A, omega, target
+        self.values = target.value[moved]
+
+    def scores(self, table: _PairTable) -> NDArray[np.float64]:
+        """(labellings, columns of the table)."""
+        values, p = self.values, table.numbers.size
+        ca, c = np.zeros((len(values), p)), np.zeros((len(values), p))
+        a, m = np.zeros(p), np.zeros(p)
+        for i in np.flatnonzero(self.omega):
+            # near and far are weighted means; the far one is subtracted
+            for side in (1.0, -1.0):
+                weights = side * self.A[i]
+                near = np.flatnonzero(weights > 0)
+                if not near.size:
+                    continue
+                P = table.differences(np.array([i]), near)
+                known = ~np.isnan(P)
+                w = np.where(known, weights[near][:, None], 0.0)
+                base = w.sum(axis=0)
+                share = np.divide(1.0, base, out=np.zeros_like(base), where=base > 0)
+                w *= side * self.omega[i] * share
+                P = np.where(known, P, 0.0) * w
+                dy = self.target.unlike(values[:, near], values[:, [i]])
+                ca += dy @ P
+                c += dy @ w
+                a += P.sum(axis=0)
+                m += w.sum(axis=0)
+        return relevance(a, ca, c, m)

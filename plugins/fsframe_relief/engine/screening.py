@@ -1,18 +1,20 @@
-"""Nearest neighbours, screened by distances in 12-bit integers and decided in doubles."""
+"""Nearest neighbours, screened by distances in integers of 12 or 8 bits and decided in doubles."""
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_relief.engine.blocks import ROW_BLOCK
+from fsframe_relief.engine.byte_distances import TOGETHER
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.engine.scaling import CACHED
 
-__all__ = ["NearestScreen", "block_of", "rounded", "screening_pays"]
+__all__ = ["NearestBytes", "NearestScreen", "bytes_suffice", "screening_pays"]
 
 LEVELS = 4095
 """Largest whole number: eight differences sum to less than 2^15."""
@@ -20,6 +22,15 @@ ROWS_PER_NEIGHBOUR = 20
 """With fewer rows, so many of them are neighbours that the second look costs more than it saves."""
 BYTES = 24
 """Per pair of a block: whole and exact distances, numbers of instances, and room."""
+
+BYTE_LEVELS = 255
+MOST_BYTE_COLUMNS = 256
+"""Rounding grows as the columns do, and distances differ as their square root: the list of who may
+be near gets long."""
+LEAST_BYTE_ROWS = 8192
+WIDE = 64
+"""Targets that are looked at together at least: the table passes by once for all of them."""
+_PILOTS = 32
 
 
 def screening_pays(columns: Columns, rule: Any, target: Target, memory: int) -> bool:
@@ -41,12 +52,12 @@ def screening_pays(columns: Columns, rule: Any, target: Target, memory: int) -> 
     )
 
 
-def block_of(n: int, memory: int) -> int:
+def _block_of(n: int, memory: int) -> int:
     """Targets whose sums are one addend of the whole, for any screen."""
     return int(np.clip(memory // (8 * BYTES * n), 1, ROW_BLOCK))
 
 
-def rounded(Z: NDArray[np.float64], levels: int, out: NDArray[Any]) -> NDArray[np.int64]:
+def _rounded(Z: NDArray[np.float64], levels: int, out: NDArray[Any]) -> NDArray[np.int64]:
     """Write the whole numbers q = round(levels z) into `out` (n, p); 2 (e_i + max e) of each row.
 
     e_i = sum_a |levels z_ia - q_ia|.
@@ -81,8 +92,8 @@ class NearestScreen:
         self.columns, self.rule, self.target = columns, rule, target
         n, p = columns.scaled.shape
         self.across = np.zeros((-(-p // 8) * 8, n), dtype=np.int16)
-        self.slack = rounded(columns.scaled, LEVELS, self.across[:p].T)
-        self.block = self.wide = block_of(n, memory)
+        self.slack = _rounded(columns.scaled, LEVELS, self.across[:p].T)
+        self.block = self.wide = _block_of(n, memory)
         self.threads = max(1, memory // (2 * BYTES * self.block * n))
 
     def listed(
@@ -117,3 +128,102 @@ class NearestScreen:
         length = np.empty(len(rows), dtype=np.int64)
         kernels.keep_weighted(index, weight, starts, length)
         return index, weight, length
+
+
+def bytes_suffice(columns: Columns, rule: Nearest, target: Target, memory: int) -> bool:
+    """Whether bytes separate neighbours well enough, tried on some targets."""
+    n, p = columns.scaled.shape
+    if n < LEAST_BYTE_ROWS or p > MOST_BYTE_COLUMNS:
+        return False
+    some = np.unique(np.linspace(0, n - 1, _PILOTS).astype(np.int64))
+    trial = NearestBytes(columns, rule, target, memory)
+    starts, settled = trial.candidates(some)[1:]
+    # A second look takes as long as some thousands of first ones.
+    return bool(settled.all() and starts[:, -1].mean() * p <= n * p // 64)
+
+
+class NearestBytes(NearestScreen):
+    """Candidates by distances of bytes; exact.
+
+    Notes
+    -----
+    As `NearestScreen`, with 255 in place of 4095: q = round(255 z), e_i = sum_a |255 z_ia − q_ia|.
+    From |255 |x − y| − |q_x − q_y|| <= |255 x − q_x| + |255 y − q_y| for every column, 255 d_ij is
+    within e_i + e_j of the distance D_ij of bytes. If t is the k-th smallest D of any of the rows
+    of a class, the k-th smallest 255 d is at most t + e_i + max e, and whoever is that near has
+    D <= t + 2 (e_i + max e). So the limit may be taken from the rows seen so far, and only falls.
+
+    One instruction takes 64 differences where the processor has one (AVX-512BW; 32 with AVX2).
+    O(n p) bytes twice, and lists of candidates; where more of a class may be near than these hold,
+    equal rows above all, `NearestScreen` looks at the target.
+    """
+
+    def __init__(self, columns: Columns, rule: Nearest, target: Target, memory: int) -> None:
+        self.columns, self.rule, self.target = columns, rule, target
+        self._memory, self._making = memory, Lock()
+        self._finer: NearestScreen | None = None
+        n, p = columns.scaled.shape
+        self.words = -(-p // 8)
+        codes = np.zeros((n, 8 * self.words), np.uint8)
+        self.slack = _rounded(columns.scaled, BYTE_LEVELS, codes[:, :p])
+        self.mine = codes.view(np.uint64)
+        self.first = np.zeros(len(target.prior), np.int64)
+        packed = []
+        at = 0
+        for c, (begin, end) in enumerate(zip(target.bounds[:-1], target.bounds[1:], strict=True)):
+            blocks = -(-(end - begin) // 8)
+            own = np.zeros((blocks * 8, self.words), np.uint64)
+            own[: end - begin] = self.mine[begin:end]
+            packed.append(own.reshape(blocks, 8, self.words).transpose(0, 2, 1).ravel())
+            self.first[c] = at
+            at += packed[-1].size
+        self.rows = np.concatenate(packed)
+        self.block = _block_of(n, memory)
+        self.wide = self.block * -(-WIDE // self.block)
+        self.capacity = max(1024, 8 * rule.k)
+        each = 24 * self.wide * self.capacity * len(target.prior)
+        self.threads = max(1, memory // 4 // each)
+
+    def candidates(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_]]:
+        """Who may be near some targets, class by class, where each class begins, who is settled."""
+        from fsframe_relief.engine import screen_kernels as kernels
+
+        b, bounds = len(rows), self.target.bounds
+        full = -(-b // TOGETHER) * TOGETHER
+        mine = np.zeros((full, self.words), np.uint64)
+        mine[:b] = self.mine[rows]
+        index = np.empty((b, (len(bounds) - 1) * self.capacity), np.int32)
+        starts = np.zeros((b, len(bounds)), np.int64)
+        settled = np.ones(b, np.bool_)
+        kernels.byte_neighbours(
+            mine, self.rows, self.first, self.words, rows, bounds,
+            int(min(self.rule.k, self.columns.n)), self.slack[rows], self.capacity, index, starts,
+            settled,
+        )  # fmt: skip
+        return index, starts, settled
+
+    def listed(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+        index, starts, settled = self.candidates(rows)
+        index, weight, length = self.weighed(rows, index, starts, np.empty(index.shape))
+        for first in range(0, len(rows), self.block):
+            some = slice(first, first + self.block)
+            if settled[some].all():
+                continue
+            finer = self._finer_screen().listed(rows[some])
+            most = int(finer[2].max())
+            more = ((0, 0), (0, max(0, most - index.shape[1])))
+            index, weight = np.pad(index, more), np.pad(weight, more)
+            index[some, :most], weight[some, :most] = finer[0][:, :most], finer[1][:, :most]
+            length[some] = finer[2]
+        return index, weight, length, np.ones(len(rows), np.bool_)
+
+    def _finer_screen(self) -> NearestScreen:
+        """`NearestScreen` of the same table, made when it is wanted first."""
+        with self._making:
+            if self._finer is None:
+                self._finer = NearestScreen(self.columns, self.rule, self.target, self._memory)
+            return self._finer

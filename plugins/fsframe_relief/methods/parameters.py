@@ -18,7 +18,28 @@ from fsframe.resampling.resamples import too_many
 from fsframe_relief.engine.columns import MOST_ACROSS
 from fsframe_relief.engine.neighbours import Rule
 
-__all__ = ["ReliefParameters"]
+__all__ = ["ReliefParameters", "decay_parameter", "ties_parameter"]
+
+
+def decay_parameter() -> Any:
+    """The parameter of methods that can weight neighbours by rank."""
+    return param(
+        20.0,
+        real(above=0),
+        help="Decay of the weight with the neighbour's rank.",
+        symbol="σ",
+        source="Robnik-Šikonja & Kononenko 2003, eq. 12",
+    )
+
+
+def ties_parameter() -> Any:
+    """The parameter of methods with k neighbours per class."""
+    return param(
+        "share",
+        choice("share", "index"),
+        help="Instances tied at the k-th distance share the remaining places, or are taken in "
+        "row order.",
+    )
 
 
 @attrs.frozen(kw_only=True)

@@ -8,8 +8,9 @@ import attrs
 
 from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, integer, optional, param, real
+from fsframe.contracts.params import choice, integer, optional, param
 from fsframe_relief.engine.neighbours import Nearest, Rule
+from fsframe_relief.methods.parameters import decay_parameter, ties_parameter
 from fsframe_relief.methods.selector import ReliefSelector
 
 __all__ = ["Relieff"]
@@ -56,19 +57,8 @@ class Relieff(ReliefSelector):
         help="Weights of neighbours: equal, exp(-(rank/decay)^2), or 1/distance.",
         source="Robnik-Šikonja & Kononenko 2003, eq. 11-13",
     )
-    decay: float = param(
-        20.0,
-        real(above=0),
-        help="Decay of the weight with the neighbour's rank.",
-        symbol="σ",
-        source="Robnik-Šikonja & Kononenko 2003, eq. 12",
-    )
-    ties: str = param(
-        "share",
-        choice("share", "index"),
-        help="Instances tied at the k-th distance share the remaining places, or are taken in "
-        "row order.",
-    )
+    decay: float = decay_parameter()
+    ties: str = ties_parameter()
 
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()

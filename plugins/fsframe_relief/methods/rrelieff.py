@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import attrs
 
-from fsframe.contracts.params import choice, integer, param, real
+from fsframe.contracts.params import choice, integer, param
 from fsframe_relief.engine.neighbours import Nearest, Rule
+from fsframe_relief.methods.parameters import decay_parameter, ties_parameter
 from fsframe_relief.methods.selector import ReliefSelector
 
 __all__ = ["Rrelieff"]
@@ -55,19 +56,8 @@ class Rrelieff(ReliefSelector):
         help="Weights of neighbours: exp(-(rank/decay)^2), equal, or 1/distance.",
         source="Robnik-Šikonja & Kononenko 2003, eq. 11-13",
     )
-    decay: float = param(
-        20.0,
-        real(above=0),
-        help="Decay of the weight with the neighbour's rank.",
-        symbol="σ",
-        source="Robnik-Šikonja & Kononenko 2003, eq. 12",
-    )
-    ties: str = param(
-        "share",
-        choice("share", "index"),
-        help="Instances tied at the k-th distance share the remaining places, or are taken in "
-        "row order.",
-    )
+    decay: float = decay_parameter()
+    ties: str = ties_parameter()
 
     def rule(self) -> Rule:
         return Nearest(k=self.k, weighting=self.weighting, decay=self.decay, ties=self.ties)

@@ -13,14 +13,25 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe_relief.engine.feature_scores import feature_scores
-from fsframe_relief.engine.neighbours import Rule, Target
+from fsframe_relief.engine.neighbours import Nearest, Rule, Target
+from fsframe_relief.engine.part_scores import scores_over_parts
 from fsframe_relief.engine.permutations import adjusted, permutation_p_values
+from fsframe_relief.engine.row_order import content_order_over_parts
 from fsframe_relief.methods.bootstraps import select_each
-from fsframe_relief.methods.in_parts import can_draw_from_parts, scores_in_parts
 from fsframe_relief.methods.parameters import ReliefParameters
-from fsframe_relief.methods.problem import Problem, make_problem
+from fsframe_relief.methods.problem import (
+    Problem,
+    discrete_columns,
+    label_codes,
+    make_problem,
+    make_target,
+    row_weights,
+)
 
 __all__ = ["ReliefSelector"]
+
+ROW_BYTES = 160
+"""Bytes per row for sorting rows of a table in parts: labels, keys, and scratch."""
 
 
 @attrs.frozen(kw_only=True)
@@ -39,24 +50,35 @@ class ReliefSelector(ReliefParameters):
 
     def works_in_parts(self, data: Dataset) -> bool:
         """Drawn instances can be compared with all rows over parts, for k nearest neighbours."""
-        return (
-            type(self)._select is ReliefSelector._select
-            and can_draw_from_parts(self, data)
-            and self.m is not None
-        )
+        return self.m is not None and self._can_draw_from_parts(data)
 
     def parts_problem(self, data: Dataset, n_features: int | None = None) -> str:
         problem = super().parts_problem(data, n_features)
-        plain = type(self)._select is ReliefSelector._select
-        if problem and self.m is None and plain and can_draw_from_parts(self, data):
+        if problem and self.m is None and self._can_draw_from_parts(data):
             return f"{problem}, or use m=1000: a sample of instances is compared with all rows"
         return problem
 
+    def _can_draw_from_parts(self, data: Dataset) -> bool:
+        """Whether scores over parts are supported: k nearest per class, shared ties, no gaps."""
+        rule = self.rule()
+        return (
+            self._only_scores()
+            and isinstance(rule, Nearest)
+            and rule.ties == "share"
+            and self.ramp is None
+            and not self.permutations
+            and self.task != "regression"
+            and data.task == "classification"
+            and not data.matrix.facts.missing.any()
+        )
+
+    def _only_scores(self) -> bool:
+        """Whether the method scores and finishes, and does nothing else."""
+        return type(self)._select is ReliefSelector._select
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         if data.in_parts:
-            scores, target, drawn, more = scores_in_parts(self, data, upstream, run)
-            notes = [*more, *_neighbour_notes(target, drawn, self.rule())]
-            return self.kept(scores, {}, notes)
+            return self._select_from_parts(data, upstream, run)
         problem = make_problem(self, data, upstream, run)
         if data.groups is not None:
             problem = attrs.evolve(problem, groups=data.groups[problem.order])
@@ -66,8 +88,30 @@ class ReliefSelector(ReliefParameters):
     def _select_many(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
     ) -> list[Selection]:
-        plain = type(self)._select is ReliefSelector._select
-        return select_each(self, data, counts, upstream, run, plain=plain)
+        return select_each(self, data, counts, upstream, run, plain=self._only_scores())
+
+    def _select_from_parts(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        """The result for instances drawn from a table in parts, each compared with all of its rows.
+
+        The same instances are drawn as from the table in memory, with the same neighbours and
+        weights.
+        """
+        rule, n = self.rule(), data.n_samples
+        assert isinstance(rule, Nearest)
+        run.must_hold(
+            ROW_BYTES * n,
+            f"{self.method_name()}: {ROW_BYTES} bytes for each of {n} rows, to put them in order,",
+            "put a filter such as mim:top=100 before",
+        )
+        discrete, notes = discrete_columns(self, data)
+        y, _ = label_codes(self, data)
+        weights = row_weights(data.counts, upstream, n)
+        order = content_order_over_parts(data.matrix, run.memory // 4, y, *weights)
+        order = order[np.argsort(y[order], kind="stable")]
+        target, drawn, more = make_target(self, y, None, weights, order, run, (0,))
+        targets = np.arange(n) if drawn is None else drawn
+        scores = scores_over_parts(data.matrix, discrete, rule, target, order, targets, run)
+        return self.kept(scores, {}, [*notes, *more, *_neighbour_notes(target, drawn, rule)])
 
     def score(self, problem: Problem, run: Run) -> NDArray[np.float64]:
         """The score of every feature."""

@@ -13,7 +13,7 @@ import pytest
 import fsframe
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
-from fsframe_relief.engine import byte_screening, feature_scores
+from fsframe_relief.engine import feature_scores, screening
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.neighbours import Nearest, Target
 
@@ -52,12 +52,12 @@ def test_distances_of_bytes_are_exact_on_any_processor(processor: str) -> None:
     assert json.loads(told.stdout.splitlines()[-1]) == [True, True]
 
 
-def screened(X: np.ndarray, y: np.ndarray, k: int) -> tuple[byte_screening.NearestBytes, Target]:
+def screened(X: np.ndarray, y: np.ndarray, k: int) -> tuple[screening.NearestBytes, Target]:
     order = np.argsort(y, kind="stable")
     columns = prepare_columns(X, np.zeros(X.shape[1], bool), order=order)
     target = Target(y=y[order], prior=np.bincount(y) / len(y), counts=np.ones(len(y)),
                     omega=np.ones(len(y)) / len(y))  # fmt: skip
-    return byte_screening.NearestBytes(columns, Nearest(k=k), target, 1 << 30), target
+    return screening.NearestBytes(columns, Nearest(k=k), target, 1 << 30), target
 
 
 @pytest.mark.parametrize("kind", ["normal", "heavy", "copies", "narrow"])
@@ -106,14 +106,14 @@ def test_scores_have_the_bits_of_the_finer_screen(
     method = fsframe.Chain.parse(text)
     expected = method.select(data)
     settled = []
-    real = byte_screening.NearestBytes.candidates
+    real = screening.NearestBytes.candidates
 
     def candidates(self, rows):
         found = real(self, rows)
         settled.append(found[2].all())
         return found
 
-    monkeypatch.setattr(byte_screening.NearestBytes, "candidates", candidates)
+    monkeypatch.setattr(screening.NearestBytes, "candidates", candidates)
     monkeypatch.setattr(feature_scores, "bytes_suffice", lambda *given: True)
     for memory, threads in ((1 << 31, 1), (1 << 31, 3)):
         found = method.select(data, run=Run(memory=memory, threads=threads))
@@ -127,7 +127,7 @@ def test_tables_that_bytes_do_not_tell_apart_are_screened_more_finely() -> None:
     X = rng.normal(size=(9000, 10))
     y = rng.integers(0, 2, 9000)
     screen, target = screened(X, y, 10)
-    assert byte_screening.bytes_suffice(screen.columns, screen.rule, target, 1 << 30)
+    assert screening.bytes_suffice(screen.columns, screen.rule, target, 1 << 30)
     X[0] *= 1e4
     screen, target = screened(X, y, 10)
-    assert not byte_screening.bytes_suffice(screen.columns, screen.rule, target, 1 << 30)
+    assert not screening.bytes_suffice(screen.columns, screen.rule, target, 1 << 30)
