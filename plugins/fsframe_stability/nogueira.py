@@ -179,7 +179,7 @@ class StabilityTest:
     undefined : str
         Empty if there is a p-value.
     warnings : tuple of str
-        What to bear in mind.
+        Caveats about the result.
     """
 
     statistic: float

@@ -20,8 +20,8 @@ SMALL = 2e7
 def row_block(n: int, p: int) -> int:
     """Target rows per unit of work: set by the table, so that threads do not change sums.
 
-    Some ten units share the work evenly, and pass over half of a symmetric matrix only; where
-    there is little to do, fewer and larger ones cost less to start.
+    About ten units divide the work evenly, and process only half of a symmetric matrix; for small
+    tables fewer and larger ones cost less to start.
 
     >>> row_block(30, 5), row_block(100, 10_000), row_block(200, 1000), row_block(2000, 100)
     (64, 8, 24, 64)
@@ -46,7 +46,7 @@ def run_blocks(work: Callable[[int], Any], starts: range, threads: int) -> Itera
 
 
 def _map_ordered(work: Callable[[int], Any], starts: range, n_helpers: int) -> list[Any]:
-    """All results; whoever is free takes the next start."""
+    """All results; each thread takes the next start as soon as it is free."""
     results: list[Any] = [None] * len(starts)
     left = deque(enumerate(starts))
 
@@ -64,7 +64,7 @@ def _map_ordered(work: Callable[[int], Any], starts: range, n_helpers: int) -> l
         take()
     finally:
         left.clear()
-        # what has not begun by now has nothing to do
+        # those that have not begun by now have nothing left to do
         begun = [future for future in futures if not future.cancel()]
         wait(begun)
     for future in begun:
@@ -74,5 +74,5 @@ def _map_ordered(work: Callable[[int], Any], starts: range, n_helpers: int) -> l
 
 @lru_cache(maxsize=8)
 def _helpers(pid: int, n: int) -> ThreadPoolExecutor:
-    """Threads that stay, for this process: starting some takes longer than a small fit."""
+    """Threads that are kept by this process: starting them takes longer than a small fit."""
     return ThreadPoolExecutor(n, thread_name_prefix="fsframe-relief")

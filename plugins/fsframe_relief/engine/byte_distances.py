@@ -1,7 +1,7 @@
 """Sums of absolute differences of bytes: four targets against eight rows at a time.
 
-Processors have an instruction for just that, of eight bytes at a time side by side, that LLVM's
-vectoriser does not come upon by itself.
+Processors have an instruction for sums over eight bytes, which LLVM's vectoriser does not find by
+itself.
 """
 
 from __future__ import annotations

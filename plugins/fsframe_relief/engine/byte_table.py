@@ -1,4 +1,4 @@
-"""A table of one byte a value, whose pieces are read as numbers."""
+"""A table with one byte per value, from which numbers are read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ByteTable:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of what an index gives."""
+        """Data type of the numbers."""
         return self.numbers.dtype
 
     def __len__(self) -> int:

@@ -94,9 +94,9 @@ def few_levels(
 
     Notes
     -----
-    No two of the first rows are equal in nearly all continuous columns, which settles those, and
-    whole numbers in a short range need no look at all; only what is left is sorted, in blocks of
-    columns. O(n p) for usual tables.
+    In nearly all continuous columns no two of the first rows are equal, which is enough for those,
+    and whole numbers in a short range need not be counted; only the remaining columns are sorted,
+    in blocks. O(n p) for usual tables.
 
     Examples
     --------

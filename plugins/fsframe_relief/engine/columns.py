@@ -148,7 +148,7 @@ def prepare_columns(
     names : tuple of str, optional
         What to call columns in messages.
     summary : ColumnSummary, optional
-        Of `X`, where it is at hand.
+        Of `X`, if known.
     threads : int
         The result does not depend on it.
     like : Columns, optional

@@ -17,7 +17,7 @@ EDGE = 1e-9
 
 @attrs.frozen(kw_only=True, eq=False)
 class Target:
-    """What the neighbours are judged by, rows in the order of the columns.
+    """The label, and the weights of rows, which are in the order of `Columns`.
 
     Attributes
     ----------
@@ -95,8 +95,7 @@ class Nearest(Rule):
     weighting : {"equal", "rank", "distance"}
         1, exp(-(r / decay)^2) with r from 0, or 1 / distance; scaled to sum one.
     ties : {"share", "index"}
-        What happens at the k-th distance: equal instances share the places left, or are taken in
-        row order.
+        Instances at the k-th distance share the remaining places, or are taken in row order.
     pooled : bool
         All other classes count as one.
     """
@@ -174,7 +173,7 @@ class Radius(Rule):
 
 @attrs.frozen(kw_only=True)
 class Sigmoid(Rule):
-    """All instances, by a sigmoid in the distance: near ones count, far ones are taken off."""
+    """All instances, by a sigmoid of the distance: near ones are added, far ones subtracted."""
 
     def weigh(
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
@@ -251,7 +250,7 @@ def _class_weights(
 ) -> NDArray[np.float64]:
     """Weights of neighbours scaled by class, hits negative; all positive in regression.
 
-    The same as `class_factors` of the compiled loops, for rows that are looked at whole.
+    The same as `class_factors` of the compiled loops, for whole rows.
     """
     padded = np.concatenate([W, np.zeros((len(W), 1))], axis=1)
     sizes = np.add.reduceat(padded, target.bounds[:-1], axis=1)

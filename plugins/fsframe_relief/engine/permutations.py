@@ -43,7 +43,8 @@ def permutation_p_values(
         Groups of rows: labels are permuted among groups of equal size, or within a group where its
         label varies (`fsframe.resampling.groups.permuted_rows`).
     memory, threads, progress
-        Bound on temporaries, threads (the result does not depend on them), and a listener.
+        Bound on temporaries, threads (the result does not depend on them), and what is called with
+        the number of finished permutations.
 
     Returns
     -------

@@ -90,14 +90,14 @@ def _ordered(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The order, and for each place in it the number of its group of equal rows.
 
-    At most the `widest` columns are looked at together, which does not change the order.
+    At most `widest` columns are compared at a time, which does not change the order.
     """
     order = np.arange(n)
     group = np.zeros(n, dtype=np.intp)
     start, width = 0, 16 if widest is None else min(16, widest)
     parts: list[NDArray[np.generic]] = list(labels)
     while start < p or parts:
-        # Only rows that still share their group with another one need a further look.
+        # Only rows that still share their group with another one are compared further.
         tied = np.flatnonzero(np.bincount(group)[group] > 1)
         if not tied.size:
             break

@@ -220,8 +220,8 @@ def gap_scores(
     value.
 
     `values` are continuous, NaN where missing, or if `coded`, codes of discrete columns, `gap`
-    where missing, of which the columns from `first` on are looked at. A target whose own value is
-    missing contributes nothing. ``C[r]`` are the signed weights of target ``rows[r]``; near hits
+    where missing; columns before `first` are left out. A target whose own value is missing
+    contributes nothing. ``C[r]`` are the signed weights of target ``rows[r]``; near hits
     and far misses are negative, near misses and far hits positive.
     """
     n, p = values.shape

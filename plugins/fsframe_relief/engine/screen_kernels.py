@@ -32,7 +32,7 @@ FAST = {"reassoc", "contract", "nsz"}
 TILE = 1024
 STRIP = 16
 BYTE_TILE = 1 << 15
-"""Bytes of rows that stay in the nearest cache while the targets pass by."""
+"""Bytes of rows that stay in the first-level cache while targets are compared with them."""
 FAR = np.int32(2**31 - 1)
 """Distance of an instance to itself, so that it is no neighbour."""
 _NO_LIMIT = np.int64(FAR)
@@ -192,7 +192,8 @@ def keep_weighted(index: Listed, weight: Floats, starts: Places, length: Places)
 
 @njit()
 def _shortened(index: Any, near: Any, length: int, k: int, slack: int, best: Any) -> Any:
-    # Keep whom the k-th smallest distance so far leaves; how many these are, and the new limit.
+    # Keep the candidates within the limit set by the k-th smallest distance so far; returns their
+    # number and the limit.
     m = 0
     for e in range(length):
         if m < k or near[e] < best[k - 1]:
@@ -230,7 +231,7 @@ def byte_neighbours(
     k : int
     slack : (b,) int64
     capacity : int
-        Most rows of a class; a target that more are near to is not `settled`.
+        Maximum number of candidates in a class; a target with more is not `settled`.
     index, starts, settled
         Written: ``index[r, starts[r, c] : starts[r, c + 1]]`` are those of class c, ascending.
     """

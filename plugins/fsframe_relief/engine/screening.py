@@ -19,27 +19,27 @@ __all__ = ["NearestBytes", "NearestScreen", "bytes_suffice", "screening_pays"]
 LEVELS = 4095
 """Largest whole number: eight differences sum to less than 2^15."""
 ROWS_PER_NEIGHBOUR = 20
-"""With fewer rows, so many of them are neighbours that the second look costs more than it saves."""
+"""With fewer rows, so many of them are neighbours that screening costs more than it saves."""
 BYTES = 24
 """Per pair of a block: whole and exact distances, numbers of instances, and room."""
 
 BYTE_LEVELS = 255
 MOST_BYTE_COLUMNS = 256
-"""Rounding grows as the columns do, and distances differ as their square root: the list of who may
-be near gets long."""
+"""With more columns the lists of candidates get long: rounding errors grow with the number of
+columns, differences between distances with its square root."""
 LEAST_BYTE_ROWS = 8192
 WIDE = 64
-"""Targets that are looked at together at least: the table passes by once for all of them."""
+"""Minimum number of targets that are compared with all rows in one pass over the table."""
 _PILOTS = 32
 
 
 def screening_pays(columns: Columns, rule: Any, target: Target, memory: int) -> bool:
-    """Whether few enough instances can be neighbours for a second, exact look at those.
+    """Whether so few instances can be neighbours that exact distances to only those are faster.
 
     Notes
     -----
     Measured on normal data of 200 to 2000 rows and 100 to 10,000 columns with k = 10: 1.3 to 3
-    times as fast as a look at all exact distances.
+    times as fast as all exact distances.
     """
     return bool(
         isinstance(rule, Nearest)
@@ -53,7 +53,7 @@ def screening_pays(columns: Columns, rule: Any, target: Target, memory: int) -> 
 
 
 def _block_of(n: int, memory: int) -> int:
-    """Targets whose sums are one addend of the whole, for any screen."""
+    """Number of targets whose contributions are summed first, for any screen."""
     return int(np.clip(memory // (8 * BYTES * n), 1, ROW_BLOCK))
 
 
@@ -75,7 +75,7 @@ def _rounded(Z: NDArray[np.float64], levels: int, out: NDArray[Any]) -> NDArray[
 
 
 class NearestScreen:
-    """Candidates by distances in whole numbers; exact.
+    """Nearest neighbours among candidates by distances in whole numbers; the result is exact.
 
     Notes
     -----
@@ -99,7 +99,7 @@ class NearestScreen:
     def listed(
         self, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-        """Neighbours (b, m) of some targets, their weights, list lengths, and who is settled."""
+        """Neighbours (b, m) of some targets, weights, list lengths, and which are settled."""
         from fsframe_relief.engine import screen_kernels as kernels
 
         b, n = len(rows), self.columns.n
@@ -120,7 +120,7 @@ class NearestScreen:
         starts: NDArray[np.int64],
         weight: NDArray[np.float64],
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
-        """Of candidates those that are neighbours, by exact distances, their weights, how many."""
+        """The neighbours among candidates, by exact distances, their weights and numbers."""
         from fsframe_relief.engine import screen_kernels as kernels
 
         kernels.listed_distances(self.columns.scaled, rows, index, starts, weight)
@@ -131,7 +131,7 @@ class NearestScreen:
 
 
 def bytes_suffice(columns: Columns, rule: Nearest, target: Target, memory: int) -> bool:
-    """Whether bytes separate neighbours well enough, tried on some targets."""
+    """Whether few enough rows are candidates by distances of bytes, tested on some targets."""
     n, p = columns.scaled.shape
     if n < LEAST_BYTE_ROWS or p > MOST_BYTE_COLUMNS:
         return False
@@ -143,19 +143,19 @@ def bytes_suffice(columns: Columns, rule: Nearest, target: Target, memory: int) 
 
 
 class NearestBytes(NearestScreen):
-    """Candidates by distances of bytes; exact.
+    """Nearest neighbours among candidates by distances of bytes; the result is exact.
 
     Notes
     -----
     As `NearestScreen`, with 255 in place of 4095: q = round(255 z), e_i = sum_a |255 z_ia − q_ia|.
     From |255 |x − y| − |q_x − q_y|| <= |255 x − q_x| + |255 y − q_y| for every column, 255 d_ij is
-    within e_i + e_j of the distance D_ij of bytes. If t is the k-th smallest D of any of the rows
-    of a class, the k-th smallest 255 d is at most t + e_i + max e, and whoever is that near has
+    within e_i + e_j of the distance D_ij of bytes. If t is the k-th smallest D of some rows of a
+    class, the k-th smallest 255 d is at most t + e_i + max e, and a row that near has
     D <= t + 2 (e_i + max e). So the limit may be taken from the rows seen so far, and only falls.
 
     One instruction takes 64 differences where the processor has one (AVX-512BW; 32 with AVX2).
-    O(n p) bytes twice, and lists of candidates; where more of a class may be near than these hold,
-    equal rows above all, `NearestScreen` looks at the target.
+    O(n p) bytes twice, and lists of candidates. If more rows of a class may be near than a list
+    holds (mostly equal rows), `NearestScreen` processes the target.
     """
 
     def __init__(self, columns: Columns, rule: Nearest, target: Target, memory: int) -> None:
@@ -187,7 +187,7 @@ class NearestBytes(NearestScreen):
     def candidates(
         self, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_]]:
-        """Who may be near some targets, class by class, where each class begins, who is settled."""
+        """Candidates of some targets by class, where classes begin, and which are settled."""
         from fsframe_relief.engine import screen_kernels as kernels
 
         b, bounds = len(rows), self.target.bounds
@@ -222,7 +222,7 @@ class NearestBytes(NearestScreen):
         return index, weight, length, np.ones(len(rows), np.bool_)
 
     def _finer_screen(self) -> NearestScreen:
-        """`NearestScreen` of the same table, made when it is wanted first."""
+        """`NearestScreen` of the same table, made when it is first needed."""
         with self._making:
             if self._finer is None:
                 self._finer = NearestScreen(self.columns, self.rule, self.target, self._memory)

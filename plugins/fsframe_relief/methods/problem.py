@@ -250,14 +250,14 @@ def discrete_columns(
     summary: ColumnSummary | None = None,
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     """Mask of discrete columns, and a warning about that choice; `X` and its summary are those of
-    all columns, where they are at hand."""
-    wish = method.discrete_features
+    all columns, if known."""
+    wanted = method.discrete_features
     p = data.n_features
-    if wish == "all":
+    if wanted == "all":
         return np.ones(p, dtype=bool), ()
-    if wish == "none":
+    if wanted == "none":
         return np.zeros(p, dtype=bool), ()
-    if wish == "auto":
+    if wanted == "auto":
         if data.categorical.any() or data.ordinal.any():
             return np.asarray(data.categorical), ()
         if data.in_parts:
@@ -274,7 +274,7 @@ def discrete_columns(
         return mask, (note,)
     mask, absent = np.zeros(p, dtype=bool), []
     place = {name: k for k, name in enumerate(data.feature_names)}
-    for item in wish:
+    for item in wanted:
         if isinstance(item, int) and item < p:
             mask[item] = True
         elif str(item) in place:
