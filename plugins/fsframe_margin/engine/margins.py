@@ -18,14 +18,7 @@ from fsframe_margin.engine import linear_kernels, neighbour_shares, pair_blocks,
 from fsframe_margin.engine.indicators import Indicators
 from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM, Shares
 from fsframe_margin.engine.pair_blocks import Quadratic
-from fsframe_margin.engine.quadratic_form import (
-    by_entries,
-    by_tiles,
-    has_few_entries,
-    linear_form,
-    quadratic_form,
-    upper_tiles,
-)
+from fsframe_margin.engine.quadratic_form import by_entries, has_few_entries, upper_tiles
 from fsframe_margin.engine.row_chunks import RowChunks
 from fsframe_margin.engine.training import Training
 
@@ -206,13 +199,11 @@ class PairSpace(RowChunks):
 
     def measured_by(self, weights: Floats) -> tuple[Floats, Quadratic]:
         """The columns with a nonzero weight, and their weights in the form of the kernels."""
-        weights = self.expanded(weights)
-        if self.linear:
-            return self.XT, linear_form(weights)
-        if not has_few_entries(weights):
-            return self.XT, by_tiles(weights, self.XT.shape[0])
-        used = np.flatnonzero(weights.any(axis=0))
-        return self.XT[used], by_entries(weights[np.ix_(used, used)])
+        W = self.expanded(weights)
+        if self.linear or not has_few_entries(W):
+            return self.XT, Quadratic(self.tiles(weights))
+        used = np.flatnonzero(W.any(axis=0))
+        return self.XT[used], by_entries(W[np.ix_(used, used)])
 
     def point(self, weights: Floats, sigma: float) -> Point:
         """The cost at `weights`, with what the gradient needs."""
@@ -343,7 +334,8 @@ class PairSpace(RowChunks):
             if self.linear:
                 add = partial(streamed_kernels.streamed_means, XT, w, by)
             else:
-                form = quadratic_form(w, len(XT))
+                few = has_few_entries(w)
+                form = by_entries(w) if few else Quadratic(self.tiles(point.weights))
                 add = partial(streamed_kernels.streamed_scatter, XT, form, by, self.negligible)
         elif self.linear:
             add = partial(linear_kernels.pair_means, XT, q, by)

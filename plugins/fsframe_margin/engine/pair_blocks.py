@@ -52,9 +52,9 @@ class Quadratic(NamedTuple):
     """
 
     tiles: Floats
-    rows: Places
-    columns: Places
-    values: Floats
+    rows: Places = np.empty(0, dtype=np.intp)
+    columns: Places = np.empty((0, 4), dtype=np.intp)
+    values: Floats = np.empty((0, 4))
 
 
 @njit(fastmath=ELEMENTWISE)

@@ -7,15 +7,7 @@ from numpy.typing import NDArray
 
 from fsframe_margin.engine.pair_blocks import Quadratic
 
-__all__ = [
-    "by_entries",
-    "by_tiles",
-    "has_few_entries",
-    "linear_form",
-    "quadratic_form",
-    "upper_entries",
-    "upper_tiles",
-]
+__all__ = ["by_entries", "has_few_entries", "upper_entries", "upper_tiles"]
 
 Floats = NDArray[np.float64]
 
@@ -31,29 +23,9 @@ def has_few_entries(W: Floats) -> bool:
     return bool(np.count_nonzero(W) < 2 * _SPARSE * 16 * tiles_in_use)
 
 
-def quadratic_form(W: Floats, padded: int) -> Quadratic:
-    """W (A, A) for features padded to `padded`, an even number."""
-    return by_entries(W) if has_few_entries(W) else by_tiles(W, padded)
-
-
 def by_entries(W: Floats) -> Quadratic:
     """W (A, A) entry by entry; at least one entry is nonzero."""
     return Quadratic(np.empty((0, 0)), *upper_entries(W))
-
-
-def by_tiles(W: Floats, padded: int) -> Quadratic:
-    """W (A, A) by tiles, for features padded to `padded`."""
-    return _whole(upper_tiles(W, padded))
-
-
-def linear_form(w: Floats) -> Quadratic:
-    """Weights w (A,) of a distance that is linear in them, as the only row of `tiles`."""
-    return _whole(np.ascontiguousarray(w)[None, :])
-
-
-def _whole(tiles: Floats) -> Quadratic:
-    nothing = np.empty(0, dtype=np.intp)
-    return Quadratic(tiles, nothing, nothing.reshape(0, 4), np.empty((0, 4)))
 
 
 def upper_tiles(W: Floats, padded: int) -> Floats:

@@ -79,15 +79,10 @@ class Irelief(MarginSelector):
             space, np.full(size, 1 / np.sqrt(size)), self.sigma, self.max_iter, self.tol
         )
         w = training.spread(found.weights)
-        notes = (
-            []
-            if found.converged
-            else [
-                f"no convergence: {found.stopped}, the last change of w was {found.step[-2]:.1e}"
-                if found.iterations
-                else f"no convergence: {found.stopped}"
-            ]
-        )
+        notes = []
+        if not found.converged:
+            last = f", the last change of w was {found.step[-2]:.1e}" if found.iterations else ""
+            notes.append(f"no convergence: {found.stopped}{last}")
         if found.iterations == 0 and found.converged:
             notes.append(f"{found.stopped}: w was left at equal weights")
         return self._selection(
