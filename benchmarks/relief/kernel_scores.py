@@ -57,7 +57,7 @@ def cases():  # type: ignore[no-untyped-def]
 
 
 def grouped(total: Any, parts: Any, own: int) -> Any:
-    """Means over hits and misses and two classes, combined as by `_settle`, for one target."""
+    """Means over hits and misses of two classes, combined as by `combine_groups`, for a target."""
     score = 0.0
     for side in range(2):
         for c in (own, 1 - own):

@@ -214,19 +214,12 @@ def _listed_scores(
 
 def mean_distance(columns: Columns, target: Target, width: int, threads: int) -> float:
     """The mean distance over all pairs of different instances, by blocks of rows."""
-    from fsframe_relief.engine.neighbour_kernels import row_moments
-
     n = columns.n
 
     def part(start: int) -> tuple[float, float]:
         block = np.arange(start, min(n, start + width))
         D = distance_rows(columns, block, np.empty((len(block), n)))
-        total, weight = np.empty(len(block)), np.empty(len(block))
-        row_moments(
-            D, block, target.counts, total, np.empty(len(block)), np.empty(len(block)), weight
-        )
-        c = target.counts[block]
-        return float(c @ total), float(c @ weight)
+        return _sum_and_pairs(D, block, target)
 
     total = pairs = 0.0
     for t, w in run_blocks(part, range(0, n, width), threads):
@@ -237,10 +230,16 @@ def mean_distance(columns: Columns, target: Target, width: int, threads: int) ->
 
 def mean_of(D: NDArray[np.float64], target: Target) -> float:
     """The mean over all pairs of different instances of a whole matrix of distances."""
+    total, pairs = _sum_and_pairs(D, np.arange(len(D)), target)
+    return total / pairs if pairs > 0 else 0.0
+
+
+def _sum_and_pairs(
+    D: NDArray[np.float64], rows: NDArray[np.int64], target: Target
+) -> tuple[float, float]:
+    """Sum of the distances of `rows` to other instances, copies counted, and number of pairs."""
     from fsframe_relief.engine.neighbour_kernels import row_moments
 
-    n = len(D)
-    total, weight = np.empty(n), np.empty(n)
-    row_moments(D, np.arange(n), target.counts, total, np.empty(n), np.empty(n), weight)
-    pairs = float(target.counts @ weight)
-    return float(target.counts @ total) / pairs if pairs > 0 else 0.0
+    total, weight, *_ = row_moments(D, rows, target.counts)
+    counts = target.counts[rows]
+    return float(counts @ total), float(counts @ weight)

@@ -27,18 +27,11 @@ FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(fastmath=FAST)
-def row_moments(
-    D: Floats,
-    rows: Places,
-    counts: Floats,
-    total: Floats,
-    mean: Floats,
-    spread: Floats,
-    weight: Floats,
-) -> None:
-    """Sum, mean and population deviation of each row's distances, itself and NaN left out."""
-    n = D.shape[1]
-    for r in range(D.shape[0]):
+def row_moments(D: Floats, rows: Places, counts: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Of each row's distances, itself and NaN left out: sum, weight, mean, population deviation."""
+    b, n = D.shape
+    total, weight, mean, spread = np.empty(b), np.empty(b), np.empty(b), np.empty(b)
+    for r in range(b):
         D[r, rows[r]] = np.nan
         s = 0.0
         c = 0.0
@@ -55,6 +48,7 @@ def row_moments(
         weight[r] = c
         mean[r] = m
         spread[r] = np.sqrt(q / c) if c > 0.0 else 0.0
+    return total, weight, mean, spread
 
 
 @njit()

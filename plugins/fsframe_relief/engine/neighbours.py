@@ -158,10 +158,10 @@ class Radius(Rule):
     def weigh(
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
-        from fsframe_relief.engine.neighbour_kernels import radius_weights
+        from fsframe_relief.engine.neighbour_kernels import radius_weights, row_moments
 
         if self.own:
-            middle, spread = _moments(D, rows, target)
+            _, _, middle, spread = row_moments(D, rows, target.counts)
             near, far = middle - spread / 2, middle + spread / 2
         else:
             near = far = np.full(len(rows), mean)
@@ -178,9 +178,9 @@ class Sigmoid(Rule):
     def weigh(
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
-        from fsframe_relief.engine.neighbour_kernels import TIE
+        from fsframe_relief.engine.neighbour_kernels import TIE, row_moments
 
-        middle, spread = (moment[:, None] for moment in _moments(D, rows, target))
+        _, _, middle, spread = (m[:, None] for m in row_moments(D, rows, target.counts))
         # neither near nor far: no neighbour, at the middle, or all distances equal
         D -= middle
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -262,15 +262,3 @@ def _class_weights(
     factor = np.divide(worth, sizes, out=np.zeros_like(sizes), where=sizes > 0)
     factor *= target.omega[rows][:, None]
     return W * np.repeat(factor, np.diff(target.bounds), axis=1)
-
-
-def _moments(
-    D: NDArray[np.float64], rows: NDArray[np.int64], target: Target
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and population deviation of each row's distances to the others."""
-    from fsframe_relief.engine.neighbour_kernels import row_moments
-
-    total, weight = np.empty(len(rows)), np.empty(len(rows))
-    mean, spread = np.empty(len(rows)), np.empty(len(rows))
-    row_moments(D, rows, target.counts, total, mean, spread, weight)
-    return mean, spread
