@@ -110,3 +110,11 @@ def test_light_modules_stay_light(module: str) -> None:
     code = f"import sys, {module}; print([m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("method", ["immigrate", "margin", "relieff", "multisurf"])
+def test_what_a_method_offers_is_shown_without_the_compiler(method: str) -> None:
+    done = fsframe("methods", method, python=["-X", "importtime"])
+    assert done.code == 0
+    assert "sigma" in done.out or "threshold" in done.out
+    assert "numba" not in imported(done)

@@ -10,7 +10,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.compiled import njit
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.side_by_side import in_threads
 from fsframe_margin.engine.indicators import step_of_levels
@@ -167,6 +166,8 @@ def scaling_over_parts(
     Welford 1962, Note on a method for calculating corrected sums of squares and products,
     Technometrics 4:419.
     """
+    from fsframe_margin.engine.scaling_kernels import add_rows
+
     n, p = data.n_samples, data.n_features
     facts = data.matrix.facts
     size = np.maximum(np.abs(facts.low), np.abs(facts.high))
@@ -183,7 +184,7 @@ def scaling_over_parts(
         def add(some: slice, block: NDArray[Any] = block, done: int = done) -> None:
             for first in range(0, len(block), _ROWS):
                 rows = np.ascontiguousarray(block[first : first + _ROWS, some])
-                _add_rows(rows, size[some], done + first, mean[some], squares[some])
+                add_rows(rows, size[some], done + first, mean[some], squares[some])
 
         in_threads(len(shares), add, shares)
         for k, column in enumerate(nominal):
@@ -203,15 +204,3 @@ def _with_levels(levels: Floats, sizes: Floats, values: NDArray[Any]) -> tuple[F
     found, more = np.unique(values, return_counts=True)
     both, place = np.unique(np.concatenate([levels, found]), return_inverse=True)
     return both, np.bincount(place, weights=np.concatenate([sizes, more])).astype(np.float64)
-
-
-@njit()
-def _add_rows(rows: NDArray[Any], size: Floats, done: int, mean: Floats, squares: Floats) -> None:
-    """Update mean and sum of squared deviations of `done` rows with rows (r, p) over `size`."""
-    for i in range(rows.shape[0]):
-        share = 1.0 / (done + i + 1)
-        for a in range(rows.shape[1]):
-            x = rows[i, a] / size[a]
-            off = x - mean[a]
-            mean[a] += off * share
-            squares[a] += off * (x - mean[a])

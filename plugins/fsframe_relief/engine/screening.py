@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_relief.engine.blocks import ROW_BLOCK
-from fsframe_relief.engine.byte_distances import TOGETHER
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.engine.scaling import CACHED
@@ -189,6 +188,7 @@ class NearestBytes(NearestScreen):
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_]]:
         """Candidates of some targets by class, where classes begin, and which are settled."""
         from fsframe_relief.engine import screen_kernels as kernels
+        from fsframe_relief.engine.byte_distances import TOGETHER
 
         b, bounds = len(rows), self.target.bounds
         full = -(-b // TOGETHER) * TOGETHER
