@@ -72,7 +72,7 @@ def expected_score(score: PairScore, first: int, second: int, p: int) -> float:
     """The mean of `score` over all pairs of sets of two sizes, NaN where it is undefined for one.
 
     For a score that depends on the sets only through their sizes and their intersection, this is
-    the mean over all C(p, n₁)·C(p, n₂) pairs, at the price of min(n₁, n₂) + 1 terms.
+    the mean over all C(p, n₁)·C(p, n₂) pairs, from min(n₁, n₂) + 1 terms.
     """
     shared, probability = intersection_law(first, second, p)
     sizes = np.full(shared.shape, first), np.full(shared.shape, second)

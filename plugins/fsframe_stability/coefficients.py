@@ -117,7 +117,7 @@ class Hamming(PairwiseMetric):
 
     Notes
     -----
-    Between 0 and 1; tiny sets out of many features agree on nearly all of them, whatever they are.
+    Between 0 and 1; tiny sets out of many features agree on nearly all of them, even random ones.
     Always defined. O(m²p).
 
     References

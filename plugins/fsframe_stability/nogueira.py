@@ -104,7 +104,7 @@ class Nogueira(OverlapMetric):
     only measure known to have all five properties its authors ask for. Formulas in
     `phi_and_variance`; the interval is φ ± z √var (Corollary 9).
 
-    The interval is asymptotic in the number of runs: below 30 runs a warning goes with it. Its
+    The interval is asymptotic in the number of runs: below 30 runs there is a warning. Its
     width is zero for identical sets, and for disjoint ones, which is no certainty; a warning says
     so. Where all features have equal probabilities the variance is overstated (coverage 0.98 for
     0.95). Undefined where the mean size is 0 or p. O(m²p).

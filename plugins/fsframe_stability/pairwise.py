@@ -37,7 +37,7 @@ def mean_over_pairs(
     pairs : tuple of (n_pairs,) int arrays
         Row numbers of the two runs.
     why : str
-        When a pair has no score, in words.
+        When a pair has no score, for the message.
     impute : float, optional
         Score for pairs that have none.
 

@@ -49,7 +49,7 @@ def whole_gram(rows: NDArray[Any], width: int, dtype: Any = np.float64) -> NDArr
     Notes
     -----
     Exact sums do not depend on the order of adding, so no number of threads changes a bit. One
-    thread is used all the same: the products are small, and a thread that waits for a busy core
+    thread is used nevertheless: the products are small, and a thread that waits for a busy core
     costs a hundred times what it saves. O(m²p) time, O(m·width + m²) memory.
 
     Examples

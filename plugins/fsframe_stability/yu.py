@@ -135,7 +135,7 @@ def expected_replaceable(
     .. math:: E\\,O = \\sum_x \\frac{n_1}{p}\\Big[1 - \\frac{n_2}{p} -
         \\sum_a h(a)\\,\\frac{\\binom{p-1-d_x+a}{n_2}}{\\binom{p}{n_2}}\\Big]
 
-    at the price of one short sum for each size and each different degree, in place of all
+    which takes one short sum for each size and each different degree, instead of all
     C(p, n₁)·C(p, n₂) pairs of sets.
     """
     p = len(degrees)

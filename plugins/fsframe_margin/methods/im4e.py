@@ -170,7 +170,7 @@ class Im4e(TunedSelector):
     def _start(self, training: Training, upstream: Selection | None, run: Run) -> Floats:
         size = training.varying.size
         if self.start == "random":
-            w = 1.0 - run.generator(0).random(size)  # in (0, 1]: the paper wants w > 0
+            w = 1.0 - run.generator(0).random(size)  # in (0, 1]: the paper has w > 0
             return w / w.sum()
         if self.start == "upstream" and upstream is not None and upstream.weights is not None:
             w = upstream.weights[training.varying]

@@ -63,11 +63,11 @@ class Target:
 class Rule:
     """A way to turn rows of distances into rows of weights.
 
-    `uniform` says that all neighbours of a target in one class weigh the same (counts apart);
-    `needs_mean` that the mean over all pairs is wanted first; `uses` what of the target decides who
-    the neighbours are, or what they weigh before a class's weights are scaled to its share:
-    ``"classes"``, ``"values"`` (of a numeric target), both or nothing. Under other labels a rule
-    that uses them has to weigh anew.
+    `uniform`: all neighbours of a target in one class have the same weight, apart from counts;
+    `needs_mean`: the mean over all pairs is needed first; `uses`: what determines the neighbours,
+    or their weights before these are scaled to the share of a class: ``"classes"``, ``"values"``
+    (of a numeric target), both or nothing. Under other labels a rule that uses them has to be
+    applied again.
     """
 
     uses: ClassVar[frozenset[str]] = frozenset()

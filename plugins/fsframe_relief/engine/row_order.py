@@ -31,7 +31,7 @@ def content_order(X: NDArray[Any] | ByteTable, *labels: NDArray[np.generic]) -> 
 
     Notes
     -----
-    Sums of floating-point numbers depend on their order, so a method that wants the same bits for
+    Sums of floating-point numbers depend on their order, so a method that needs the same bits for
     shuffled rows has to fix one. Rows are compared byte by byte on 16 columns; those that
     tie on four times as many, and so on: O(n log n) comparisons, and a copy of the tied rows'
     columns only.
