@@ -59,6 +59,9 @@ def _see_bytes(
     level_bits: Any,
 ) -> None:  # fmt: skip
     """As `_see`, for bytes, of which every value is in the window."""
+    if start == stop:
+        # More threads than columns.
+        return
     if n_columns == 1:
         # Stores that do not wait for each other are faster than bits one after the other.
         found = np.zeros(256, np.uint8)
@@ -67,11 +70,24 @@ def _see_bytes(
         for k in range(256):
             level_bits[0, k >> 3] |= np.uint8(found[k] << (k & 7))
     else:
+        # A word of bits per column, for values up to 63: eight columns at a time in a register.
+        bits, every = np.zeros(stop - start, np.uint64), np.zeros(stop - start, np.uint8)
+        one, most = np.uint64(1), np.uint64(63)
         for row in range(n_rows):
-            at = row * n_columns
+            values = flat[row * n_columns + start : row * n_columns + stop]
+            for j in range(values.size):
+                bits[j] |= one << (np.uint64(values[j]) & most)
+                every[j] |= values[j]
+        if every.max() <= most:
             for j in range(start, stop):
-                x = flat[at + j]
-                level_bits[j, x >> 3] |= np.uint8(1 << (x & 7))
+                for k in range(8):
+                    level_bits[j, k] |= np.uint8(bits[j - start] >> np.uint64(8 * k) & 255)
+        else:
+            for row in range(n_rows):
+                at = row * n_columns
+                for j in range(start, stop):
+                    x = flat[at + j]
+                    level_bits[j, x >> 3] |= np.uint8(1 << (x & 7))
     for j in range(start, stop):
         for k in range(256):
             if level_bits[j, k >> 3] >> (k & 7) & 1:

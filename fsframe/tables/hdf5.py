@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,13 +100,22 @@ class Hdf5Arrays:
             dataset = self._dataset(name)
             return None if dataset is None else (dataset.shape, dataset.dtype)
 
-    def block(self, name: str, rows: slice, columns: slice) -> NDArray[Any]:
-        """A block of the dataset of that path, as stored."""
+    def block(
+        self, name: str, rows: slice, columns: slice, make: Callable[..., NDArray[Any]] = np.empty
+    ) -> NDArray[Any]:
+        """A block of the dataset of that path, as stored, in an array by ``make(shape, dtype)``."""
         with self._reading(repr(name)):
             dataset = self._dataset(name)
             if dataset is None:
                 raise DataError(f"{self._path} has no {name!r} any more")
-            return np.asarray(dataset[rows, columns])
+            height, width = (
+                len(range(*some.indices(length)))
+                for some, length in zip((rows, columns), dataset.shape, strict=True)
+            )
+            found = make((height, width), dataset.dtype)
+            if found.size:
+                dataset.read_direct(found, (rows, columns))
+            return found
 
     def scattered(self, name: str, rows: slice, columns: NDArray[np.intp]) -> NDArray[Any]:
         """Some columns, anywhere and in any order, of consecutive rows of a dataset, as stored.

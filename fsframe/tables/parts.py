@@ -156,8 +156,8 @@ class TableParts:
         rows : int, optional
             Rows of a block, if other than the usual number.
         at_a_time : int, optional
-            Rows read at a time, if other than `rows`. Files of Parquet store rows in groups, mostly
-            of a power of two; what reads part of a group decodes all of it.
+            Rows read at a time, if other than `rows`, where rows are stored in groups as in
+            Parquet: mostly of a power of two, and what reads part of a group decodes all of it.
 
         Raises
         ------
@@ -198,7 +198,8 @@ def _counted(
     reader.check()
     rows = rows or _usual_rows(np.dtype(dtype).itemsize * len(names))
     left, held, kept = n_samples, np.empty((0, len(names)), dtype), 0
-    for block in reader.blocks(names, at_a_time or rows, dtype):
+    step = at_a_time if at_a_time and reader.in_groups else rows
+    for block in reader.blocks(names, step, dtype):
         left -= len(block)
         if left < 0:
             break

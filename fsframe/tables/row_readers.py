@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -64,6 +64,9 @@ class RowReader:
         Sizes and modification times of the files when they were opened.
     """
 
+    in_groups: ClassVar[bool] = False
+    """Whether rows are stored in groups, and a part of a group takes the time of all of it."""
+
     what: str
     names: tuple[str, ...]
     files: tuple[Path, ...] = ()
@@ -100,6 +103,8 @@ class FrameRows(RowReader):
     levels : dict of str to tuple of str
         Levels of nominal columns of text, sorted.
     """
+
+    in_groups: ClassVar[bool] = True
 
     schema: Any
     frames: Any
@@ -344,12 +349,13 @@ class Hdf5Rows(RowReader):
         wanted = np.array([place[name] for name in columns])
         first, last = int(wanted.min()), int(wanted.max()) + 1
         every = last - first == len(wanted) and bool(np.all(np.diff(wanted) == 1))
+        memory = _ReusedMemory()
         for path, length in zip(self.files, self.lengths, strict=True):
             with Hdf5Arrays(path) as file:
                 for start in range(0, length, rows):
                     taken = slice(start, min(start + rows, length))
                     if every:
-                        block = file.block(self.x, taken, slice(first, last))
+                        block = file.block(self.x, taken, slice(first, last), memory.array)
                     else:
                         block = file.scattered(self.x, taken, wanted)
                     if self.codes:

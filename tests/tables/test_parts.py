@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import h5py
 import numpy as np
@@ -13,6 +15,8 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
+from fsframe.contracts.columns_seen import ColumnsSeen
+from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError, RequestError
 from fsframe.tables.parts import CACHE_FOLDER
 
@@ -87,6 +91,20 @@ def test_digest_is_that_of_the_rows(frame: polars.DataFrame, tmp_path: Path) -> 
     data = fsframe.read(written(bytes_too, tmp_path / "bytes", (333,)))
     assert data.matrix.dtype == np.uint8
     assert data.matrix.rows_sha256 == hashlib.sha256(many.tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize("most", [1, 63, 64, 255])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_levels_of_bytes_are_those_of_the_columns(most: int, order: Literal["C", "F"]) -> None:
+    rows = np.random.default_rng(3).integers(0, most + 1, (500, 11), dtype=np.uint8)
+    rows[:, 4] = most
+    seen = ColumnsSeen(11, True)
+    for block in np.array_split(rows, 3):
+        seen.add(np.asarray(block, order=order), partial(in_threads, 2), 40)
+    for column in range(11):
+        np.testing.assert_array_equal(seen.levels(column), np.unique(rows[:, column]))
+    np.testing.assert_array_equal(seen.low, rows.min(axis=0))
+    np.testing.assert_array_equal(seen.high, rows.max(axis=0))
 
 
 def test_memory_of_blocks_is_used_again_once_nobody_has_them(
