@@ -28,7 +28,9 @@ class Base(Protocol):
         counts: NDArray[np.integer[Any]],
         upstream: Selection | None = None,
         run: Run | None = None,
-    ) -> list[Selection]: ...
+    ) -> list[Selection]:
+        """`select` on each resample, a row of `counts`, unless there is a faster way."""
+        return one_by_one(self.select, data, counts, upstream, run)
 
 
 class WrapsLeft(Protocol):

@@ -109,19 +109,15 @@ def corrected_resampled_test(a: Floats, b: Floats, test_to_train: float) -> Pair
     n = difference.size
     mean, variance = float(difference.mean()), float(np.var(difference, ddof=1))
     # Equal folds cancel exactly; any other difference is far above this.
-    if variance <= 1e-30:
-        certain = abs(mean) > 1e-15
-        return PairedTest(
-            difference=mean,
-            statistic=float(np.copysign(np.inf, mean)) if certain else float("nan"),
-            p_value=0.0 if certain else 1.0,
-            df=n - 1,
-        )
-    statistic = mean / corrected_standard_error(difference, test_to_train)
+    if variance > 1e-30:
+        statistic = mean / corrected_standard_error(difference, test_to_train)
+    else:
+        statistic = float(np.copysign(np.inf, mean)) if abs(mean) > 1e-15 else float("nan")
+    p_value = 2.0 * float(scipy.stats.t.sf(abs(statistic), n - 1))
     return PairedTest(
         difference=mean,
-        statistic=float(statistic),
-        p_value=float(2.0 * scipy.stats.t.sf(abs(statistic), n - 1)),
+        statistic=statistic,
+        p_value=1.0 if np.isnan(statistic) else p_value,
         df=n - 1,
     )
 

@@ -13,7 +13,7 @@ from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.wrapping_stages import one_by_one
+from fsframe.contracts.wrapping_stages import Base
 from fsframe.errors import DataError, MemoryBoundError
 from fsframe.evaluation.folds import deal, deal_groups
 from fsframe.evaluation.grid import ChainGrid
@@ -25,7 +25,7 @@ DEFAULT_CLASSIFIER = "weighted-knn"
 
 
 @attrs.frozen(kw_only=True)
-class FoldTask:
+class FoldTask(Base):
     """The work of one fold; counts of a resample are 0 for test rows and at least 1 for others.
 
     Parameters
@@ -119,16 +119,6 @@ class FoldTask:
             selected=selection.selected, scores=selection.scores, tables=tables, warnings=warnings
         )
         return found.lift(columns, data.n_features)
-
-    def select_many(
-        self,
-        data: Dataset,
-        counts: NDArray[np.integer[Any]],
-        upstream: Selection | None = None,
-        run: Run | None = None,
-    ) -> list[Selection]:
-        """`select` on each fold, as `select_resamples` calls it."""
-        return one_by_one(self.select, data, counts, upstream, run)
 
     def _tuned(
         self,
@@ -258,9 +248,9 @@ def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any
     if not selection.selected.size:
         times = None if train.counts is None else train.counts.astype(np.float64)
         if train.task != "classification":
-            return _Mean(float(np.average(train.y, weights=times)))
-        shares = np.bincount(train.y, times, minlength=train.n_classes)
-        return _MostFrequent(shares.astype(np.float64))
+            return _Constant(float(np.average(train.y, weights=times)))
+        drawn = np.bincount(train.y, times, minlength=train.n_classes)
+        return _Constant(np.argmax(drawn), drawn / drawn.sum())
     return classifier.fit(train, selection, run.child(len(chain.selecting)))
 
 
@@ -280,38 +270,29 @@ def _on_all(
     every = np.arange(train.n_features)
     scores = np.full(train.n_features, np.nan)
     plain = Selection(selected=every, scores=scores, fill=selection.fill, donors=selection.donors)
-    try:
-        fitted = _fitted(chain, train, plain, run)
+
+    def predictions(fitted: Any) -> dict[str, NDArray[Any]]:
         of_classes = _scored("all-features-scores", fitted, X, train.task)
-        return {"all-features": fitted.predict(X), **of_classes}, ()
+        return {"all-features": fitted.predict(X), **of_classes}
+
+    try:
+        return predictions(_fitted(chain, train, plain, run)), ()
     except (DataError, MemoryBoundError) as error:
-        told = (f"no result on all features: {error}",)
-        if train.task != "classification":
-            return {"all-features": np.full(len(X), np.nan)}, told
-        return {
-            "all-features": np.full(len(X), -1, dtype=np.int64),
-            "all-features-scores": np.full((len(X), train.n_classes), np.nan),
-        }, told
+        classes = train.task == "classification"
+        none = _Constant(-1, np.full(train.n_classes, np.nan)) if classes else _Constant(np.nan)
+        return predictions(none), (f"no result on all features: {error}",)
 
 
 @attrs.frozen(eq=False)
-class _Mean:
-    """Predicts the mean target, for chains that keep no feature."""
+class _Constant:
+    """Predicts one value, and the same scores, for every row."""
 
-    mean: float
+    value: Any
+    scores: NDArray[np.float64] | None = None
 
-    def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.full(len(X), self.mean)
-
-
-@attrs.frozen(eq=False)
-class _MostFrequent:
-    """Predicts the most frequent class, for chains that keep no feature."""
-
-    times: NDArray[np.float64]
-
-    def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.full(len(X), np.argmax(self.times), dtype=np.int64)
+    def predict(self, X: NDArray[np.float64]) -> NDArray[Any]:
+        return np.full(len(X), self.value)
 
     def predict_scores(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.tile(self.times / self.times.sum(), (len(X), 1))
+        assert self.scores is not None
+        return np.tile(self.scores, (len(X), 1))

@@ -301,6 +301,7 @@ def _accuracy_of(
     name: str, tables: FoldTables, predicted: NDArray[Any], parts: Parts, ratio: float, units: int
 ) -> Measure:
     """Accuracy, R² or c-index of some predictions."""
+    of = _OF_TASK[tables.task]
     values, pooled = _quality(tables, predicted, parts)
     mean = float(values.mean())
     error = float("nan") if pooled else corrected_standard_error(values, ratio)
@@ -309,9 +310,7 @@ def _accuracy_of(
         values=values,
         mean=mean,
         standard_error=error,
-        interval=interval_within(mean, error, values.size, units=units)
-        if tables.task != "regression"
-        else interval_within(mean, error, values.size, R2.lowest, R2.highest),
+        interval=interval_within(mean, error, values.size, of.lowest, of.highest, units=units),
         pooled=pooled,
     )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,19 +78,12 @@ def assert_sound(found: Selection, data: Dataset) -> None:
     assert not problems, "; ".join(problems)
     unranked = [int(column) for column in found.selected if np.isnan(found.scores[column])]
     assert not unranked, f"columns {unranked} are kept but have no score"
-    for name, array in _own_arrays(found):
+    own = [("selected", found.selected), ("scores", found.scores)]
+    for name, array in (*own, *found.model.items(), *found.tables.items()):
         assert not array.flags.writeable, f"{name} can be written to"
     if found.pair_weights is not None:
         weights = found.pair_weights.triplets()[2]
         assert np.isfinite(weights).all(), "pair_weights hold non-finite values"
-
-
-def _own_arrays(found: Selection) -> Iterator[tuple[str, NDArray[Any]]]:
-    yield "selected", found.selected
-    yield "scores", found.scores
-    for name, group in (("model", found.model), ("tables", found.tables)):
-        for key, array in group.items():
-            yield f"{name}[{key!r}]", array
 
 
 def resamples(data: Dataset, n: int) -> NDArray[np.int64]:

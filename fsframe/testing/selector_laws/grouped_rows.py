@@ -12,14 +12,14 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.roles import SideColumns
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
-from fsframe.contracts.wrapping_stages import one_by_one
+from fsframe.contracts.wrapping_stages import Base
 from fsframe.testing.conformance import assert_refused, law, not_applicable
 from fsframe.testing.selector_laws.base import SelectorLaws, assert_sound
 
 __all__ = ["GroupLaws", "Probe"]
 
 
-class Probe:
+class Probe(Base):
     """A base that checks that no resample splits a group; its scores are random."""
 
     def __init__(self) -> None:
@@ -43,15 +43,6 @@ class Probe:
             rows = data.groups == group
             assert np.unique(counts[rows]).size == 1, "a resample splits a group"
             assert np.unique(data.y[rows]).size == 1, "labels are permuted within a group"
-
-    def select_many(
-        self,
-        data: Dataset,
-        counts: NDArray[np.integer[Any]],
-        upstream: Selection | None = None,
-        run: Run | None = None,
-    ) -> list[Selection]:
-        return one_by_one(self.select, data, counts, upstream, run)
 
 
 class TimeProbe(Probe):
