@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from fsframe.contracts.showing import some_of
 from fsframe_npfs.engine.candidates import equal_columns
 from fsframe_npfs.engine.procedure import CONSTANT_TOTAL, Procedure
 from fsframe_npfs.engine.seed_sensitivity import BORDERLINE, QUANTILE, WORTH_TRYING, remedy
 
 __all__ = ["caveats"]
-
-# Features or pairs listed by name in a warning; further ones are counted.
-_NAMED = 5
 
 
 def caveats(procedure: Procedure) -> Iterator[str]:
@@ -164,15 +162,8 @@ def _names(procedure: Procedure, codes: NDArray[np.int64] | list[int]) -> str:
     if procedure.settings.of == "features":
         return _columns(procedure, codes)
     names, p = procedure.data.feature_names, procedure.data.n_features
-    found = [f"{names[int(code) // p]} × {names[int(code) % p]}" for code in codes[:_NAMED]]
-    return _listed(found, len(codes))
+    return some_of([f"{names[int(code) // p]} × {names[int(code) % p]}" for code in codes])
 
 
 def _columns(procedure: Procedure, columns: NDArray[np.int64] | list[int]) -> str:
-    found = [procedure.data.feature_names[int(column)] for column in columns[:_NAMED]]
-    return _listed(found, len(columns))
-
-
-def _listed(found: list[str], total: int) -> str:
-    more = total - len(found)
-    return ", ".join(found) + (f" and {more} more" if more > 0 else "")
+    return some_of([procedure.data.feature_names[int(column)] for column in columns])

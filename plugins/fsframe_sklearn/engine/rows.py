@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError, RequestError, one_line
 from fsframe.resampling.groups import deal_groups
 
 __all__ = ["drawn_rows", "guarded", "make_folds"]
-
-_NAMED = 5
 
 
 def drawn_rows(
@@ -106,9 +105,8 @@ def _missing(data: Dataset) -> str:
     holes = np.flatnonzero(np.concatenate(blocks))
     if not holes.size:
         return ""
-    named = ", ".join(repr(data.feature_names[c]) for c in holes[:_NAMED])
-    more = f" and {holes.size - _NAMED} more" if holes.size > _NAMED else ""
+    named = some_of([repr(data.feature_names[column]) for column in holes])
     return (
-        f". There are missing values in {named}{more}: impute them, or use an estimator that "
+        f". There are missing values in {named}: impute them, or use an estimator that "
         "accepts them, such as RandomForestClassifier or HistGradientBoostingRegressor"
     )

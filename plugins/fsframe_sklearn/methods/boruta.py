@@ -18,6 +18,7 @@ from fsframe.contracts.params import integer, number_to_keep, param, real, text
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
+from fsframe.contracts.showing import some_of
 from fsframe.errors import RequestError
 from fsframe_sklearn.engine.estimators import (
     LEARNERS,
@@ -32,7 +33,6 @@ __all__ = ["Boruta"]
 
 _FORESTS = {"classification": "RandomForestClassifier", "regression": "RandomForestRegressor"}
 _LEAST_SHADOWS = 5
-_NAMED = 8
 
 
 @attrs.frozen(kw_only=True)
@@ -216,11 +216,8 @@ class Boruta(Selector):
     def _warnings(self, data: Dataset, decision: NDArray[np.int64], forests: int) -> Iterator[str]:
         tentative = np.flatnonzero(decision == 0)
         if tentative.size:
-            named = ", ".join(data.feature_names[c] for c in tentative[:_NAMED])
-            more = f" and {tentative.size - _NAMED} more" if tentative.size > _NAMED else ""
-            yield (
-                f"tentative after {forests} forests: {named}{more}; a larger max_runs may decide"
-            )
+            named = some_of([data.feature_names[column] for column in tentative], 8)
+            yield f"tentative after {forests} forests: {named}; a larger max_runs may decide"
         if self.top is None and not (decision == 1).any():
             yield "no column is confirmed to be better than its shuffled copies"
 
