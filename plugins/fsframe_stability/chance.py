@@ -83,16 +83,8 @@ def expected_score(score: PairScore, first: int, second: int, p: int) -> float:
 def corrected_for_chance(score: PairScore) -> PairScore:
     """The score (s − E s) / (1 − E s): 1 for the best pair, 0 on average for random sets.
 
-    Parameters
-    ----------
-    score : PairScore
-        A symmetric score whose largest value is 1.
-
-    Returns
-    -------
-    PairScore
-        The corrected score; NaN where `score` is, and where every pair of sets of these sizes
-        scores 1, so that there is nothing to correct.
+    `score` is symmetric, and its largest value is 1. NaN where `score` is, and where every pair of
+    sets of these sizes scores 1, so that there is nothing to correct.
 
     Notes
     -----

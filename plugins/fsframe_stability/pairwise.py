@@ -28,24 +28,10 @@ def mean_over_pairs(
     why: str,
     impute: float | None = None,
 ) -> StabilityValue:
-    """The mean score, or the reason why it is undefined.
+    """The mean score of pairs of runs (row numbers), or the reason why it is undefined.
 
-    Parameters
-    ----------
-    scores : (n_pairs,) float64
-        One score for each pair, NaN where it is undefined.
-    pairs : tuple of (n_pairs,) int arrays
-        Row numbers of the two runs.
-    why : str
-        When a pair has no score, for the message.
-    impute : float, optional
-        Score for pairs that have none.
-
-    Returns
-    -------
-    StabilityValue
-        Without `impute`, one undefined pair makes the mean undefined: the mean over the remaining
-        pairs would measure something else.
+    A pair without a score, `why` in words, has NaN or `impute`. Without `impute`, one such pair
+    makes the mean undefined: the mean over the remaining pairs would measure something else.
     """
     missing = np.isnan(scores)
     if missing.any() and impute is None:

@@ -341,16 +341,8 @@ def descend(
         without pruning).
     start : (A, A) float64 or ImplicitWeights
         Symmetric, Frobenius norm one.
-    sigma : float
-        σ > 0.
-    rule : {"elementwise", "psd", "psd-clip"}
-        Update rule of step 2.
-    line_search : bool
-        Search the step in (0, 1]; otherwise it is one, as printed.
-    max_iter : int
-        Maximum number of updates.
-    tol : float
-        Stop when the relative change of the cost is at most this; 0: never.
+    sigma, rule, line_search, max_iter, tol
+        As `sigma`, `update` and the others of `Immigrate`; with tol = 0 it never stops early.
     prune_below, prune_from : float, int
         Entries below are set to zero from that iteration on, or as soon as the descent converges if
         that is earlier; 0 prunes nothing.
