@@ -50,7 +50,7 @@ class RequestError(FsframeError):
 
 
 class MemoryBoundError(RequestError):
-    """What is asked for takes more memory than the run may hold."""
+    """The request needs more memory than the limit of the run allows."""
 
 
 class PluginError(FsframeError):

@@ -35,12 +35,12 @@ _TEX = str.maketrans(
 
 
 def is_unsafe(character: str) -> bool:
-    """Whether a character does not show itself plainly: it steers, joins or hides."""
+    """Whether a character is invisible or changes how the text around it is displayed."""
     return unicodedata.category(character) in _UNSAFE
 
 
 def printable(text: str, longest: int | None = None) -> str:
-    r"""The text with every character that is not plainly visible written as an escape.
+    r"""The text with every invisible character (`is_unsafe`) written as an escape.
 
     Parameters
     ----------
@@ -73,10 +73,10 @@ def printable(text: str, longest: int | None = None) -> str:
 
 
 def storable_text(text: str) -> str:
-    r"""A text that came from the system, as UTF-8 can hold it.
+    r"""A text from the operating system as valid UTF-8.
 
-    Names of files are bytes. Those that the locale cannot read come as surrogates: as UTF-8 if they
-    are that, as escapes if not.
+    File names are bytes. Bytes that the locale cannot decode arrive as surrogates; they are decoded
+    as UTF-8 if they are valid UTF-8, and written as escapes if not.
 
     >>> storable_text("gr\udcc3\udcb6\udcc3\udc9fen.csv"), storable_text("bad\udcff.csv")
     ('größen.csv', 'bad\\xff.csv')
@@ -88,7 +88,7 @@ def storable_text(text: str) -> str:
 
 
 def tex(text: str) -> str:
-    r"""The text for LaTeX, which obeys nothing in it.
+    r"""The text for LaTeX, with all its special characters escaped.
 
     >>> tex("a_b & 50 %"), tex(r"\input{x}")
     ('a\\_b \\& 50 \\%', '\\textbackslash{}input\\{x\\}')

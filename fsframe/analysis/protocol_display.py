@@ -302,7 +302,7 @@ def _size_lines(sized: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
 
 
 def _spread(length: int) -> list[int]:
-    """At most twenty sizes: all where they are few, else ever wider apart."""
+    """At most twenty sizes: all if they are few, else spaced geometrically."""
     if length <= _SIZES_SHOWN:
         return list(range(1, length + 1))
     ratio = length ** (1.0 / (_SIZES_SHOWN - 1))

@@ -20,11 +20,11 @@ def shown_width(text: str) -> int:
         return len(text)
     return sum(
         0
-        if unicodedata.category(sign) in ("Mn", "Me", "Cf")
+        if unicodedata.category(character) in ("Mn", "Me", "Cf")
         else 2
-        if unicodedata.east_asian_width(sign) in "WF"
+        if unicodedata.east_asian_width(character) in "WF"
         else 1
-        for sign in text
+        for character in text
     )
 
 

@@ -54,7 +54,7 @@ _FORM = (
     ),
     click.option(
         "--delimiter",
-        metavar="SIGN",
+        metavar="CHARACTER",
         help="Field separator: a character, or tab, comma, semicolon, space. [default: detected]",
     ),
     click.option(

@@ -49,7 +49,7 @@ def say_lines(lines: Iterable[str]) -> None:
 
 
 def shows_text() -> bool:
-    """Whether stdout is a terminal, which must not obey what names contain."""
+    """Whether stdout is a terminal, where control sequences in names would take effect."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
@@ -67,7 +67,7 @@ def print_text(text: str) -> None:
 
 
 def say_error(text: str) -> None:
-    """Print an error on stderr; further lines are indented, so that none looks like ours."""
+    """Print an error on stderr; further lines are indented, so that none imitates a message."""
     say_block(f"fsframe: {text}", indent="  ", err=True)
 
 
@@ -113,11 +113,11 @@ def json_text(value: Any) -> str:
 
 
 def _escaped(match: re.Match[str]) -> str:
-    sign = match[0]
-    if sign == "\x7f":
+    character = match[0]
+    if character == "\x7f":
         # The one control character that JSON does not escape.
         return "\\u007f"
-    return json.dumps(sign)[1:-1] if is_unsafe(sign) else sign
+    return json.dumps(character)[1:-1] if is_unsafe(character) else character
 
 
 def _plain(value: Any) -> Any:
@@ -140,10 +140,10 @@ def _replacement(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     found = []
-    for sign in error.object[error.start : error.end]:
-        units = sign.encode("utf-16-be", "surrogatepass").hex()
+    for character in error.object[error.start : error.end]:
+        units = character.encode("utf-16-be", "surrogatepass").hex()
         escaped = "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
-        found.append(_IN_ASCII.get(sign, escaped))
+        found.append(_IN_ASCII.get(character, escaped))
     return "".join(found), error.end
 
 

@@ -125,7 +125,7 @@ def _publications(reference: str) -> list[tuple[str, str]]:
 
 def _plain(word: str) -> str:
     spelled = unicodedata.normalize("NFKD", word.lower())
-    return "".join(sign for sign in spelled if sign.isascii() and sign.isalpha()) or "reference"
+    return "".join(c for c in spelled if c.isascii() and c.isalpha()) or "reference"
 
 
 def bibtex_of(references: Iterable[str]) -> str:

@@ -259,7 +259,10 @@ def _how_made(
     inside = f", members of {path}" if where is None and path is not None else ""
     yield Text(f"Run files{inside}; `fsframe report FILE` makes the page of one.", "quiet")
     yield Table(
-        ["table", "chain", "seed", "run file", "digest, 16 of 64 signs"], rows[:_ROWS], "runs", {2}
+        ["table", "chain", "seed", "run file", "digest, first 16 characters"],
+        rows[:_ROWS],
+        "runs",
+        {2},
     )
     yield from _rest(rows)
     digests = [list(pair) for pair in zip(record.tables, record.sha256, strict=True)]
