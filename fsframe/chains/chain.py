@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -37,10 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["Chain", "Stage", "StageResult"]
 
 
-def _tuple(stages: Iterable[Stage]) -> tuple[Stage, ...]:
-    return tuple(stages)
-
-
 # A forecast of more seconds is reported before a chain runs.
 _LONG = 3600.0
 
@@ -71,7 +67,7 @@ class Chain:
     'mim:top=5 immigrate:sigma=0.5 npfs'
     """
 
-    stages: tuple[Stage, ...] = attrs.field(converter=_tuple)
+    stages: tuple[Stage, ...] = attrs.field(converter=tuple[Stage, ...])
 
     def __attrs_post_init__(self) -> None:
         if not self.stages:
@@ -349,8 +345,7 @@ class Chain:
         chain = self._selecting_chain()
         first = chain.stages[0].method
         assert isinstance(first, Selector)
-        first_run = context.stage(0)
-        found = first.select_many(self._adjusted(data, 0), counts, upstream, first_run)
+        found = first.select_many(self._adjusted(data, 0), counts, upstream, context.stage(0))
         if len(chain.stages) == 1:
             return found
         return [
