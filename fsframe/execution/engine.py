@@ -69,8 +69,8 @@ class Engine:
         self._workers = workers
         self.tell: Callable[[str], None] = lambda _: None
         """Called with messages about workers, for users."""
-        # With the matrix, so that its id is not used again.
-        self._tables: dict[int, tuple[Any, SharedValue]] = {}
+        # With the objects, so that their ids are not used again.
+        self._tables: dict[tuple[int, ...], tuple[Any, SharedValue]] = {}
 
     @classmethod
     def open(cls, options: EngineOptions) -> Engine:
@@ -95,14 +95,15 @@ class Engine:
         """Share a value that many tasks use; the caller releases it."""
         return SharedValue(value, mappable=self.mappable)
 
-    def share_table(self, matrix: Any, value: Any) -> SharedValue:
-        """The shared table of `matrix`; cached for later calls."""
-        found = self._tables.get(id(matrix))
+    def share_table(self, parts: tuple[Any, ...], value: Any) -> SharedValue:
+        """The shared `value` of a table that consists of these objects; cached for later calls."""
+        key = tuple(map(id, parts))
+        found = self._tables.get(key)
         if found is None:
             # Two, so that a temporary table does not evict the main one.
             while len(self._tables) >= 2:
                 self._tables.pop(next(iter(self._tables)))[1].release()
-            found = self._tables[id(matrix)] = (matrix, self.share(value))
+            found = self._tables[key] = (parts, self.share(value))
         return found[1]
 
     def submit(self, function: Any, *arguments: Any) -> Future[Any]:

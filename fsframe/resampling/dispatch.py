@@ -67,7 +67,10 @@ class Dispatcher:
         submitted: SubmittedJobs[_Resamples] = SubmittedJobs(engine, _computed)
         if waiting:
             engine.admit(self._call.software)
-        table = engine.share_table(self._data.matrix, column_fields(self._data))
+        fields = column_fields(self._data)
+        # One matrix may be that of two tables, with other kinds or roles of columns.
+        parts = (self._data.matrix, *(fields[name] for name in fields if name != "matrix"))
+        table = engine.share_table(parts, fields)
         call = engine.share(self._call)
 
         def submit(job: _Resamples) -> None:

@@ -56,6 +56,17 @@ def test_any_number_of_workers_and_any_batches_give_the_same_bits(bits, table, c
                 assert bits(Noise(), table, counts, run) == alone
 
 
+def test_tables_of_one_matrix_keep_their_own_roles(table):
+    chain, counts = Chain.parse("anova-f:top=1"), np.ones((1, table.n_samples), dtype=np.int64)
+    best = chain.select(table).selected.tolist()
+    other = (best[0] + 1) % table.n_features
+    kept = attrs.evolve(table, keep=np.arange(table.n_features) == other)
+    with ThreadPoolExecutor(1) as pool, Engine(pool) as engine:
+        run = attrs.evolve(RUN, executor=engine)
+        (plain,), (found,) = (select_resamples(chain, t, counts, run) for t in (table, kept))
+    assert plain.selected.tolist() == best and other in found.selected
+
+
 def test_upstream_labels_and_names_reach_the_workers(bits, table, counts, two_processes):
     upstream = Selection(selected=[3, 1], scores=np.linspace(0, 1, 12))
     shuffled = table.with_labels(table.y[::-1])
