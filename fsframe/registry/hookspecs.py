@@ -259,6 +259,6 @@ def fsframe_nulls() -> Iterable[entries.NullEntry]:  # type: ignore[empty-body]
             )
 
     The class derives from `fsframe.resampling.null.RelabellingNull`, whose `_labels(data,
-    generator)` returns labels under the null, or `fsframe.resampling.null.LawNull`, whose
+    generator)` returns labels under the null, or `fsframe.resampling.null.CountNull`, whose
     `_tail(kept, cells)` returns the distribution of a count.
     """

@@ -12,13 +12,13 @@ from fsframe.contracts.boundary import in_stage
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import PluginError
 
-__all__ = ["LawNull", "Null", "RelabellingNull"]
+__all__ = ["CountNull", "Null", "RelabellingNull"]
 
 
 class Null:
     """The null hypothesis that a feature is selected by chance; it has no parameters.
 
-    Derive from `RelabellingNull` or `LawNull`.
+    Derive from `RelabellingNull` or `CountNull`.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class RelabellingNull(Null):
         """
 
 
-class LawNull(Null):
+class CountNull(Null):
     """The distribution of a count under the null; the base runs on resamples of the true label
     only.
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.dataset import Dataset
 from fsframe.resampling.groups import permuted_labels, permuted_within, rotated_labels
-from fsframe.resampling.null import LawNull, RelabellingNull
+from fsframe.resampling.null import CountNull, RelabellingNull
 from fsframe_npfs.engine.resample_counts import shard_counts
 from fsframe_npfs.engine.tails import selection_tail
 
@@ -44,7 +44,7 @@ class Permutation(RelabellingNull):
         return data.y[generator.permutation(data.n_samples)]
 
 
-class Published(LawNull):
+class Published(CountNull):
     """The binomial distribution of the paper, Poisson-binomial where k varies over bootstraps."""
 
     holds_level: ClassVar[bool] = False
@@ -72,7 +72,7 @@ class Matlab(Published):
     )
 
 
-class Shards(LawNull):
+class Shards(CountNull):
     """Disjoint parts of a large table, for which the binomial distribution is exact."""
 
     own_resamples: ClassVar[bool] = True

@@ -17,7 +17,7 @@ from fsframe.contracts.remarks import remark
 from fsframe.contracts.run import Progress, Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
-from fsframe.resampling.null import LawNull, Null
+from fsframe.resampling.null import CountNull, Null
 from fsframe.resampling.resamples import select_resamples
 from fsframe.resampling.wrapping import Base
 from fsframe_npfs.engine import duration_forecast
@@ -117,14 +117,14 @@ class Procedure:
         return self.decisions.critical - (1 if self._at_least else 0)
 
     @property
-    def law(self) -> LawNull | None:
+    def count_null(self) -> CountNull | None:
         """The theoretical null distribution, or None for permuted labels."""
         null = self.settings.compared_with
-        return null if isinstance(null, LawNull) else None
+        return null if isinstance(null, CountNull) else None
 
     @property
     def _at_least(self) -> bool:
-        return self.law is not None and self.law.at_least
+        return self.count_null is not None and self.count_null.at_least
 
     def execute(self) -> None:
         """Draw and decide, at one look or several."""
@@ -134,14 +134,16 @@ class Procedure:
             self._with_scores()
             return
         self.nulls = [SelectionCounts(self.candidates) for _ in range(self.n_permutations)]
-        if self.law is not None and self.law.own_resamples:
+        if self.count_null is not None and self.count_null.own_resamples:
             if self.data.in_parts:
                 self.run.must_hold(
                     8 * self.data.n_samples * settings.resamples,
                     f"npfs: assignments of rows to {settings.resamples} shards",
                     "use fewer (n)",
                 )
-            shards = self.law.resamples(self.data, settings.resamples, self.run.generator(DRAWS))
+            shards = self.count_null.resamples(
+                self.data, settings.resamples, self.run.generator(DRAWS)
+            )
             if self.data.in_parts:
                 self._run_in_parts(shards)
             else:
@@ -247,7 +249,7 @@ class Procedure:
         settings = self.settings
         fraction = settings.fraction
         if fraction is None:
-            fraction = 1.0 if self.law is None else self.law.fraction
+            fraction = 1.0 if self.count_null is None else self.count_null.fraction
         return BootstrapDraws.of(
             self.run,
             labellings,
@@ -332,14 +334,16 @@ class Procedure:
                 numbers=(self.mean_scores[0].n, permuted[0].n),
             )
             return
-        if self.law is None and settings.compare != "pooled":
+        if self.count_null is None and settings.compare != "pooled":
             null_counts = np.stack([null.counts_of(self.codes) for null in self.nulls])
             by_null = (
                 decide_by_own_counts if settings.compare == "own" else decide_by_centred_counts
             )
             self.decisions = by_null(self.z, null_counts, self.drawn, **rule)
         else:
-            tail = self._pooled_tail() if self.law is None else self._tail_of(self.law)
+            tail = (
+                self._pooled_tail() if self.count_null is None else self._tail_of(self.count_null)
+            )
             self.decisions = decide_by_tail(
                 self.z,
                 tail,
@@ -375,12 +379,12 @@ class Procedure:
         size = len(pool) * self.candidates.n_items
         return permutation_tail(counts, self.drawn, size, observed_too=not apart)
 
-    def _tail_of(self, law: LawNull) -> NDArray[np.float64]:
+    def _tail_of(self, null: CountNull) -> NDArray[np.float64]:
         self._check_choice()
         settings, n_items = self.settings, self.candidates.n_items
         kept = self.observed.kept
         try:
-            tail = law.tail(kept, n_items, settings.bias)
+            tail = null.tail(kept, n_items, settings.bias)
         except ValueError as error:
             raise RequestError(f"npfs: {error}; lower bias={settings.bias:g}") from None
         level = settings.alpha if settings.correction == "none" else settings.alpha / n_items
@@ -388,7 +392,7 @@ class Procedure:
             # With r equal p-values, Benjamini and Hochberg compare them with r·alpha/tests.
             level *= max(1, int(kept.max()))
         # A count of n must be able to pass; with "≥" any positive count can.
-        last = self.drawn + 1 if law.at_least else self.drawn
+        last = self.drawn + 1 if null.at_least else self.drawn
         if self.drawn == settings.resamples and tail[last] > level * (1 + 1e-12):
             p0 = float(np.mean(kept) / n_items + settings.bias)
             needed = least_bootstraps(p0, level)

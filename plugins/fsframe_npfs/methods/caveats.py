@@ -35,7 +35,7 @@ def caveats(procedure: Procedure) -> Iterator[str]:
         yield f"no {settings.of[:-1]} is relevant at alpha={settings.alpha:g}"
     if procedure.mean_scores:
         yield from _unscored(procedure)
-    elif procedure.law is None and (decisions.critical >= procedure.drawn).any():
+    elif procedure.count_null is None and (decisions.critical >= procedure.drawn).any():
         yield from _unreachable(procedure)
     yield from _borderline(procedure)
     if settings.of == "features" and decisions.relevant.any():
@@ -104,7 +104,7 @@ def _borderline(procedure: Procedure) -> Iterator[str]:
     near = near[np.argsort(-procedure.reversal[near], kind="stable")]
     text = f"borderline, may change with another seed: {_names(procedure, procedure.codes[near])}"
     settings = procedure.settings
-    if procedure.law is not None and procedure.law.own_resamples:
+    if procedure.count_null is not None and procedure.count_null.own_resamples:
         yield f"{text}; only a larger table helps"
         return
     if procedure.mean_scores:

@@ -15,7 +15,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
 from fsframe.registry import nulls
-from fsframe.resampling.null import LawNull, Null, RelabellingNull
+from fsframe.resampling.null import CountNull, Null, RelabellingNull
 from fsframe.resampling.resamples import too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe_npfs.engine.candidates import (
@@ -320,8 +320,8 @@ class Npfs(WrappingSelector):
             yield from too_many(self.fits, f"fits={self.fits}")
         if permuting and self.bias:
             yield "bias is added to p0 = k/K, which null=permutation does not use"
-        law = self.compared_with
-        if isinstance(law, LawNull) and law.own_resamples:
+        null = self.compared_with
+        if isinstance(null, CountNull) and null.own_resamples:
             for name, is_set in (
                 ("fraction", self.fraction is not None),
                 ("stratify", not self.stratify),

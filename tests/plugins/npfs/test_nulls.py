@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import PluginError, RequestError
-from fsframe.resampling.null import LawNull, RelabellingNull
+from fsframe.resampling.null import CountNull, RelabellingNull
 from fsframe_npfs.engine.count_decisions import decide_by_centred_counts, shrinkage_factor
 from fsframe_npfs.methods.npfs import Npfs
 
@@ -236,7 +236,7 @@ def test_labels_that_are_none_are_refused_with_the_name_of_the_null(
     assert "Wrong" in str(caught.value)
 
 
-class _Law(LawNull):
+class _Counts(CountNull):
     numbers: Any = ()
 
     def _tail(self, kept: Any, cells: int, bias: float) -> Any:
@@ -245,9 +245,9 @@ class _Law(LawNull):
 
 @pytest.mark.parametrize("numbers", [(1, 0), (1, 0.5, 0.6, 0), (0.9, 0.5, 0.1, 0), (1, 1, 1, 1)])
 def test_a_tail_that_is_none_is_refused(numbers: Any) -> None:
-    law = _Law()
-    law.numbers = numbers
+    null = _Counts()
+    null.numbers = numbers
     with pytest.raises(PluginError, match="gave no tail"):
-        law.tail(np.array([1, 1]), 4, 0.0)
-    law.numbers = (1, 0.5, 0.25, 0)
-    assert law.tail(np.array([1, 1]), 4, 0.0).tolist() == [1, 0.5, 0.25, 0]
+        null.tail(np.array([1, 1]), 4, 0.0)
+    null.numbers = (1, 0.5, 0.25, 0)
+    assert null.tail(np.array([1, 1]), 4, 0.0).tolist() == [1, 0.5, 0.25, 0]
