@@ -168,15 +168,15 @@ def places(path: Path) -> Iterator[str]:
 def mutants(path: Path) -> Iterator[str]:
     """Killed mutants by area and in total, with equivalent ones; then why others survived."""
     rows = rows_of(path)
-    rooms = list(dict.fromkeys(row["room"] for row in rows))
+    areas = list(dict.fromkeys(row["area"] for row in rows))
     shown = []
-    for room in (*rooms, "all"):
-        own = [row for row in rows if room in (row["room"], "all")]
+    for area in (*areas, "all"):
+        own = [row for row in rows if area in (row["area"], "all")]
         killed = sum(row["ended"] != "survived" for row in own)
         equal = sum(row["why"].startswith("equivalent") for row in own)
         shown.append(
             {
-                "area": room, "mutants": len(own), "killed": killed,
+                "area": area, "mutants": len(own), "killed": killed,
                 "survived": len(own) - killed, "of these equivalent": equal,
                 "killed %": f"{100 * killed / len(own):.1f}",
                 "without equivalents %": f"{100 * killed / max(1, len(own) - equal):.1f}",

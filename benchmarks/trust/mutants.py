@@ -1,10 +1,10 @@
 """Mutation testing: small faults put into the program one at a time; do its tests notice?
 
-    python benchmarks/trust/mutants.py --each 110 --out FILE            # a sample of every room
+    python benchmarks/trust/mutants.py --each 110 --out FILE            # a sample of every area
     python benchmarks/trust/mutants.py kernels --seed 7 --each 50
     python benchmarks/trust/mutants.py contracts --again FILE           # survivors, once more
 
-For each room the tests named here run once; the time of each is recorded, and the lines of the room
+For each area the tests named here run once; the time of each is recorded, and the lines of the area
 that it ran. Tests that take more than `--test` seconds are left out: the score is that of tests
 that run within minutes. Of all mutants on lines that a test ran, `--each` are drawn with a fixed
 seed, with equal probability in all modules. Each is compiled in its module's place in a fork of
@@ -16,12 +16,12 @@ The mutations are of comparisons, arithmetic, logic, whole numbers, truth values
 signs, and statements that raise or return. What tests do in other processes is not seen: a fault
 that they alone would notice counts as survived.
 
-Room `kernels` has the compiled functions of four families. Each mutant is compiled by numba, and
+Area `kernels` has the compiled functions of four families. Each mutant is compiled by numba, and
 the tests of its family run against it, for `--kernel-budget` seconds of processor: which lines a
 test runs cannot be seen in compiled code, so all lines count, those that no test reaches too.
 Tests that noticed a fault in the same module before come first, then the others in their order.
 
-FILE gets one line for each mutant (those it has are not tried again): room, module, line, fault,
+FILE gets one line for each mutant (those it has are not tried again): area, module, line, fault,
 how it ended, how many tests could have noticed. Column `why` says of a survivor why no test fails:
 it is written by hand and kept.
 Linux only.
@@ -63,7 +63,7 @@ os.environ.update(
     HYPOTHESIS_STORAGE_DIRECTORY=tempfile.mkdtemp(prefix="hypothesis-"),
 )  # fmt: skip
 FAMILIES = ("relief", "infotheory", "margin", "interactions")
-ROOMS: dict[str, tuple[list[str], list[str]]] = {
+AREAS: dict[str, tuple[list[str], list[str]]] = {
     "grammar": (
         ["fsframe/contracts/grammar.py"],
         ["tests/core/test_grammar.py", "tests/core/test_chain.py", "fsframe/contracts/grammar.py"],
@@ -227,7 +227,7 @@ class Watch:
 class Mutant:
     """One fault, and the tests that ran its line, the quickest first."""
 
-    room: str
+    area: str
     path: str
     line: int
     what: str
@@ -262,53 +262,53 @@ def forked(work: Any, most: float) -> str:
     return "slow"
 
 
-def files_of(room: str) -> list[Path]:
-    """The modules of a room; the grammar is a separate room."""
+def files_of(area: str) -> list[Path]:
+    """The modules of a area; the grammar is a separate area."""
     found: list[Path] = []
-    for place in ROOMS[room][0]:
+    for place in AREAS[area][0]:
         path = ROOT / place
         found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
-    other = set() if room == "grammar" else {ROOT / ROOMS["grammar"][0][0]}
+    other = set() if area == "grammar" else {ROOT / AREAS["grammar"][0][0]}
     return [path for path in found if path not in other and path.name != "__init__.py"]
 
 
-def watched(room: str, most: float) -> dict[str, tuple[float, list[tuple[str, int]]]]:
-    """Seconds and lines of each test of a room that passes within the time limit."""
+def watched(area: str, most: float) -> dict[str, tuple[float, list[tuple[str, int]]]]:
+    """Seconds and lines of each test of a area that passes within the time limit."""
     place = Path(tempfile.mkdtemp(prefix="mutants-"))
 
     def work() -> int:
-        files = set() if room == "kernels" else {str(path) for path in files_of(room)}
+        files = set() if area == "kernels" else {str(path) for path in files_of(area)}
         watch = Watch(files, most)
         pytest.main(
-            [*ROOMS[room][1], "-q", "-p", "no:cacheprovider", f"--basetemp={place}/t"],
+            [*AREAS[area][1], "-q", "-p", "no:cacheprovider", f"--basetemp={place}/t"],
             plugins=[watch],
         )
         (place / "seen").write_text(json.dumps(watch.tests))
         return 0
 
     if forked(work, 3600) != "passed":
-        raise SystemExit(f"{room}: its tests could not be watched")
+        raise SystemExit(f"{area}: its tests could not be watched")
     found: dict[str, Any] = json.loads((place / "seen").read_text())
     return {test: (took, [tuple(line) for line in lines]) for test, (took, lines) in found.items()}
 
 
-def all_mutants(room: str, most: float) -> tuple[list[Mutant], dict[str, int]]:
+def all_mutants(area: str, most: float) -> tuple[list[Mutant], dict[str, int]]:
     """The mutants on lines that tests ran, and the numbers of tests and mutants."""
-    tests = watched(room, most)
-    if room == "kernels":
+    tests = watched(area, most)
+    if area == "kernels":
         return kernel_mutants(tests)
     ran: dict[tuple[str, int], list[tuple[float, str]]] = {}
     for test, (took, lines) in tests.items():
         for line in lines:
             ran.setdefault(line, []).append((took, test))
     found, every = [], 0
-    for path in files_of(room):
+    for path in files_of(area):
         for number, (line, what, _) in enumerate(faulty(path.read_text(encoding="utf-8"))):
             every += 1
             able = ran.get((str(path), line))
             if able:
                 found.append(
-                    Mutant(room=room, path=str(path.relative_to(ROOT)), line=line, what=what,
+                    Mutant(area=area, path=str(path.relative_to(ROOT)), line=line, what=what,
                            number=number, tests=tuple(sorted(able)))
                 )  # fmt: skip
     return found, {"tests": len(tests), "mutants": every, "on lines that run": len(found)}
@@ -329,7 +329,7 @@ def kernel_mutants(
             if test.startswith(f"tests/plugins/{family}/")
         )
         found += [
-            Mutant(room="kernels", path=str(path.relative_to(ROOT)), line=line, what=what,
+            Mutant(area="kernels", path=str(path.relative_to(ROOT)), line=line, what=what,
                    number=number, tests=own)
             for number, (line, what, _) in enumerate(faulty(source)) if line in lines
         ]  # fmt: skip
@@ -372,7 +372,7 @@ def tested(mutant: Mutant, budget: float) -> str:
     failed = place / "failed"
 
     def work() -> int:
-        if mutant.room == "kernels":
+        if mutant.area == "kernels":
             compile_anew(ROOT / mutant.path)
         sys.meta_path.insert(0, InItsPlace(name, ROOT / mutant.path, code))
         # Before pytest, which would read the file where its doctests are named.
@@ -383,7 +383,7 @@ def tested(mutant: Mutant, budget: float) -> str:
 
     # Compiling a kernel and all that contain it takes up to a minute on a busy machine.
     ended = forked(work, 90 + 10 * min(sum_of, budget))
-    if failed.exists() and mutant.room == "kernels":
+    if failed.exists() and mutant.area == "kernels":
         noticed = _noticed.setdefault(mutant.path, [])
         noticed.insert(0, failed.read_text(encoding="utf-8"))
     shutil.rmtree(place, ignore_errors=True)
@@ -400,8 +400,8 @@ def load_what_stays() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("rooms", nargs="*", help=f"of {', '.join(ROOMS)}; all by default")
-    parser.add_argument("--each", type=int, default=100, help="mutants for each room")
+    parser.add_argument("areas", nargs="*", help=f"of {', '.join(AREAS)}; all by default")
+    parser.add_argument("--each", type=int, default=100, help="mutants for each area")
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument(
         "--test", type=float, default=4.0, help="seconds of a processor that a test may take"
@@ -417,10 +417,10 @@ def main() -> None:
     writing = threading.Lock()
 
     def try_one(mutant: Mutant) -> str:
-        budget = options.kernel_budget if mutant.room == "kernels" else options.budget
+        budget = options.kernel_budget if mutant.area == "kernels" else options.budget
         ended = tested(mutant, budget)
         row = {
-            "room": mutant.room, "module": mutant.path, "line": mutant.line, "fault": mutant.what,
+            "area": mutant.area, "module": mutant.path, "line": mutant.line, "fault": mutant.what,
             "ended": "survived" if ended == "passed" else f"killed: {ended}",
             "tests": len(mutant.tests), "why": "",
         }  # fmt: skip
@@ -431,8 +431,8 @@ def main() -> None:
                 add(options.out, row)
         return str(row["ended"])
 
-    for room in options.rooms or ROOMS:
-        every, facts = all_mutants(room, options.test)
+    for area in options.areas or AREAS:
+        every, facts = all_mutants(area, options.test)
         if options.again:
             wanted = {
                 (row["module"], row["fault"])
@@ -448,9 +448,9 @@ def main() -> None:
                 for row in csv.DictReader(options.out.open(newline="", encoding="utf-8"))
             }
             chosen = [one for one in chosen if (one.path, one.line, one.what) not in done]
-        print(room, facts, "tried", len(chosen), flush=True)
+        print(area, facts, "tried", len(chosen), flush=True)
         with ThreadPoolExecutor(options.jobs) as pool:
-            print(room, dict(Counter(pool.map(try_one, chosen))), flush=True)
+            print(area, dict(Counter(pool.map(try_one, chosen))), flush=True)
 
 
 def add(path: Path, row: dict[str, Any]) -> None:

@@ -44,7 +44,7 @@ class Dispatcher:
     _batches: Batches
 
     def results(
-        self, gaps: Iterable[tuple[int, int]], room: Callable[[int], bool]
+        self, gaps: Iterable[tuple[int, int]], may_start: Callable[[int], bool]
     ) -> Iterator[tuple[int, int, bytes]]:
         """Start, stop and packed results of every task, in the order of completion.
 
@@ -52,7 +52,7 @@ class Dispatcher:
         ----------
         gaps : iterable of (start, stop)
             The resamples to compute, in order.
-        room : callable
+        may_start : callable
             Whether the resamples from a given one on may be started now.
 
         Raises
@@ -88,7 +88,7 @@ class Dispatcher:
                     lost = submitted.take_lost()
                     if lost is not None:
                         submit(lost)
-                    elif waiting and room(waiting[0][0]):
+                    elif waiting and may_start(waiting[0][0]):
                         submit(self._next(waiting))
                     else:
                         break

@@ -212,11 +212,11 @@ class _Resampling:
         ready: dict[int, tuple[int, bytes]] = {}
         place = 0
 
-        def room(start: int) -> bool:
+        def may_start(start: int) -> bool:
             held = sum(len(content) for _, content in ready.values())
             return start == place or held < _AHEAD_BYTES
 
-        fresh = self._fresh(_gaps(known, total), batches, room)
+        fresh = self._fresh(_gaps(known, total), batches, may_start)
         try:
             while place < total:
                 if place in known:
@@ -256,17 +256,17 @@ class _Resampling:
         return call, {unit.start: unit for unit in units if unit.stop <= len(self.counts)}
 
     def _fresh(
-        self, gaps: list[tuple[int, int]], batches: Batches, room: Any
+        self, gaps: list[tuple[int, int]], batches: Batches, may_start: Any
     ) -> Generator[tuple[int, int, bytes], None, None]:
         """Start, stop and packed results of missing resamples, in the order of completion."""
         if self.run.executor is not None:
-            yield from self._dispatched(gaps, batches, room)
+            yield from self._dispatched(gaps, batches, may_start)
             return
         for start, stop, found in self._here(gaps, batches):
             yield start, stop, pack_selections(found)
 
     def _dispatched(
-        self, gaps: list[tuple[int, int]], batches: Batches, room: Any
+        self, gaps: list[tuple[int, int]], batches: Batches, may_start: Any
     ) -> Iterator[tuple[int, int, bytes]]:
         from fsframe.execution import as_engine
         from fsframe.resampling.dispatch import Dispatcher
@@ -284,7 +284,7 @@ class _Resampling:
         )
         engine = as_engine(run.executor)
         try:
-            yield from Dispatcher(engine, data, call, self.counts, batches).results(gaps, room)
+            yield from Dispatcher(engine, data, call, self.counts, batches).results(gaps, may_start)
         finally:
             if engine is not run.executor:
                 engine.close()
