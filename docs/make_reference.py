@@ -216,7 +216,7 @@ def _laws() -> Iterator[str]:
         ("Stability metrics", StabilityMetricConformance),
     )
     for title, suite in suites:
-        yield f"{title}: " + ", ".join(f"`{law}`" for law in suite.laws()) + ".\n"
+        yield f"{title}: " + ", ".join(f"`{check}`" for check in suite.checks()) + ".\n"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis without a clock, and the line that counts the laws checked."""
+"""What all tests share: hypothesis without a clock, and the line that counts the checks checked."""
 
 from __future__ import annotations
 

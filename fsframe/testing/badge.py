@@ -130,7 +130,7 @@ def badge_lines(
         found = [outcome for outcome in outcomes if outcome.status == status]
         if found:
             yield from ("", f"## {title}", "")
-            yield from (f"* {o.law.replace('_', ' ')}: {o.detail}" for o in found)
+            yield from (f"* {o.check.replace('_', ' ')}: {o.detail}" for o in found)
     if kept:
         yield from ("", "## With a random label", "")
         some = sum(number > 0 for number in kept)

@@ -1,4 +1,4 @@
-"""Base of the conformance classes: laws as test methods, declared exceptions, a tally."""
+"""Base of the conformance classes: checks as test methods, declared exceptions, a tally."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
     "Outcome",
     "assert_refused",
     "by_cause",
-    "law",
+    "check",
     "not_applicable",
     "run_checks",
 ]
@@ -27,9 +27,9 @@ __all__ = [
 
 @attrs.frozen(kw_only=True)
 class Outcome:
-    """The outcome of one law: `status` is passed, failed, excepted or not applicable."""
+    """The outcome of one check: `status` is passed, failed, excepted or not applicable."""
 
-    law: str
+    check: str
     status: str
     detail: str = ""
 
@@ -39,17 +39,17 @@ TALLY: dict[str, list[Outcome]] = {}
 
 
 def not_applicable(reason: str) -> unittest.SkipTest:
-    """Raised by a law that does not apply to the method; pytest shows it as skipped."""
+    """Raised by a check that does not apply to the method; pytest shows it as skipped."""
     return unittest.SkipTest(reason)
 
 
-def law(function: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Make a method ``test_…`` a law: exceptions are honoured, the outcome is counted.
+def check(function: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Make a method ``test_…`` a check: exceptions are honoured, the outcome is counted.
 
     Raises
     ------
     AssertionError
-        If the law is broken without a declared exception, or holds despite one.
+        If the check fails without a declared exception, or passes despite one.
     """
     name = function.__name__.removeprefix("test_")
 
@@ -61,24 +61,24 @@ def law(function: Callable[[Any], None]) -> Callable[[Any], None]:
             with time_limit(self.seconds):
                 function(self)
         except unittest.SkipTest as skipped:
-            outcomes.append(Outcome(law=name, status="not applicable", detail=str(skipped)))
+            outcomes.append(Outcome(check=name, status="not applicable", detail=str(skipped)))
             raise
         except KeyboardInterrupt:
             raise
-        # A wrong result and a crash both break a law.
+        # A wrong result and a crash both fail a check.
         except BaseException as error:
             if reason is not None:
-                outcomes.append(Outcome(law=name, status="excepted", detail=reason))
+                outcomes.append(Outcome(check=name, status="excepted", detail=reason))
                 return
             stated = isinstance(error, AssertionError) and str(error)
             detail = str(error) if stated else one_line(error)
-            outcomes.append(Outcome(law=name, status="failed", detail=detail))
+            outcomes.append(Outcome(check=name, status="failed", detail=detail))
             raise
         if reason is not None:
             detail = f"the exception is not needed, remove it ({reason})"
-            outcomes.append(Outcome(law=name, status="failed", detail=detail))
+            outcomes.append(Outcome(check=name, status="failed", detail=detail))
             raise AssertionError(f"{name}: {detail}")
-        outcomes.append(Outcome(law=name, status="passed"))
+        outcomes.append(Outcome(check=name, status="passed"))
 
     run.is_law = True  # type: ignore[attr-defined]
     return run
@@ -90,11 +90,11 @@ class Conformance:
     Attributes
     ----------
     exceptions : mapping of str to str
-        Laws that the method breaks for a good reason, with the reason.
+        Checks that the method fails for a good reason, with the reason.
     rtol : float
-        Relative tolerance of laws that hold up to rounding.
+        Relative tolerance of checks that hold up to rounding.
     seconds : float
-        Time limit of one law: an endless loop breaks it. Compiled code that does not return to
+        Time limit of one check: an endless loop fails it. Compiled code that does not return to
         Python cannot be stopped.
     name : str, optional
         The name that the method is registered under.
@@ -111,21 +111,21 @@ class Conformance:
         raise NotImplementedError("write make() so that it returns the object to test")
 
     @classmethod
-    def laws(cls) -> tuple[str, ...]:
-        """Names of the laws, as used in `exceptions`."""
+    def checks(cls) -> tuple[str, ...]:
+        """Names of the checks, as used in `exceptions`."""
         found = [name for name in dir(cls) if getattr(getattr(cls, name), "is_law", False)]
         return tuple(name.removeprefix("test_") for name in found)
 
-    @law
+    @check
     def test_exceptions_name_checks_and_reasons(self) -> None:
-        known = set(self.laws())
+        known = set(self.checks())
         for name, reason in self.exceptions.items():
             assert name in known, (
                 f"there is no check {name!r}; there are {', '.join(sorted(known))}"
             )
             assert reason.strip(), f"the exception {name!r} has no reason"
 
-    @law
+    @check
     def test_parameters_read_back_from_text(self) -> None:
         method = self.make()
         for values in (method.changed(), method.values()):
@@ -134,31 +134,31 @@ class Conformance:
 
 
 def run_checks(suite: type[Conformance]) -> Iterator[Outcome]:
-    """Run every law of `suite` without pytest, and yield the outcomes."""
-    for name in suite.laws():
+    """Run every check of `suite` without pytest, and yield the outcomes."""
+    for name in suite.checks():
         outcomes = TALLY.setdefault(suite.__qualname__, [])
         before = len(outcomes)
         try:
             getattr(suite(), f"test_{name}")()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # Recorded as the outcome; the next law is run anyway.
+        except BaseException as error:  # Recorded as the outcome; the next check is run anyway.
             if len(outcomes) == before:
-                outcomes.append(Outcome(law=name, status="failed", detail=one_line(error)))
+                outcomes.append(Outcome(check=name, status="failed", detail=one_line(error)))
         yield outcomes[-1]
 
 
 def by_cause(outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
-    """The failed laws, by message: one fault may break several.
+    """The failed checks, by message: one fault may fail several.
 
-    >>> broken = [Outcome(law=name, status="failed", detail="IndexError") for name in ("a", "b")]
-    >>> by_cause([*broken, Outcome(law="c", status="passed")])
+    >>> broken = [Outcome(check=name, status="failed", detail="IndexError") for name in ("a", "b")]
+    >>> by_cause([*broken, Outcome(check="c", status="passed")])
     {'IndexError': ['a', 'b']}
     """
     found: dict[str, list[str]] = {}
     for outcome in outcomes:
         if outcome.status == "failed":
-            found.setdefault(outcome.detail, []).append(outcome.law)
+            found.setdefault(outcome.detail, []).append(outcome.check)
     return dict(sorted(found.items(), key=lambda each: -len(each[1])))
 
 

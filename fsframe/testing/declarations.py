@@ -54,7 +54,7 @@ def suite_for(text: str) -> type[Conformance]:
     cls = registry[offer.name]
     name = offer.entry.name
     params = {**_tried_as(offer).params, **stage.params}
-    # Invalid parameters are reported before any law is tested.
+    # Invalid parameters are reported before any check is tested.
     if getattr(cls.from_texts(params), "base", "") is None:
         raise RequestError(f"{name} resamples another method: give it, as in {name}:base=mim")
     body: dict[str, Any] = {
@@ -62,7 +62,7 @@ def suite_for(text: str) -> type[Conformance]:
         "name": name,
         "offer": offer,
         "exceptions": declared_exceptions(offer),
-        "__doc__": f"The laws for {name}.",
+        "__doc__": f"The checks for {name}.",
     }
     if registry is classifiers:
         body["after"] = declared(offer, "TRIED_AFTER").get(name, "")
@@ -74,7 +74,7 @@ def suite_for(text: str) -> type[Conformance]:
 
 
 def declared_exceptions(offer: Offer) -> dict[str, str]:
-    """Reasons for the exceptions that are declared for a method, by law."""
+    """Reasons for the exceptions that are declared for a method, by check."""
     found = declared(offer, "EXCEPTIONS")
     return {**found.get("*", {}), **found.get(offer.entry.name, {})}
 

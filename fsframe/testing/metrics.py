@@ -1,4 +1,4 @@
-"""The laws of stability metrics."""
+"""The checks of stability metrics."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from fsframe.testing.comparisons import frozen_bytes
 from fsframe.testing.conformance import (
     Conformance,
     assert_refused,
+    check,
     check_declarations,
-    law,
     not_applicable,
 )
 
@@ -57,19 +57,19 @@ class StabilityMetricConformance(Conformance):
             matrix, _similarity(np.atleast_2d(matrix).shape[1]) if alike is None else alike
         )
 
-    @law
+    @check
     def test_declarations_are_complete(self) -> None:
         method = self.make()
         assert isinstance(method, StabilityMetric), f"make() returned {type(method).__name__}"
         check_declarations(method, self.name)
         assert method.input in ("sets", "ranks"), f"input is {method.input!r}"
 
-    @law
+    @check
     def test_pickles(self) -> None:
         method = self.make()
         assert pickle.loads(pickle.dumps(method)) == method
 
-    @law
+    @check
     def test_the_value_is_finite_and_inside_its_interval(self) -> None:
         found = self._measure(self.runs())
         assert math.isfinite(found.value) and not found.undefined
@@ -81,14 +81,14 @@ class StabilityMetricConformance(Conformance):
             assert found.interval[0] <= found.value <= found.interval[1]
             assert found.level is not None and 0 < found.level < 1
 
-    @law
+    @check
     def test_identical_runs_are_perfectly_stable(self) -> None:
         matrix = np.repeat(self.runs()[:1], 5, axis=0)
         best = 1.0 if self.make().larger_is_stabler else 0.0
         found = self._measure(matrix)
         assert abs(found.value - best) < 1e-9, f"identical runs give {found.value}, not {best}"
 
-    @law
+    @check
     def test_more_similar_runs_are_more_stable(self) -> None:
         base, alike = self.runs(), self.runs()
         alike[1:4] = alike[0]
@@ -96,13 +96,13 @@ class StabilityMetricConformance(Conformance):
         sign = 1 if self.make().larger_is_stabler else -1
         assert sign * more > sign * less, f"{less} became {more} when four of six runs agreed"
 
-    @law
+    @check
     def test_order_of_runs_does_not_matter(self) -> None:
         matrix = self.runs()
         found, expected = self._measure(matrix[::-1]), self._measure(matrix)
         assert math.isclose(found.value, expected.value, rel_tol=self.rtol, abs_tol=1e-12)
 
-    @law
+    @check
     def test_order_of_features_does_not_matter(self) -> None:
         matrix = self.runs()
         order = np.random.Generator(np.random.PCG64(1)).permutation(matrix.shape[1])
@@ -111,12 +111,12 @@ class StabilityMetricConformance(Conformance):
         expected = self._measure(matrix, alike)
         assert math.isclose(found.value, expected.value, rel_tol=self.rtol, abs_tol=1e-12)
 
-    @law
+    @check
     def test_equal_input_gives_equal_bits(self) -> None:
         matrix = self.runs()
         assert self._measure(matrix) == self._measure(matrix)
 
-    @law
+    @check
     def test_booleans_and_ones_are_equivalent(self) -> None:
         if self.make().input != "sets":
             raise not_applicable("it compares rankings")
@@ -124,7 +124,7 @@ class StabilityMetricConformance(Conformance):
         assert self._measure(matrix.astype(float)).value == self._measure(matrix).value
         assert self._measure(matrix.tolist()).value == self._measure(matrix).value
 
-    @law
+    @check
     def test_inputs_are_not_modified(self) -> None:
         matrix = self.runs()
         alike = _similarity(matrix.shape[1])
@@ -132,7 +132,7 @@ class StabilityMetricConformance(Conformance):
         self._measure(matrix, alike)
         assert frozen_bytes(matrix, alike) == before
 
-    @law
+    @check
     def test_invalid_matrices_are_refused(self) -> None:
         matrix = self.runs()
         hole = matrix.astype(float)
@@ -140,7 +140,7 @@ class StabilityMetricConformance(Conformance):
         for wrong in (matrix[:1], matrix[0], np.empty((3, 0)), hole):
             assert_refused(partial(self._measure, wrong), "an invalid matrix")
 
-    @law
+    @check
     def test_similarity_is_required_as_declared(self) -> None:
         matrix = self.runs()
         alike = None if self.make().needs_similarity else _similarity(matrix.shape[1])
@@ -150,7 +150,7 @@ class StabilityMetricConformance(Conformance):
             return
         raise AssertionError("a similarity is missing or unusable, and no error was raised")
 
-    @law
+    @check
     def test_unequal_sizes_are_accepted_or_refused_as_declared(self) -> None:
         if self.make().input != "sets":
             raise not_applicable("it compares rankings")
@@ -161,7 +161,7 @@ class StabilityMetricConformance(Conformance):
             return
         assert_refused(lambda: self._measure(matrix), "sets of different sizes")
 
-    @law
+    @check
     def test_extreme_matrices_give_a_value_or_a_reason(self) -> None:
         if self.make().input == "sets":
             cases = [np.zeros((3, 5)), np.ones((3, 5)), np.eye(3, 5), np.ones((2, 1))]
@@ -178,7 +178,7 @@ class StabilityMetricConformance(Conformance):
             if found.undefined:
                 assert self.make().undefined_when, "undefined_when does not say that this happens"
 
-    @law
+    @check
     def test_chance_gives_zero_as_declared(self) -> None:
         metric = self.make()
         if not metric.chance_corrected:

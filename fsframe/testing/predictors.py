@@ -1,4 +1,4 @@
-"""The laws of classifiers and regressors."""
+"""The checks of classifiers and regressors."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from fsframe.testing.comparisons import frozen_bytes
 from fsframe.testing.conformance import (
     Conformance,
     assert_refused,
+    check,
     check_declarations,
-    law,
     not_applicable,
 )
-from fsframe.testing.selector_laws.base import some_upstream
+from fsframe.testing.selector_checks.base import some_upstream
 from fsframe.testing.side_effects import changed_globals, written_files
 
 __all__ = ["ClassifierConformance", "PredictorConformance", "RegressorConformance"]
@@ -40,7 +40,7 @@ class PredictorConformance(Conformance):
     name : str, optional
         The name it is registered under.
     after : str, optional
-        The stage that it needs on its left, such as ``"immigrate"``: every law is then tested after
+        The stage that it needs on its left, such as ``"immigrate"``: every check is then made after
         it, and without it the method must raise an error.
     """
 
@@ -51,7 +51,7 @@ class PredictorConformance(Conformance):
         raise NotImplementedError("write make() so that it returns the method to test")
 
     def table(self, n_samples: int = 96, n_features: int = 6) -> Dataset:
-        """The table that most laws use."""
+        """The table that most checks use."""
         raise NotImplementedError
 
     def nominal_table(self) -> Dataset:
@@ -76,13 +76,13 @@ class PredictorConformance(Conformance):
     def _answers(self, data: Dataset, X: object = None, **options: Any) -> np.ndarray:
         return self.answer(self._fit(data, **options), data.X if X is None else X)
 
-    @law
+    @check
     def test_declarations_are_complete(self) -> None:
         method = self.make()
         assert isinstance(method, Classifier), f"make() returned {type(method).__name__}"
         check_declarations(method, self.name)
 
-    @law
+    @check
     def test_pickles(self) -> None:
         method, data = self.make(), self.table()
         assert pickle.loads(pickle.dumps(method)) == method
@@ -90,7 +90,7 @@ class PredictorConformance(Conformance):
         again = pickle.loads(pickle.dumps(fitted))
         assert self.answer(again, data.X).tobytes() == self.answer(fitted, data.X).tobytes()
 
-    @law
+    @check
     def test_a_required_stage_is_declared(self) -> None:
         try:
             self.make().fit(self.table())
@@ -103,25 +103,25 @@ class PredictorConformance(Conformance):
             return
         assert not self.after, f"after={self.after} is declared, but it fits without it"
 
-    @law
+    @check
     def test_nothing_global_is_changed(self) -> None:
         data = self.table()
         changed = changed_globals(lambda: self._answers(data, seed=1))
         assert not changed, f"changed for the whole process: {'; '.join(changed)}"
 
-    @law
+    @check
     def test_no_file_is_written(self) -> None:
         data = self.table()
         found = written_files(lambda: self._answers(data, seed=1))
         assert not found, f"writing files is left to the core: {', '.join(found[:3])}"
 
-    @law
+    @check
     def test_number_of_threads_changes_no_bit_on_many_rows(self) -> None:
         data = self.table(1200, 4)
         one = self._answers(data, run=Run(threads=1))
         assert self._answers(data, run=Run(threads=3)).tobytes() == one.tobytes()
 
-    @law
+    @check
     def test_each_row_is_predicted_by_itself(self) -> None:
         data = self.table()
         fitted = self._fit(data)
@@ -129,32 +129,32 @@ class PredictorConformance(Conformance):
         alone = np.concatenate([self.answer(fitted, data.X[i : i + 1]) for i in range(5)])
         assert np.allclose(together, alone, rtol=1e-9, atol=1e-12)
 
-    @law
+    @check
     def test_equal_seeds_give_equal_bits(self) -> None:
         data = self.table()
         assert self._answers(data, seed=7).tobytes() == self._answers(data, seed=7).tobytes()
 
-    @law
+    @check
     def test_number_of_threads_changes_no_bit(self) -> None:
         data = self.table(150, 12)
         one = self._answers(data, run=Run(threads=1))
         assert self._answers(data, run=Run(threads=2)).tobytes() == one.tobytes()
 
-    @law
+    @check
     def test_order_of_training_rows_does_not_matter(self) -> None:
         data = self.table()
         order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
         found = self._answers(data.take_rows(order), data.X)
         assert np.allclose(found, self._answers(data), rtol=self.rtol, atol=1e-12)
 
-    @law
+    @check
     def test_order_of_columns_does_not_matter(self) -> None:
         data = self.table()
         order = np.random.Generator(np.random.PCG64(1)).permutation(data.n_features)
         found = self._answers(data.take_columns(order))
         assert np.allclose(found, self._answers(data), rtol=self.rtol, atol=1e-12)
 
-    @law
+    @check
     def test_inputs_are_not_modified(self) -> None:
         data = self.table()
         X, y = data.X.copy(), data.y.copy()
@@ -164,7 +164,7 @@ class PredictorConformance(Conformance):
         self.answer(self._fit(mine, upstream), X)
         assert frozen_bytes(X, y, upstream) == before
 
-    @law
+    @check
     def test_only_columns_kept_upstream_are_used(self) -> None:
         data = self.table()
         upstream = Selection(selected=[3, 1], scores=np.ones(data.n_features))
@@ -176,7 +176,7 @@ class PredictorConformance(Conformance):
         found = self.answer(fitted, other)
         assert found.tobytes() == self.answer(fitted, data.X).tobytes()
 
-    @law
+    @check
     def test_missing_values_are_accepted_or_refused_as_declared(self) -> None:
         data = self.table()
         X = data.X.copy()
@@ -190,7 +190,7 @@ class PredictorConformance(Conformance):
         assert_refused(lambda: self._answers(table), "missing values")
         assert_refused(lambda: self._answers(data, X), "missing values in new rows")
 
-    @law
+    @check
     def test_names_of_levels_do_not_matter(self) -> None:
         data = self.nominal_table()
         if list(self.make().role_problems(data)):
@@ -204,7 +204,7 @@ class PredictorConformance(Conformance):
             "other codes of levels give other predictions"
         )
 
-    @law
+    @check
     def test_an_unseen_level_is_handled(self) -> None:
         data = self.nominal_table()
         if list(self.make().role_problems(data)):
@@ -223,7 +223,7 @@ class PredictorConformance(Conformance):
 class ClassifierConformance(PredictorConformance):
     """Everything the core promises of a classifier; inherit it and write `make`.
 
-    If it also predicts numbers, the laws of `RegressorConformance` apply to them.
+    If it also predicts numbers, the checks of `RegressorConformance` apply to them.
     """
 
     def table(self, n_samples: int = 96, n_features: int = 6) -> Dataset:
@@ -236,7 +236,7 @@ class ClassifierConformance(PredictorConformance):
         scores: np.ndarray = fitted.predict_scores(X)
         return scores
 
-    @law
+    @check
     def test_predictions_have_the_promised_shape(self) -> None:
         data = tables.classes(45, n_classes=3)
         fitted = self._fit(data)
@@ -245,14 +245,14 @@ class ClassifierConformance(PredictorConformance):
         assert set(codes.tolist()) <= {0, 1, 2}
         assert scores.shape == (7, 3) and not np.isnan(scores).any()
 
-    @law
+    @check
     def test_the_predicted_class_has_the_largest_score(self) -> None:
         data = tables.classes(45, n_classes=3)
         fitted = self._fit(data)
         codes, scores = fitted.predict(data.X), fitted.predict_scores(data.X)
         assert (scores[np.arange(45), codes] == scores.max(axis=1)).all()
 
-    @law
+    @check
     def test_scores_are_what_they_are_declared_to_be(self) -> None:
         data = tables.classes(45, n_classes=3)
         kind = self.make().score_kind()
@@ -262,21 +262,21 @@ class ClassifierConformance(PredictorConformance):
             assert (scores >= 0).all(), "a probability is negative"
             assert np.allclose(scores.sum(axis=1), 1.0, atol=1e-6), "they do not sum to one"
 
-    @law
+    @check
     def test_a_separable_table_is_learned(self) -> None:
         data = tables.planted(4)
         fitted = self._fit(data.take_rows(np.arange(40)))
         right = np.mean(fitted.predict(data.X[40:]) == data.y[40:])
         assert right >= 0.8, f"{right:.0%} of new rows of a separable table are right"
 
-    @law
+    @check
     def test_labels_are_returned_as_given(self) -> None:
         data = self.table()
         named = Dataset.from_arrays(data.X, np.array(["well", "ill"])[data.y])
         labels = self._fit(named).predict_labels(data.X)
         assert set(labels) <= {"well", "ill"}
 
-    @law
+    @check
     def test_a_class_without_rows_in_a_resample_is_handled(self) -> None:
         data = tables.classes(45, n_classes=3)
         with warnings.catch_warnings():
@@ -288,7 +288,7 @@ class ClassifierConformance(PredictorConformance):
                 return
             assert 1 not in fitted.predict(data.X), "a class without training rows is predicted"
 
-    @law
+    @check
     def test_numeric_targets_are_accepted_or_refused_as_declared(self) -> None:
         data = tables.target()
         if "regression" in self.make().predicts():
@@ -320,7 +320,7 @@ class RegressorConformance(PredictorConformance):
         numbers: np.ndarray = fitted.predict(X)
         return numbers
 
-    @law
+    @check
     def test_classes_are_refused(self) -> None:
         predicts = self.make().predicts()
         assert predicts and predicts <= {"regression", "survival"}, (
@@ -331,14 +331,14 @@ class RegressorConformance(PredictorConformance):
         assert list(self.make().task_problems(data)), "task_problems does not report classes"
         assert_refused(lambda: self.make().fit(data), "a table with classes")
 
-    @law
+    @check
     def test_predictions_are_one_number_per_row(self) -> None:
         data = self.table()
         found = self._fit(data).predict(data.X[:7])
         assert found.shape == (7,) and found.dtype == np.float64
         assert np.isfinite(found).all()
 
-    @law
+    @check
     def test_a_target_that_depends_on_a_column_is_learned(self) -> None:
         if "regression" not in self.make().predicts():
             data = tables.survival()
@@ -352,7 +352,7 @@ class RegressorConformance(PredictorConformance):
         error = np.mean((found - data.y[left]) ** 2) / np.var(data.y[left])
         assert error <= 0.8, f"squared error of new rows is {error:.2f} of their variance"
 
-    @law
+    @check
     def test_a_constant_target_is_handled(self) -> None:
         data = self.table()
         if data.task == "survival":

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from fsframe.testing.selector_laws.grouped_rows import GroupLaws
-from fsframe.testing.selector_laws.invariance import InvarianceLaws
-from fsframe.testing.selector_laws.kinds_of_tables import TableLaws
-from fsframe.testing.selector_laws.reproducibility import ReproducibilityLaws
-from fsframe.testing.selector_laws.results import ResultLaws
+from fsframe.testing.selector_checks.grouped_rows import GroupChecks
+from fsframe.testing.selector_checks.invariance import InvarianceChecks
+from fsframe.testing.selector_checks.kinds_of_tables import TableChecks
+from fsframe.testing.selector_checks.reproducibility import ReproducibilityChecks
+from fsframe.testing.selector_checks.results import ResultChecks
 
 __all__ = ["SelectorConformance"]
 
 
 class SelectorConformance(
-    ResultLaws,
-    ReproducibilityLaws,
-    InvarianceLaws,
-    TableLaws,
-    GroupLaws,
+    ResultChecks,
+    ReproducibilityChecks,
+    InvarianceChecks,
+    TableChecks,
+    GroupChecks,
 ):
     """Everything the core promises of a selector; inherit it and write `make`.
 

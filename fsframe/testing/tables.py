@@ -1,4 +1,4 @@
-"""Small tables for the laws, from fixed formulas."""
+"""Small tables for the checks, from fixed formulas."""
 
 from __future__ import annotations
 

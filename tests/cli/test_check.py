@@ -1,4 +1,4 @@
-"""`fsframe check NAME`: the laws from the command line."""
+"""`fsframe check NAME`: the checks from the command line."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_a_broken_law_is_named_and_ends_with_3() -> None:
 def test_json_has_every_law_with_its_status() -> None:
     done = fsframe("check", "fake-majority", "--json", fakes=["fake_sound"])
     found = done.json
-    assert found["checks"] == len(found["laws"]) == sum(found["sums"].values())
-    status = {row["law"]: row["status"] for row in found["laws"]}
+    assert found["checks"] == len(found["outcomes"]) == sum(found["sums"].values())
+    status = {row["check"]: row["status"] for row in found["outcomes"]}
     assert status["a_separable_table_is_learned"] == "failed"
     assert status["pickles"] == "passed"
     assert done.code == 3

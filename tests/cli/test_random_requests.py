@@ -23,7 +23,7 @@ from fsframe.errors import FsframeError
 
 from .conftest import LONGEST, Call, TooLong, within_seconds
 
-# `warm` compiles for a minute, `check` runs all laws; both take names, which others take too.
+# `warm` compiles for a minute, `check` runs all checks; both take names, which others take too.
 COMMANDS = sorted(set(cli.list_commands(click.Context(cli))) - {"warm", "check"})
 CHEAP = ("mim:top=2", "anova-f", "chi2:top=1", "knn", "fcbf", "ensemble:n=2,base=mim", "variance")
 CODES = {0, 1, 2, 3, 4, 5}

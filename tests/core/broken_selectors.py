@@ -1,4 +1,4 @@
-"""A sound selector, and selectors made from it that break one law of the conformance suite each."""
+"""A sound selector, and selectors made from it that fail one conformance check each."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def breaking(change: Callable[..., Any]) -> type[Selector]:
 
     @attrs.frozen(kw_only=True)
     class Broken(Gap):
-        """A selector that breaks a law."""
+        """A selector that breaks a check."""
 
         def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
             inner = super()._select
@@ -363,4 +363,4 @@ BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
         "small_and_constant_tables_are_handled",
     ),
 }
-"""What is wrong, to how it is done and the law that has to find it."""
+"""What is wrong, to how it is done and the check that has to find it."""

@@ -1,4 +1,4 @@
-"""The conformance suite itself: each law is broken on purpose, and must say so."""
+"""The conformance suite itself: each check is made to fail on purpose, and must say so."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _own_tally(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def outcomes(method: Any, base: type = SelectorConformance, **body: Any) -> dict[str, Outcome]:
     suite = type("TestOnPurpose", (base,), {"make": staticmethod(lambda: method()), **body})
-    return {outcome.law: outcome for outcome in run_checks(suite)}
+    return {outcome.check: outcome for outcome in run_checks(suite)}
 
 
 def failed(found: dict[str, Outcome]) -> set[str]:
@@ -53,20 +53,20 @@ def test_a_sound_selector_keeps_every_law() -> None:
     assert len(found) >= 35
 
 
-def outcome_of(law: str, method: Any, base: type = SelectorConformance, **body: Any) -> Outcome:
-    """What becomes of one law: the others are not tried."""
+def outcome_of(check: str, method: Any, base: type = SelectorConformance, **body: Any) -> Outcome:
+    """What becomes of one check: the others are not tried."""
     suite = type("TestOnPurpose", (base,), {"make": staticmethod(lambda: method()), **body})
     with contextlib.suppress(BaseException):
-        getattr(suite(), f"test_{law}")()
+        getattr(suite(), f"test_{check}")()
     return conformance.TALLY["TestOnPurpose"][-1]
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_law_is_found(case: str) -> None:
-    change, law = BROKEN[case]
+def test_a_check_that_fails_is_found(case: str) -> None:
+    change, check = BROKEN[case]
     seconds = 0.5 if "endless" in case else 300
-    found = outcome_of(law, breaking(change), gives=frozenset({"scores"}), seconds=seconds)
+    found = outcome_of(check, breaking(change), gives=frozenset({"scores"}), seconds=seconds)
     assert found.status == "failed" and found.detail
     if "endless" in case:
         assert "did not finish within 0.5 s" in found.detail
@@ -74,8 +74,8 @@ def test_a_broken_law_is_found(case: str) -> None:
 
 def test_there_are_forty_faults_at_least_and_a_sound_method_has_none_of_them() -> None:
     assert len(BROKEN) >= 40
-    laws = {law for _, law in BROKEN.values()}
-    sound = [outcome_of(law, Gap, gives=frozenset({"scores"})) for law in sorted(laws)]
+    checks = {check for _, check in BROKEN.values()}
+    sound = [outcome_of(check, Gap, gives=frozenset({"scores"})) for check in sorted(checks)]
     assert not [outcome for outcome in sound if outcome.status != "passed"]
 
 
@@ -160,15 +160,15 @@ class _FittedMeans:
 
 
 def test_a_classifier_that_needs_a_stage_is_found_and_tried_behind_it() -> None:
-    law = "a_required_stage_is_declared"
-    alone = outcome_of(law, AfterImmigrate, ClassifierConformance)
+    check = "a_required_stage_is_declared"
+    alone = outcome_of(check, AfterImmigrate, ClassifierConformance)
     assert alone.status == "failed" and "TRIED_AFTER" in alone.detail
     behind = {"after": "relieff"}
-    assert outcome_of(law, AfterImmigrate, ClassifierConformance, **behind).status == "passed"
+    assert outcome_of(check, AfterImmigrate, ClassifierConformance, **behind).status == "passed"
     for other in ("a_separable_table_is_learned", "only_columns_kept_upstream_are_used"):
         found = outcome_of(other, AfterImmigrate, ClassifierConformance, **behind)
         assert found.status == "passed", found.detail
-    assert outcome_of(law, Constant, ClassifierConformance, **behind).status == "failed"
+    assert outcome_of(check, Constant, ClassifierConformance, **behind).status == "failed"
 
 
 def test_failures_are_grouped_by_what_was_said() -> None:
@@ -176,8 +176,8 @@ def test_failures_are_grouped_by_what_was_said() -> None:
         raise IndexError("list index out of range")
 
     causes = by_cause(outcomes(breaking(crash)).values())
-    cause, laws = next(iter(causes.items()))
-    assert "IndexError" in cause and len(laws) > 20
+    cause, checks = next(iter(causes.items()))
+    assert "IndexError" in cause and len(checks) > 20
 
 
 @attrs.frozen(kw_only=True)
@@ -376,7 +376,7 @@ class _FittedSlope:
 
 
 @pytest.mark.parametrize(
-    ("fault", "laws"),
+    ("fault", "checks"),
     [
         ("", set()),
         ("ignorant", {"a_target_that_depends_on_a_column_is_learned"}),
@@ -386,9 +386,9 @@ class _FittedSlope:
         ("boastful", {"classes_are_refused"}),
     ],
 )
-def test_faults_of_regressors_are_found(fault: str, laws: set[str]) -> None:
+def test_faults_of_regressors_are_found(fault: str, checks: set[str]) -> None:
     found = failed(outcomes(lambda: Slope(fault=fault), RegressorConformance))
-    assert found >= laws and bool(found) == bool(laws)
+    assert found >= checks and bool(found) == bool(checks)
 
 
 @attrs.frozen(kw_only=True)

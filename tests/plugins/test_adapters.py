@@ -1,4 +1,4 @@
-"""The adapters of examples/: other packages' selectors, installed, held to the laws, and used."""
+"""The adapters of examples/: other packages' selectors, installed, held to the checks, and used."""
 
 from __future__ import annotations
 

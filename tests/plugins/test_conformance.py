@@ -1,4 +1,4 @@
-"""Every selector, classifier and stability metric in the registry is held to the laws of its kind.
+"""Every selector, classifier and metric in the registry passes the conformance checks of its kind.
 
 Exceptions stand in the `conformance` module of each plugin, by name and reason.
 """
@@ -34,7 +34,7 @@ for _, _offer in BUNDLED:
         continue
     if _offer.entry.name in declared(_offer, "SLOW"):
         _suite = pytest.mark.slow(_suite)
-    # One test class for each method, so that pytest names the method and the law.
+    # One test class for each method, so that pytest names the method and the check.
     globals()[_suite.__name__ + _offer.entry.kind.title().replace(" ", "")] = _suite
     del _suite
 

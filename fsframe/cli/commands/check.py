@@ -63,7 +63,7 @@ def check(
         if as_json or quiet or outcome.status == "failed":
             continue
         detail = f": {outcome.detail}" if outcome.detail else ""
-        line = f"{_MARKS[outcome.status]:>8}  {outcome.law.replace('_', ' ')}{detail}"
+        line = f"{_MARKS[outcome.status]:>8}  {outcome.check.replace('_', ' ')}{detail}"
         say_block(line, indent=" " * 10)
     sums = Counter(outcome.status for outcome in outcomes)
     if as_json:
@@ -71,14 +71,16 @@ def check(
             "method": name,
             "checks": len(outcomes),
             "sums": dict(sums),
-            "laws": [{"law": o.law, "status": o.status, "detail": o.detail} for o in outcomes],
+            "outcomes": [
+                {"check": o.check, "status": o.status, "detail": o.detail} for o in outcomes
+            ],
         }
         found["causes"] = by_cause(outcomes)
         say_json(found)
     else:
-        for cause, laws in by_cause(outcomes).items():
-            words = ", ".join(law.replace("_", " ") for law in laws)
-            number = f" ({len(laws)} checks)" if len(laws) > 1 else ""
+        for cause, checks in by_cause(outcomes).items():
+            words = ", ".join(check.replace("_", " ") for check in checks)
+            number = f" ({len(checks)} checks)" if len(checks) > 1 else ""
             say_block(f"  FAILED  {words}{number}: {cause}", indent=" " * 10)
         parts = ", ".join(f"{number} {status}" for status, number in sorted(sums.items()))
         say(f"{name}: {len(outcomes)} checks: {parts}")

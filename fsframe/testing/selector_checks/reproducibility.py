@@ -17,11 +17,11 @@ from fsframe.contracts.selector import Selector
 from fsframe.errors import FsframeError
 from fsframe.testing import tables
 from fsframe.testing.comparisons import assert_close, assert_equal
-from fsframe.testing.conformance import law, not_applicable
-from fsframe.testing.selector_laws.base import SelectorLaws, resamples, some_upstream
+from fsframe.testing.conformance import check, not_applicable
+from fsframe.testing.selector_checks.base import SelectorChecks, resamples, some_upstream
 from fsframe.testing.side_effects import changed_globals, peak_bytes, read_attributes, written_files
 
-__all__ = ["ReproducibilityLaws"]
+__all__ = ["ReproducibilityChecks"]
 
 _MEMORY = 4 << 20
 # Besides `run.memory` a fit may hold copies of so small a table, tables of counts and results.
@@ -30,10 +30,10 @@ _TRIED = 4
 _FOR_ONE = ("model", "tables", "warnings")
 
 
-class ReproducibilityLaws(SelectorLaws):
+class ReproducibilityChecks(SelectorChecks):
     """Equal bits for any seed, threads, memory and batch; no side effects."""
 
-    @law
+    @check
     def test_equal_seeds_give_equal_bits(self) -> None:
         data = self.table()
         first = self.make().select(data, seed=7)
@@ -43,14 +43,14 @@ class ReproducibilityLaws(SelectorLaws):
         after = repr(np.random.get_state())
         assert before == after, "numpy's global random state was used; use run.generator()"
 
-    @law
+    @check
     def test_number_of_threads_changes_no_bit(self) -> None:
         method = self.make()
         data = tables.suited(method.tasks, 150, 12)
         one = method.select(data, run=Run(entropy=1, threads=1))
         assert_equal(method.select(data, run=Run(entropy=1, threads=2)), one, "with two threads")
 
-    @law
+    @check
     def test_threads_of_linear_algebra_change_no_bit(self) -> None:
         from threadpoolctl import threadpool_limits
 
@@ -63,7 +63,7 @@ class ReproducibilityLaws(SelectorLaws):
                 found.append(method.select(data, run=Run(entropy=1)))
         assert_equal(found[1], found[0], "with two threads in the library of linear algebra")
 
-    @law
+    @check
     def test_a_small_memory_limit_changes_nothing(self) -> None:
         method = self.make()
         data = tables.suited(method.tasks, 150, 12)
@@ -76,7 +76,7 @@ class ReproducibilityLaws(SelectorLaws):
             return
         assert_close(tight, wide, "with 256 KB for temporaries", self.rtol)
 
-    @law
+    @check
     def test_many_resamples_equal_one_by_one(self) -> None:
         method, data, run = self.make(), self.table(), Run(entropy=5, key=(2,))
         counts = resamples(data, 4)
@@ -90,7 +90,7 @@ class ReproducibilityLaws(SelectorLaws):
         assert_equal(tail[0], many[1], "resample 1 in another batch")
         assert_equal(tail[-1], many[-1], "the last resample in another batch")
 
-    @law
+    @check
     def test_many_resamples_after_a_stage_equal_one_by_one(self) -> None:
         method, data, run = self.make(), self.table(), Run(entropy=5)
         counts, upstream = resamples(data, 2), some_upstream(data)
@@ -99,19 +99,19 @@ class ReproducibilityLaws(SelectorLaws):
             alone = method.select(data.with_counts(row), upstream, run.child(b))
             assert_equal(found, alone, f"resample {b} among many", besides=_FOR_ONE)
 
-    @law
+    @check
     def test_nothing_global_is_changed(self) -> None:
         changed = changed_globals(lambda: self.make().select(self.table(), seed=1))
         assert not changed, f"changed for the whole process: {'; '.join(changed)}"
 
-    @law
+    @check
     def test_no_file_is_written(self) -> None:
         found = written_files(lambda: self.make().select(self.table(), seed=1))
         assert not found, (
             f"writing files is left to the core (Selection.tables): {', '.join(found[:3])}"
         )
 
-    @law
+    @check
     def test_number_of_threads_changes_no_bit_on_many_rows(self) -> None:
         method, data = self.make(), self._many_rows()
         one = method.select(data, run=Run(entropy=1, threads=1))
@@ -119,7 +119,7 @@ class ReproducibilityLaws(SelectorLaws):
             found = method.select(data, run=Run(entropy=1, threads=threads))
             assert_equal(found, one, f"with {threads} threads and {data.n_samples} rows")
 
-    @law
+    @check
     def test_the_memory_limit_holds_on_many_rows(self) -> None:
         method, data = self.make(), self._many_rows()
 
@@ -141,7 +141,7 @@ class ReproducibilityLaws(SelectorLaws):
     def _many_rows(self) -> Dataset:
         return tables.suited(self.make().tasks, 1200, 4)
 
-    @law
+    @check
     def test_a_column_that_determines_the_target_comes_first(self) -> None:
         if "regression" not in self.make().tasks:
             raise not_applicable("it does not accept numeric targets")
@@ -151,7 +151,7 @@ class ReproducibilityLaws(SelectorLaws):
             f"the target is column 4 with a little noise, but {found.selected.tolist()} were kept"
         )
 
-    @law
+    @check
     def test_every_parameter_has_an_effect(self) -> None:
         method, data = self.make(), self.table()
         X = data.X.copy()

@@ -13,16 +13,16 @@ from fsframe.contracts.selector import Selector
 from fsframe.contracts.survival import LABELS
 from fsframe.testing import tables
 from fsframe.testing.comparisons import assert_equal
-from fsframe.testing.conformance import check_declarations, law, not_applicable
-from fsframe.testing.selector_laws.base import SelectorLaws, assert_sound
+from fsframe.testing.conformance import check, check_declarations, not_applicable
+from fsframe.testing.selector_checks.base import SelectorChecks, assert_sound
 
-__all__ = ["ResultLaws"]
+__all__ = ["ResultChecks"]
 
 
-class ResultLaws(SelectorLaws):
+class ResultChecks(SelectorChecks):
     """The declarations and the results of a selector."""
 
-    @law
+    @check
     def test_declarations_are_complete(self) -> None:
         method = self.make()
         assert isinstance(method, Selector), f"make() returned {type(method).__name__}"
@@ -30,21 +30,21 @@ class ResultLaws(SelectorLaws):
         known = set(LABELS)
         assert method.tasks and method.tasks <= known, f"tasks must be among {known}"
 
-    @law
+    @check
     def test_pickles(self) -> None:
         method = self.make()
         assert pickle.loads(pickle.dumps(method)) == method
         found = method.select(self.table())
         assert_equal(pickle.loads(pickle.dumps(found)), found, "the pickled result")
 
-    @law
+    @check
     def test_result_is_sound(self) -> None:
         data = self.table()
         found = self.make().select(data)
         assert_sound(found, data)
         assert found.selected.size, "nothing was kept of a table with two informative columns"
 
-    @law
+    @check
     def test_what_the_entry_promises_is_given(self) -> None:
         if self.gives is None:
             raise not_applicable("it is not registered")
@@ -61,7 +61,7 @@ class ResultLaws(SelectorLaws):
         missing = [key for key in self.gives if key in carried and carried[key] is None]
         assert not missing, f"the entry promises {', '.join(missing)}; the result has none"
 
-    @law
+    @check
     def test_a_univariate_score_needs_no_other_column(self) -> None:
         if not self.make().univariate:
             raise not_applicable("it does not declare univariate")
@@ -73,14 +73,14 @@ class ResultLaws(SelectorLaws):
             "scores change when other columns are left out, though it declares univariate"
         )
 
-    @law
+    @check
     def test_kept_columns_come_best_first(self) -> None:
         found = self.make().select(self.table())
         scores = found.scores[found.selected]
         slack = 1e-9 * np.nanmax(np.abs(found.scores), initial=0.0)
         assert (np.diff(scores) <= slack).all(), f"scores in the order kept: {scores.tolist()}"
 
-    @law
+    @check
     def test_a_column_that_separates_the_classes_comes_first(self) -> None:
         if "classification" not in self.make().tasks:
             assert self.make().select(self.table()).selected[0] == 1
@@ -91,7 +91,7 @@ class ResultLaws(SelectorLaws):
                 f"column {column} separates the classes, but {selected.tolist()} were kept"
             )
 
-    @law
+    @check
     def test_top_is_honoured(self) -> None:
         data = self.table()
         p = data.n_features
@@ -99,7 +99,7 @@ class ResultLaws(SelectorLaws):
             found = attrs.evolve(self.make(), top=top).select(data)
             assert found.selected.size == kept, f"top={top} of {p} kept {found.selected.size}"
 
-    @law
+    @check
     def test_a_larger_top_only_adds(self) -> None:
         data = self.table()
         few = attrs.evolve(self.make(), top=2).select(data).selected
@@ -108,7 +108,7 @@ class ResultLaws(SelectorLaws):
             f"top=2 keeps {few.tolist()}, top=4 {many.tolist()}"
         )
 
-    @law
+    @check
     def test_arrays_of_the_model_are_declared(self) -> None:
         found = self.make().select(self.table())
         missing = sorted({*found.model} - {*found.model_columns})
@@ -117,7 +117,7 @@ class ResultLaws(SelectorLaws):
             "(`()` for none): a stage after one that drops columns will not get them"
         )
 
-    @law
+    @check
     def test_declared_axes_of_the_model_follow_the_columns(self) -> None:
         if "order_of_columns_does_not_matter" in self.exceptions:
             raise not_applicable("it depends on the order of columns")
@@ -137,7 +137,7 @@ class ResultLaws(SelectorLaws):
                 "over them"
             )
 
-    @law
+    @check
     def test_result_can_be_stored_and_read(self) -> None:
         from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
 

@@ -7,16 +7,21 @@ import numpy as np
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.selection import Selection
 from fsframe.testing.comparisons import assert_close, assert_equal, frozen_bytes
-from fsframe.testing.conformance import law, not_applicable
-from fsframe.testing.selector_laws.base import SelectorLaws, assert_sound, resamples, some_upstream
+from fsframe.testing.conformance import check, not_applicable
+from fsframe.testing.selector_checks.base import (
+    SelectorChecks,
+    assert_sound,
+    resamples,
+    some_upstream,
+)
 
-__all__ = ["InvarianceLaws"]
+__all__ = ["InvarianceChecks"]
 
 
-class InvarianceLaws(SelectorLaws):
+class InvarianceChecks(SelectorChecks):
     """What must not matter: order, names, scale, constant and duplicated columns, equal counts."""
 
-    @law
+    @check
     def test_inputs_are_not_modified(self) -> None:
         data = self.table()
         X, y = data.X.copy(), data.y.copy()
@@ -30,7 +35,7 @@ class InvarianceLaws(SelectorLaws):
         self.make().select_many(mine, counts)
         assert frozen_bytes(X, y, counts, upstream, resample.counts) == before
 
-    @law
+    @check
     def test_order_of_columns_does_not_matter(self) -> None:
         data = self.table()
         order = np.random.Generator(np.random.PCG64(1)).permutation(data.n_features)
@@ -39,14 +44,14 @@ class InvarianceLaws(SelectorLaws):
         back = Selection(selected=order[found.selected], scores=found.scores[np.argsort(order)])
         assert_close(back, self.make().select(data), "with shuffled columns", self.rtol)
 
-    @law
+    @check
     def test_order_of_rows_does_not_matter(self) -> None:
         data = self.table()
         order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
         found = self.make().select(data.take_rows(order))
         assert_close(found, self.make().select(data), "with shuffled rows", self.rtol)
 
-    @law
+    @check
     def test_names_do_not_matter(self) -> None:
         data = self.table()
         named = data.task == "classification"
@@ -57,14 +62,14 @@ class InvarianceLaws(SelectorLaws):
         found, expected = self.make().select(renamed), self.make().select(data)
         assert_equal(found, expected, "with other names", besides=("warnings",))
 
-    @law
+    @check
     def test_order_of_classes_does_not_matter(self) -> None:
         data = self._of_classes()
         turned = data.with_labels(data.n_classes - 1 - data.y)
         found = self.make().select(turned)
         assert_close(found, self.make().select(data), "with classes in reverse", self.rtol)
 
-    @law
+    @check
     def test_scale_changes_nothing(self) -> None:
         data = self.table()
         powers = 2.0 ** np.array([3, -5, 0, 7, -2, 11])
@@ -72,7 +77,7 @@ class InvarianceLaws(SelectorLaws):
         found = self.make().select(scaled)
         assert_close(found, self.make().select(data), "with other units", self.rtol)
 
-    @law
+    @check
     def test_a_constant_column_comes_last(self) -> None:
         data = self.table()
         X = np.insert(data.X, 2, 4.2, axis=1)
@@ -89,7 +94,7 @@ class InvarianceLaws(SelectorLaws):
             f"the constant column scores {score:.3g}, others from {least:.3g}"
         )
 
-    @law
+    @check
     def test_a_duplicated_column_scores_as_its_original(self) -> None:
         data = self.table()
         X = np.insert(data.X, 4, data.X[:, 1], axis=1)
@@ -102,13 +107,13 @@ class InvarianceLaws(SelectorLaws):
 
     # Bootstraps as counts
 
-    @law
+    @check
     def test_counts_of_one_change_nothing(self) -> None:
         data = self.table()
         ones = data.with_counts(np.ones(data.n_samples, dtype=np.int64))
         assert_close(self.make().select(ones), self.make().select(data), "with counts of 1", 1e-12)
 
-    @law
+    @check
     def test_rows_with_count_zero_are_left_out(self) -> None:
         data = self.table()
         counts = (np.arange(data.n_samples) % 7 > 1).astype(np.int64)
@@ -116,7 +121,7 @@ class InvarianceLaws(SelectorLaws):
         found = self.make().select(data.with_counts(counts))
         assert_close(found, self.make().select(without), "with rows left out", 1e-9)
 
-    @law
+    @check
     def test_counts_equal_copies(self) -> None:
         data = self.table()
         counts = resamples(data, 1)[0]
@@ -124,7 +129,7 @@ class InvarianceLaws(SelectorLaws):
         found = self.make().select(data.with_counts(counts))
         assert_close(found, self.make().select(copied), "with rows copied", self.rtol)
 
-    @law
+    @check
     def test_equal_counts_change_nothing(self) -> None:
         data = self.table()
         if not self.make().takes_counts:

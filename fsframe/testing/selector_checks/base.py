@@ -1,4 +1,4 @@
-"""Base of the laws of selectors: the method under test, its tables, and a valid result."""
+"""Base of the checks of selectors: the method under test, its tables, and a valid result."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fsframe.errors import DataError, FsframeError
 from fsframe.testing import tables
 from fsframe.testing.conformance import Conformance, not_applicable
 
-__all__ = ["SelectorLaws", "assert_sound", "resamples", "some_upstream"]
+__all__ = ["SelectorChecks", "assert_sound", "resamples", "some_upstream"]
 
 
-class SelectorLaws(Conformance):
-    """Base of the groups of laws; `SelectorConformance` documents `name` and `gives`."""
+class SelectorChecks(Conformance):
+    """Base of the groups of checks; `SelectorConformance` documents `name` and `gives`."""
 
     gives: ClassVar[frozenset[str] | None] = None
 
@@ -29,7 +29,7 @@ class SelectorLaws(Conformance):
         raise NotImplementedError("write make() so that it returns the selector to test")
 
     def table(self) -> Dataset:
-        """The table that most laws use: classes, else a numeric target, else survival times."""
+        """The table that most checks use: classes, else a numeric target, else survival times."""
         return tables.suited(self.make().tasks)
 
     def _with_levels(self) -> Dataset:

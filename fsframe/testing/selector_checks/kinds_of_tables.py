@@ -17,18 +17,23 @@ from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.errors import DataError
 from fsframe.testing import tables
 from fsframe.testing.comparisons import assert_close
-from fsframe.testing.conformance import assert_refused, law, not_applicable
-from fsframe.testing.selector_laws.base import SelectorLaws, assert_sound, resamples, some_upstream
+from fsframe.testing.conformance import assert_refused, check, not_applicable
+from fsframe.testing.selector_checks.base import (
+    SelectorChecks,
+    assert_sound,
+    resamples,
+    some_upstream,
+)
 
-__all__ = ["TableLaws"]
+__all__ = ["TableChecks"]
 
 
-class TableLaws(SelectorLaws):
+class TableChecks(SelectorChecks):
     """Behaviour in a chain, and on tables of all kinds."""
 
     # In a chain
 
-    @law
+    @check
     def test_only_columns_kept_upstream_are_seen(self) -> None:
         data = self.table()
         scores = np.full(data.n_features, np.nan)
@@ -39,7 +44,7 @@ class TableLaws(SelectorLaws):
         expected = alone.lift(np.array([1, 3, 4]), data.n_features)
         assert_close(found, expected, "after another stage", 1e-9)
 
-    @law
+    @check
     def test_upstream_weights_matter_as_declared(self) -> None:
         data, method = self.table(), self.make()
         weighted = some_upstream(data)
@@ -54,7 +59,7 @@ class TableLaws(SelectorLaws):
 
     # Tables of all kinds
 
-    @law
+    @check
     def test_missing_values_are_accepted_or_refused_as_declared(self) -> None:
         data = self.table()
         X = data.X.copy()
@@ -72,7 +77,7 @@ class TableLaws(SelectorLaws):
             return
         assert_sound(found, table)
 
-    @law
+    @check
     def test_tasks_are_accepted_or_refused_as_declared(self) -> None:
         for table in (tables.classes(), tables.target(), tables.survival()):
             task = table.task
@@ -81,7 +86,7 @@ class TableLaws(SelectorLaws):
             else:
                 assert_refused(partial(self.make().select, table), task)
 
-    @law
+    @check
     def test_three_classes_are_accepted(self) -> None:
         self._of_classes()
         data = tables.classes(45, n_classes=3)
@@ -89,27 +94,27 @@ class TableLaws(SelectorLaws):
         assert_sound(found, data)
         assert found.selected.size and found.selected[0] == 1
 
-    @law
+    @check
     def test_a_class_without_rows_in_a_resample_is_handled(self) -> None:
         self._of_classes()
         data = tables.classes(45, n_classes=3)
         self._sound_or_refused(data.with_counts((data.y != 1) * 1))
 
-    @law
+    @check
     def test_a_class_of_one_row_is_handled(self) -> None:
         self._of_classes()
         data = tables.classes(30, n_classes=3)
         lonely = (data.y != 2) | (np.arange(30) == 5)
         self._sound_or_refused(data.with_counts(lonely * 1))
 
-    @law
+    @check
     def test_ties_and_contradictory_rows_are_handled(self) -> None:
         self._of_classes()
         data = tables.ties()
         found = self._quietly(lambda: self.make().select(data))
         assert_sound(found, data)
 
-    @law
+    @check
     def test_nominal_columns_are_accepted_or_refused_as_declared(self) -> None:
         data = self._with_levels()
         refused = list(self.make().role_problems(data))
@@ -118,7 +123,7 @@ class TableLaws(SelectorLaws):
             return
         assert_sound(self._quietly(lambda: self.make().select(data)), data)
 
-    @law
+    @check
     def test_names_of_levels_do_not_matter(self) -> None:
         data = self._with_levels()
         if list(self.make().role_problems(data)):
@@ -126,7 +131,7 @@ class TableLaws(SelectorLaws):
         found, expected = self.make().select(tables.recoded(data)), self.make().select(data)
         assert_close(found, expected, "with other codes of levels", self.rtol)
 
-    @law
+    @check
     def test_nominal_codes_do_not_order_rows(self) -> None:
         data = self._with_levels()
         if list(self.make().role_problems(data)):
@@ -137,7 +142,7 @@ class TableLaws(SelectorLaws):
         found = self.make().select(tables.recoded(data).take_rows(order))
         assert_close(found, self.make().select(data), "with shuffled rows", self.rtol)
 
-    @law
+    @check
     def test_sparse_and_dense_tables_give_equal_bits(self) -> None:
         data = self.table()
         X = np.where(np.quantile(data.X, 0.75, axis=0) < data.X, data.X, 0.0)
@@ -156,7 +161,7 @@ class TableLaws(SelectorLaws):
                 same = here is there if there is None else here.tobytes() == there.tobytes()
                 assert same, f"{name} of the sparse and the dense table differ in some bits"
 
-    @law
+    @check
     def test_groups_of_features_are_kept_or_dropped_whole(self) -> None:
         data, method = self.table(), self.make()
         names = data.feature_names
@@ -169,7 +174,7 @@ class TableLaws(SelectorLaws):
             for members in sets.values():
                 assert len(kept & set(members)) != 1, f"one of {members} was kept, one dropped"
 
-    @law
+    @check
     def test_covariates_are_adjusted_for_or_refused(self) -> None:
         data, method = self._confounded(), self.make()
         if list(method.role_problems(data)):
@@ -180,7 +185,7 @@ class TableLaws(SelectorLaws):
             "a column that adds no information to the covariate is ranked before one that does"
         )
 
-    @law
+    @check
     def test_columns_always_kept_are_kept_or_refused(self) -> None:
         plain, method = self.table(), self.make()
         keep = np.zeros(plain.n_features, dtype=bool)
@@ -199,7 +204,7 @@ class TableLaws(SelectorLaws):
             "an always-kept column was dropped after another stage"
         )
 
-    @law
+    @check
     def test_row_weights_count_as_copies_or_are_refused(self) -> None:
         plain, method = self.table(), self.make()
         counts = np.arange(plain.n_samples) % 3
@@ -213,13 +218,13 @@ class TableLaws(SelectorLaws):
             "rows of weight 2 and rows drawn twice give different results"
         )
 
-    @law
+    @check
     def test_extreme_magnitudes_are_handled(self) -> None:
         data = self.table()
         factors = np.array([1e150, 1.0, 1e-150, 1e100, 1e-100, 1.0])[: data.n_features]
         self._sound_or_refused(Dataset.from_arrays(data.X * factors, data.y, task=data.task))
 
-    @law
+    @check
     def test_small_and_constant_tables_are_handled(self) -> None:
         data = self.table()
         for rows, columns in ((4, 6), (2, 2), (12, 1)):
@@ -228,7 +233,7 @@ class TableLaws(SelectorLaws):
         flat = np.full((10, 3), 7.0)
         self._sound_or_refused(Dataset.from_arrays(flat, data.y[:10], task=data.task))
 
-    @law
+    @check
     def test_nothing_is_printed_and_progress_only_grows(self) -> None:
         heard: list[Progress] = []
         out = io.StringIO()

@@ -13,10 +13,10 @@ from fsframe.contracts.roles import SideColumns
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.wrapping_stages import Base
-from fsframe.testing.conformance import assert_refused, law, not_applicable
-from fsframe.testing.selector_laws.base import SelectorLaws, assert_sound
+from fsframe.testing.conformance import assert_refused, check, not_applicable
+from fsframe.testing.selector_checks.base import SelectorChecks, assert_sound
 
-__all__ = ["GroupLaws", "Probe"]
+__all__ = ["GroupChecks", "Probe"]
 
 
 class Probe(Base):
@@ -55,11 +55,11 @@ class TimeProbe(Probe):
             assert np.unique(drawn).size == 1, "a resample splits a block of time"
 
 
-class GroupLaws(SelectorLaws):
+class GroupChecks(SelectorChecks):
     """Groups of rows, and blocks of time."""
 
     def _grouped(self) -> Dataset:
-        """The table of most laws, with its rows in groups of two or three of equal label."""
+        """The table of most checks, with its rows in groups of two or three of equal label."""
         data = self.table()
         place = np.empty(data.n_samples, dtype=np.int64)
         place[np.argsort(data.y, kind="stable")] = np.arange(data.n_samples)
@@ -69,7 +69,7 @@ class GroupLaws(SelectorLaws):
             groups, y = place // 3, np.sort(data.y)[place // 3 * 3]
         return attrs.evolve(data, y=y, groups=groups.astype(np.int64), group_name="person")
 
-    @law
+    @check
     def test_groups_are_accepted_or_refused_as_declared(self) -> None:
         data, method = self._grouped(), self.make()
         if method.ignores_groups():
@@ -77,7 +77,7 @@ class GroupLaws(SelectorLaws):
             return
         assert_sound(self._quietly(lambda: method.select(data)), data)
 
-    @law
+    @check
     def test_resamples_keep_blocks_of_time_whole(self) -> None:
         plain = self.table()
         self._probe(plain.with_roles(time=plain.feature_names[-1]), "time", TimeProbe())
@@ -96,7 +96,7 @@ class GroupLaws(SelectorLaws):
             wrapping.select_wrapped(probe, data, None, Run())  # type: ignore[attr-defined]
             assert len(probe.seen) > 1, "the base was given no resample"
 
-    @law
+    @check
     def test_resamples_keep_consecutive_groups_whole_in_time(self) -> None:
         grouped, method = self._grouped(), self.make()
         day = np.random.default_rng(11).permutation(grouped.n_groups)[grouped.groups]
@@ -108,7 +108,7 @@ class GroupLaws(SelectorLaws):
         if list(method.role_problems(overlapping)):
             assert_refused(lambda: method.select(overlapping), "overlap in time")
 
-    @law
+    @check
     def test_resamples_keep_groups_whole(self) -> None:
         data, method = self._grouped(), self.make()
         if not method.wrapping or getattr(method, "reads_own_base", False):

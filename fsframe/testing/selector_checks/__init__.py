@@ -1,0 +1,1 @@
+"""The checks of selectors, a module for each promise of the core."""
