@@ -144,9 +144,7 @@ class TableParts:
         """Samples, features."""
         return self.n_samples, len(self.names)
 
-    def blocks(
-        self, rows: int | None = None, at_a_time: int | None = None
-    ) -> Iterator[NDArray[Any]]:
+    def blocks(self, rows: int | None = None, most: int | None = None) -> Iterator[NDArray[Any]]:
         """All rows in order, (at most `rows`, n_features) at a time, as they are read.
 
         In C or Fortran order.
@@ -155,16 +153,16 @@ class TableParts:
         ----------
         rows : int, optional
             Rows of a block, if other than the usual number.
-        at_a_time : int, optional
-            Rows read at a time, if other than `rows`, where rows are stored in groups as in
-            Parquet: mostly of a power of two, and what reads part of a group decodes all of it.
+        most : int, optional
+            Most rows read at a time, if not `rows`, where rows are stored in groups as in Parquet:
+            what reads part of a group decodes all of it, and most groups are of a power of two.
 
         Raises
         ------
         DataError
             If the table has changed meanwhile.
         """
-        yield from _counted(self.reader, self.names, self.dtype, self.n_samples, rows, at_a_time)
+        yield from _counted(self.reader, self.names, self.dtype, self.n_samples, rows, most)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Columns ``start … stop-1``, whole, as (n_samples, stop-start)."""
@@ -192,13 +190,13 @@ def _usual_rows(row_bytes: int) -> int:
 
 def _counted(
     reader: RowReader, names: Sequence[str], dtype: Any, n_samples: int, rows: int | None = None,
-    at_a_time: int | None = None,
+    most: int | None = None,
 ) -> Iterator[NDArray[Any]]:  # fmt: skip
     """Blocks of exactly `rows` rows but for the last, however the parts are divided."""
     reader.check()
     rows = rows or _usual_rows(np.dtype(dtype).itemsize * len(names))
     left, held, kept = n_samples, np.empty((0, len(names)), dtype), 0
-    step = at_a_time if at_a_time and reader.in_groups else rows
+    step = 1 << most.bit_length() - 1 if most and reader.in_groups else rows
     for block in reader.blocks(names, step, dtype):
         left -= len(block)
         if left < 0:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.command_line import fsframe
 
 
-def test_a_method_that_keeps_every_law_ends_with_the_number_of_checks() -> None:
+def test_a_method_that_passes_every_check_ends_with_the_number_of_checks() -> None:
     done = fsframe("check", "kuncheva")
     assert done.code == 0
     lines = done.out.splitlines()
@@ -23,7 +23,7 @@ def test_declared_exceptions_are_shown_with_their_reason() -> None:
     assert done.out.splitlines()[-1].endswith("1 excepted, 16 passed")
 
 
-def test_a_broken_law_is_named_and_ends_with_3() -> None:
+def test_a_check_that_fails_is_named_and_ends_with_3() -> None:
     done = fsframe("check", "fake-spread", "--quiet", fakes=["fake_sound"])
     assert done.code == 3
     lines = done.out.splitlines()
@@ -32,7 +32,7 @@ def test_a_broken_law_is_named_and_ends_with_3() -> None:
     assert done.err.startswith("fsframe: fake-spread fails ")
 
 
-def test_json_has_every_law_with_its_status() -> None:
+def test_json_has_every_check_with_its_status() -> None:
     done = fsframe("check", "fake-majority", "--json", fakes=["fake_sound"])
     found = done.json
     assert found["checks"] == len(found["outcomes"]) == sum(found["sums"].values())

@@ -47,7 +47,7 @@ def failed(found: dict[str, Outcome]) -> set[str]:
     return {name for name, outcome in found.items() if outcome.status == "failed"}
 
 
-def test_a_sound_selector_keeps_every_law() -> None:
+def test_a_sound_selector_passes_every_check() -> None:
     found = outcomes(Gap, gives=frozenset({"scores"}), name="gap")
     assert not failed(found), [found[name] for name in failed(found)]
     assert len(found) >= 35
@@ -301,7 +301,7 @@ def test_an_exception_that_is_not_needed_fails() -> None:
     assert "not needed" in found["scale_changes_nothing"].detail
 
 
-def test_an_exception_to_no_law_or_without_reason_fails() -> None:
+def test_an_exception_to_no_check_or_without_reason_fails() -> None:
     for exceptions in ({"scales": "misspelled"}, {"pickles": " "}):
         assert "exceptions_name_checks_and_reasons" in failed(outcomes(Gap, exceptions=exceptions))
 

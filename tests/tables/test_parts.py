@@ -112,7 +112,7 @@ def test_memory_of_blocks_is_used_again_once_nobody_has_them(
 ) -> None:
     data = fsframe.read(written(frame, tmp_path / "parts", (100, 500)))
     whole = data.matrix.read(0, data.n_features)
-    kept = list(data.matrix.blocks(90, at_a_time=64))
+    kept = list(data.matrix.blocks(90, most=100))
     np.testing.assert_array_equal(np.concatenate(kept), whole)
     assert [len(block) for block in kept] == [90] * 7 + [70]
     reader, names = data.matrix.reader, data.matrix.names

@@ -263,8 +263,6 @@ def _new_shards(
     ahead = run.threads + 1
     each = m * data.matrix.dtype.itemsize * blocks + min(m, GROUP * (ahead + 1)) * (3 + codes)
     most = max(64, min(SHARD_ROWS, int(run.memory // 2 / max(1, each))))
-    # A power of two, which divides the groups of rows of most files.
-    most = 1 << most.bit_length() - 1
     rows = equal_parts(len(y), most)
     starts = np.concatenate([[0], np.cumsum(bins.n_levels * n_classes)])
     counts = np.zeros(starts[-1], np.int64)
