@@ -1,4 +1,4 @@
-"""Tables from files: delimited text (also packed), NPZ and HDF5, with errors that say where.
+"""Tables from files: delimited text (also compressed), NPZ and HDF5, with errors that say where.
 
 What is accepted and how it is understood is described in ``docs/data.md``.
 """

@@ -153,8 +153,8 @@ class Hdf5Arrays:
         except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
             if "can't find plugin" in str(error):
                 raise DataError(
-                    f"{self._path}: {what} is in a group packed by an HDF5 filter which fsframe "
-                    "does not load; write it without (h5repack)"
+                    f"{self._path}: {what} is in a group compressed by an HDF5 filter which "
+                    "fsframe does not load; write it without (h5repack)"
                 ) from None
             raise DataError(f"{self._path}: {what} cannot be read: {error}") from None
 
@@ -196,8 +196,9 @@ class Hdf5Arrays:
         if foreign:
             word = foreign[0][3].decode(errors="replace") or f"number {foreign[0][0]}"
             raise DataError(
-                f"{self._path}: {name!r} is packed by the HDF5 filter {word!r}, which fsframe does "
-                "not load; write it with gzip, lzf or no compression (h5repack -f GZIP=4)"
+                f"{self._path}: {name!r} is compressed by the HDF5 filter {word!r}, which "
+                "fsframe does not load; write it with gzip, lzf or no compression "
+                "(h5repack -f GZIP=4)"
             )
         declared = node.dtype.itemsize * math.prod(node.shape)
         stored = node.id.get_storage_size()

@@ -13,7 +13,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.tables.size_limits import VARIABLE, check_size, shown, unpacked_bound
+from fsframe.tables.size_limits import VARIABLE, check_size, decompressed_bound, shown
 
 __all__ = ["NpzArrays"]
 
@@ -64,7 +64,9 @@ class NpzArrays:
         ) as error:
             raise DataError(f"{self._path}: array {name!r} is damaged: {error}") from None
         except (NotImplementedError, RuntimeError) as error:
-            raise DataError(f"{self._path}: array {name!r} cannot be unpacked: {error}") from None
+            raise DataError(
+                f"{self._path}: array {name!r} cannot be decompressed: {error}"
+            ) from None
         if array.dtype.kind == "S":
             try:
                 return np.char.decode(array, "utf-8")
@@ -101,10 +103,10 @@ class NpzArrays:
                 f"{self._path}: array {name!r} declares {size} bytes and holds {held}; it is "
                 "damaged"
             )
-        bound = unpacked_bound(info.compress_size)
+        bound = decompressed_bound(info.compress_size)
         if size > bound:
             raise DataError(
-                f"{self._path}: array {name!r} would unpack to {shown(size)} from "
+                f"{self._path}: array {name!r} would decompress to {shown(size)} from "
                 f"{shown(info.compress_size)}, and {shown(bound)} are allowed; save it without "
                 f"compression (np.savez), or set {VARIABLE}"
             )

@@ -13,9 +13,9 @@ __all__ = [
     "MAX_COLUMNS",
     "VARIABLE",
     "check_size",
+    "decompressed_bound",
     "memory_bound",
     "shown",
-    "unpacked_bound",
 ]
 
 MAX_COLUMNS = 5_000_000
@@ -26,7 +26,7 @@ MAX_CLASSES = 5_000
 
 VARIABLE = "FSFRAME_TABLE_MEMORY"
 
-# A packed file may expand by this factor, or to this many bytes, whichever is more.
+# A compressed file may expand by this factor, or to this many bytes, whichever is more.
 _RATIO = 200
 _FREE = 1 << 28
 
@@ -52,10 +52,10 @@ def memory_bound() -> int:
     return min(limits) // 2
 
 
-def unpacked_bound(packed: int) -> int:
-    """Limit on the unpacked size of a file of `packed` bytes.
+def decompressed_bound(packed: int) -> int:
+    """Limit on the decompressed size of a file of `packed` bytes.
 
-    >>> unpacked_bound(10) == 1 << 28
+    >>> decompressed_bound(10) == 1 << 28
     True
     """
     return min(memory_bound(), max(_FREE, _RATIO * packed))

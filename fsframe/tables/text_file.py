@@ -1,4 +1,4 @@
-"""The text of a file: unpacked, decoded to UTF-8, lines ended by a line feed."""
+"""The text of a file: decompressed, decoded to UTF-8, lines ended by a line feed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fsframe.errors import DataError, RequestError
-from fsframe.tables.size_limits import VARIABLE, memory_bound, shown, unpacked_bound
+from fsframe.tables.size_limits import VARIABLE, decompressed_bound, memory_bound, shown
 
 __all__ = ["STANDARD_INPUT", "load_bytes", "load_text"]
 
@@ -31,7 +31,7 @@ _SIGNATURES = {
     b"\x89HDF\r\n\x1a\n": "an HDF5 file",
     b"PAR1": "a Parquet file",
     b"\xd0\xcf\x11\xe0": "an old spreadsheet (.xls); save the sheet as CSV",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it, or use gzip",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; decompress it, or use gzip",
     b"%PDF": "a PDF document",
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
@@ -78,7 +78,7 @@ def _too_large(path: Path, size: int) -> DataError:
 def load_text(path: Path, encoding: str | None = None) -> bytes:
     r"""The text of a file as UTF-8, without byte order mark, lines ended by ``\n``.
 
-    A packed file (gzip, bzip2, xz, or a zip archive of one file) is recognised by its first
+    A compressed file (gzip, bzip2, xz, or a zip archive of one file) is recognised by its first
     bytes, whatever its ending.
 
     Parameters
@@ -90,16 +90,16 @@ def load_text(path: Path, encoding: str | None = None) -> bytes:
     Raises
     ------
     DataError
-        If the file cannot be read or unpacked, holds more than memory allows, is of another kind,
-        or is not in that encoding.
+        If the file cannot be read or decompressed, holds more than memory allows, is of another
+        kind, or is not in that encoding.
     RequestError
         If there is no such encoding.
     """
     raw = load_bytes(path)
     packed = next((name for sign, name in _PACKED.items() if raw.startswith(sign)), None)
     if packed is not None:
-        raw = _unpacked(raw, packed, path)
-    elif raw and (word := _PACKED_ENDINGS.get(path.suffix.lower())):
+        raw = _decompressed(raw, packed, path)
+    elif raw and (word := _COMPRESSED_ENDINGS.get(path.suffix.lower())):
         raise DataError(
             f"{path} ends in {path.suffix} but is not {word}; rename it, or pack it again"
         )
@@ -117,7 +117,7 @@ def load_text(path: Path, encoding: str | None = None) -> bytes:
     return raw
 
 
-_PACKED_ENDINGS = {".gz": "gzipped", ".bz2": "packed by bzip2", ".xz": "packed by xz"}
+_COMPRESSED_ENDINGS = {".gz": "gzipped", ".bz2": "compressed by bzip2", ".xz": "compressed by xz"}
 
 
 def _as_utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
@@ -166,8 +166,8 @@ def _check_utf8(raw: bytes, path: Path) -> None:
     raise AssertionError("a block that cannot be decoded")
 
 
-def _unpacked(raw: bytes, packed: str, path: Path) -> bytes:
-    bound = unpacked_bound(len(raw))
+def _decompressed(raw: bytes, packed: str, path: Path) -> bytes:
+    bound = decompressed_bound(len(raw))
     source = io.BytesIO(raw)
     try:
         if packed == "zip":
@@ -181,10 +181,10 @@ def _unpacked(raw: bytes, packed: str, path: Path) -> bytes:
             f"{path} is cut short: its {packed} stream does not end; copy it again"
         ) from None
     except (OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, ValueError) as error:
-        word = "a zip archive or a spreadsheet" if packed == "zip" else f"packed by {packed}"
+        word = "a zip archive or a spreadsheet" if packed == "zip" else f"compressed by {packed}"
         raise DataError(f"{path} is {word}, and damaged: {error}; copy it again") from None
     except (NotImplementedError, RuntimeError) as error:
-        raise DataError(f"{path} cannot be unpacked: {error}") from None
+        raise DataError(f"{path} cannot be decompressed: {error}") from None
 
 
 def _from_zip(source: IO[bytes], path: Path, bound: int) -> bytes:
@@ -199,7 +199,7 @@ def _from_zip(source: IO[bytes], path: Path, bound: int) -> bytes:
         if len(members) != 1:
             raise DataError(
                 f"{path} is a zip archive or a spreadsheet with {len(members)} files in it; a "
-                "packed table is one file"
+                "compressed table is one file"
             )
         with archive.open(members[0]) as opened:
             return _read_bounded(opened, path, bound)
@@ -212,9 +212,9 @@ def _read_bounded(opened: IO[bytes], path: Path, bound: int) -> bytes:
         size += len(part)
         if size > bound:
             raise DataError(
-                f"{path} holds more than {shown(bound)} when unpacked, more than is allowed for "
-                "a packed table: unpack it yourself, or keep it as HDF5, which is read by "
-                "columns"
+                f"{path} holds more than {shown(bound)} when decompressed, more than is allowed "
+                "for a compressed table: decompress it yourself, or keep it as HDF5, which is "
+                "read by columns"
             )
         parts.append(part)
     return b"".join(parts)

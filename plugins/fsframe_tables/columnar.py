@@ -33,7 +33,7 @@ class ArrowReader(Reader):
 
 
 def _check(lazy: Any, path: Path) -> None:
-    """Refuse by the declared size, before anything is unpacked."""
+    """Refuse by the declared size, before anything is decompressed."""
     import polars
 
     rows = int(lazy.select(polars.len()).collect().item())

@@ -8,7 +8,7 @@ from typing import Any
 
 from fsframe.errors import DataError
 from fsframe.tables.reader import Reader
-from fsframe.tables.size_limits import shown, unpacked_bound
+from fsframe.tables.size_limits import decompressed_bound, shown
 
 __all__ = ["ExcelReader"]
 
@@ -21,10 +21,10 @@ class ExcelReader(Reader):
 
         with zipfile.ZipFile(path) as archive:
             size = sum(info.file_size for info in archive.infolist())
-        bound = unpacked_bound(path.stat().st_size)
+        bound = decompressed_bound(path.stat().st_size)
         if size > bound:
             raise DataError(
-                f"{path} would unpack to {shown(size)}, and {shown(bound)} are allowed; save the "
-                "sheet as CSV"
+                f"{path} would decompress to {shown(size)}, and {shown(bound)} are allowed; save "
+                "the sheet as CSV"
             )
         return fastexcel.read_excel(path).load_sheet(0).to_polars()

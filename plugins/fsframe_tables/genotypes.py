@@ -86,7 +86,7 @@ class PackedGenotypes:
     def codes(self) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
         """All genotypes, (n_samples, n_variants), with a code for missing ones, and the number that
         each code stands for."""
-        return self._unpacked(self.packed, _OF_BYTE), np.array([0.0, 1.0, 2.0, np.nan])
+        return self._decompressed(self.packed, _OF_BYTE), np.array([0.0, 1.0, 2.0, np.nan])
 
     def filled(self, fill: NDArray[np.float64]) -> PackedGenotypes | None:
         """With missing genotypes of variant j replaced by ``fill[j]``.
@@ -109,9 +109,9 @@ class PackedGenotypes:
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Variants ``start … stop-1`` as (n_samples, stop-start): copies of the first allele."""
-        return self._unpacked(self.packed[start:stop], _NUMBERS if self.gaps else _OF_BYTE)
+        return self._decompressed(self.packed[start:stop], _NUMBERS if self.gaps else _OF_BYTE)
 
-    def _unpacked(self, wanted: NDArray[np.uint8], table: NDArray[Any]) -> NDArray[Any]:
+    def _decompressed(self, wanted: NDArray[np.uint8], table: NDArray[Any]) -> NDArray[Any]:
         """The values of `table` for each byte, by persons."""
         found = np.empty((self.n_samples, len(wanted)), dtype=table.dtype)
         step = max(1, _BLOCK // wanted.shape[1])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.tables.size_limits import check_size, unpacked_bound
+from fsframe.tables.size_limits import check_size, decompressed_bound
 from fsframe.tables.text_file import load_bytes
 from fsframe_tables.sparse import compressed, sparse_table
 
@@ -105,13 +105,13 @@ class MatVariables:
     def _variables(
         self, raw: bytes
     ) -> Iterator[tuple[str, tuple[int, ...], int, list[tuple[int, bytes]]]]:
-        left = unpacked_bound(len(raw))
+        left = decompressed_bound(len(raw))
         for kind, content in self._elements(raw[_HEAD:], padded=False):
             if kind == _PACKED:
                 unpacker = zlib.decompressobj()
                 content = unpacker.decompress(content, left + 1)
                 if len(content) > left:
-                    raise _Damaged("it would unpack to more than is allowed")
+                    raise _Damaged("it would decompress to more than is allowed")
                 left -= len(content)
                 inner = next(self._elements(content), (0, b""))
                 kind, content = inner

@@ -37,7 +37,7 @@ def zipped(content: bytes) -> bytes:
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zipped])
 def test_a_packed_table_reads_as_itself_and_one_that_holds_too_much_is_refused(put, pack):
     assert read(put(pack(PLAIN.encode()), "small")).sha256 == read(put(PLAIN)).sha256
-    with pytest.raises(DataError, match=r"holds more than 4\.0 MB when unpacked"):
+    with pytest.raises(DataError, match=r"holds more than 4\.0 MB when decompressed"):
         read(put(pack(DIGITS), "bomb"))
 
 
@@ -114,7 +114,7 @@ def _npz(path, shape, dtype=np.float64, n_bytes=64):
         ((True, 8), 64, "has no shape"),
         ((-1, -8), 64, "has no shape"),
         ((10**9, 10**9), 64, "declares 8000000000000000000 bytes and holds 64"),
-        ((1_000, 600), 4_800_000, "would unpack to 4.8 MB"),
+        ((1_000, 600), 4_800_000, "would decompress to 4.8 MB"),
     ],
 )
 def test_a_shape_that_an_npz_declares_is_checked_before_memory_is_taken(
@@ -175,5 +175,5 @@ def test_a_filter_that_does_not_come_with_hdf5_is_never_looked_for(tmp_path):
 
 
 def test_a_table_that_is_applied_is_bounded_too(put):
-    with pytest.raises(DataError, match="when unpacked"):
+    with pytest.raises(DataError, match="when decompressed"):
         read_table(put(gzip.compress(b"1," * 2_500_000), "bomb"))
