@@ -23,6 +23,7 @@ __all__ = [
     "common_bits_of_four",
     "count_differences",
     "count_rows",
+    "equal_bits",
     "popcount",
     "shifted",
 ]
@@ -59,25 +60,35 @@ def at(typing_context: Any, array: Any, offset: Any) -> Any:
     return _WORDS(array, types.intp), generate
 
 
-@intrinsic
-def at_most_bits(typing_context: Any, array: Any, offset: Any, bound: Any) -> Any:
-    """The 64 bits ``array.flat[offset + i] <= bound`` of a contiguous uint16 array, i = 0 … 63.
+def _compared(kind: Any, relation: str) -> Any:
+    """An intrinsic ``f(array, offset, value)``: which of 64 elements have that relation to a value.
 
-    No bounds check.
+    One or two comparisons and moves where registers hold 64 bytes.
     """
+    width = kind.bitwidth
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        vector = ir.VectorType(ir.IntType(16), 64)
+        vector = ir.VectorType(ir.IntType(width), 64)
         start = builder.gep(data, [args[1]])
         loaded = builder.load(builder.bitcast(start, vector.as_pointer()))
-        loaded.align = 2
+        loaded.align = width // 8
         wanted = builder.insert_element(ir.Constant(vector, ir.Undefined), args[2], _I32(0))
         everywhere = ir.Constant(ir.VectorType(_I32, 64), [0] * 64)
         wanted = builder.shuffle_vector(wanted, ir.Constant(vector, ir.Undefined), everywhere)
-        return builder.bitcast(builder.icmp_unsigned("<=", loaded, wanted), _I64)
+        return builder.bitcast(builder.icmp_unsigned(relation, loaded, wanted), _I64)
 
-    return types.uint64(array, types.intp, types.uint16), generate
+    def typed(typing_context: Any, array: Any, offset: Any, value: Any) -> Any:
+        return types.uint64(array, types.intp, kind), generate
+
+    return intrinsic(typed)
+
+
+equal_bits = _compared(types.uint8, "==")
+"""The 64 bits ``array.flat[offset + i] == value`` of a contiguous uint8 array; no bounds check."""
+
+at_most_bits = _compared(types.uint16, "<=")
+"""The 64 bits ``array.flat[offset + i] <= value`` of a contiguous uint16 array, likewise."""
 
 
 @intrinsic
@@ -227,7 +238,7 @@ _count_common_1, _count_common_2, _count_common_4 = (
 )
 _difference_1_1, _difference_1_4 = (_counter(together, _differing(1)) for together in (1, 4))
 _difference_2_1, _difference_2_4 = (_counter(together, _differing(2)) for together in (1, 4))
-_common_1, _common_2 = (_counter(k, _common_with_vectors, reduced=True) for k in (1, 2))
+_common_1 = _counter(1, _common_with_vectors, reduced=True)
 
 
 def _common_of_four() -> Any:
@@ -321,20 +332,6 @@ def count_differences(
 
 
 @njit(inline="always")
-def common_bits(row: Any, others: Any, n_others: int, stride: int, n: int, out: Any) -> None:
-    """Common bits of a row with one or two others.
-
-    Parameters
-    ----------
-    row : address
-        n times eight words.
-    others : address
-        As many words for each other row, the second `stride` words behind the first.
-    n_others, stride, n : int
-    out : address
-        ``out[b]`` is written for b < n_others.
-    """
-    if n_others == 2:
-        _common_2(row, others, stride, n, out)
-    else:
-        _common_1(row, others, stride, n, out)
+def common_bits(row: Any, other: Any, n: int, out: Any) -> None:
+    """Common bits of two rows, addresses of n times eight words each, into ``out[0]``."""
+    _common_1(row, other, 0, n, out)

@@ -168,14 +168,16 @@ class _ReusedMemory:
         self._kept: list[NDArray[np.uint8]] = []
 
     def array(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """An array, not initialised."""
+        """An array of that shape and dtype, not initialised; O(arrays in use) besides memory."""
         size = math.prod(shape) * np.dtype(dtype).itemsize
-        for k in range(len(self._kept)):
-            if _references(self._kept, k) == _ALONE and self._kept[k].size >= size:
-                break
-        else:
-            k = len(self._kept)
+        unused = (k for k in range(len(self._kept)) if _references(self._kept, k) == _ALONE)
+        k = next(unused, len(self._kept))
+        if k == len(self._kept):
             self._kept.append(np.empty(size, np.uint8))
+        elif self._kept[k].size < size:
+            # Released first: files may hold more and more rows.
+            self._kept[k] = np.empty(0, np.uint8)
+            self._kept[k] = np.empty(size, np.uint8)
         return self._kept[k][:size].view(dtype).reshape(shape)
 
 

@@ -19,6 +19,7 @@ from fsframe.contracts.columns_seen import ColumnsSeen
 from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError, RequestError
 from fsframe.tables.parts import CACHE_FOLDER
+from fsframe.tables.row_readers import _ReusedMemory
 
 
 @pytest.fixture
@@ -122,6 +123,10 @@ def test_memory_of_blocks_is_used_again_once_nobody_has_them(
             yield block.__array_interface__["data"][0]
 
     assert len(set(places())) <= 2
+    memory = _ReusedMemory()
+    for rows in range(1, 50):
+        memory.array((rows, 7), np.float64)[:] = rows
+    assert sum(each.nbytes for each in memory._kept) == 49 * 7 * 8
     views = [block[3:, 1:] for block in reader.blocks(names, 50, np.float64)]
     np.testing.assert_array_equal(views[0], whole[3:50, 1:])
     np.testing.assert_array_equal(views[-1], whole[-len(views[-1]) :, 1:])

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.contracts.bit_counts import LANES, popcount
+from fsframe.contracts.bit_counts import LANES, equal_bits, popcount
 from fsframe.contracts.compiled import njit
-from fsframe_infotheory.engine.equal_bits import equal_bits
 
 __all__ = ["level_rows", "pack_blocks", "unpack_feature"]
 

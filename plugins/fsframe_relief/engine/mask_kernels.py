@@ -258,7 +258,7 @@ def _common_counts(
                         a += 4
                     while a < a1:
                         level = at(levels, (start[a] + mine[a]) * words + w)
-                        common_bits(level, here, 1, words, vectors, at(equal, 0))
+                        common_bits(level, here, vectors, at(equal, 0))
                         out[r, g, a - a0] += equal[0]
                         a += 1
 

@@ -23,7 +23,8 @@ def test_a_fit_holds_the_copies_that_it_states(missing: str, gaps: bool, p: int)
     data = Dataset.from_arrays(X, np.arange(len(X)) % 2)
     method = fsframe.selectors["relieff"](m=5, missing=missing)
     allowed = int(method.tables_held(p) * X.nbytes)
-    method.select(data.take_rows(np.arange(200)))  # kernels are loaded
+    # All kernels are loaded, those of large tables too.
+    method.select(data, run=Run(memory=allowed, threads=2))
     tracemalloc.start()
     try:
         method.select(data, run=Run(memory=allowed, threads=2))
