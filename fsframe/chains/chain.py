@@ -299,7 +299,9 @@ class Chain:
                 fitted = method.fit(table, upstream, context)
             elif wraps_left(method):
                 base = Chain(self.stages[:position])
-                upstream = method.select_wrapped(base, table.loaded(), upstream, context)
+                by_parts = table.in_parts and method.works_in_parts(table)
+                inside = table if by_parts else table.loaded()
+                upstream = method.select_wrapped(base, inside, upstream, context)
             else:
                 upstream = method.select(table, upstream, context)
             yield StageResult(

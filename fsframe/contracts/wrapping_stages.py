@@ -36,6 +36,8 @@ class Base(Protocol):
 class WrapsLeft(Protocol):
     """A stage that resamples everything on its left."""
 
+    def works_in_parts(self, data: Dataset) -> bool: ...
+
     def select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection: ...

@@ -60,6 +60,20 @@ def test_any_division_memory_and_workers_give_the_counts_of_memory(
             np.testing.assert_array_equal(found.tables[name], values, err_msg=name)
 
 
+def test_what_stands_on_the_left_is_resampled_without_loading_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = Chain.parse("mim:top=3 npfs:null=shards,n=10")
+    expected = chain.run(fsframe.read(table()), seed=4)
+    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", str(8 * 9 * N - 1))
+    data = divided(table(), tmp_path / "p", (1, 300))
+    with pytest.raises(DataError, match="FSFRAME_TABLE_MEMORY"):
+        data.loaded()
+    found = chain.run(data, seed=4)
+    np.testing.assert_array_equal(found.selected, expected.selected)
+    assert found.scores.tobytes() == expected.scores.tobytes()
+
+
 def test_rows_of_a_table_in_parts_come_in_any_order(tmp_path: Path) -> None:
     frame = table()
     data, whole = divided(frame, tmp_path / "p", (1, 7, 300)), fsframe.read(frame)
