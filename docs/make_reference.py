@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -37,23 +38,62 @@ mean is said in [chains](chains.md) and [data](data.md), the run file in
 """
 
 
+# A row that so many commands or methods have in common is printed once, and named by each.
+_SHARED_BY = 3
+
+
 def reference() -> str:
     """The whole page."""
     parts = [_HEAD, *_commands(), *_methods(), *_plugins(), *_laws()]
     return "\n".join(parts).rstrip() + "\n"
 
 
+def _rows_apart(
+    sections: Sequence[dict[str, str]],
+) -> tuple[dict[str, str], list[tuple[dict[str, str], list[str]]]]:
+    """Rows that at least three sections share; and for each section its other rows and the names.
+
+    A section maps names to rows of a table. One name with two rows in common is never shared.
+    """
+    users = Counter((name, row) for section in sections for name, row in section.items())
+    often = [pair for pair, count in users.items() if count >= _SHARED_BY]
+    rivals = Counter(name for name, _ in often)
+    shared = {name: row for name, row in often if rivals[name] == 1}
+    apart = []
+    for section in sections:
+        common = [name for name, row in section.items() if shared.get(name) == row]
+        rest = {name: row for name, row in section.items() if name not in common}
+        apart.append((rest, common))
+    return shared, apart
+
+
+def _named(names: Sequence[str], title: str, anchor: str) -> str:
+    return f"[{title}](#{anchor}): " + ", ".join(f"`{name}`" for name in names) + ".\n"
+
+
 def _commands() -> Iterator[str]:
     yield "## Commands\n"
-    yield from _command("fsframe", cli)
     context = click.Context(cli, info_name="fsframe")
+    found: list[tuple[str, click.Command]] = [("fsframe", cli)]
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         assert command is not None
-        yield from _command(f"fsframe {name}", command)
+        found.append((f"fsframe {name}", command))
         last = getattr(command, "_last", None)
         if last is not None:
-            yield from _command(f"fsframe {name} STAGES {last.name} DATA", last)
+            found.append((f"fsframe {name} STAGES {last.name} DATA", last))
+    shared, apart = _rows_apart([_option_rows(command) for _, command in found])
+    for (title, command), (rows, common) in zip(found, apart, strict=True):
+        yield f"### `{title}`\n"
+        # \b and \f are click's own marks: keep these lines, stop here.
+        text = inspect.cleandoc(command.help or "").partition("\f")[0].replace("\b\n", "")
+        yield _as_markdown(text) + "\n"
+        yield from _option_table(rows)
+        if common:
+            yield _named(common, "Shared options", "shared-options")
+    yield "### Shared options\n"
+    yield "With the same meaning in every command above that names them:\n"
+    yield from _option_table(dict(sorted(shared.items())))
     codes = inspect.getdoc(main) or ""
     yield "### Exit codes\n"
     yield " ".join(codes.partition("\n\n")[2].split()) + "\n"
@@ -66,22 +106,24 @@ def _commands() -> Iterator[str]:
     yield ""
 
 
-def _command(title: str, command: click.Command) -> Iterator[str]:
-    yield f"### `{title}`\n"
-    # \b and \f are click's own marks: keep these lines, stop here.
-    text = inspect.cleandoc(command.help or "").partition("\f")[0].replace("\b\n", "")
-    yield _as_markdown(text) + "\n"
-    options = [param for param in command.params if isinstance(param, click.Option)]
-    if not options:
-        return
-    yield "| option | what it does |"
-    yield "|---|---|"
-    for option in options:
-        names = " ".join([*option.opts, *option.secondary_opts])
-        metavar = "" if option.is_flag else f" {_metavar(option)}"
-        shown = f" [default: {option.default}]" if option.show_default else ""
-        yield f"| `{_cell(names + metavar)}` | {_cell(option.help or '')}{shown} |"
-    yield ""
+def _option_rows(command: click.Command) -> dict[str, str]:
+    rows = {}
+    for option in command.params:
+        if isinstance(option, click.Option):
+            names = " ".join([*option.opts, *option.secondary_opts])
+            metavar = "" if option.is_flag else f" {_metavar(option)}"
+            shown = f" [default: {option.default}]" if option.show_default else ""
+            help_text = f"{_cell(option.help or '')}{shown}"
+            rows[names] = f"| `{_cell(names + metavar)}` | {help_text} |"
+    return rows
+
+
+def _option_table(rows: dict[str, str]) -> Iterator[str]:
+    if rows:
+        yield "| option | what it does |"
+        yield "|---|---|"
+        yield from rows.values()
+        yield ""
 
 
 def _metavar(option: click.Option) -> str:
@@ -105,6 +147,9 @@ def _code(found: re.Match[str]) -> str:
 
 
 def _methods() -> Iterator[str]:
+    common = {parameter.name for parameter in WrappingSelector.parameters()}
+    titles: dict[int, str] = {}
+    offers: list[tuple[Offer, Registry]] = []
     for title, registry in (
         ("Selectors", selectors),
         ("Classifiers", classifiers),
@@ -112,19 +157,34 @@ def _methods() -> Iterator[str]:
         ("Stability metrics", stability_metrics),
         ("Measures", measures),
     ):
-        yield f"## {title}\n"
-        if registry is selectors:
-            yield "Every selector has `top` beside its own, every wrapping stage `base`:\n"
-            yield from _parameters(WrappingSelector.parameters())
-        for offer in registry.offers():
+        titles[len(offers)] = title
+        offers += [
+            (offer, registry)
+            for offer in registry.offers()
             # The registry of classifiers has regressors too.
-            own = offer.entry.kind == registry.kind
-            if own and offer.plugin.source.distribution == "fsframe":
-                yield from _method(offer, registry)
+            if offer.entry.kind == registry.kind and offer.plugin.source.distribution == "fsframe"
+        ]
+    tables = [
+        {p.name: _parameter(p) for p in registry[o.name].parameters() if p.name not in common}
+        for o, registry in offers
+    ]
+    shared, apart = _rows_apart(tables)
+    for position, ((offer, _), (rows, names)) in enumerate(zip(offers, apart, strict=True)):
+        if position in titles:
+            yield f"## {titles[position]}\n"
+            if position == 0:
+                yield "Every selector has `top` beside its own, every wrapping stage `base`:\n"
+                yield from _parameters([_parameter(p) for p in WrappingSelector.parameters()])
+        yield from _method(offer)
+        yield from _parameters(list(rows.values()))
+        if names:
+            yield _named(names, "Shared parameters", "shared-parameters")
+    yield "## Shared parameters\n"
+    yield "With the same meaning, values and default in every method above that names them:\n"
+    yield from _parameters([row for _, row in sorted(shared.items())])
 
 
-def _method(offer: Offer, registry: Registry) -> Iterator[str]:
-    method = registry[offer.name]
+def _method(offer: Offer) -> Iterator[str]:
     entry = offer.entry
     yield f"### `{offer.name}`\n"
     facts = [f"{entry.summary}.", f"Plugin {offer.provider}."]
@@ -134,18 +194,14 @@ def _method(offer: Offer, registry: Registry) -> Iterator[str]:
     if given:
         facts.append(f"Gives {', '.join(given)}.")
     yield " ".join(facts) + "\n"
-    common = {parameter.name for parameter in WrappingSelector.parameters()}
-    yield from _parameters([p for p in method.parameters() if p.name not in common])
 
 
-def _parameters(parameters: Sequence[Parameter]) -> Iterator[str]:
-    if not parameters:
-        return
-    yield "| parameter | values | default | meaning | source |"
-    yield "|---|---|---|---|---|"
-    for parameter in parameters:
-        yield _parameter(parameter)
-    yield ""
+def _parameters(rows: Sequence[str]) -> Iterator[str]:
+    if rows:
+        yield "| parameter | values | default | meaning | source |"
+        yield "|---|---|---|---|---|"
+        yield from rows
+        yield ""
 
 
 def _parameter(parameter: Parameter) -> str:

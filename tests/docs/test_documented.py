@@ -81,7 +81,8 @@ def test_every_method_and_parameter_is_documented(registry: Registry) -> None:
         section = text[text.index(f"### `{name}`") :].split("\n### ")[0]
         for parameter in registry[name].parameters():
             if parameter.name not in ("top", "base"):
-                assert f"| `{parameter.name}` |" in section, f"{name}: {parameter.name}"
+                assert f"`{parameter.name}`" in section, f"{name}: {parameter.name}"
+                assert f"| `{parameter.name}` |" in text, f"{name}: {parameter.name}"
                 assert parameter.help.strip(), f"{name}: {parameter.name} has no help"
 
 
