@@ -72,7 +72,8 @@ class RowSource(ColumnSource, Protocol):
     `blocks(rows)` gives all rows in order, at most so many at a time; `take` has only some of the
     columns. `facts` are the column statistics of one pass, `rows_sha256` its digest of the values
     row by row, `cache_folder` a folder for data derived from the table, and `most_bytes` how much
-    of it may be loaded as float64.
+    of it may be loaded as float64. `afresh` is the table without anything that an earlier run has
+    stored.
     """
 
     @property
@@ -86,6 +87,7 @@ class RowSource(ColumnSource, Protocol):
 
     def blocks(self, rows: int | None = None) -> Iterator[NDArray[Any]]: ...
     def take(self, columns: NDArray[np.intp]) -> RowSource: ...
+    def afresh(self) -> RowSource: ...
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

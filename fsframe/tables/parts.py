@@ -25,6 +25,7 @@ from fsframe.contracts.asked_columns import WORDS, check_asked
 from fsframe.contracts.column_kinds import ColumnKind
 from fsframe.contracts.data_frames import group_values, label_values_of
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kept_folders import kept_folder, temporary_folder
 from fsframe.contracts.run import available_threads
 from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError, RequestError
@@ -39,13 +40,7 @@ from fsframe.tables.column_lookup import (
 from fsframe.tables.feature_checks import FeatureReview
 from fsframe.tables.hdf5 import Hdf5Arrays
 from fsframe.tables.locate import file_kind, table_name
-from fsframe.tables.parts_cache import (
-    CACHE_FOLDER,
-    FoundFacts,
-    cache_folder,
-    load_facts,
-    save_facts,
-)
+from fsframe.tables.parts_cache import CACHE_FOLDER, FoundFacts, load_facts, save_facts
 from fsframe.tables.row_readers import (
     FrameRows,
     Hdf5Rows,
@@ -125,6 +120,8 @@ class TableParts:
         A folder for cached data derived from the table.
     most_bytes : int
         Limit on what may be loaded into memory as float64.
+    small : bool
+        Whether the features are declared as bytes.
     owner : object
         Keeps a temporary `cache_folder` alive.
     """
@@ -137,6 +134,7 @@ class TableParts:
     rows_sha256: str
     cache_folder: Path
     most_bytes: int
+    small: bool
     owner: Any = None
 
     @property
@@ -181,6 +179,19 @@ class TableParts:
         names = tuple(self.names[c] for c in columns)
         digest = hashlib.sha256(json.dumps([self.rows_sha256, *names]).encode()).hexdigest()
         return attrs.evolve(self, names=names, facts=self.facts.take(columns), rows_sha256=digest)
+
+    def afresh(self) -> TableParts:
+        """The table with facts from a new pass and an empty folder, so that nothing stored counts.
+
+        The folder is a temporary one, where the other is. Of tables with all their columns.
+        """
+        beside = self.cache_folder.parent if self.owner is None else None
+        facts, n_samples, digest, dtype = _facts_of(self.reader, self.names, self.small)
+        folder, owner = temporary_folder(beside)
+        return attrs.evolve(
+            self, n_samples=n_samples, dtype=dtype, facts=facts, rows_sha256=digest,
+            cache_folder=folder, owner=owner,
+        )  # fmt: skip
 
 
 def _usual_rows(row_bytes: int) -> int:
@@ -413,15 +424,12 @@ def _one_pass(
     if isinstance(reader, RepeatedRows):
         identity.append(hashlib.sha256(reader.weights.astype("<i8").tobytes()).hexdigest())
     key = json.dumps(identity)
-    folder, owner = cache_folder(home, hashlib.sha256(key.encode()).hexdigest()[:24], notes)
-    kept = folder / "facts.npz"
-    found = load_facts(kept, len(features))
+    folder, owner = kept_folder(home, key, notes.append)
+    stored = folder / "facts"
+    found = load_facts(stored, key, len(features))
     if found is None:
-        try:
-            found = _pass(reader, features, np.dtype(np.uint8 if small else np.float64))
-        except NotAllBytes:
-            found = _pass(reader, features, np.dtype(np.float64))
-        save_facts(kept, found)
+        found = _facts_of(reader, features, small)
+        save_facts(stored, key, found)
     facts, n_samples, digest, dtype = found
     if facts.infinite.any():
         column = int(np.flatnonzero(facts.infinite)[0])
@@ -438,8 +446,16 @@ def _one_pass(
         rows_sha256=digest,
         cache_folder=folder,
         most_bytes=memory_bound(),
+        small=small,
         owner=owner,
     )
+
+
+def _facts_of(reader: RowReader, features: tuple[str, ...], small: bool) -> FoundFacts:
+    try:
+        return _pass(reader, features, np.dtype(np.uint8 if small else np.float64))
+    except NotAllBytes:
+        return _pass(reader, features, np.dtype(np.float64))
 
 
 def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) -> FoundFacts:

@@ -1,18 +1,22 @@
-"""The cache of a table in parts: column statistics and derived data, kept beside the table."""
+"""Column statistics of a table in parts, kept beside the table."""
 
 from __future__ import annotations
 
 import contextlib
-import io
-import os
-import tempfile
-import weakref
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fsframe.contracts.kept_folders import (
+    Unsound,
+    arrays_as_bytes,
+    arrays_in_bytes,
+    note_unsound,
+    open_sealed,
+    seal,
+)
 from fsframe.errors import StoreError
 from fsframe.storage.atomic import place_file
 
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
     # Compiled, and needed by tables in parts only.
     from fsframe.contracts.columns_seen import ColumnsSeen
 
-__all__ = ["CACHE_FOLDER", "FoundFacts", "cache_folder", "load_facts", "save_facts"]
+__all__ = ["CACHE_FOLDER", "FoundFacts", "load_facts", "save_facts"]
 
 CACHE_FOLDER = ".fsframe-parts"
 """The name of the folder beside a table; it may be removed."""
@@ -28,62 +32,50 @@ CACHE_FOLDER = ".fsframe-parts"
 FoundFacts = tuple["ColumnsSeen", int, str, np.dtype[Any]]
 """Column statistics, number of rows, SHA-256 of the values, and dtype of the features."""
 
+_OVERHEAD = 1 << 14
+"""Bytes of the headers in a file of facts, and more."""
 
-def cache_folder(home: Path | None, key: str, notes: list[str]) -> tuple[Path, Any]:
-    """The folder for data derived from a table, and an object that keeps it in existence.
 
-    Parameters
-    ----------
-    home : Path, optional
-        `CACHE_FOLDER` beside the table; by default a temporary folder.
-    key : str
-        Digest of the table and of how it is read.
-    notes : list of str
-        Extended if `home` cannot be written to.
+def load_facts(path: Path, identity: str, n_columns: int) -> FoundFacts | None:
+    """What an earlier pass over the table of that identity has stored, or None.
+
+    None if there is no file; with a remark if it is damaged, or another user has written it.
     """
-    if home is not None:
-        folder = home / key
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if os.access(folder, os.W_OK):
-                return folder, None
-        except OSError:
-            pass
-        notes.append(f"{home.parent} cannot be written to: nothing is kept of the table there")
-    temporary = tempfile.TemporaryDirectory(prefix="fsframe-parts-")
-    owner = _Owner()
-    weakref.finalize(owner, temporary.cleanup)
-    return Path(temporary.name), owner
-
-
-class _Owner:
-    """Lives as long as a table whose cache folder is temporary."""
-
-
-def load_facts(path: Path, n_columns: int) -> FoundFacts | None:
-    """What an earlier pass has stored; None if the file is missing or damaged."""
     from fsframe.contracts.columns_seen import ColumnsSeen
 
+    most = ColumnsSeen(n_columns, False).nbytes + _OVERHEAD
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        n_samples, digest = int(arrays.pop("n_samples")), str(arrays.pop("digest"))
-        dtype = np.dtype(str(arrays.pop("dtype")))
-        known = set(ColumnsSeen(1, True).arrays())
-        if set(arrays) != known or n_samples < 1 or dtype not in (np.uint8, np.float64):
-            return None
-        if any(len(values) != n_columns for values in arrays.values()):
-            return None
-        return ColumnsSeen.from_arrays(arrays), n_samples, digest, dtype
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile):
+        content = open_sealed(path, f"facts {identity}", most)
+        return None if content is None else _facts_in(arrays_in_bytes(content), n_columns)
+    except Unsound as error:
+        note_unsound(path, error)
         return None
 
 
-def save_facts(path: Path, found: FoundFacts) -> None:
+def _facts_in(arrays: dict[str, NDArray[Any]], n_columns: int) -> FoundFacts:
+    """The stored facts, if they have the form of those of `n_columns` columns."""
+    from fsframe.contracts.columns_seen import ColumnsSeen
+
+    try:
+        n_samples, digest = int(arrays.pop("n_samples")), str(arrays.pop("digest"))
+        small = str(arrays.pop("dtype")) == "uint8"
+    except (KeyError, TypeError, ValueError):
+        raise Unsound("holds other facts") from None
+    empty = ColumnsSeen(n_columns, small).arrays()
+    alike = set(arrays) == set(empty) and all(
+        (values.shape, values.dtype) == (empty[name].shape, empty[name].dtype)
+        for name, values in arrays.items()
+    )
+    if not alike or n_samples < 1 or min(arrays["missing"].min(), arrays["infinite"].min()) < 0:
+        raise Unsound("holds other facts")
+    dtype = np.dtype(np.uint8 if small else np.float64)
+    return ColumnsSeen.from_arrays(arrays), n_samples, digest, dtype
+
+
+def save_facts(path: Path, identity: str, found: FoundFacts) -> None:
     """Store what a pass has found; failing to do so is no error."""
     facts, n_samples, digest, dtype = found
-    facts_of_table = {"n_samples": n_samples, "digest": digest, "dtype": str(dtype)}
-    content = io.BytesIO()
-    np.savez(content, **facts_of_table, **facts.arrays())  # type: ignore[arg-type]
+    about = {"n_samples": n_samples, "digest": digest, "dtype": str(dtype)}
+    content = arrays_as_bytes({**{key: np.array(about[key]) for key in about}, **facts.arrays()})
     with contextlib.suppress(StoreError):
-        place_file(path, content.getvalue(), overwrite=True)
+        place_file(path, seal(content, f"facts {identity}"), overwrite=True)

@@ -29,6 +29,9 @@ _SIDES = 8
 def stamp_of(paths: Sequence[Path]) -> str:
     """Hex digest of names, sizes, times of change, beginnings and ends of files.
 
+    Times of modification can be set by whoever writes a file; those of the change of its entry
+    (ctime) cannot.
+
     Raises
     ------
     DataError
@@ -38,7 +41,8 @@ def stamp_of(paths: Sequence[Path]) -> str:
     for path in paths:
         try:
             status = path.stat()
-            digest.update(f"{path.name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
+            times = f"{status.st_mtime_ns}\0{status.st_ctime_ns}"
+            digest.update(f"{path.name}\0{status.st_size}\0{times}\0".encode())
             with path.open("rb") as file:
                 digest.update(file.read(_EDGE))
                 file.seek(max(0, status.st_size - _EDGE))

@@ -12,10 +12,16 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kept_folders import (
+    HashingWriter,
+    made_whole,
+    note_unsound,
+    read_index,
+    write_index,
+)
 from fsframe.contracts.run import Run
 from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError
-from fsframe.resampling.kept_folders import HashingWriter, made_whole, read_index, write_index
 from fsframe.resampling.over_parts import equal_parts
 from fsframe_interactions.engine.bit_rows import (
     class_words,
@@ -102,10 +108,8 @@ def stored_bit_rows(
     )
     digest = hashlib.sha256(key.encode()).hexdigest()
     folder = data.matrix.cache_folder / f"pairs-{digest[:24]}"
-    index = read_index(folder, digest, run.threads)
-    if index and set(index[0]) == set(attrs.fields_dict(_Header)) and index[1] == ["planes"]:
-        found = _Header(**index[0])
-    else:
+    found = _stored_header(folder, digest, data, run)
+    if found is None:
         try:
             found = _write_new(folder, digest, data, y.astype(np.int64), bins, max_levels, run)
         except OSError as error:
@@ -115,6 +119,28 @@ def stored_bit_rows(
                 f"{max(bins, max_levels)} levels {max(bins, max_levels) - 1} bits"
             ) from error
     return found.planes(folder / "planes")
+
+
+def _stored_header(folder: Path, digest: str, data: Dataset, run: Run) -> _Header | None:
+    """The facts that an earlier run has stored; None if anything is inconsistent."""
+    index = read_index(folder, digest, run.memory, run.threads)
+    if index is None:
+        return None
+    arrays, files = index
+    m, blocks = data.n_features, -(-data.n_features // LANES)
+    shapes = {name: values.shape for name, values in arrays.items()}
+    expected = {"levels": (m,), "stored": (m,), "depth": (blocks,), "starts": (m + 1,)}
+    if (
+        set(arrays) == set(attrs.fields_dict(_Header))
+        and files == ["planes"]
+        and all(shapes[name] == shape for name, shape in expected.items())
+        and all(v.dtype == np.int64 and v.min() >= 0 for k, v in arrays.items() if k != "bounds")
+        and arrays["class_sizes"].sum() == data.n_samples
+        and arrays["words"].shape[1:] == (len(arrays["class_sizes"]) + 1,)
+    ):
+        return _Header(**arrays)
+    note_unsound(folder, "holds bit rows of another table")
+    return None
 
 
 def _write_new(
@@ -187,5 +213,5 @@ def _write_new(
             starts=np.cumsum([0, *(len(each) for each in bounds)]),
             bounds=np.concatenate([np.empty(0), *bounds]),
         )
-        write_index(made, digest, attrs.asdict(form), {"planes": file.digest})
+        write_index(made, digest, attrs.asdict(form), {"planes": file.mark})
     return form

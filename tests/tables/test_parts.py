@@ -219,7 +219,7 @@ def test_what_an_earlier_pass_found_is_used_and_checked(
 ) -> None:
     folder = written(frame, tmp_path / "parts", (100,))
     first = fsframe.read(folder)
-    kept = next((folder / CACHE_FOLDER).glob("*/facts.npz"))
+    kept = next((folder / CACHE_FOLDER).glob("*/facts"))
     passes = []
     real = fsframe.tables.parts._pass
     monkeypatch.setattr(

@@ -20,10 +20,17 @@ from numpy.typing import NDArray
 from fsframe.contracts.bit_counts import LANES
 from fsframe.contracts.columns_seen import copy_transposed
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.kept_folders import (
+    HashingWriter,
+    Unsound,
+    made_whole,
+    note_unsound,
+    read_index,
+    write_index,
+)
 from fsframe.contracts.run import Run, available_threads
 from fsframe.contracts.side_by_side import in_order, read_ahead
 from fsframe.errors import DataError
-from fsframe.resampling.kept_folders import HashingWriter, made_whole, read_index, write_index
 from fsframe.resampling.over_parts import equal_parts
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_columns import RawColumns
@@ -198,7 +205,7 @@ def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
     folder = data.matrix.cache_folder / f"codes-{digest[:24]}"
     # Workers are idle as yet.
     threads = min(available_threads(), max(run.threads, getattr(run.executor, "workers", 1)))
-    found = _stored_shards(folder, digest, data, n_classes, threads)
+    found = _stored_shards(folder, digest, data, n_classes, run.memory, threads)
     if found is not None:
         return found
     try:
@@ -211,33 +218,55 @@ def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
 
 
 def _stored_shards(
-    folder: Path, digest: str, data: Dataset, n_classes: int, threads: int
+    folder: Path, digest: str, data: Dataset, n_classes: int, memory: int, threads: int
 ) -> Shards | None:
     """The shards of an earlier run; None if anything is inconsistent."""
-    index = read_index(folder, digest, threads)
+    index = read_index(folder, digest, memory, threads)
     if index is None:
         return None
     arrays, files = index
     try:
-        bins = Bins.from_tables(arrays)
-        bins = attrs.evolve(bins, binned_by_default=tuple(arrays["binned"].tolist()))
-        found = Shards(
-            folder=folder,
-            form=ShardFormat(n_levels=bins.n_levels, n_classes=n_classes),
-            sizes=arrays["sizes"],
-            bins=bins,
-            counts=arrays["counts"],
-        )
-        sound = (
-            bins.n_features == data.n_features
-            and found.sizes.shape[1] == n_classes
-            and int(found.sizes.sum()) == data.n_samples
-            and len(found.counts) == int(bins.n_levels.sum()) * n_classes
-            and files == [_file_name(k) for k in range(len(found))]
-        )
-        return found if sound else None
-    except (ValueError, KeyError, TypeError, IndexError):
+        bins = _stored_bins(arrays, data.n_features)
+        sizes, counts = _counts_in(arrays, "sizes", 2), _counts_in(arrays, "counts", 1)
+        form = ShardFormat(n_levels=bins.n_levels, n_classes=n_classes)
+        if (
+            sizes.shape[1] != n_classes
+            or int(sizes.sum()) != data.n_samples
+            or len(counts) != int(bins.n_levels.sum()) * n_classes
+            or files != [_file_name(k) for k in range(len(sizes))]
+        ):
+            raise Unsound("holds codes of another table")
+    except Unsound as error:
+        note_unsound(folder, error)
         return None
+    return Shards(folder=folder, form=form, sizes=sizes, bins=bins, counts=counts)
+
+
+def _stored_bins(arrays: dict[str, NDArray[Any]], n_features: int) -> Bins:
+    try:
+        bins = Bins.from_tables(arrays)
+        binned = tuple(arrays["binned"].tolist())
+        sound = (
+            bins.as_levels.shape == bins.missing.shape == (n_features,)
+            and bins.offsets.shape == (n_features + 1,)
+            and bins.offsets[0] == 0
+            and bool((np.diff(bins.offsets) >= 0).all())
+            and bins.thresholds.shape == (bins.offsets[-1],)
+            and set(binned) <= set(range(n_features))
+        )
+    except (ValueError, KeyError, TypeError, IndexError):
+        sound = False
+    if not sound:
+        raise Unsound("holds no bins of the table")
+    return attrs.evolve(bins, binned_by_default=binned)
+
+
+def _counts_in(arrays: dict[str, NDArray[Any]], name: str, rank: int) -> NDArray[np.int64]:
+    """Stored counts, if there are such."""
+    found = arrays.get(name)
+    if found is None or found.dtype != np.int64 or found.ndim != rank or found.min(initial=0) < 0:
+        raise Unsound(f"holds no {name}")
+    return found
 
 
 def _file_name(k: int) -> str:
@@ -267,7 +296,7 @@ def _new_shards(
     starts = np.concatenate([[0], np.cumsum(bins.n_levels * n_classes)])
     counts = np.zeros(starts[-1], np.int64)
     sizes: list[NDArray[np.int64]] = []
-    digests: dict[str, str] = {}
+    marks: dict[str, tuple[int, str]] = {}
     # One pool for all blocks: memory that a thread has freed is not reused by new threads.
     with made_whole(folder) as made, ThreadPoolExecutor(run.threads) as pool:
         first = 0
@@ -280,7 +309,7 @@ def _new_shards(
                 for chunk in in_order(pool, pack_group, form.bounds, ahead):
                     _write(file, chunk)
                     _add_counts(chunk, form, layout, starts, counts)
-            digests[_file_name(k)] = file.digest
+            marks[_file_name(k)] = file.mark
             sizes.append(np.diff(layout.starts))
             run.progress(first, data.n_samples, "rows taken in")
             # Freed before the next rows are read.
@@ -291,7 +320,7 @@ def _new_shards(
             "sizes": np.array(sizes, dtype=np.int64).reshape(-1, n_classes),
             "counts": counts,
         }
-        write_index(made, digest, arrays, digests)
+        write_index(made, digest, arrays, marks)
     return Shards(folder=folder, form=form, sizes=arrays["sizes"], bins=bins, counts=counts)
 
 

@@ -104,7 +104,7 @@ def test_bit_rows_beside_the_table_are_used_checked_and_made_anew(
     assert_same_bits(method.select(data), expected)
     assert not made
     (folder,) = data.matrix.cache_folder.glob("pairs-*")
-    for name in ("planes", "index.npz", "index.json"):
+    for name in ("planes", "index"):
         content = bytearray((folder / name).read_bytes())
         content[len(content) // 2] ^= 1
         (folder / name).write_bytes(content)
@@ -112,7 +112,7 @@ def test_bit_rows_beside_the_table_are_used_checked_and_made_anew(
         assert_same_bits(method.select(data), expected)
         assert len(made) == 1, name
     # Nothing is left of the parts of columns that calibration has made.
-    assert sorted(p.name for p in data.matrix.cache_folder.iterdir()) == ["facts.npz", folder.name]
+    assert sorted(p.name for p in data.matrix.cache_folder.iterdir()) == ["facts", folder.name]
 
 
 def test_pairs_after_a_chain_are_tested_as_in_memory(tmp_path: Path) -> None:
