@@ -6,16 +6,17 @@ import contextlib
 import os
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from fsframe.analysis.progress import ProgressBars, progress_shown
 from fsframe.chains.chain import Chain
-from fsframe.chains.recording import is_result_of
+from fsframe.chains.memory_shares import route_of
+from fsframe.chains.recording import check_answer, stored_answer
 from fsframe.contracts.dataset import Dataset
-from fsframe.errors import FsframeError, RequestError
+from fsframe.errors import RequestError
 from fsframe.execution import open_engine
-from fsframe.storage import RunRecord, check_destination, load_run
+from fsframe.storage import RunRecord
+from fsframe.storage.units.manifest import Manifest
 
 if TYPE_CHECKING:
     from fsframe.execution import Engine
@@ -102,6 +103,8 @@ def run_chain(
     ------
     TypeError, RequestError
         As `check_run_options` and `Chain.run`.
+    StoreError
+        If another file is at `out`, saying in what its request differs.
     """
     check_run_options(function, options)
     workers, executor = options.get("workers"), options.get("executor")
@@ -110,11 +113,12 @@ def run_chain(
     command = f"fsframe.{function}({str(chain)!r}, …, seed={seed}{limit})"
     overwrite = options.get("overwrite", False)
     restart = options.get("restart", False)
-    if out is not None and not overwrite and not restart and os.path.lexists(out):
-        answered = _answer(Path(out), chain, table, seed, command)
-        if answered is not None:
-            return answered
-        check_destination(Path(out), apart_from=[source] if source else [])
+    if out is not None and not overwrite and not restart:
+        answer = stored_answer(out, chain, seed, apart_from=[source] if source else [])
+        if answer is not None:
+            route = route_of(chain, table, memory, beside)
+            check_answer(out, answer, Manifest.of(chain, table, seed, memory=route))
+            return answer
     with (
         open_engine(workers=workers) as engine,
         progress_shown(options.get("progress", True), bars) as listener,
@@ -134,13 +138,3 @@ def run_chain(
             source=source,
             command=command,
         )
-
-
-def _answer(out: Path, chain: Chain, table: Dataset, seed: int, command: str) -> RunRecord | None:
-    """The run at `out`, if it is the result of the same request: a cell that was run again."""
-    try:
-        record = load_run(out)
-    except FsframeError:
-        return None
-    same = record.command == command and record.data.sha256 == table.sha256
-    return record if same and is_result_of(record, chain, seed) else None

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.memory_shares import shares_of
+from fsframe.chains.memory_shares import route_of, shares_of
 from fsframe.chains.pair_testing import answer_tests
-from fsframe.chains.recording import stage_record
+from fsframe.chains.recording import memory_route, stage_record
 from fsframe.chains.stage import StageResult
 from fsframe.contracts.classifier import FittedOnColumns
 from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.contracts.run import Run, size_text
 from fsframe.errors import DataError, RequestError
 from fsframe.registry import preferring
 from fsframe.storage import RunRecord
@@ -121,7 +121,8 @@ def audit_run(
         Numbers of the stages; all by default. A stage is recomputed with all of its resamples. If
         all stages are, the tests of pairs in the file are repeated as well.
     memory : int, optional
-        The memory limit of the run in bytes, which methods choose their algorithm by.
+        Memory limit in bytes. Methods choose their algorithm as in the run; if its file does not
+        say how (docs/file-format.md, `request`), by this limit.
     report : callable, optional
         Called with each comparison as soon as it is known.
 
@@ -134,7 +135,7 @@ def audit_run(
     DataError
         If `data` is another table, by its SHA-256.
     RequestError
-        If the chain is not the one whose stages are recorded.
+        If the chain is not the one whose stages are recorded, or the run was allowed more memory.
     PluginError
         As raised by the stages.
 
@@ -162,9 +163,11 @@ def audit_run(
             )
         chain.check_request(data)
         run = attrs.evolve(run, entropy=record.seed or 0)
-        shares = shares_of(chain, data, memory, run.executor)
+        route = _route(record, chain, data, memory)
+        shares = shares_of(chain, data, memory, run.executor, route=route)
+        run = attrs.evolve(run, route_memory=route)
         if shares is not None:
-            run = attrs.evolve(run, memory=shares.one_fit, route_memory=shares.route)
+            run = attrs.evolve(run, memory=shares.one_fit)
         rounding = _may_round(record)
         found = []
 
@@ -191,6 +194,21 @@ def audit_run(
             parts = [*_test_differences(record.pair_tests, tests, untested)]
             add(_verdict("/pair_tests", parts, rounding, perf_counter() - begin))
     return found
+
+
+def _route(record: RunRecord, chain: Chain, data: Dataset, memory: int | None) -> int:
+    """Bytes by which methods chose their algorithm in the run; as `memory` allows if its file does
+    not say it. RequestError if it is more than that, since the file may come from anybody."""
+    allowed = route_of(chain, data, memory)
+    then = memory_route(record) or allowed
+    if then > allowed:
+        most = 1 << 60
+        enough = then + most - route_of(chain, data, most)
+        raise RequestError(
+            f"the run chose its algorithms for {size_text(then)} of memory beside the table; allow "
+            f"as much: --memory {-(-enough // 10**6)}MB"
+        )
+    return then
 
 
 def refit(record: RunRecord, training: Dataset, classifier: str = "") -> FittedOnColumns:

@@ -387,7 +387,7 @@ class Chain:
         listener: Callable[[Progress], None] | None = None,
         memory: int | None = None,
         beside: int = 0,
-        chosen_by: int | None = None,
+        route: int | None = None,
         threads: int | None = None,
         executor: Engine | Executor | None = None,
         checkpoint: Checkpoint | None = None,
@@ -417,7 +417,7 @@ class Chain:
             not interpreters and libraries; by default each fit is limited, as in Run.
         threads : int, optional
             Bound, as in Run.
-        beside, chosen_by : int, optional
+        beside, route : int, optional
             As for `fsframe.chains.memory_shares.shares_of`.
         executor : Engine or concurrent.futures.Executor, optional
             Where resamples are computed, such as a process pool or a dask client's executor; by
@@ -459,10 +459,12 @@ class Chain:
             data = read(data, label)
         elif label is not None:
             raise RequestError("a Dataset already has its label; label= is for data frames")
-        shares = shares_of(self, data, memory, executor, beside=beside, chosen_by=chosen_by)
+        shares = shares_of(self, data, memory, executor, beside=beside, route=route)
         given: dict[str, Any] = {} if threads is None else {"threads": threads}
         if shares is not None:
             given |= {"memory": shares.one_fit, "route_memory": shares.route}
+        elif route is not None:
+            given["route_memory"] = route
         context = Run(
             entropy=int(seed), listener=listener, executor=executor, checkpoint=checkpoint, **given
         )

@@ -20,6 +20,7 @@ __all__ = [
     "LimitTooSmall",
     "MemoryShares",
     "most_tables_held",
+    "route_of",
     "shares_of",
     "working_memory",
 ]
@@ -113,7 +114,7 @@ def shares_of(
     executor: Any = None,
     *,
     beside: int = 0,
-    chosen_by: int | None = None,
+    route: int | None = None,
 ) -> MemoryShares | None:
     """How a run of `chain` on `data` divides its memory; None without a limit.
 
@@ -127,9 +128,9 @@ def shares_of(
         Where resamples are computed.
     beside : int
         Bytes of other tables in memory.
-    chosen_by : int, optional
-        The limit that the run was started with (0 for none), if it is continued with another:
-        methods keep choosing their algorithm by that one.
+    route : int, optional
+        The `MemoryShares.route` that the run was started with, if it is continued with another
+        limit: methods keep choosing their algorithm by that one.
 
     Raises
     ------
@@ -157,8 +158,7 @@ def shares_of(
     if bound is None:
         return None
     values = 8 * data.n_samples * data.n_features
-    # A table in parts stays in its files, but not what is known of its columns.
-    table = data.matrix.facts.nbytes if data.in_parts else data.nbytes
+    table = _table_bytes(data)
     fits, here = _workers(executor)
     shared = 0 if executor is None else table
     if here and executor is not None and not hasattr(os, "memfd_create"):
@@ -167,21 +167,16 @@ def shares_of(
         # Each worker has its own table and limit.
         fits, beside = 1, 0
     methods = [stage.method for stage in chain.stages]
-    copied = int(values * max(method.rows_copied() for method in methods))
+    copied = _copied_bytes(chain, data)
     own = table + beside if here else 0
     n, p = data.n_samples, data.n_features
     room = working_memory(n, p, 0 if executor is None else fits)
     if not here:
         room -= working_memory(n, p)
     one_fit = (bound - own - shared - room) // fits - copied
-    if chosen_by == 0:
-        route = DEFAULT_MEMORY
-    else:
-        alone = 2 * table + beside + working_memory(n, p, 1) + copied
-        route = max(LEAST_SHARE, (chosen_by or bound) - alone)
     shares = MemoryShares(
         bound=bound, table=own, shared=shared, copied=copied, room=room, fits=fits,
-        one_fit=one_fit, route=route,
+        one_fit=one_fit, route=route or route_of(chain, data, bound, beside),
     )  # fmt: skip
     least = max(LEAST_SHARE, int(values * most_tables_held(methods, p)))
     if one_fit < least:
@@ -190,6 +185,29 @@ def shares_of(
         told = _too_little(shares, data, least, needed, workers=workers, here=here)
         raise LimitTooSmall(told, needed)
     return shares
+
+
+def route_of(chain: RunsInSteps, data: Dataset, bound: int | None, beside: int = 0) -> int:
+    """Bytes by which methods choose their algorithm: those of a single fit within `bound`.
+
+    Parameters as in `shares_of`. It depends on the table and the bound, not on workers, and is part
+    of what identifies a request.
+    """
+    if bound is None:
+        return DEFAULT_MEMORY
+    alone = 2 * _table_bytes(data) + beside + working_memory(data.n_samples, data.n_features, 1)
+    return max(LEAST_SHARE, bound - alone - _copied_bytes(chain, data))
+
+
+def _table_bytes(data: Dataset) -> int:
+    # A table in parts stays in its files, but not what is known of its columns.
+    return int(data.matrix.facts.nbytes if data.in_parts else data.nbytes)
+
+
+def _copied_bytes(chain: RunsInSteps, data: Dataset) -> int:
+    """Bytes of rows that one resample copies."""
+    values = 8 * data.n_samples * data.n_features
+    return int(values * max(stage.method.rows_copied() for stage in chain.stages))
 
 
 def most_tables_held(methods: Sequence[Any], n_features: int) -> float:

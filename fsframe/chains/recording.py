@@ -8,7 +8,7 @@ import json
 import os
 import platform
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,26 +23,37 @@ from fsframe.contracts.column_kinds import ColumnKind, kinds_as_json
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_stages
 from fsframe.contracts.observer import Observers
-from fsframe.contracts.run import Run
+from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.contracts.selection import Selection
-from fsframe.errors import Forewarning, FsframeWarning, RequestError, one_line
+from fsframe.errors import Forewarning, FsframeWarning, RequestError, StoreError, one_line
 from fsframe.escaping import storable_text
 from fsframe.registry import observers
-from fsframe.storage import DataRecord, RunRecord, StageRecord, check_destination, write_run
+from fsframe.storage import (
+    DataRecord,
+    RunRecord,
+    StageRecord,
+    check_destination,
+    load_run,
+    write_run,
+)
+from fsframe.storage.atomic import existing_file
 from fsframe.storage.numeric_fingerprint import fingerprint, release
 from fsframe.storage.units.call_keys import call_key
 from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe.storage.units.manifest import Manifest, providers, software
+from fsframe.storage.units.manifest import SOFTWARE, Manifest, providers, software
 from fsframe.storage.units.selection_bytes import pack_selections, unpack_selections
 from fsframe.storage.units.unit_files import Unit
 
 __all__ = [
     "as_chain_result",
+    "check_answer",
     "environment",
-    "is_result_of",
+    "memory_route",
     "open_checkpoint",
     "record_run",
+    "recorded_request",
     "stage_record",
+    "stored_answer",
 ]
 
 _LIBRARIES = ("fsframe", "numpy", "scipy", "numba", "h5py", "attrs", "click", "pluggy")
@@ -94,6 +105,7 @@ def record_run(
         overwrite=overwrite,
         restart=restart,
         mixed=mixed,
+        memory=run.route,
         command=command,
     )
     _forewarn(chain, data)
@@ -192,6 +204,7 @@ def open_checkpoint(
     overwrite: bool = False,
     restart: bool = False,
     mixed: bool = False,
+    memory: int = DEFAULT_MEMORY,
     **request: str,
 ) -> Checkpoint:
     """Open the checkpoint of the run that will be written to `out`.
@@ -200,6 +213,8 @@ def open_checkpoint(
     ----------
     mixed : bool
         As in `Checkpoint.open`.
+    memory : int
+        Bytes by which methods choose their algorithm (`Run.route`).
     request : str
         Options that `fsframe resume` needs to continue the run.
 
@@ -214,7 +229,7 @@ def open_checkpoint(
     if overwrite:
         request["overwrite"] = "yes"
     request["providers"] = json.dumps(providers(str(chain)))
-    manifest = Manifest.of(chain, data, seed, request)
+    manifest = Manifest.of(chain, data, seed, request, memory=memory)
     return Checkpoint.open(out, manifest, restart=restart, overwrite=overwrite, mixed=mixed)
 
 
@@ -259,6 +274,10 @@ def _recorded(
             # Also of plugins in bases, and of classes registered in this process.
             **{k: v for k, v in software(chain).items() if k.startswith(("plugin ", "class "))},
             "providers": providers(str(chain)),
+            "request": {
+                "sha256": Manifest.of(chain, data, run.entropy, memory=run.route).identity,
+                "memory": run.route,
+            },
             **_facts_of_table(data),
             **({"mixed": mixed} if mixed else {}),
         },
@@ -300,17 +319,76 @@ def _stage_call(
     return call_key(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
 
 
-def is_result_of(record: RunRecord, chain: RunsInSteps, seed: int) -> bool:
-    """Whether `record` has this chain and seed, and was computed with the installed versions.
+def stored_answer(
+    out: str | os.PathLike[str],
+    chain: RunsInSteps,
+    seed: int,
+    *,
+    apart_from: Iterable[str | os.PathLike[str] | None] = (),
+) -> RunRecord | None:
+    """The run at `out` if it has this chain, seed and versions; None if there is no file.
 
-    The table and the memory limit are not compared.
+    Called before the table is read; `check_answer` compares the rest.
+
+    Raises
+    ------
+    StoreError
+        If another file is there, or `out` cannot be written.
     """
+    if not os.path.lexists(out):
+        check_destination(out, apart_from=apart_from)
+        return None
+    try:
+        record = load_run(out)
+    except StoreError:
+        check_destination(out, apart_from=apart_from)
+        return None
+    there = recorded_request(record)
+    asked = attrs.evolve(there, chain=str(chain), seed=seed, software=software(chain))
+    reasons = there.differences(asked)
+    if reasons:
+        raise existing_file(out, reasons)
+    return record
+
+
+def check_answer(out: str | os.PathLike[str], record: RunRecord, asked: Manifest) -> None:
+    """Check that `record`, read from `out`, is the result of the request `asked`.
+
+    Raises
+    ------
+    StoreError
+        Saying in what they differ.
+    """
+    reasons = recorded_request(record).differences(attrs.evolve(asked, numerics={}))
+    found = record.environment.get("request")
+    if not isinstance(found, Mapping) or found.get("sha256") != asked.identity:
+        reasons = reasons or ["it does not say that it is the result of this request"]
+    if reasons:
+        raise existing_file(out, reasons)
+
+
+def recorded_request(record: RunRecord) -> Manifest:
+    """What a run was asked for, as far as its file says it."""
     there = dict(record.environment)
-    there["python"] = ".".join(str(there.get("python", "")).split(".")[:2])
-    installed = software(chain).items()
-    return (record.chain, record.seed) == (str(chain), seed) and all(
-        there.get(name) == version for name, version in installed
+    versions = {"python": ".".join(str(there.get("python", "")).split(".")[:2])}
+    for name, version in there.items():
+        if name in SOFTWARE or name.startswith(("plugin ", "class ")):
+            versions[name] = str(version)
+    return Manifest(
+        chain=record.chain,
+        seed=record.seed or 0,
+        sha256=record.data.sha256,
+        memory=memory_route(record) or 0,
+        software=versions,
     )
+
+
+def memory_route(record: RunRecord) -> int | None:
+    """Bytes by which the methods of a run chose their algorithm; None if its file does not say."""
+    found = record.environment.get("request")
+    memory = found.get("memory") if isinstance(found, Mapping) else None
+    # The file may come from anybody.
+    return memory if type(memory) is int and memory > 0 else None
 
 
 def stage_record(result: StageResult) -> StageRecord:

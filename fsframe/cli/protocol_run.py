@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +12,11 @@ import click
 
 from fsframe.cli.log_file import check_log
 from fsframe.cli.reading_options import read_data
-from fsframe.cli.running import Reporter, engine_options, run_chain, this_command
+from fsframe.cli.running import Reporter, engine_options, run_chain
 from fsframe.cli.shared_options import all_options, json_option, quiet_option
 from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.contracts.grammar import StageText
-from fsframe.errors import FsframeError, RequestError, StoreError
+from fsframe.errors import RequestError, StoreError
 
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
 
 __all__ = [
-    "existing_result",
     "fold_options",
     "output_options",
     "protocol_request",
@@ -153,6 +150,7 @@ def run_on(
     `named` are the parts of the default name of the run file (`run_path`). All files that the
     command writes are checked before any work starts.
     """
+    from fsframe.chains.recording import stored_answer
     from fsframe.cli.run_file import run_path
     from fsframe.storage import check_destination
     from fsframe.tables import find_table
@@ -163,7 +161,11 @@ def run_on(
         raise RequestError("--out and --no-out exclude each other: give one of them")
     if not options["no_out"]:
         out = Path(options["out"]) if options["out"] else run_path(path, named)
-    found = None if out is None else existing_result(out, chain, options, path)
+    found = None
+    if out is not None and (options["overwrite"] or options["restart"]):
+        check_destination(out, overwrite=options["overwrite"], apart_from=[path])
+    elif out is not None:
+        found = stored_answer(out, chain, options["seed"], apart_from=[path])
     used = [path, out]
     csv_out = options.get("csv_out")
     if csv_out is not None:
@@ -173,79 +175,38 @@ def run_on(
     table = read_data(str(path), **options)
     for warning in table.warnings:
         reporter.note(warning)
-    record = _confirmed_result(found, out, chain, table, reporter)
-    if record is None:
-        record = run_chain(chain, table, out, options, reporter=reporter, path=path, source=data)
+    if found is not None and out is not None:
+        _confirm(found, out, chain, table, options, reporter)
+        return found, out
+    record = run_chain(chain, table, out, options, reporter=reporter, path=path, source=data)
     return record, out
 
 
-def existing_result(
-    out: Path, chain: Chain, options: Mapping[str, Any], table: Path
-) -> RunRecord | None:
-    """The record at `out` if it matches this command, the table aside; None if there is no file.
+def _confirm(
+    record: RunRecord,
+    out: Path,
+    chain: Chain,
+    table: Dataset,
+    options: Mapping[str, Any],
+    reporter: Reporter,
+) -> None:
+    """Check that `record`, read from `out`, is the result of this request, and say so; leftovers of
+    an interrupted attempt are removed.
 
     Raises
     ------
     StoreError
-        If the file does not match, `out` cannot be written, or it is `table`.
+        If it is not.
     """
-    from fsframe.storage import check_destination, load_run
+    from fsframe.chains.memory_shares import route_of
+    from fsframe.chains.recording import check_answer, open_checkpoint
+    from fsframe.storage.units.manifest import Manifest
 
-    if options["overwrite"] or options["restart"] or not out.is_file():
-        check_destination(out, overwrite=options["overwrite"], apart_from=[table])
-        return None
-    try:
-        record = load_run(out)
-    except FsframeError:
-        record = None
-    if record is None or not _same_request(record, chain, options):
-        check_destination(out, apart_from=[table])
-    return record
-
-
-def _confirmed_result(
-    record: RunRecord | None, out: Path | None, chain: Chain, table: Dataset, reporter: Reporter
-) -> RunRecord | None:
-    """`record`, if it was made from `table`; leftovers of an interrupted attempt are removed.
-
-    Raises
-    ------
-    StoreError
-        If it was made from another table.
-    """
-    from fsframe.chains.recording import open_checkpoint
-    from fsframe.storage import check_destination
-
-    if record is None or out is None:
-        return None
-    if record.data.sha256 != table.sha256:
-        check_destination(out)
+    seed, memory = options["seed"], route_of(chain, table, options["memory"])
+    check_answer(out, record, Manifest.of(chain, table, seed, memory=memory))
     with contextlib.suppress(StoreError):
-        open_checkpoint(chain, table, record.seed or 0, out, overwrite=True).finish()
+        open_checkpoint(chain, table, seed, out, overwrite=True, memory=memory).finish()
     reporter.note(
         f"{out} already holds the result of this request, which is shown; --overwrite computes it "
         "again"
     )
-    return record
-
-
-def _same_request(record: RunRecord, chain: Chain, options: Mapping[str, Any]) -> bool:
-    """Whether chain, seed, memory limit and everything else that affects results are equal."""
-    from fsframe.chains.recording import is_result_of
-
-    same_memory = _memory(record.command) == _memory(this_command())
-    return same_memory and is_result_of(record, chain, options["seed"])
-
-
-def _memory(command: str) -> list[str]:
-    """The values of ``--memory`` in a command.
-
-    >>> _memory("fsframe chain mim on t.csv --memory 2GB"), _memory("fsframe chain --memory=1GB")
-    (['2GB'], ['1GB'])
-    """
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return []
-    split = [part for word in words for part in (word.split("=", 1) if "--" in word else [word])]
-    return [after for word, after in pairwise(split) if word == "--memory"]

@@ -267,16 +267,16 @@ def run_chain(
     """Run `chain` on `table` and write `out`; signals stop it without loss.
 
     `options` are those of `engine_options`, and as far as the command has them ``seed``,
-    ``overwrite``, ``chosen_by``, ``threads`` and those of `reading_options`. The table was read
+    ``overwrite``, ``route``, ``threads`` and those of `reading_options`. The table was read
     from `path`; `source` and `command` are recorded as by `Chain.run`, by default the command of
     this process. An `engine` of a command that runs many chains stays open; `beside` are the bytes
     of other tables in memory.
     """
-    from fsframe.chains.memory_shares import shares_of
+    from fsframe.chains.memory_shares import route_of, shares_of
     from fsframe.chains.recording import open_checkpoint
     from fsframe.storage import check_destination
 
-    memory, chosen_by = options.get("memory"), options.get("chosen_by")
+    memory, route = options.get("memory"), options.get("route")
     command = this_command() if command is None else command
     seed, overwrite = options.get("seed", 0), bool(options.get("overwrite"))
     if out is not None:
@@ -290,7 +290,8 @@ def run_chain(
         if engine is not None:
             engine.tell = reporter.note
         # Before anything is written.
-        shares_of(chain, table, memory, engine, beside=beside, chosen_by=chosen_by)
+        shares_of(chain, table, memory, engine, beside=beside, route=route)
+        route = route or route_of(chain, table, memory, beside)
         checkpoint = None
         if out is not None:
             checkpoint = open_checkpoint(
@@ -304,7 +305,8 @@ def run_chain(
                 path=os.path.abspath(path),
                 source=source,
                 command=command,
-                memory=str((memory if chosen_by is None else chosen_by) or ""),
+                memory=route,
+                limit=str(memory or ""),
                 reading=json.dumps({name: options.get(name) for name in READING}),
                 csv=os.path.abspath(options["csv_out"]) if options.get("csv_out") else "",
             )
@@ -338,7 +340,7 @@ def run_chain(
                     listener=reporter,
                     memory=memory,
                     beside=beside,
-                    chosen_by=chosen_by,
+                    route=route,
                     threads=options.get("threads"),
                     executor=engine,
                     checkpoint=checkpoint,

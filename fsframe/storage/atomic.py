@@ -6,12 +6,12 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from fsframe.errors import StoreError
 
-__all__ = ["check_destination", "place_file"]
+__all__ = ["check_destination", "existing_file", "place_file"]
 
 _PathLike = str | os.PathLike[str]
 _KINDS = {
@@ -64,7 +64,7 @@ def check_destination(
     if target.is_dir():
         raise StoreError(f"cannot write {os.fspath(path)}: it is a folder; name a file")
     if not overwrite and os.path.lexists(target):
-        raise _in_the_way(target)
+        raise existing_file(target)
     effective = os.access in os.supports_effective_ids
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
         raise StoreError(
@@ -131,7 +131,7 @@ def place_file(
                 os.unlink(sibling)
         _sync_folder(target.parent)
     except FileExistsError:
-        raise _in_the_way(target) from None
+        raise existing_file(target) from None
     except OSError as error:
         reason = error.strerror or str(error)
         raise StoreError(
@@ -168,10 +168,12 @@ def _same_file(target: Path, other: _PathLike) -> bool:
         return False
 
 
-def _in_the_way(target: Path) -> StoreError:
+def existing_file(target: _PathLike, reasons: Sequence[str] = ()) -> StoreError:
+    """The error for a file that is in the way; `reasons` why it is not what was asked for."""
+    why = f", since {'; '.join(reasons)}" if reasons else ""
     return StoreError(
-        f"{target} already exists and was left unchanged; choose another name, or allow "
-        "replacing it (overwrite=True, --overwrite)"
+        f"{os.fspath(target)} already exists and was left unchanged{why}; choose another name, or "
+        "allow replacing it (overwrite=True, --overwrite)"
     )
 
 

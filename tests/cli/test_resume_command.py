@@ -67,3 +67,35 @@ def test_damaged_manifests_are_reported_with_the_way_that_is_left(
         told = call(words)
         assert told.code == 5 and "restore `manifest`" in told.err and "--restart" in told.err
     assert call(f"{command} --restart").code == 0
+
+
+def test_an_unfinished_run_keeps_the_memory_that_its_algorithms_were_chosen_for(
+    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fsframe
+    import fsframe.chains.recording as recording
+    from fsframe.errors import StoreError
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    def of_command() -> None:
+        command = "chain mim:top=2 npfs:n=5 on small.csv --out r.h5"
+        assert call(f"{command} --memory 200MB").code == 5
+        refused = call(command)
+        assert refused.code == 5 and "of memory beside the table, not 2.0 GiB" in refused.err
+
+    def of_function() -> None:
+        with pytest.raises(StoreError, match="disk is full"):
+            fsframe.select(
+                "mim:top=2 npfs:n=5", here / "small.csv", out=here / "r.h5", memory=200_000_000
+            )
+
+    limited = fsframe.select("mim:top=2 npfs:n=5", here / "small.csv", memory=200_000_000)
+    for begin in (of_command, of_function):
+        with monkeypatch.context() as patched:
+            patched.setattr(recording, "write_run", full)
+            begin()
+        assert call("resume r.h5 --data small.csv").code == 0
+        assert fsframe.load_run("r.h5").environment["request"] == limited.environment["request"]
+        (here / "r.h5").unlink()

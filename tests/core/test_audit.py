@@ -50,6 +50,23 @@ def test_every_stage_of_a_sound_run_has_the_same_bits(record, data):
     assert [audit.path for audit in found] == [*record.stage_paths(), "/pair_tests"]
 
 
+def test_algorithms_are_chosen_as_in_the_run(data):
+    limited = Chain.parse("immigrate:top=3").run(data, 11, memory=200_000_000)
+    used = []
+
+    class Watched(Run):
+        @property
+        def route(self):
+            used.append(self.route_memory)
+            return super().route
+
+    audit_run(limited, data, Watched())
+    assert set(used) == {limited.environment["request"]["memory"]}
+    greedy = {**limited.environment, "request": {"memory": 10**15}}
+    with pytest.raises(RequestError, match="--memory 1000000"):
+        audit_run(attrs.evolve(limited, environment=greedy), data, Run())
+
+
 def test_an_altered_stage_is_found_by_itself(record, data):
     scores = np.array(record.stages[1].selection.scores)
     scores[record.stages[1].selection.selected[0]] *= 1 + 1e-12

@@ -15,7 +15,7 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.chains.memory_shares import most_tables_held, shares_of, working_memory
+from fsframe.chains.memory_shares import most_tables_held, route_of, shares_of, working_memory
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.errors import RequestError
@@ -108,10 +108,10 @@ def test_without_a_bound_nothing_is_divided():
 def test_a_run_that_continues_with_another_bound_keeps_its_algorithms():
     chain, data = Chain.parse("mim npfs"), table()
     begun = shares_of(chain, data, 2 * 10**8)
-    later = shares_of(chain, data, 10**9, workers(2), chosen_by=2 * 10**8)
-    assert later.route == begun.route
+    later = shares_of(chain, data, 10**9, workers(2), route=begun.route)
+    assert later.route == begun.route == route_of(chain, data, 2 * 10**8)
     assert later.one_fit > begun.one_fit
-    assert shares_of(chain, data, 2 * 10**8, chosen_by=0).route == DEFAULT_MEMORY
+    assert route_of(chain, data, None) == DEFAULT_MEMORY
 
 
 def test_a_fit_refuses_what_not_even_copies_of_the_table_fit_into():

@@ -201,16 +201,17 @@ def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
     assert fsframe(*words).returncode == 0
     content = (folder / "run.h5").read_bytes()
     others = [
-        ["chain", "mim:top=2", *words[2:]],
-        [*words, "--seed", "1"],
-        [*words, "--drop", "a"],
-        [*words, "--memory", "100MB"],
-        [*words, "--restart"],
+        (["chain", "mim:top=2", *words[2:]], "its chain is `mim:top=3`, not `mim:top=2`"),
+        ([*words, "--seed", "1"], "its seed is 0, not 1"),
+        ([*words, "--drop", "a"], "its data have SHA-256"),
+        ([*words, "--memory", "100MB"], "for 2.0 GiB of memory beside the table"),
+        ([*words, "--restart"], "choose another name"),
     ]
-    for other in others:
+    for other, why in others:
         refused = fsframe(*other)
         assert refused.returncode == 5, other
         assert "already exists and was left unchanged" in refused.stderr
+        assert why in refused.stderr
     text = (folder / "table.csv").read_text()
     (folder / "table.csv").write_text(text.replace("ill", "sick"))
     assert fsframe(*words).returncode == 5
@@ -219,9 +220,57 @@ def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
     assert fsframe(*words).returncode == 5
 
 
-def test_an_answer_of_other_software_is_not_shown(folder, monkeypatch):
+def test_the_command_and_the_function_agree_on_what_a_file_answers(folder, fsframe):
+    import fsframe as package
+    from fsframe.errors import StoreError
+
+    limited = 200_000_000
+    ways = [({}, []), ({"memory": limited}, ["--memory", str(limited)])]
+    table, chain = folder / "table.csv", "mim:top=3"
+    for number, (mine, words) in enumerate(ways):
+        other, other_words = ways[1 - number]
+        # Written by the function, asked for by the command.
+        out = folder / f"function{number}.h5"
+        first = package.select(chain, table, out=out, **mine)
+        command = ["chain", chain, "on", "table.csv", "-o", str(out)]
+        again = fsframe(*command, *words)
+        assert again.returncode == 0 and "already holds the result of this request" in again.stderr
+        refused = fsframe(*command, *other_words)
+        assert refused.returncode == 5 and "of memory beside the table" in refused.stderr
+        # Written by the command, asked for by the function.
+        out = folder / f"command{number}.h5"
+        command[-1] = str(out)
+        assert fsframe(*command, *words).returncode == 0
+        content = out.read_bytes()
+        assert package.select(chain, table, out=out, **mine).digests() == first.digests()
+        with pytest.raises(StoreError, match="already exists .* of memory beside the table"):
+            package.select(chain, table, out=out, **other)
+        assert out.read_bytes() == content
+
+
+def test_a_run_file_that_forges_another_request_is_not_its_answer(folder):
+    import fsframe as package
+    from fsframe.errors import StoreError
+    from fsframe.storage import write_run
+
+    out, table = folder / "run.h5", folder / "table.csv"
+    record = package.select("mim:top=3", table, out=out)
+    wanted = package.select("mim:top=3", table, memory=100_000_000).environment["request"]
+    for request in (None, {}, {**wanted, "memory": -1}, "text"):
+        forged = attrs.evolve(record, environment={**record.environment, "request": request})
+        write_run(out, forged, overwrite=True)
+        with pytest.raises(StoreError, match="does not say that it is the result of this request"):
+            package.select("mim:top=3", table, out=out)
+    # The digest of another request does not hide what the file says.
+    forged = attrs.evolve(record, environment={**record.environment, "request": wanted})
+    write_run(out, forged, overwrite=True)
+    with pytest.raises(StoreError, match="of memory beside the table"):
+        package.select("mim:top=3", table, out=out)
+
+
+def test_an_answer_of_other_software_is_not_shown(folder):
     from fsframe.chains.chain import Chain
-    from fsframe.cli.protocol_run import existing_result
+    from fsframe.chains.recording import stored_answer
     from fsframe.contracts.dataset import Dataset
     from fsframe.errors import StoreError
     from fsframe.storage import write_run
@@ -229,14 +278,12 @@ def test_an_answer_of_other_software_is_not_shown(folder, monkeypatch):
     data = Dataset.from_arrays(np.random.default_rng(1).normal(size=(9, 3)), list("abcabcabc"))
     chain, out = Chain.parse("mim:top=2"), folder / "run.h5"
     chain.run(data, out=out)
-    options = {"overwrite": False, "restart": False, "seed": 0}
-    monkeypatch.setattr(sys, "argv", ["fsframe", "chain"])
-    assert existing_result(out, chain, options, Path("table.csv")) is not None
+    assert stored_answer(out, chain, 0) is not None
     record = load_run(out)
     older = attrs.evolve(record, environment={**record.environment, "numpy": "1.0"})
     write_run(out, older, overwrite=True)
-    with pytest.raises(StoreError, match="already exists"):
-        existing_result(out, chain, options, Path("table.csv"))
+    with pytest.raises(StoreError, match="already exists .* started with numpy 1.0"):
+        stored_answer(out, chain, 0)
 
 
 def test_a_request_that_no_machine_can_hold_is_refused_with_its_size(folder, fsframe):

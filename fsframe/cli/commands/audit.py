@@ -34,7 +34,9 @@ __all__ = ["audit"]
 )
 @click.option("--workers", type=click.IntRange(1), help="Worker processes. [default: none]")
 @click.option(
-    "--memory", type=MemorySize(), help="Memory limit; by default that of the run, if it had one."
+    "--memory",
+    type=MemorySize(),
+    help="Memory limit, such as 2GB; a run that was allowed more needs as much again.",
 )
 @reading_options
 def audit(

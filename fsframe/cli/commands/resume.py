@@ -195,8 +195,8 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
     reading |= {name: options[name] for name in READING if options[name] not in (None, ())}
     reporter = Reporter.asked(options)
     table = read_data(path, **reading)
-    memory = request.get("memory", "")
-    begun = int(memory) if memory.isdecimal() else None
+    limit = request.get("limit", "")
+    begun = int(limit) if limit.isdecimal() else None
     with _original_providers(request.get("providers", "{}")):
         return run_chain(
             chain,
@@ -208,7 +208,7 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
                 "seed": manifest.seed,
                 "overwrite": options["overwrite"],
                 "memory": options["memory"] or begun,
-                "chosen_by": begun or 0,
+                "route": manifest.memory or None,
             },
             reporter=reporter,
             path=Path(path),

@@ -16,6 +16,7 @@ import attrs
 import fsframe.registry
 from fsframe.contracts.grammar import StageText, parse_stages
 from fsframe.contracts.kinds import offered_by
+from fsframe.contracts.run import DEFAULT_MEMORY, size_text
 from fsframe.errors import StoreError
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
 from fsframe.storage import place_file, printable
@@ -29,14 +30,14 @@ from fsframe.storage.numeric_fingerprint import (
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset
 
-__all__ = ["NAMES", "Manifest", "providers", "software"]
+__all__ = ["NAMES", "SOFTWARE", "Manifest", "providers", "software"]
 
 NAMES = ("manifest", "manifest-copy")
 """File names of the manifest and of its copy."""
 _HEAD = re.compile(rb"fsframe-unfinished 1\nsha256 ([0-9a-f]{64})\n")
 _MOST_BYTES = 1 << 24
-# Libraries whose releases may change the last bits of a result.
-_LIBRARIES = ("fsframe", "numpy", "scipy", "numba")
+SOFTWARE = ("fsframe", "numpy", "scipy", "numba")
+"""Distributions whose releases may change the last bits of a result."""
 
 
 def _earlier(value: Any) -> tuple[tuple[int, Mapping[str, str]], ...]:
@@ -58,6 +59,9 @@ class Manifest:
     seed : int
     sha256 : str
         `Dataset.sha256` of the table.
+    memory : int
+        Bytes by which methods choose their algorithm (`fsframe.contracts.run.Run.route`); 0 in
+        manifests of earlier releases, which do not say it.
     software : mapping of str to str
         Version of everything that may change a bit of the result.
     request : mapping of str to str
@@ -74,6 +78,7 @@ class Manifest:
     chain: str
     seed: int
     sha256: str
+    memory: int = 0
     software: Mapping[str, str] = attrs.field(converter=_mapping)
     request: Mapping[str, str] = attrs.field(factory=dict, converter=_mapping)
     numerics: Mapping[str, str] = attrs.field(factory=dict, converter=_mapping)
@@ -81,17 +86,40 @@ class Manifest:
 
     @classmethod
     def of(
-        cls, chain: object, data: Dataset, seed: int, request: Mapping[str, str] | None = None
+        cls,
+        chain: object,
+        data: Dataset,
+        seed: int,
+        request: Mapping[str, str] | None = None,
+        *,
+        memory: int = DEFAULT_MEMORY,
     ) -> Manifest:
         """The manifest of a run of `chain`, a chain or its text, that is about to begin."""
         return cls(
             chain=str(chain),
             seed=seed,
             sha256=data.sha256,
+            memory=memory,
             software=software(chain),
             request=request or {},
             numerics=fingerprint(),
         )
+
+    @property
+    def identity(self) -> str:
+        """SHA-256 of the request: equal for equal chain, seed, table, memory and versions.
+
+        docs/file-format.md, section 4. What is stored of a run is its result if both are equal.
+        """
+        parts = {
+            "chain": self.chain,
+            "memory": self.memory,
+            "providers": providers(self.chain),
+            "seed": self.seed,
+            "software": dict(self.software),
+            "table": self.sha256,
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def differences(self, other: Manifest, *, mixed: bool = False) -> list[str]:
         """Why units of this run cannot serve the `other` one; nothing if they can.
@@ -112,6 +140,11 @@ class Manifest:
             )
         if self.seed != other.seed:
             found.append(f"its seed is {self.seed}, not {other.seed}")
+        if self.memory and other.memory and self.memory != other.memory:
+            found.append(
+                f"its algorithms were chosen for {size_text(self.memory)} of memory beside the "
+                f"table, not {size_text(other.memory)} (--memory, memory=)"
+            )
         known = bool(self.numerics and other.numerics)
         accepted = mixed or any(dict(other.numerics) == dict(each) for _, each in self.earlier)
         if known and not accepted:
@@ -186,7 +219,9 @@ class Manifest:
         if not all(isinstance(found[name], str) for name in ("chain", "sha256")):
             raise ValueError("its chain or its digest is not text")
         # Manifests of earlier releases do not have these.
-        values = {"numerics": {}, "earlier": (), **found}
+        values = {"numerics": {}, "earlier": (), "memory": 0, **found}
+        if type(values["memory"]) is not int or values["memory"] < 0:
+            raise ValueError("its memory is not a whole number")
         return cls(**{field.name: values[field.name] for field in attrs.fields(cls)})
 
 
@@ -196,7 +231,7 @@ def software(chain: object) -> dict[str, str]:
     Interpreter (major and minor), numerical libraries, and the plugins of every stage, those within
     a `base` too; of a class that this process has registered, a digest of its code.
     """
-    found = {name: release(name) for name in ("python", *_LIBRARIES)}
+    found = {name: release(name) for name in ("python", *SOFTWARE)}
     for _, offer in _offers(str(chain)):
         found[offer.plugin.software] = offer.version
     return found
