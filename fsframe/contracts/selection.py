@@ -237,6 +237,13 @@ class Selection:
                 found.append(f"pair_weights name columns outside 0 … {n_features - 1}")
             if not np.isfinite(self.pair_weights.triplets()[2]).all():
                 found.append("pair_weights hold non-finite values")
+        found.extend(
+            f"{part} has an array named {name[:50]!r}: names are 1 to 4096 bytes of UTF-8 without "
+            "slash and NUL"
+            for part, arrays in (("model", self.model), ("tables", self.tables))
+            for name in arrays
+            if not _is_array_name(name)
+        )
         if self.model_columns:
             n_seen = n_features if self.features_in is None else self.features_in.size
             found.extend(self._axis_problems(n_seen))
@@ -343,3 +350,12 @@ class Selection:
 
 
 _FIELDS = tuple(field.name for field in attrs.fields(Selection))
+
+
+def _is_array_name(name: str) -> bool:
+    """Whether a run file can hold an array of this name (docs/file-format.md)."""
+    try:
+        n_bytes = len(name.encode())
+    except UnicodeEncodeError:
+        return False
+    return 0 < n_bytes <= 4096 and name != "." and not {"/", "\0"} & set(name)

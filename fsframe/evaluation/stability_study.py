@@ -26,6 +26,7 @@ from fsframe.registry import stability_metrics
 from fsframe.resampling.groups import Grouping, deal_groups, require_two
 from fsframe.resampling.resamples import Recurring, select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.storage.selection_arrays import array_name
 
 __all__ = ["StabilityStudy"]
 
@@ -58,7 +59,8 @@ class StabilityStudy(WrappingSelector):
     The score of a feature is the share of resamples that keep it; features above one half are kept.
     Tables: ``kept`` (n, n_features); ``orders`` (n, L), columns best first; for each metric of sets
     ``stability-NAME`` (1,) for the sets as the chain keeps them, and ``sizes-NAME`` (L,) for the
-    best 1, 2, … L; for metrics of rankings only ``stability-NAME``; NaN if undefined.
+    best 1, 2, … L; for metrics of rankings only ``stability-NAME``; NaN if undefined. In the NAME
+    of a metric with its provider, ``%2F`` stands for the slash.
 
     A metric that needs the similarity of features gets their absolute correlations on the whole
     table, which do not use the label. They take 24 p² bytes, at most the run's memory limit. A row
@@ -225,15 +227,15 @@ class StabilityStudy(WrappingSelector):
             measure: StabilityMetric = stability_metrics[name]()
             alike = _similarity(data) if measure.needs_similarity else None
             value = _value(measure, scores if measure.input == "ranks" else kept, alike)
-            tables[f"stability-{name}"] = np.array([value.value])
+            tables[array_name("stability", name)] = np.array([value.value])
             if value.interval is not None:
-                tables[f"interval-{name}"] = np.array(value.interval)
+                tables[array_name("interval", name)] = np.array(value.interval)
             if value.undefined:
                 warnings.append(f"{name} is not defined here: {value.undefined}")
             warnings += [f"{name}: {warning}" for warning in value.warnings]
             if measure.input == "sets" and largest:
                 values = measure.along_rankings(ranked[:, :largest], data.n_features, None, alike)
-                tables[f"sizes-{name}"] = np.array([float(v) for v in values])
+                tables[array_name("sizes", name)] = np.array([float(v) for v in values])
         share = kept.mean(axis=0)
         order = rank_by_score(share)
         return Selection(

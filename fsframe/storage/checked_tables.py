@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
+from fsframe.storage.selection_arrays import array_name
 
 if TYPE_CHECKING:
     from fsframe.storage.stage_records import StageRecord
@@ -310,18 +311,18 @@ def stability_tables(stage: StageRecord, n_features: int, where: str) -> Stabili
         raise given.refuse("kept", "holds fewer than two resamples")
     metrics, length = [], None
     for name in texts_parameter(stage, "metric", where):
-        bounds = f"interval-{name}"
+        bounds, sizes = array_name("interval", name), array_name("sizes", name)
         interval = given.reals(bounds, (2,)).tolist() if bounds in given else None
         by_size = None
-        if f"sizes-{name}" in given:
-            by_size = given.reals(f"sizes-{name}", (length,))
+        if sizes in given:
+            by_size = given.reals(sizes, (length,))
             length = by_size.size
             if not 1 <= length <= n_features:
-                raise given.refuse(f"sizes-{name}", f"has {length} set sizes of {n_features}")
+                raise given.refuse(sizes, f"has {length} set sizes of {n_features}")
         metrics.append(
             MetricTables(
                 name=name,
-                value=float(given.reals(f"stability-{name}", (1,))[0]),
+                value=float(given.reals(array_name("stability", name), (1,))[0]),
                 interval=None if interval is None else (interval[0], interval[1]),
                 by_size=by_size,
             )

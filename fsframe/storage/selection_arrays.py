@@ -18,13 +18,24 @@ from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import StoreError
 from fsframe.storage import spec
 
-__all__ = ["same_donors", "selection_arrays", "selection_of"]
+__all__ = ["array_name", "same_donors", "selection_arrays", "selection_of"]
 
 _FREE = ("model", "tables")
 _SINGLE = ("k", "standardize")
 _FOLDERS = {"pair_weights": spec.PAIR_ARRAYS, "donors": spec.DONOR_ARRAYS}
 _MATRIX = frozenset({"columns", "matrix"})
 _LISTED = frozenset({"columns", "i", "j", "weight"})
+
+
+def array_name(kind: str, name: str) -> str:
+    """The name of the array of that kind for a method, whose name may have a provider.
+
+    Names of arrays cannot hold a slash.
+
+    >>> array_name("sizes", "kuncheva"), array_name("sizes", "other-package/yu")
+    ('sizes-kuncheva', 'sizes-other-package%2Fyu')
+    """
+    return f"{kind}-{name.replace('%', '%25').replace('/', '%2F')}"
 
 
 def selection_arrays(selection: Selection) -> dict[str, NDArray[Any]]:

@@ -184,3 +184,11 @@ def test_complex_numbers_are_refused_and_not_cut_to_their_real_part(name):
         Selection(**given)
     with pytest.raises(ValueError, match="must be real"):
         PairWeights([0, 1], np.array([[1, 1j], [1j, 1]]))
+
+
+@pytest.mark.parametrize("name", ["", ".", "a/b", "nul\0", "x" * 4097, "\udc80"])
+def test_a_name_that_no_file_can_hold_is_a_problem(name):
+    found = Selection(selected=[0], scores=[1.0, 0.0], tables={name: [1.0]})
+    [problem] = found.problems(2, 5)
+    assert "tables has an array named" in problem
+    assert not Selection(selected=[0], scores=[1.0, 0.0], tables={"a b.ü": [1.0]}).problems(2, 5)

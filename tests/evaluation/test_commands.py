@@ -435,3 +435,40 @@ def test_a_base_after_a_stage_is_refused_only_if_no_number_of_columns_would_do(f
     assert code == 0, err
     code, _, err = ran(capsys, "chain", text, "on", "toy.csv", "-q", "--no-out")
     assert code == 2 and "permutations=34 or more" in err
+
+
+def test_a_metric_with_its_provider_is_stored_shown_and_continued(folder, capsys, monkeypatch):
+    import fsframe.chains.recording as recording
+    from fsframe.errors import StoreError
+    from fsframe.registry import stability_metrics
+
+    [offer] = stability_metrics.matching("lustgarten")
+    metric = f"{offer.provider}/lustgarten"
+    words = [
+        "stability",
+        "mim:top=2",
+        "on",
+        "toy.csv",
+        "--metric",
+        metric,
+        "--n",
+        "5",
+        "-o",
+        "s.h5",
+    ]
+    plain = fsframe.stability("mim:top=2", "toy.csv", metric="lustgarten", n=5)
+
+    def full(*_, **__):
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(recording, "write_run", full)
+        assert ran(capsys, *words)[0] == 5
+    code, out, said = ran(capsys, "resume", "s.h5")
+    assert code == 0 and metric in out, said
+    assert fsframe.load_run("s.h5").values == {metric: plain.values["lustgarten"]}
+    for command in (["show", "s.h5"], ["audit", "s.h5"], ["verify", "s.h5"], words):
+        assert ran(capsys, *command)[0] == 0
+    # A measure of evaluate likewise.
+    again = ["evaluate", "mim:top=2", "on", "toy.csv", "--metric", "protocols/auc", *QUICK]
+    assert ran(capsys, *again)[0] == 0

@@ -243,7 +243,7 @@ def test_the_command_and_the_function_agree_on_what_a_file_answers(folder, fsfra
         assert fsframe(*command, *words).returncode == 0
         content = out.read_bytes()
         assert package.select(chain, table, out=out, **mine).digests() == first.digests()
-        with pytest.raises(StoreError, match="already exists .* of memory beside the table"):
+        with pytest.raises(StoreError, match=r"already exists .* of memory beside the table"):
             package.select(chain, table, out=out, **other)
         assert out.read_bytes() == content
 
@@ -282,7 +282,7 @@ def test_an_answer_of_other_software_is_not_shown(folder):
     record = load_run(out)
     older = attrs.evolve(record, environment={**record.environment, "numpy": "1.0"})
     write_run(out, older, overwrite=True)
-    with pytest.raises(StoreError, match="already exists .* started with numpy 1.0"):
+    with pytest.raises(StoreError, match=r"already exists .* started with numpy 1\.0"):
         stored_answer(out, chain, 0)
 
 
