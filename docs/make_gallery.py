@@ -142,7 +142,11 @@ _NOT_SHOWN = (
     "npfs",
     "stability-study",
 )
-_SEEN_WITH = {"ensemble": {"base": "relieff"}, "turf": {"base": "relieff"}}
+_SEEN_WITH = {
+    "cpss": {"base": "relieff:top=3"},
+    "ensemble": {"base": "relieff"},
+    "turf": {"base": "relieff"},
+}
 
 
 def known_table(seed: int, task: str = "classification") -> Dataset:

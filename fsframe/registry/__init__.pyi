@@ -331,6 +331,25 @@ class _CoxScore(Selector):
     top: int | float | None
     ties: Literal['efron', 'breslow']
 
+class _Cpss(Selector):
+    """Features that a selector keeps on many halves of the table, with a bound on false ones."""
+    def __init__(
+        self,
+        *,
+        pairs: int = 50,
+        false_selections: float = 1.0,
+        threshold: float | None = None,
+        bound: Literal['r-concave', 'unimodal', 'worst-case'] = 'r-concave',
+        top: int | float | None = None,
+        base: str | None = None,
+    ) -> None: ...
+    pairs: int
+    false_selections: float
+    threshold: float | None
+    bound: Literal['r-concave', 'unimodal', 'worst-case']
+    top: int | float | None
+    base: str | None
+
 class _CrossValidation(Selector):
     """Performance of a chain on held-out rows, and how often it keeps each feature."""
     def __init__(
@@ -419,25 +438,21 @@ class _ElasticNet(Selector):
     weakness: float
 
 class _Ensemble(Selector):
-    """Features by their ranks over many resamples of a selector, or by selection frequency."""
+    """Features by their mean ranks over many bootstraps of a selector."""
     def __init__(
         self,
         *,
         n: int = 50,
-        aggregate: Literal['mean-rank', 'linear', 'stability'] = 'mean-rank',
-        fraction: float | None = None,
+        aggregate: Literal['mean-rank', 'linear'] = 'mean-rank',
+        fraction: float = 1.0,
         stratify: bool = True,
-        threshold: float | None = None,
-        false_selections: float | None = None,
         top: int | float | None = None,
         base: str | None = None,
     ) -> None: ...
     n: int
-    aggregate: Literal['mean-rank', 'linear', 'stability']
-    fraction: float | None
+    aggregate: Literal['mean-rank', 'linear']
+    fraction: float
     stratify: bool
-    threshold: float | None
-    false_selections: float | None
     top: int | float | None
     base: str | None
 
@@ -1692,6 +1707,8 @@ class _Selectors(Registry):
     def __getitem__(self, name: Literal['correlation']) -> type[_Correlation]: ...
     @overload
     def __getitem__(self, name: Literal['cox-score']) -> type[_CoxScore]: ...
+    @overload
+    def __getitem__(self, name: Literal['cpss']) -> type[_Cpss]: ...
     @overload
     def __getitem__(self, name: Literal['cross-validation']) -> type[_CrossValidation]: ...
     @overload

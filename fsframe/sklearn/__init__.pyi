@@ -472,6 +472,25 @@ class CoxScore(_WeightedSelector):
         memory_limit: int | None = None,
     ) -> None: ...
 
+class Cpss(_Selector):
+    """Features that a selector keeps on many halves of the table, with a bound on false ones."""
+    def __init__(
+        self,
+        *,
+        pairs: int = 50,
+        false_selections: float = 1.0,
+        threshold: float | None = None,
+        bound: Literal['r-concave', 'unimodal', 'worst-case'] = 'r-concave',
+        top: int | float | None = None,
+        base: _Stages | None = None,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        always_keep: str | int | Sequence[str | int] | None = None,
+        feature_groups: Mapping[str, Sequence[str | int]] | None = None,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
 class DISR(_WeightedSelector):
     """Features by joint mutual information with each selected one, normalised by joint entropy
 (double input symmetrical relevance)."""
@@ -521,16 +540,14 @@ class ElasticNet(_Selector):
     ) -> None: ...
 
 class Ensemble(_Selector):
-    """Features by their ranks over many resamples of a selector, or by selection frequency."""
+    """Features by their mean ranks over many bootstraps of a selector."""
     def __init__(
         self,
         *,
         n: int = 50,
-        aggregate: Literal['mean-rank', 'linear', 'stability'] = 'mean-rank',
-        fraction: float | None = None,
+        aggregate: Literal['mean-rank', 'linear'] = 'mean-rank',
+        fraction: float = 1.0,
         stratify: bool = True,
-        threshold: float | None = None,
-        false_selections: float | None = None,
         top: int | float | None = None,
         base: _Stages | None = None,
         task: Literal["auto", "classification", "regression"] = 'auto',

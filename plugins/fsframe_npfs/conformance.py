@@ -20,11 +20,13 @@ EXCEPTIONS = {
     | {
         "what_the_entry_promises_is_given": "pair weights are returned only with of=pairs",
     },
+    "cpss": _BOOTSTRAPS | {"counts_equal_copies": "halves of copied rows are other halves"},
     "ensemble": _BOOTSTRAPS
     | _BROKEN_TIES
     | {"counts_equal_copies": "bootstraps of copied rows are other bootstraps"},
 }
 TRIED_AS = {
+    "cpss": "cpss:base=relieff:top=3,pairs=5,false_selections=3",
     "npfs": "npfs:base=mrmr:top=2,n=9,null=published,alpha=0.3",
     "ensemble": "ensemble:base=relieff:top=3,n=9",
 }

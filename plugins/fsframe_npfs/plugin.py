@@ -1,4 +1,4 @@
-"""Entries of this plugin: the NPFS test, its nulls, and ensembles of rankings."""
+"""Entries of this plugin: the NPFS test and its nulls, stability selection, ensembles."""
 
 from __future__ import annotations
 
@@ -25,12 +25,22 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="ensemble",
         target="fsframe_npfs.methods.ensemble:Ensemble",
-        summary="Aggregates the rankings of a selector over many resamples",
+        summary="Aggregates the rankings of a selector over many bootstraps",
         family="resampling",
         gives=frozenset({"scores"}),
         wraps=True,
         reference="Saeys, Abeel, Van de Peer 2008, Robust feature selection using ensemble feature "
-        "selection techniques, ECML PKDD; Meinshausen, Bühlmann 2010, Stability selection",
+        "selection techniques, ECML PKDD, LNCS 5212:313",
+    )
+    yield SelectorEntry(
+        name="cpss",
+        target="fsframe_npfs.methods.cpss:Cpss",
+        summary="Features that a selector keeps on many halves, with a bound on false ones",
+        family="resampling",
+        gives=frozenset({"scores"}),
+        wraps=True,
+        reference="Shah, Samworth 2013, Variable selection with error control: another look at "
+        "stability selection, J. R. Statist. Soc. B 75(1):55",
     )
 
 

@@ -1,4 +1,4 @@
-"""Aggregate rankings over resamples: ranks, their mean, and the bound of stability selection."""
+"""Aggregate rankings over resamples: ranks, and their mean."""
 
 from __future__ import annotations
 
@@ -6,13 +6,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-__all__ = [
-    "complete_ranks",
-    "false_selections_bound",
-    "linear_scores",
-    "list_ranks",
-    "threshold_for",
-]
+__all__ = ["complete_ranks", "linear_scores", "list_ranks"]
 
 
 def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float64]:
@@ -62,39 +56,3 @@ def linear_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     n_features = ranks.shape[1]
     return (n_features - ranks.mean(axis=0)) / max(n_features - 1, 1)
-
-
-def false_selections_bound(kept: float, n_features: int, threshold: float) -> float:
-    """Bound on the expected number of noise features selected in a share `threshold` of the halves.
-
-    q² / ((2π − 1) K), with q = `kept`, the mean number of features kept per half, and the threshold
-    π in (0.5, 1].
-
-    Notes
-    -----
-    Proved for a base that selects noise features no more often than at random, and all with equal
-    probability. Without that assumption, and for complementary halves, it bounds the expected
-    number of selected features whose probability of selection in a half is at most q/K.
-
-    References
-    ----------
-    Meinshausen, Bühlmann 2010, Stability selection, J. R. Statist. Soc. B 72:417, theorem 1; Shah,
-    Samworth 2013, J. R. Statist. Soc. B 75:55, theorem 1.
-
-    Examples
-    --------
-    >>> false_selections_bound(10, 1000, 0.75)
-    0.2
-    """
-    return kept**2 / ((2.0 * threshold - 1.0) * n_features)
-
-
-def threshold_for(kept: float, n_features: int, false_selections: float) -> float:
-    """Threshold π at which the bound equals `false_selections`; unattainable if above 1.
-
-    Examples
-    --------
-    >>> threshold_for(10, 1000, 0.2)
-    0.75
-    """
-    return (1.0 + kept**2 / (n_features * false_selections)) / 2.0

@@ -260,13 +260,13 @@ def half_counts(
     """
     units, classes, what = n_rows, y, "rows"
     if groups is not None:
-        together = _grouping("ensemble", groups, y, times)
+        together = _grouping("halves", groups, y, times)
         units, what = len(together), "groups"
         classes = None if y is None else together.stratum
     if max_shards(units, classes) < 2:
         raise DataError(
-            f"ensemble: halves need at least four {what} of every class, the smallest has "
-            f"{min(g.size for g in _class_rows(classes, units))}; use an aggregate over "
-            "bootstraps, such as mean-rank"
+            f"halves need at least four {what} of every class, the smallest has "
+            f"{min(g.size for g in _class_rows(classes, units))}; use a stage over "
+            "bootstraps, such as `ensemble` or `npfs`"
         )
     return shard_counts(n_rows, 2, generator, y=y, times=times, groups=groups)

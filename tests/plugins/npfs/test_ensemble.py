@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from fsframe.contracts.run import Run
-from fsframe.errors import RequestError
 from fsframe_npfs.engine.aggregation import (
     complete_ranks,
-    false_selections_bound,
     linear_scores,
     list_ranks,
-    threshold_for,
 )
 from fsframe_npfs.methods.ensemble import Ensemble
 
@@ -44,12 +41,7 @@ def test_linear_aggregation_by_hand() -> None:
     np.testing.assert_allclose(linear_scores(ranks), [(3 - 4 / 3) / 2, 0.5, (3 - 8 / 3) / 2])
 
 
-def test_bound_and_threshold_are_each_others_inverse() -> None:
-    assert false_selections_bound(10, 1000, 0.9) == pytest.approx(0.125)
-    assert threshold_for(10, 1000, 0.125) == pytest.approx(0.9)
-
-
-@pytest.mark.parametrize("aggregate", ["mean-rank", "linear", "stability"])
+@pytest.mark.parametrize("aggregate", ["mean-rank", "linear"])
 def test_relevant_features_come_first(mim: Any, slides: Any, aggregate: str) -> None:
     found = Ensemble(n=30, aggregate=aggregate).select_wrapped(
         mim(k=5), slides(0, 1000, 40, 5), None, Run()
@@ -75,47 +67,3 @@ def test_linear_uses_scores_of_features_that_no_list_holds(mim: Any, slides: Any
     # Lists of one leave most features tied; complete rankings tell them apart.
     assert np.unique(lists.scores).size < 10 < np.unique(complete.scores).size
     assert set(complete.selected) == set(range(8))
-
-
-def test_stability_selection_names_few_of_pure_noise_within_its_bound(
-    mim: Any, slides: Any
-) -> None:
-    false, bound = [], []
-    for seed in range(25):
-        found = Ensemble(n=50, aggregate="stability", false_selections=1.0).select_wrapped(
-            mim(k=8), slides(seed, 400, 100, 0), None, Run(entropy=seed)
-        )
-        false.append(found.selected.size)
-        bound.append(found.tables["false-selections-bound"][0])
-    np.testing.assert_allclose(bound, 1.0)
-    assert np.mean(false) <= 1.0
-
-
-def test_stability_selection_keeps_what_is_relevant(mim: Any, slides: Any) -> None:
-    found = Ensemble(n=50, aggregate="stability").select_wrapped(
-        mim(k=5), slides(0, 2000, 40, 5), None, Run()
-    )
-    assert set(found.selected) == set(range(5))
-    assert found.tables["threshold"][0] == 0.75
-
-
-def test_a_bound_that_no_threshold_reaches_says_how_many_to_keep(mim: Any, slides: Any) -> None:
-    with pytest.raises(RequestError, match="keep at most 6"):
-        Ensemble(n=10, aggregate="stability", false_selections=1.0).select_wrapped(
-            mim(k=20), slides(0, 300, 40, 5), None, Run()
-        )
-
-
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [
-        ({"threshold": 0.8}, "threshold is for"),
-        ({"false_selections": 1.0}, "false_selections is for"),
-        ({"aggregate": "stability", "n": 7}, "even"),
-        ({"aggregate": "stability", "fraction": 0.5}, "accepts neither fraction"),
-        ({"aggregate": "stability", "threshold": 0.8, "false_selections": 1.0}, "one of them"),
-    ],
-)
-def test_parameters_that_would_be_ignored_are_refused(options: dict[str, Any], word: str) -> None:
-    with pytest.raises(RequestError, match=word):
-        Ensemble(**options)

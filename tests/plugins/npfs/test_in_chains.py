@@ -45,9 +45,7 @@ def test_equal_seeds_give_equal_bits_and_other_seeds_other_bootstraps(slides: An
     assert (one.tables["bootstrap-matrix"] != other.tables["bootstrap-matrix"]).any()
 
 
-@pytest.mark.parametrize(
-    "stage", ["npfs:n=12", "ensemble:n=12", "ensemble:n=12,aggregate=stability"]
-)
+@pytest.mark.parametrize("stage", ["npfs:n=12", "ensemble:n=12", "cpss:pairs=6"])
 def test_the_fast_path_gives_what_one_by_one_gives(slides: Any, stage: str, mim: Any) -> None:
     data = slides(1, 300, 20, 3)
     wrap = Chain.parse(f"mim {stage}").stages[1].method
