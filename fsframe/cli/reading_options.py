@@ -20,6 +20,7 @@ __all__ = [
     "READING",
     "TABLE_FORM",
     "form_options",
+    "is_table",
     "read_data",
     "reading_arguments",
     "reading_options",
@@ -233,12 +234,19 @@ def source_of_run(record: RunRecord, given: str | None, how: str) -> str:
         If it is not there any more; `how` says how to give its path.
     """
     source = given or record.data.source
-    if not given and not (source and Path(source).is_file()):
+    if not given and not is_table(source):
         raise DataError(
             f"the table the run was made on ({source or 'location unknown'}) is not there; give "
             f"its path: {how}"
         )
     return source
+
+
+def is_table(source: str) -> bool:
+    """Whether a path recorded earlier is that of a file, or of a table in parts."""
+    from fsframe.tables.locate import in_parts
+
+    return bool(source) and (Path(source).is_file() or in_parts(source))
 
 
 def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
@@ -267,15 +275,13 @@ def table_if_there(record: RunRecord, what: str) -> Dataset | None:
     """The run's table if it is still there and unchanged; else a note about `what`, and None."""
     source = record.data.source
     why = f"{source or 'the table'} is not there"
-    if source and Path(source).is_file():
+    if is_table(source):
         try:
             data = table_of_run(record, source)
         except FsframeError as error:
             why = str(error)
         else:
-            # The digest does not cover the column names.
-            same_names = list(data.feature_names) == list(record.feature_names)
-            if data.sha256 == record.data.sha256 and same_names:
+            if data.sha256 == record.data.sha256:
                 return data
             why = f"{source} is no longer the table the run was made on"
     say(

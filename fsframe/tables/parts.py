@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     # Compiled, and needed by tables in parts only.
     from fsframe.contracts.columns_seen import ColumnsSeen
 
-__all__ = ["TableParts", "large_in_file", "read_parts"]
+__all__ = ["TableParts", "large_in_file", "read_parts", "rows_of_parts"]
 
 BLOCK_BYTES = 1 << 26
 """Bytes of a block of rows, within a factor of √2; at least one row is read."""
@@ -333,6 +333,18 @@ def read_parts(
         weight_name="" if weighing is None else everything[weighing],
         reading={key: value for key, value in reading.items() if value not in (None, [])},
     )
+
+
+def rows_of_parts(
+    given: str | os.PathLike[str],
+    *,
+    x: str = "/X",
+    y: str = "/y",
+    names: str = "/feature_names",
+    na: Sequence[str] = (),
+) -> RowReader:
+    """The rows of a folder, a pattern or a file of parts; errors as `read_parts`."""
+    return _reader(given, files_of(given), x, y, names, na)[0]
 
 
 def _reader(

@@ -86,6 +86,15 @@ class RowReader:
             if file_mark(path) != mark:
                 raise DataError(f"{path} was changed while it was in use; start again")
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        raise NotImplementedError
+
+    def frame(self, columns: Sequence[str]) -> Any:
+        """Some columns, whole, as a data frame of polars."""
+        raise NotImplementedError
+
     def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
         """Some columns as (at most `rows`, n_columns) of that dtype, NaN where missing.
 
@@ -113,6 +122,16 @@ class FrameRows(RowReader):
     schema: Any
     frames: Any
     levels: dict[str, tuple[str, ...]] = attrs.field(factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        with _reading(self.what):
+            return sum(height for height, _ in self.frames([self.names[0]], _LABELS))
+
+    def frame(self, columns: Sequence[str]) -> Any:
+        import polars
+
+        return polars.DataFrame([self.series(name).alias(name) for name in columns])
 
     def series(self, name: str) -> Any:
         """One column, whole, as a series of polars."""
@@ -336,6 +355,16 @@ class Hdf5Rows(RowReader):
             lengths=tuple(form[0][0] for form in forms),
             codes=tuple(codes),
         )
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.lengths)
+
+    def frame(self, columns: Sequence[str]) -> Any:
+        import polars
+
+        X = np.concatenate([*self.blocks(columns, _LABELS, self.dtype)])
+        return polars.DataFrame({name: X[:, k] for k, name in enumerate(columns)})
 
     def label(self) -> NDArray[Any]:
         """The label of all files, one after the other."""

@@ -23,8 +23,10 @@ from fsframe.tables.cells import Missing
 from fsframe.tables.column_lookup import column_word
 from fsframe.tables.dialect import unquote
 from fsframe.tables.feature_checks import check_finite
-from fsframe.tables.locate import file_kind, find_table
+from fsframe.tables.locate import file_kind, find_table, in_parts
+from fsframe.tables.parts import large_in_file, rows_of_parts
 from fsframe.tables.reader import named_paths, read_frame
+from fsframe.tables.row_readers import RowReader
 from fsframe.tables.sheet import Sheet, load_sheet
 
 __all__ = ["Table", "read_table"]
@@ -287,6 +289,23 @@ class _FrameCells:
         return np.asarray(parts.X, dtype=np.float64)
 
 
+@attrs.frozen
+class _PartCells:
+    """Cells of a table in parts; only the columns asked for are in memory."""
+
+    reader: RowReader
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        yield from self._taken(columns).rows(range(len(columns)))
+
+    def numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        return self._taken(columns).numbers(range(len(columns)))
+
+    def _taken(self, columns: Sequence[int]) -> _FrameCells:
+        self.reader.check()
+        return _FrameCells(self.reader.frame([self.reader.names[column] for column in columns]))
+
+
 def quoted(text: str, delimiter: str) -> str:
     r"""A text as a field, quoted only if necessary.
 
@@ -320,7 +339,9 @@ def read_table(
     Returns
     -------
     Table
-        Columns of a text file without a line of names are called ``f1, f2, …``.
+        Columns of a text file without a line of names are called ``f1, f2, …``. Of a table in parts
+        (a folder, a pattern) only the columns that are used are loaded; parts in HDF5 files have
+        no label here.
 
     Raises
     ------
@@ -328,8 +349,11 @@ def read_table(
         If the file is missing, damaged, of another kind, or its rows differ in length.
     """
     found = find_table(path)
-    kind = file_kind(found)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
+    kind = "parts" if in_parts(found) else file_kind(found)
+    if kind == "parts" or (kind in ("parquet", "arrow") and large_in_file(found, kind, x)):
+        reader = rows_of_parts(found, x=x, y=y, names=names, na=codes)
+        return _of_cells(found, reader.names, reader.n_rows, _PartCells(reader))
     if kind not in ("text", "npz", "hdf5"):
         frame = read_frame(found, kind, **named_paths(x, y))
         if isinstance(frame, ArrayTable):

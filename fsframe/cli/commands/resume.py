@@ -13,7 +13,7 @@ import click
 
 from fsframe.cli.log_file import check_log
 from fsframe.cli.protocol_run import show_result
-from fsframe.cli.reading_options import READING, read_data, reading_options
+from fsframe.cli.reading_options import READING, is_table, read_data, reading_options
 from fsframe.cli.running import Reporter, engine_options, environment_with, run_chain
 from fsframe.cli.shared_options import json_option, quiet_option
 from fsframe.cli.terminal import say
@@ -189,7 +189,7 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
             f"{out} was started from Python, which does not record where the table is: give "
             "--data, or call Chain.run again"
         )
-    if not Path(path).is_file():
+    if not is_table(path):
         raise StoreError(f"the table {path} no longer exists; give its current path (--data)")
     reading = _stored_reading(request.get("reading", "{}"))
     reading |= {name: options[name] for name in READING if options[name] not in (None, ())}
