@@ -14,12 +14,12 @@ import attrs
 import numpy as np
 
 from fsframe.analysis.proposals import first_chain
+from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.contracts.asked_columns import WORDS, check_asked
 from fsframe.contracts.column_kinds import as_ordinal
 from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
-from fsframe.evaluation.repeated_rows import repeated_rows
 from fsframe.tables import read
 from fsframe.tables.column_lookup import as_keys, column_word, find_column, find_columns
 from fsframe.tables.file_contents import ColumnFacts, Contents, contents
@@ -159,9 +159,8 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         data = read(path, **suggested)
     except DataError as error:
         refused = str(error)
-    if data is not None and "groups" not in suggested and data.task == "classification":
-        beside = [text for text in repeated_rows(data) if text.startswith("rows ")]
-        findings += [Finding(columns=(), what=text) for text in beside]
+    if data is not None:
+        findings += [Finding(columns=(), what=text) for text in repeated_rows(data)]
     chain, forecast = first_chain(data) if data is not None else ("", None)
     roles = (
         dict.fromkeys(judged.beside, "beside")

@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 
 from fsframe.chains.pair_testing import answer_tests
+from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.chains.result import ChainResult
 from fsframe.chains.stage import RunsInSteps, StageResult, registry_of_class
 from fsframe.contracts.column_kinds import ColumnKind, kinds_as_json
@@ -252,6 +253,10 @@ def _recorded(
     mixed = "; ".join([*parts, *(each for each in others if each not in parts)])
     differing = (f"computed in parts whose last bits may differ: {mixed}",) if mixed else ()
     tests, untested = answer_tests(results, data, run.child(len(chain.stages)))
+    # An evaluation says it itself, unless it keeps the rows of a column together.
+    said = {warning for stage in stages for warning in stage.warnings}
+    apart = any(stage.params.get("groups") is not None for stage in stages)
+    repeated = [] if apart else [text for text in repeated_rows(data) if text not in said]
     return RunRecord(
         chain=str(chain),
         data=DataRecord.from_dataset(data, source),
@@ -264,6 +269,7 @@ def _recorded(
         fsframe_version=release("fsframe"),
         warnings=(
             *data.warnings,
+            *repeated,
             *chain.forewarnings(data),
             *differing,
             *([untested] if untested else []),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.memory_shares import most_tables_held
+from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.contracts.array_checks import as_groups
 from fsframe.contracts.classifier import Classifier
 from fsframe.contracts.dataset import Dataset
@@ -41,7 +42,6 @@ from fsframe.evaluation.measuring import (
     find_measures,
     least_scores,
 )
-from fsframe.evaluation.repeated_rows import repeated_rows
 from fsframe.resampling.resamples import select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe.suggest import did_you_mean
@@ -336,14 +336,11 @@ class CrossValidation(WrappingSelector):
             label="folds",
             parts=("scores", "tables"),
         )
-        classes = data.task == "classification"
-        # With a numeric target that is sorted, neighbouring rows would always be similar.
-        suspicion = repeated_rows(data) if classes and data.groups is None else ()
         named = find_measures(self.metric)
         if not named:
             scores = least_scores(_classifiers_of(task.grid()))
             named = default_measures(data.task, data.classes, scores)
-        return gather_folds(data, splits, list(found), task, named, tuple(suspicion))
+        return gather_folds(data, splits, list(found), task, named, tuple(repeated_rows(data)))
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run

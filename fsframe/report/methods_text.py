@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 
+from fsframe.chains.repeated_rows import warns_of_repeated_rows
 from fsframe.contracts.params import format_value
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
@@ -13,7 +14,6 @@ from fsframe.evaluation.recorded import (
     protocol_name,
     recorded_protocol,
 )
-from fsframe.evaluation.repeated_rows import warns_of_repeated_rows
 from fsframe.registry import Offer, classifiers, selectors, stability_metrics
 from fsframe.storage import RunRecord, StageRecord, printable
 

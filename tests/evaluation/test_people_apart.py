@@ -10,13 +10,16 @@ import pytest
 from scipy import stats
 
 import fsframe
+from fsframe.analysis.inspection import inspect_table
+from fsframe.chains.chain import Chain
+from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.run import Run
 from fsframe.errors import DataError, MemoryBoundError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.intervals import interval_within
-from fsframe.evaluation.repeated_rows import repeated_rows
 from fsframe.evaluation.summary import summarise
+from fsframe.report.page import report_page
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -79,6 +82,24 @@ def test_repeated_rows_are_noticed_without_being_told(voices):
     method = CrossValidation(base="knn", folds=3, repeats=1)
     assert any("--groups" in warning for warning in method.select(plain).warnings)
     assert not method.select(voices).warnings
+
+
+def test_a_chain_and_inspect_and_the_report_warn_of_repeated_rows_too(voices):
+    plain = attrs.evolve(voices, groups=None, group_name="")
+    chain = Chain.parse("mim:top=3")
+    (said,) = chain.run(plain).warnings
+    assert said.startswith("neighbouring rows are alike") and "p-values too small" in said
+    assert not chain.run(voices).warnings
+    found = inspect_table(EXAMPLES / "parkinsons.csv")
+    assert said in [finding.what for finding in found.findings]
+    assert "neighbouring rows are alike" in report_page(chain.run(plain))
+    # An evaluation says it once, and not where its own column keeps people together.
+    judged = Chain.parse("cross-validation:base=knn,folds=3,repeats=1").run(plain).all_warnings()
+    assert sum("neighbouring rows" in warning for warning in judged) == 1
+    column = np.column_stack([plain.X, voices.groups])
+    named = Dataset.from_arrays(column, plain.y, [*plain.feature_names, "who"])
+    apart = Chain.parse("cross-validation:base=knn,folds=3,repeats=1,groups=who").run(named)
+    assert not any("neighbouring rows" in warning for warning in apart.all_warnings())
 
 
 @pytest.mark.parametrize("seed", range(8))
