@@ -24,6 +24,7 @@ from fsframe.analysis.record_display import (
     result_object,
     stage_lines,
     table_facts,
+    verdict_lines,
 )
 from fsframe.analysis.text_table import table_lines
 from fsframe.contracts.params import format_value
@@ -65,6 +66,7 @@ def _chain_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
         yield from table_lines(*metric_rows(found.tables.metrics))
     yield ""
     yield from feature_lines(record)
+    yield from verdict_lines(record)
     if record.n_pairs:
         yield ""
         yield from pair_lines(record)

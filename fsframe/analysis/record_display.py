@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from fsframe.analysis.text_table import shown_width, table_lines
 from fsframe.contracts.selection import rank_by_score
-from fsframe.contracts.showing import counted
-from fsframe.report.pair_wording import pair_test_words, pair_weight_words
+from fsframe.contracts.showing import counted, some_of
+from fsframe.registry import selectors
+from fsframe.report.pair_wording import interacting, pair_test_words, pair_weight_words
+from fsframe.report.verdict import decisions
 from fsframe.storage import RunRecord, StageRecord, printable
 from fsframe.storage.selector_tables import clusters
 
@@ -36,18 +38,21 @@ __all__ = [
     "size_facts",
     "stage_lines",
     "table_facts",
+    "verdict_lines",
 ]
 
 Rows = tuple[list[str], list[list[str]], set[int]]
 """A table to show: names of columns, rows, and which columns hold numbers."""
 
-_PAIRS_SHOWN = 10
+_PAIRS_SHOWN, _FEW_PAIRS = 10, 3
 # In the JSON object; the run file has all.
 _PAIRS_LISTED = 1000
 _FEATURES_SHOWN = 30
 _FREQUENCIES_SHOWN = 15
 _WARNINGS_SHOWN = 100
 _WIDTH = 80
+_PARAGRAPH = 96
+_VERDICT_NAMES = 6
 _BAR = 16
 _LEAST_BAR = 4
 _CLUSTERS_SHOWN = 10
@@ -182,14 +187,27 @@ def label_facts(record: RunRecord) -> str:
 
 
 def stage_lines(record: RunRecord) -> Iterator[str]:
-    for stage in record.stages:
+    """The stages from left to right: what each kept of what it saw."""
+    for place, stage in enumerate(record.stages):
         if stage.selection is None:
             seen = stage.features_in.size
             yield f"{stage.name}: fitted on {counted(seen, 'feature')}, {stage.seconds:.2f} s"
         else:
             kept, seen = stage.selection.selected.size, stage.features_in.size
-            of = counted(seen, "feature")
+            of = counted(seen, "feature") + _repeating(record, place)
             yield f"{stage.name}: kept {kept} of {of}, {stage.seconds:.2f} s"
+
+
+def _repeating(record: RunRecord, place: int) -> str:
+    """What a stage that wraps those on its left repeated; it saw the columns that these saw."""
+    stage, before = record.stages[place], record.stages[:place]
+    offers = selectors.matching(stage.name)
+    if stage.params.get("base") or not before or len(offers) != 1:
+        return ""
+    if not getattr(offers[0].entry, "wraps", False):
+        return ""
+    left = " ".join(each.name for each in before)
+    return f" (repeats {printable(left)} on resamples)"
 
 
 def feature_lines(record: RunRecord) -> Iterator[str]:
@@ -207,6 +225,46 @@ def feature_lines(record: RunRecord) -> Iterator[str]:
     yield from lines
     if record.selected.size > _FEATURES_SHOWN:
         yield f"… and {record.selected.size - _FEATURES_SHOWN} more (`fsframe table` has all)"
+    yield from _number_lines(record)
+
+
+def _number_lines(record: RunRecord) -> Iterator[str]:
+    """What score, p and q are, where there is a p."""
+    columns = record.feature_table().columns
+    if "p" not in columns or np.isnan(columns["p"]).all():
+        return
+    p, scores = columns["p"], columns["score"]
+    known = (p > 0) & (scores < sys.float_info.max)
+    logs = known.any() and np.allclose(scores[known], -np.log10(p[known]), rtol=1e-6, atol=1e-9)
+    told = "score: −log₁₀ p. " if logs else ""
+    yield from _wrapped(
+        f"{told}p: probability of such a result if the label carried no information. q: p adjusted "
+        f"for {counted(int((~np.isnan(p)).sum()), 'tested feature')}."
+    )
+
+
+def verdict_lines(record: RunRecord) -> Iterator[str]:
+    """The three verdicts of a test, and what would change each; none without a test."""
+    found = decisions(record)
+    if not any(each.tested for each in found):
+        return
+    yield ""
+    for each in found:
+        names = some_of([printable(name) for name in each.names], _VERDICT_NAMES)
+        yield from _wrapped(f"{each.verdict.capitalize()} ({len(each.names)}): {names}")
+        yield from _wrapped(each.change, indent="  ")
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    """A paragraph, no name of which is cut in two."""
+    return textwrap.wrap(
+        text,
+        _PARAGRAPH,
+        initial_indent=indent,
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def feature_rows(record: RunRecord) -> Rows:
@@ -252,23 +310,28 @@ def _short(value: float) -> str:
 
 def pair_lines(record: RunRecord) -> Iterator[str]:
     yield pair_heading(record)
-    yield from table_lines(*pair_rows(record))
-    if record.n_pairs > _PAIRS_SHOWN:
-        yield f"… and {record.n_pairs - _PAIRS_SHOWN} more (`fsframe table RUN --pairs` has all)"
-    yield from textwrap.wrap(pair_test_words(record), 96)
+    header, rows, right = pair_rows(record)
+    yield from table_lines(header, rows, right)
+    if record.n_pairs > len(rows):
+        yield f"… and {record.n_pairs - len(rows)} more (`fsframe table RUN --pairs` has all)"
+    yield from _wrapped(" ".join(pair_test_words(record)))
 
 
 def pair_heading(record: RunRecord) -> str:
     """What the weights of pairs are, and how many there are."""
-    what, how = pair_weight_words(record)
-    note = f"; {how}" if how else ""
-    shown = min(_PAIRS_SHOWN, record.n_pairs)
-    return f"Pairs by {what} (the {shown} strongest of {record.n_pairs}{note}):"
+    shown, (what, how) = _pairs_shown(record), pair_weight_words(record)
+    of = f", the {shown} largest of {record.n_pairs}" if record.n_pairs > shown else ""
+    return f"Pairs by {what}{f' ({how})' if how else ''}{of}:"
+
+
+def _pairs_shown(record: RunRecord) -> int:
+    """Fewer where a test found that none of them interacts."""
+    return _FEW_PAIRS if interacting(record) == 0 else _PAIRS_SHOWN
 
 
 def pair_rows(record: RunRecord) -> Rows:
     """The strongest pairs as a table."""
-    shown, names = record.strongest_pairs(_PAIRS_SHOWN), record.feature_names
+    shown, names = record.strongest_pairs(_pairs_shown(record)), record.feature_names
     rows = [[printable(names[a]), printable(names[b]), _short(w)] for a, b, w in shown]
     header = ["feature", "with", "weight"]
     if record.pair_tests is not None:

@@ -81,9 +81,9 @@ def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
         panel.tick_params(length=0)
         for spine in panel.spines.values():
             spine.set_visible(False)
-        panel.figure.colorbar(
-            image, ax=panel, label="weight of the pair (diagonal: alone)", shrink=0.8
-        )
+        bar = panel.figure.colorbar(image, ax=panel, shrink=0.8)
+        # Above the bar: beside it, the label of a small matrix would be cut off.
+        bar.ax.set_title("weight", fontsize="medium")
         return panel.figure
 
 

@@ -11,6 +11,7 @@ from fsframe.contracts.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import KINDS, draw
+from fsframe.report.pair_wording import interacting
 from fsframe.storage import RunRecord
 from fsframe.storage.selector_tables import bootstrap_tables
 
@@ -60,16 +61,13 @@ _OF_ONE = {
         "Lines join pairs whose joint effect on the label is not the sum of both effects; "
         "thicker lines have smaller p.",
     ),
-    "pair": ("The first pair itself", "The rows by class on both features."),
+    "pair": ("The first pair", "The rows by class on both features."),
     "matrix": (
         "Weights of pairs",
         "Weights as the method defines them, clustered so that related features are next to "
         "each other; the diagonal is the weight of each feature alone.",
     ),
-    "tests": (
-        "What the test decided by",
-        "Features above the line are relevant. Hollow diamonds may change with another seed.",
-    ),
+    "tests": ("What the test decided by", ""),
     "bootstraps": (
         "How often each feature was selected",
         "A row is a resample, a dark cell a feature that it keeps.",
@@ -107,14 +105,49 @@ def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
     PluginError
         If matplotlib is not installed.
     """
-    for kind, (heading, caption) in _OF_ONE.items():
+    for kind in _OF_ONE:
         if KINDS[kind].data and data is None:
             continue
+        # A picture of pairs would suggest an interaction that was not found.
+        if kind in ("network", "pair") and (interacting(record) == 0 or not record.selected.size):
+            continue
         svg = _drawn(kind, [record], data)
-        if svg and kind == "tests":
-            caption = " ".join([caption, *_promises(record)])
         if svg:
+            heading, caption = _words(kind, record)
             yield Figure(heading=heading, svg=svg, caption=caption)
+
+
+def _words(kind: str, record: RunRecord) -> tuple[str, str]:
+    """Heading and caption of a figure, which say what was found."""
+    heading, caption = _OF_ONE[kind]
+    if kind == "tests":
+        return heading, " ".join(_words_of_test(record))
+    if kind == "scores":
+        return _heading_of_scores(record), caption
+    if kind == "pair":
+        found = interacting(record)
+        return "The pair " + (
+            "that interacts most clearly" if found else "of the largest weight"
+        ), caption
+    return heading, caption
+
+
+def _heading_of_scores(record: RunRecord) -> str:
+    if not record.selected.size:
+        return "The best features, none of which was kept"
+    columns = record.feature_table().columns
+    tested = "p" in columns or "q" in columns
+    return "Which features matter" if tested else "The features by their scores"
+
+
+def _words_of_test(record: RunRecord) -> Iterator[str]:
+    found = [t for t in map(bootstrap_tables, record.stages) if t is not None]
+    relevant = any(tables.relevant.any() for tables in found)
+    yield "Features above the line are kept." if relevant else "No feature is above the line."
+    if any(tables.doubt is not None and (tables.doubt > 0.05).any() for tables in found):
+        yield "Hollow diamonds are borderline: another seed may decide otherwise."
+    for tables in found:
+        yield from tables.promise
 
 
 def figures_of_several(
@@ -148,9 +181,3 @@ def _own_identifiers(svg: str, kind: str) -> str:
     svg = re.sub(r'\bid="', f'id="{kind}-', svg)
     svg = re.sub(r'(\bxlink:href="#)', rf"\1{kind}-", svg)
     return re.sub(r"(url\(#)", rf"\1{kind}-", svg)
-
-
-def _promises(record: RunRecord) -> list[str]:
-    """What the tests of the run guarantee, as stated by their methods."""
-    found = (bootstrap_tables(stage) for stage in record.stages)
-    return [text for tables in found if tables is not None for text in tables.promise]

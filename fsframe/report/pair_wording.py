@@ -5,7 +5,7 @@ from __future__ import annotations
 from fsframe.registry import selectors
 from fsframe.storage import RunRecord, printable
 
-__all__ = ["pair_test_words", "pair_weight_words"]
+__all__ = ["interacting", "pair_test_words", "pair_weight_words"]
 
 _LEVEL = 0.05
 _NAMED = 5
@@ -25,10 +25,20 @@ def pair_weight_words(record: RunRecord) -> tuple[str, str]:
     return what, how
 
 
-def pair_test_words(record: RunRecord) -> str:
-    """Which pairs of kept features interact, and the meaning of p and q; empty if untested."""
+def interacting(record: RunRecord) -> int | None:
+    """Number of pairs with q ≤ 0.05 by the test that this record has; None if it has none."""
+    table = record.pair_table()
+    name = next((name for name in ("interaction_q", "q") if name in table.columns), None)
+    return None if name is None else int((table.columns[name] <= _LEVEL).sum())
+
+
+def pair_test_words(record: RunRecord) -> list[str]:
+    """Which pairs of kept features interact, and the meaning of p and q, one sentence each.
+
+    Empty if no pair was tested.
+    """
     if record.pair_tests is None:
-        return ""
+        return []
     tests, method = record.pair_tests.found, record.pair_tests.name
     names = record.feature_names
     significant = int((tests.q_values <= _LEVEL).sum())
@@ -36,18 +46,22 @@ def pair_test_words(record: RunRecord) -> str:
         f"{printable(names[a])} × {printable(names[b])} (q {q:.2g})"
         for (a, b), q in zip(tests.pairs[:_NAMED].tolist(), tests.q_values, strict=False)
     ]
+    number = f"{tests.n_tested} pair{'' if tests.n_tested == 1 else 's'} tested"
     if significant:
         more = f" and {significant - _NAMED} more" if significant > _NAMED else ""
-        found = f"{', '.join(said[:significant])}{more}"
+        verb = "interacts" if significant == 1 else "interact"
+        named = f"{', '.join(said[:significant])}{more}"
+        words = [f"{significant} of {number} {verb} (q ≤ {_LEVEL:g}): {named}."]
     else:
-        found = f"none at q ≤ {_LEVEL:g}" + (f"; the best is {said[0]}" if said else "")
-    kept = f"{tests.columns.size} features"
-    among = f"{tests.n_tested} pairs"
-    if tests.n_tested == tests.columns.size * (tests.columns.size - 1) // 2:
-        among += f" of {kept}"
-    chosen = (
-        f"; q, not p, allows for their choice among {tests.n_chosen_from} pairs"
-        if tests.n_chosen_from > tests.n_tested
-        else ""
+        best = f"; the smallest is that of {said[0]}" if said else ""
+        words = [f"None of {number} interacts (q ≤ {_LEVEL:g}){best}."]
+    words.append(
+        "p: whether a pair says more about the label than its features do separately "
+        f"(`{printable(method)}`)."
     )
-    return f"p and q are of `{printable(method)}`, {among}{chosen}. Interacting: {found}."
+    among = max(tests.n_chosen_from, tests.n_tested)
+    chosen = "the choice among" if among > tests.n_tested else "testing"
+    words.append(f"q: p adjusted for {chosen} {among} pair{'' if among == 1 else 's'}.")
+    if tests.n_tested > len(tests.pairs):
+        words.append("Dashes: larger p, or values that cannot show an interaction.")
+    return words

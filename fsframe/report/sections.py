@@ -34,7 +34,7 @@ from fsframe.report.section import (
     Text,
     safe,
 )
-from fsframe.report.verdict import verdict
+from fsframe.report.verdict import decisions, verdict
 
 __all__ = [
     "CHECKLIST_WORDS",
@@ -52,6 +52,7 @@ __all__ = [
 
 _WARNINGS = 50
 _ROWS = 1000
+_NAMED = 8
 CHECKLIST_WORDS = (
     "Items of REFORMS (Kapoor et al. 2024, Sci. Adv. 10:eadk3452) and TRIPOD+AI (Collins et al. "
     "2024, BMJ 385:e078378) that a run can answer, from the contents of its file."
@@ -65,10 +66,18 @@ _COLUMNS = {
 
 
 class Verdict(Section):
-    """The answer in two sentences."""
+    """The answer in two sentences, and the three verdicts with what would change each."""
 
     def _blocks(self, about: About) -> Iterator[Block]:
         yield Text(" ".join(verdict(about.record)), "verdict")
+        rows = []
+        for decision in decisions(about.record):
+            more = len(decision.names) - _NAMED
+            named = ", ".join(decision.names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+            rows.append([decision.verdict, str(len(decision.names)), named, decision.change])
+        if rows and recorded_protocol(about.record) is None:
+            header = ["verdict", "number", "features", "what would change it"]
+            yield Table(header, rows, "verdicts", {1})
 
 
 class Warnings(Section):
@@ -138,7 +147,7 @@ class Pairs(Section):
             return
         what, how = pair_weight_words(about.record)
         yield Heading(f"Pairs by {what}")
-        words = [f"{how[:1].upper()}{how[1:]}." if how else "", pair_test_words(about.record)]
+        words = [f"{how[:1].upper()}{how[1:]}." if how else "", *pair_test_words(about.record)]
         if any(words):
             yield Text(" ".join(filter(None, words)), "quiet")
         yield from _answer("pairs", table, "fsframe table RUN --pairs")

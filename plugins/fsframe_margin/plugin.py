@@ -13,7 +13,7 @@ _IMMIGRATE = (
 _ESANN = "Prat, Belanche: Instance and feature weighted k-nearest-neighbours algorithm, ESANN 2016"
 _SIMBA = "Gilad-Bachrach, Navot, Tishby: Margin based feature selection, ICML 2004"
 
-_METRIC_WEIGHT = "metric weight: joint relevance, not interaction, which `interactions` tests"
+_METRIC_WEIGHT = "metric weight: relevance of both together, not interaction"
 
 # name, class, summary, what it gives, reference
 _SELECTORS = (

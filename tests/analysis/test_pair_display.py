@@ -22,7 +22,7 @@ def test_a_negative_weight_is_printed_with_its_sign() -> None:
     assert record.pairs[0].weight < -0.3 and record.n_pairs == 1
     lines = list(result_lines(record, None))
     at = next(i for i, line in enumerate(lines) if line.startswith("Pairs by"))
-    assert lines[at].startswith("Pairs by metric weight (the 1 strongest of 1; joint relevance")
+    assert lines[at] == "Pairs by metric weight (relevance of both together, not interaction):"
     assert f"{record.pairs[0].weight:.4g}" in lines[at + 2]
     assert result_object(record, None)["pairs"][0][2] == record.pairs[0].weight
 

@@ -232,7 +232,10 @@ def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
     last = npfs.stages[-1].tables
     kept = np.isin(last["columns"], npfs.selected)
     sure = int((kept & (last["doubt"] <= 0.05)).sum())
-    assert f"{sure} of them" in verdict(npfs)[1]
+    assert (
+        f"{sure} of the {npfs.selected.size} would be kept with nearly any seed"
+        in (verdict(npfs)[1])
+    )
     evaluated = Chain.parse("cross-validation:base=(mim:top=2 knn),folds=2,repeats=1").run(small())
     accuracy = evaluated.stages[-1].tables
     right = (accuracy["predicted"] == accuracy["truth"]).mean()
@@ -246,6 +249,55 @@ def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
     elsewhere = Chain.parse("mim:top=2").run(other)
     told = verdict_of_several([plain, npfs, elsewhere])[0]
     assert told.startswith("By name, since their tables differ, all 3 runs keep")
+
+
+def test_a_feature_is_kept_borderline_or_neither_and_the_page_says_what_would_change_it():
+    from fsframe.report.page import report_page
+    from fsframe.report.verdict import decisions
+
+    record = Chain.parse("mim:top=1 npfs:n=20,null=published").run(small(), seed=1)
+    last = record.stages[-1]
+    for doubt, verdicts in ((0.0, ["kept", "not kept"]), (0.3, ["borderline", "not kept"])):
+        tables = {**last.tables, "doubt": np.where(last.tables["relevant"], doubt, 0.0)}
+        stages = (record.stages[0], attrs.evolve(last, tables=tables))
+        changed = attrs.evolve(record, stages=stages)
+        found = decisions(changed)
+        assert [each.verdict for each in found] == verdicts
+        names = [name.removesuffix(" (kept)") for each in found for name in each.names]
+        assert sorted(names) == sorted(record.feature_names)
+        page = report_page(changed)
+        assert all(escape(each.change) in page for each in found)
+    # Seeds say nothing about other rows, and a ranking says nothing about seeds.
+    assert "whether other rows would give them too was not tested" in page
+    ranked = decisions(Chain.parse("mim:top=1").run(small()))
+    assert "seed" not in " ".join(each.change for each in ranked)
+
+
+def test_the_page_of_a_null_result_claims_nothing():
+    from fsframe.report.figures import figures
+    from fsframe.report.page import report_page
+    from fsframe.report.verdict import heading, verdict
+
+    rng = np.random.default_rng(5)
+    noise = Dataset.from_arrays(rng.standard_normal((60, 6)), np.arange(60) % 2, name="noise")
+    record = Chain.parse("immigrate:max_iter=5,top=3").run(noise, seed=1)
+    assert record.pair_tests is not None and record.pair_tests.found.q_values.min() > 0.05
+    drawn = {figure.heading: figure.caption for figure in figures(record, noise)}
+    assert not any("interact" in text for pair in drawn.items() for text in pair)
+    assert "The features by their scores" in drawn and "Which features matter" not in drawn
+    page = report_page(record, data=noise)
+    assert "pairs tested interacts (q ≤ 0.05); the smallest" in page
+    assert "None of" in page and "joint effect" not in page
+    none = Chain.parse("mim:top=1 npfs:n=20,permutations=199").run(noise, seed=1)
+    assert not none.selected.size
+    assert heading(none) == "noise: none of 6 features kept"
+    assert "None stands out from what permuted or random labels give" in verdict(none)[1]
+    headings = {figure.heading: figure.caption for figure in figures(none, noise)}
+    assert "The best features, none of which was kept" in headings
+    assert headings["What the test decided by"].startswith("No feature is above the line.")
+    # What was found is claimed.
+    kept = Chain.parse("mim:top=1 npfs:n=20,null=published").run(small(), seed=1)
+    assert "Which features matter" in {figure.heading for figure in figures(kept)}
 
 
 def test_the_verdict_of_an_evaluation_tells_balanced_accuracy_and_chance():

@@ -28,4 +28,4 @@ def test_command_on_the_page_runs_and_says_what_the_weights_are(tmp_path, monkey
     words = [*command.split(), "--out", str(tmp_path / "run.h5"), "--quiet"]
     done = CliRunner().invoke(cli, words)
     assert done.exit_code == 0, done.output
-    assert "Pairs by −log₁₀ p of interaction (the 10 strongest of " in done.output
+    assert "Pairs by −log₁₀ p of interaction, the 10 largest of " in done.output
