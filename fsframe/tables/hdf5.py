@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.storage.hdf5_plugins import no_hdf5_plugins
 from fsframe.tables.hdf5_heaps import check_heaps, check_lengths
-from fsframe.tables.size_limits import check_size, shown
+from fsframe.tables.size_limits import check_expansion, check_size, shown
 
 __all__ = ["Hdf5Arrays"]
 
@@ -202,6 +202,8 @@ class Hdf5Arrays:
             )
         declared = node.dtype.itemsize * math.prod(node.shape)
         stored = node.id.get_storage_size()
+        if node.ndim == 2 and node.dtype.kind in "fiub":
+            check_expansion(*node.shape, stored, f"{self._path}: {name!r}")
         if declared > max(_FREE, _RATIO * stored):
             raise DataError(
                 f"{self._path}: {name!r} of shape {node.shape} declares {shown(declared)} and "

@@ -49,9 +49,10 @@ from fsframe.tables.row_readers import (
     RowReader,
     files_of,
     frame_rows,
+    reading_errors,
     stamp_of,
 )
-from fsframe.tables.size_limits import memory_bound
+from fsframe.tables.size_limits import check_expansion, memory_bound
 
 if TYPE_CHECKING:
     # Compiled, and needed by tables in parts only.
@@ -308,7 +309,7 @@ def read_parts(
         counted = RepeatedRows.of(reader, weights)
         labels = np.repeat(labels, weights)
         together = None if together is None else np.repeat(together, weights)
-    source = _one_pass(counted, features, small, beside, notes)
+    source = _one_pass(counted, len(labels), features, small, beside, notes)
     found = Dataset.from_arrays(
         source,
         labels,
@@ -371,6 +372,10 @@ def _reader(
     arrow = kinds[0] == "arrow"
     pieces = [polars.scan_ipc(p) if arrow else polars.scan_parquet(p, glob=False) for p in paths]
     what = str(paths[0] if len(paths) == 1 else paths[0].parent)
+    with reading_errors(what):
+        rows = sum(int(piece.select(polars.len()).collect().item()) for piece in pieces)
+        width = len(pieces[0].collect_schema())
+    check_expansion(rows, width, sum(path.stat().st_size for path in paths), what)
     return frame_rows(pieces[0], what, paths, pieces), (home, stamp_of(paths))
 
 
@@ -424,6 +429,7 @@ def _column(reader: RowReader, name: str, take: Any) -> NDArray[Any]:
 
 def _one_pass(
     reader: RowReader,
+    n_rows: int,
     features: tuple[str, ...],
     small: bool,
     beside: tuple[Path | None, str],
@@ -438,7 +444,7 @@ def _one_pass(
     key = json.dumps(identity)
     folder, owner = kept_folder(home, key, notes.append)
     stored = folder / "facts"
-    found = load_facts(stored, key, len(features))
+    found = load_facts(stored, key, n_rows, len(features))
     if found is None:
         found = _facts_of(reader, features, small)
         save_facts(stored, key, found)

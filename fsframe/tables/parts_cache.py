@@ -36,7 +36,7 @@ _OVERHEAD = 1 << 14
 """Bytes of the headers in a file of facts, and more."""
 
 
-def load_facts(path: Path, identity: str, n_columns: int) -> FoundFacts | None:
+def load_facts(path: Path, identity: str, n_rows: int, n_columns: int) -> FoundFacts | None:
     """What an earlier pass over the table of that identity has stored, or None.
 
     None if there is no file; with a remark if it is damaged, or another user has written it.
@@ -46,14 +46,14 @@ def load_facts(path: Path, identity: str, n_columns: int) -> FoundFacts | None:
     most = ColumnsSeen(n_columns, False).nbytes + _OVERHEAD
     try:
         content = open_sealed(path, f"facts {identity}", most)
-        return None if content is None else _facts_in(arrays_in_bytes(content), n_columns)
+        return None if content is None else _facts_in(arrays_in_bytes(content), n_rows, n_columns)
     except Unsound as error:
         note_unsound(path, error)
         return None
 
 
-def _facts_in(arrays: dict[str, NDArray[Any]], n_columns: int) -> FoundFacts:
-    """The stored facts, if they have the form of those of `n_columns` columns."""
+def _facts_in(arrays: dict[str, NDArray[Any]], n_rows: int, n_columns: int) -> FoundFacts:
+    """The stored facts, if they have the form of those of a table of that shape."""
     from fsframe.contracts.columns_seen import ColumnsSeen
 
     try:
@@ -66,7 +66,11 @@ def _facts_in(arrays: dict[str, NDArray[Any]], n_columns: int) -> FoundFacts:
         (values.shape, values.dtype) == (empty[name].shape, empty[name].dtype)
         for name, values in arrays.items()
     )
-    if not alike or n_samples < 1 or min(arrays["missing"].min(), arrays["infinite"].min()) < 0:
+    if (
+        not alike
+        or n_samples != n_rows
+        or min(arrays["missing"].min(), arrays["infinite"].min()) < 0
+    ):
         raise Unsound("holds other facts")
     dtype = np.dtype(np.uint8 if small else np.float64)
     return ColumnsSeen.from_arrays(arrays), n_samples, digest, dtype

@@ -19,7 +19,15 @@ from fsframe.errors import DataError, one_line
 from fsframe.tables.hdf5 import Hdf5Arrays
 from fsframe.tables.hdf5_columns import file_mark
 
-__all__ = ["FrameRows", "Hdf5Rows", "RepeatedRows", "RowReader", "frame_rows", "stamp_of"]
+__all__ = [
+    "FrameRows",
+    "Hdf5Rows",
+    "RepeatedRows",
+    "RowReader",
+    "frame_rows",
+    "reading_errors",
+    "stamp_of",
+]
 
 _EDGE = 1 << 16
 _LABELS = 1 << 20
@@ -137,7 +145,7 @@ class FrameRows(RowReader):
         """One column, whole, as a series of polars."""
         import polars
 
-        with _reading(self.what):
+        with reading_errors(self.what):
             parts = [frame[name] for _, side in self.frames([name], _LABELS) for frame in side]
         return polars.concat(parts) if parts else polars.Series(name, [])
 
@@ -146,7 +154,7 @@ class FrameRows(RowReader):
         import polars
 
         found: set[str] = set()
-        with _reading(self.what):
+        with reading_errors(self.what):
             for _, (frame,) in self.frames([name], _LABELS):
                 column = frame[name].cast(polars.String).unique().drop_nulls()
                 found |= set(column.to_list())
@@ -166,7 +174,7 @@ class FrameRows(RowReader):
                 column = column.cast(polars.Float64).fill_null(float("nan"))
             taken.append(column)
         memory = _ReusedMemory()
-        with _reading(self.what):
+        with reading_errors(self.what):
             for height, frames in self.frames(list(columns), rows):
                 found, at = memory.array((len(columns), height), dtype), 0
                 for frame in frames:
@@ -221,7 +229,7 @@ def _all_bytes(frame: Any, kind: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _reading(what: str) -> Iterator[None]:
+def reading_errors(what: str) -> Iterator[None]:
     """Errors of the libraries that read files become DataErrors about `what`."""
     try:
         yield
@@ -280,7 +288,7 @@ def frame_rows(
         parts = (part.compute() for part in given[columns].partitions)
         return whole((polars.from_pandas(part, include_index=False) for part in parts), rows)
 
-    with _reading(what):
+    with reading_errors(what):
         if home == "polars":
             schema, frames = given.collect_schema(), sliced if pieces else lazy
         elif home == "pyarrow":

@@ -12,6 +12,7 @@ __all__ = [
     "MAX_CLASSES",
     "MAX_COLUMNS",
     "VARIABLE",
+    "check_expansion",
     "check_size",
     "decompressed_bound",
     "memory_bound",
@@ -29,6 +30,9 @@ VARIABLE = "FSFRAME_TABLE_MEMORY"
 # A compressed file may expand by this factor, or to this many bytes, whichever is more.
 _RATIO = 200
 _FREE = 1 << 28
+
+# The same for tables stored by columns, whose encodings pack repeated values far more.
+_RATIO_OF_COLUMNS = 1100
 
 
 def memory_bound() -> int:
@@ -68,6 +72,25 @@ def check_size(needed: int, what: str, advice: str = "") -> None:
         raise DataError(
             f"{what} would take {shown(needed)} of memory; {shown(bound)} are allowed "
             f"({advice}set {VARIABLE} for another bound)"
+        )
+
+
+def check_expansion(rows: int, columns: int, packed: int, what: str) -> None:
+    """Refuse a file whose table, as float64, is over a thousand times as large as the file.
+
+    Tables of up to 256 MiB are not refused, and none is if ``FSFRAME_TABLE_MEMORY`` sets a bound.
+
+    Raises
+    ------
+    DataError
+        With both sizes.
+    """
+    needed, bound = 8 * rows * columns, max(_FREE, _RATIO_OF_COLUMNS * packed)
+    if needed > bound and not os.environ.get(VARIABLE, "").strip():
+        raise DataError(
+            f"{what} declares {rows} rows × {columns} columns in {shown(packed)}: they would take "
+            f"{shown(needed)}, and {shown(bound)} are allowed; if it is meant to be like that, set "
+            f"{VARIABLE}, such as to 4GB"
         )
 
 

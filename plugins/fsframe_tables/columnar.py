@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fsframe.tables.reader import Reader
-from fsframe.tables.size_limits import check_size
+from fsframe.tables.size_limits import check_expansion, check_size
 
 __all__ = ["ArrowReader", "ParquetReader"]
 
@@ -38,4 +38,5 @@ def _check(lazy: Any, path: Path) -> None:
 
     rows = int(lazy.select(polars.len()).collect().item())
     columns = len(lazy.collect_schema())
+    check_expansion(rows, columns, path.stat().st_size, str(path))
     check_size(2 * 8 * rows * columns, f"{path} with {rows} rows × {columns} columns")

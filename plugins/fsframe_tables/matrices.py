@@ -14,7 +14,7 @@ from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.npz import NpzArrays
 from fsframe.tables.reader import Reader
-from fsframe.tables.size_limits import check_size
+from fsframe.tables.size_limits import check_expansion, check_size
 from fsframe_tables.sparse import compressed, sparse_table
 
 __all__ = ["MatrixMarketReader", "NpyReader", "SparseNpzReader", "SvmlightReader"]
@@ -78,8 +78,10 @@ class MatrixMarketReader(Reader):
             dense, width, mirror = _kind(path, banner, len(sizes))
             entries = sizes[0] * sizes[1] if dense else sizes[2]
             # An entry takes at least two bytes, compressed a thousandth of that.
-            if entries > path.stat().st_size * (600 if packed else 1):
+            stored = path.stat().st_size
+            if entries > stored * (600 if packed else 1):
                 raise DataError(f"{path} declares {entries} entries and is too short for them")
+            check_expansion(entries, width, stored, str(path))
             check_size(8 * (2 * width + 1) * entries, f"{path} with {entries} entries")
             values = _numbers(path, file, entries, width)
         if dense:

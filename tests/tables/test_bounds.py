@@ -7,9 +7,11 @@ import gzip
 import io
 import lzma
 import zipfile
+import zlib
 
 import h5py
 import numpy as np
+import polars
 import pytest
 from numpy.lib import format as npy
 
@@ -68,6 +70,43 @@ def test_more_classes_than_can_be_distinguished_are_refused(put):
         DataError, match=r"6000 different values in 12000 rows; at most 5000 classes"
     ):
         read(put("a,k\n" + rows))
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_many_rows_in_a_few_bytes_are_refused_by_their_number(
+    tmp_path, monkeypatch, form, in_parts
+):
+    """By what the file declares: 40 million rows of equal bytes are not decompressed."""
+    monkeypatch.delenv("FSFRAME_TABLE_MEMORY")
+    path = tmp_path / f"t.{form}"
+    zeros = polars.repeat(0, 40_000_000, dtype=polars.UInt8, eager=True)
+    frame = polars.DataFrame({"a": zeros, "y": zeros})
+    frame.write_parquet(path) if form == "parquet" else frame.write_ipc(path, compression="zstd")
+    monkeypatch.setattr("polars.read_parquet", None)
+    monkeypatch.setattr("polars.read_ipc", None)
+    assert path.stat().st_size < 300_000
+    with pytest.raises(DataError, match=r"40000000 rows × 2 columns in .* take 640.0 MB"):
+        read([path] if in_parts else path)
+    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", "2GB")
+    with pytest.raises(DataError, match=r"NoneType|one class only"):
+        read([path] if in_parts else path)
+
+
+def test_an_hdf5_table_or_matrix_of_equal_numbers_is_refused_by_its_size(tmp_path, monkeypatch):
+    monkeypatch.delenv("FSFRAME_TABLE_MEMORY")
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        X = file.create_dataset("X", (2_000_000, 20), "u1", chunks=(100_000, 20), compression=9)
+        for start in range(0, 2_000_000, 100_000):
+            X.id.write_direct_chunk((start, 0), zlib.compress(bytes(2_000_000), 9))
+        file["y"] = [0, 1]
+    with gzip.open(tmp_path / "t.mtx.gz", "wb") as packed:
+        packed.write(
+            b"%%MatrixMarket matrix array real general\n2000000 20\n" + b"1\n" * 40_000_000
+        )
+    for name in ("t.h5", "t.mtx.gz"):
+        with pytest.raises(DataError, match=r"would take 320\.0 MB"):
+            read(tmp_path / name)
 
 
 @pytest.mark.parametrize("form", ["csv", "npz", "h5"])

@@ -223,6 +223,7 @@ SENSELESS = {
         "a rank": changed("low", lambda values: values[None]),
         "objects": lambda packed: packed.replace(b"'<f8'", b"'|O8'"),
         "negative rows": changed("n_samples", lambda n: -1),
+        "many rows": changed("n_samples", lambda n: 10**15),
         "negative counts": changed("missing", lambda values: values - 5),
         "other columns": changed("whole", lambda values: values[:2]),
         "another type": changed("low", lambda values: values.astype("f4")),
