@@ -219,6 +219,13 @@ FIGURES: dict[str, list[Figure]] = {
             objects,
         ),
         Figure(
+            "Tables to exhaust memory, and mutated files beside a table in parts (own seal: senseless "
+            "content that the user's own key has sealed)",
+            "python benchmarks/trust/strange_tables.py bombs; … forged 1500",
+            ("trust/results/strange_tables.jsonl",),
+            objects,
+        ),
+        Figure(
             "Mutation testing: small faults that tests detect; kernels of four families",
             "python benchmarks/trust/mutants.py grammar contracts storage --each 45 --test 2.5 "
             "--out FILE; … kernels --each 60 --seed 5 --out FILE",

@@ -203,7 +203,8 @@ class Hdf5Arrays:
         declared = node.dtype.itemsize * math.prod(node.shape)
         stored = node.id.get_storage_size()
         if node.ndim == 2 and node.dtype.kind in "fiub":
-            check_expansion(*node.shape, stored, f"{self._path}: {name!r}")
+            rows, columns = node.shape
+            check_expansion(rows, columns, stored, f"{self._path}: {name!r}")
         if declared > max(_FREE, _RATIO * stored):
             raise DataError(
                 f"{self._path}: {name!r} of shape {node.shape} declares {shown(declared)} and "

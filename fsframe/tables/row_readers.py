@@ -133,7 +133,7 @@ class FrameRows(RowReader):
 
     @property
     def n_rows(self) -> int:
-        with _reading(self.what):
+        with reading_errors(self.what):
             return sum(height for height, _ in self.frames([self.names[0]], _LABELS))
 
     def frame(self, columns: Sequence[str]) -> Any:

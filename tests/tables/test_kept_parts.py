@@ -234,6 +234,7 @@ SENSELESS = {
         "a rank": changed("sizes", lambda values: values[0]),
         "many rows": changed("sizes", lambda values: values * 10**15),
         "negative counts": changed("counts", lambda values: -values),
+        "huge counts": changed("counts", lambda values: values * 10**12),
         "few counts": changed("counts", lambda values: values[1:]),
         "decreasing": changed("bins_offsets", lambda values: values[::-1]),
         "no bins": changed("bins_thresholds", lambda values: values[:-1]),

@@ -232,6 +232,7 @@ def _stored_shards(
         if (
             sizes.shape[1] != n_classes
             or int(sizes.sum()) != data.n_samples
+            or counts.max(initial=0) > data.n_samples
             or len(counts) != int(bins.n_levels.sum()) * n_classes
             or files != [_file_name(k) for k in range(len(sizes))]
         ):
