@@ -219,8 +219,8 @@ FIGURES: dict[str, list[Figure]] = {
             objects,
         ),
         Figure(
-            "Tables to exhaust memory, and mutated files beside a table in parts (own seal: senseless "
-            "content that the user's own key has sealed)",
+            "Tables to exhaust memory, and mutated files beside a table in parts (own seal: "
+            "senseless content that the user's own key has sealed)",
             "python benchmarks/trust/strange_tables.py bombs; … forged 1500",
             ("trust/results/strange_tables.jsonl",),
             objects,
