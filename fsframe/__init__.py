@@ -16,17 +16,17 @@ from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from fsframe.analysis.comparison_result import ComparisonResult as ComparisonResult
-    from fsframe.analysis.functions import compare as compare
-    from fsframe.analysis.functions import evaluate as evaluate
-    from fsframe.analysis.functions import select as select
-    from fsframe.analysis.functions import stability as stability
     from fsframe.analysis.results import EvaluationResult as EvaluationResult
     from fsframe.analysis.results import StabilityResult as StabilityResult
     from fsframe.analysis.results import load_run as load_run
     from fsframe.analysis.selection_result import SelectionResult as SelectionResult
-    from fsframe.analysis.study import study as study
     from fsframe.analysis.study_result import StudyResult as StudyResult
     from fsframe.analysis.study_result import load_study as load_study
+    from fsframe.ask.functions import compare as compare
+    from fsframe.ask.functions import evaluate as evaluate
+    from fsframe.ask.functions import select as select
+    from fsframe.ask.functions import stability as stability
+    from fsframe.ask.study import study as study
     from fsframe.chains.chain import Chain as Chain
     from fsframe.contracts.classifier import Classifier as Classifier
     from fsframe.contracts.classifier import FittedClassifier as FittedClassifier
@@ -57,11 +57,11 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "analysis.comparison_result": "ComparisonResult",
-    "analysis.functions": "compare evaluate select stability",
     "analysis.results": "EvaluationResult StabilityResult load_run",
     "analysis.selection_result": "SelectionResult",
-    "analysis.study": "study",
     "analysis.study_result": "StudyResult load_study",
+    "ask.functions": "compare evaluate select stability",
+    "ask.study": "study",
     "chains.chain": "Chain",
     "contracts.classifier": "Classifier FittedClassifier FittedRegressor Regressor",
     "contracts.dataset": "Dataset",

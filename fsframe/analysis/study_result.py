@@ -13,7 +13,7 @@ import attrs
 from fsframe.analysis.comparison_display import comparison_lines, result_columns
 from fsframe.analysis.comparison_result import ComparedChains, place_of
 from fsframe.analysis.results import EvaluationResult, as_result
-from fsframe.analysis.study_run import STUDY_FILE, write_folder
+from fsframe.analysis.study_files import STUDY_FILE, write_folder
 from fsframe.contracts.showing import counted
 from fsframe.errors import RequestError, StoreError
 from fsframe.escaping import printable

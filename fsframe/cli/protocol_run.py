@@ -12,7 +12,7 @@ import click
 
 from fsframe.cli.log_file import check_log
 from fsframe.cli.reading_options import read_data
-from fsframe.cli.running import Reporter, engine_options, run_chain
+from fsframe.cli.running import Reporter, engine_options, run_request, with_options
 from fsframe.cli.shared_options import all_options, json_option, quiet_option
 from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.contracts.grammar import StageText
@@ -20,7 +20,6 @@ from fsframe.errors import RequestError, StoreError
 
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
-    from fsframe.contracts.dataset import Dataset
     from fsframe.storage import RunRecord
 
 __all__ = [
@@ -150,6 +149,7 @@ def run_on(
     `named` are the parts of the default name of the run file (`run_path`). All files that the
     command writes are checked before any work starts.
     """
+    from fsframe.ask.request import Request
     from fsframe.chains.recording import stored_answer
     from fsframe.cli.run_file import run_path
     from fsframe.storage import check_destination
@@ -161,11 +161,11 @@ def run_on(
         raise RequestError("--out and --no-out exclude each other: give one of them")
     if not options["no_out"]:
         out = Path(options["out"]) if options["out"] else run_path(path, named)
-    found = None
     if out is not None and (options["overwrite"] or options["restart"]):
         check_destination(out, overwrite=options["overwrite"], apart_from=[path])
     elif out is not None:
-        found = stored_answer(out, chain, options["seed"], apart_from=[path])
+        # Refused before the table is read, which may take long.
+        stored_answer(out, chain, options["seed"], apart_from=[path])
     used = [path, out]
     csv_out = options.get("csv_out")
     if csv_out is not None:
@@ -175,38 +175,20 @@ def run_on(
     table = read_data(str(path), **options)
     for warning in table.warnings:
         reporter.note(warning)
-    if found is not None and out is not None:
-        _confirm(found, out, chain, table, options, reporter)
-        return found, out
-    record = run_chain(chain, table, out, options, reporter=reporter, path=path, source=data)
-    return record, out
-
-
-def _confirm(
-    record: RunRecord,
-    out: Path,
-    chain: Chain,
-    table: Dataset,
-    options: Mapping[str, Any],
-    reporter: Reporter,
-) -> None:
-    """Check that `record`, read from `out`, is the result of this request, and say so; leftovers of
-    an interrupted attempt are removed.
-
-    Raises
-    ------
-    StoreError
-        If it is not.
-    """
-    from fsframe.chains.memory_shares import route_of
-    from fsframe.chains.recording import check_answer, open_checkpoint
-    from fsframe.storage.units.manifest import Manifest
-
-    seed, memory = options["seed"], route_of(chain, table, options["memory"])
-    check_answer(out, record, Manifest.of(chain, table, seed, memory=memory))
+    request = Request(
+        chain=chain, data=table, seed=options["seed"], out=out, path=path, source=data
+    )
+    request = with_options(request, options)
+    record = request.answer()
+    if record is None:
+        return run_request(request, options, reporter), out
+    # Leftovers of an interrupted attempt.
     with contextlib.suppress(StoreError):
-        open_checkpoint(chain, table, seed, out, overwrite=True, memory=memory).finish()
+        leftovers = request.checkpoint(overwrite=True)
+        assert leftovers is not None
+        leftovers.finish()
     reporter.note(
         f"{out} already holds the result of this request, which is shown; --overwrite computes it "
         "again"
     )
+    return record, out

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import attrs
 import click
 from click.shell_completion import CompletionItem
 
@@ -33,8 +34,7 @@ from fsframe.contracts.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.errors import Forewarning, FsframeError
 
 if TYPE_CHECKING:
-    from fsframe.chains.chain import Chain
-    from fsframe.contracts.dataset import Dataset
+    from fsframe.ask.request import Request
     from fsframe.contracts.run import Progress
     from fsframe.execution import Engine
     from fsframe.storage import RunRecord
@@ -45,8 +45,9 @@ __all__ = [
     "engine_options",
     "environment_with",
     "requested_engine",
-    "run_chain",
+    "run_request",
     "this_command",
+    "with_options",
 ]
 
 
@@ -159,7 +160,7 @@ engine_options = all_options(
         help="Accept workers and results from other processors or libraries; this is recorded.",
     ),
 )
-"""The options that `run_chain` takes."""
+"""The options that `with_options` and `run_request` take."""
 
 
 @contextlib.contextmanager
@@ -251,38 +252,50 @@ def this_command() -> str:
     return shlex.join(["fsframe", *sys.argv[1:]])
 
 
-def run_chain(
-    chain: Chain,
-    table: Dataset,
-    out: Path | None,
-    options: Mapping[str, Any],
-    *,
-    reporter: Reporter,
-    path: Path,
-    source: str,
-    command: str | None = None,
-    engine: Engine | None = None,
-    beside: int = 0,
-) -> RunRecord:
-    """Run `chain` on `table` and write `out`; signals stop it without loss.
+def with_options(request: Request, options: Mapping[str, Any]) -> Request:
+    """The request within the limits that the options of this command say.
 
-    `options` are those of `engine_options`, and as far as the command has them ``seed``,
-    ``overwrite``, ``route``, ``threads`` and those of `reading_options`. The table was read
-    from `path`; `source` and `command` are recorded as by `Chain.run`, by default the command of
-    this process. An `engine` of a command that runs many chains stays open; `beside` are the bytes
-    of other tables in memory.
+    `options` are those of `engine_options`, and as far as the command has them ``overwrite``,
+    ``threads``, ``csv_out`` and those of `reading_options`.
     """
-    from fsframe.chains.memory_shares import route_of, shares_of
-    from fsframe.chains.recording import open_checkpoint
+    memory, csv_out = options.get("memory"), options.get("csv_out")
+    details = {
+        "path": os.path.abspath(request.path),
+        "limit": str(memory or ""),
+        "reading": json.dumps({name: options.get(name) for name in READING}),
+        "csv": os.path.abspath(csv_out) if csv_out else "",
+    }
+    return attrs.evolve(
+        request,
+        command=this_command(),
+        memory=memory,
+        threads=options.get("threads"),
+        overwrite=bool(options.get("overwrite")),
+        restart=bool(options.get("restart")),
+        mixed=bool(options.get("mixed")),
+        details=details,
+    )
+
+
+def run_request(
+    request: Request,
+    options: Mapping[str, Any],
+    reporter: Reporter,
+    engine: Engine | None = None,
+) -> RunRecord:
+    """Compute a request and write its file; signals stop it without loss.
+
+    `options` are those of `engine_options`. An `engine` of a command that makes many requests stays
+    open.
+    """
+    from fsframe.chains.memory_shares import shares_of
     from fsframe.storage import check_destination
 
-    memory, route = options.get("memory"), options.get("route")
-    command = this_command() if command is None else command
-    seed, overwrite = options.get("seed", 0), bool(options.get("overwrite"))
-    if out is not None:
-        check_destination(out, overwrite=overwrite, apart_from=[path])
-    log = check_log(options.get("log"), [path, out, options.get("csv_out")])
-    mixed = bool(options.get("mixed"))
+    out = None
+    if request.out is not None:
+        own = [request.path]
+        out = check_destination(request.out, overwrite=request.overwrite, apart_from=own)
+    log = check_log(options.get("log"), [Path(request.path), out, options.get("csv_out")])
     with (
         logging_to(log, this_command(), reporter.note),
         requested_engine(options) if engine is None else contextlib.nullcontext(engine) as engine,
@@ -290,37 +303,23 @@ def run_chain(
         if engine is not None:
             engine.tell = reporter.note
         # Before anything is written.
-        shares_of(chain, table, memory, engine, beside=beside, route=route)
-        route = route or route_of(chain, table, memory, beside)
-        checkpoint = None
-        if out is not None:
-            checkpoint = open_checkpoint(
-                chain,
-                table,
-                seed,
-                out,
-                overwrite=overwrite,
-                restart=bool(options.get("restart")),
-                mixed=mixed,
-                path=os.path.abspath(path),
-                source=source,
-                command=command,
-                memory=route,
-                limit=str(memory or ""),
-                reading=json.dumps({name: options.get(name) for name in READING}),
-                csv=os.path.abspath(options["csv_out"]) if options.get("csv_out") else "",
-            )
+        shares_of(
+            request.chain, request.data, request.memory, engine, beside=request.beside,
+            route=request.route,
+        )  # fmt: skip
+        checkpoint = request.checkpoint()
+        if checkpoint is not None:
             _report_earlier(checkpoint, reporter)
-        for text in chain.forewarnings(table):
+        for text in request.chain.forewarnings(request.data):
             reporter.note(text)
 
         def work() -> RunRecord:
             # Only now: programs may send a signal after this event, and it must be handled.
             reporter.event(
                 "begin",
-                chain=str(chain),
-                data=source,
-                run_file=None if out is None else str(out),
+                chain=str(request.chain),
+                data=request.source,
+                run_file=None if request.out is None else str(request.out),
                 workers=1 if engine is None else engine.workers,
                 kept=0 if checkpoint is None else checkpoint.n_parts,
             )
@@ -332,30 +331,14 @@ def run_chain(
             ):
                 # Already reported above.
                 warnings.simplefilter("ignore", Forewarning)
-                record = chain.run(
-                    table,
-                    seed,
-                    out,
-                    overwrite=overwrite,
-                    listener=reporter,
-                    memory=memory,
-                    beside=beside,
-                    route=route,
-                    threads=options.get("threads"),
-                    executor=engine,
-                    checkpoint=checkpoint,
-                    source=source,
-                    command=command,
-                )
+                record = request.run(engine, reporter, checkpoint)
             # In this thread, so that no interrupt comes between the file and its record.
-            if out is not None:
-                WRITTEN[str(out)] = None
+            if request.out is not None:
+                WRITTEN[str(request.out)] = None
             return record
 
         try:
-            record = stoppable(
-                work, lambda number: _stop(number, engine, checkpoint, out, reporter)
-            )
+            record = stoppable(work, lambda number: _stop(number, engine, checkpoint, reporter))
         except FsframeError as error:
             reporter.close()
             reporter.event("error", kind=type(error).__name__, text=str(error))
@@ -364,10 +347,10 @@ def run_chain(
             raise
         except KeyboardInterrupt:
             # A stage has caught the signal, or it came between handlers.
-            _stop(signal.SIGINT, engine, checkpoint, out, reporter)
+            _stop(signal.SIGINT, engine, checkpoint, reporter)
         finally:
             reporter.close()
-    reporter.event("end", run_file=None if out is None else str(out))
+    reporter.event("end", run_file=None if request.out is None else str(request.out))
     return record
 
 
@@ -392,7 +375,6 @@ def _stop(
     number: int,
     engine: Engine | None,
     checkpoint: Checkpoint | None,
-    out: Path | None,
     reporter: Reporter,
 ) -> NoReturn:
     """Store finished units, say how to resume, and end the process immediately."""
@@ -409,7 +391,7 @@ def _stop(
             problem = str(error)
     kept = 0 if checkpoint is None else checkpoint.n_parts
     if checkpoint is not None and checkpoint.finished:
-        WRITTEN[str(out)] = None
+        WRITTEN[str(checkpoint.out)] = None
     name = signal.Signals(number).name
     LOG.error("stopped by %s; %s finished resamples and stages are kept", name, kept)
     if reporter.events:

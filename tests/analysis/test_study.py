@@ -176,10 +176,10 @@ def test_a_saved_study_is_read_back_and_written_up(studied, tmp_path):
 
 
 def test_an_interrupted_study_continues_with_workers_too(frames, studied, tmp_path, monkeypatch):
-    import fsframe.analysis.study as study_module
+    from fsframe.ask.request import Request
 
     asked = {"label": "kind", "measures": ["balanced-accuracy", "auc"], "seeds": [0, 5], "folds": 3}
-    real, computed = study_module.run_chain, []
+    real, computed = Request.run, []
 
     def counted(*words):
         computed.append(1)
@@ -187,7 +187,7 @@ def test_an_interrupted_study_continues_with_workers_too(frames, studied, tmp_pa
             raise StoreError("the disk is full")
         return real(*words)
 
-    monkeypatch.setattr(study_module, "run_chain", counted)
+    monkeypatch.setattr(Request, "run", counted)
     out = tmp_path / "out"
     with pytest.raises(StoreError, match="disk is full"):
         fsframe.study(frames, CHAINS, out=out, **asked)
@@ -197,7 +197,7 @@ def test_an_interrupted_study_continues_with_workers_too(frames, studied, tmp_pa
     assert len(computed) == 5 + 8
     for cell, run in again.record.runs.items():
         assert run.digests() == studied.record.runs[cell].digests()
-    monkeypatch.setattr(study_module, "run_chain", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(Request, "run", lambda *_: pytest.fail("computed again"))
     shown = fsframe.study(frames, CHAINS, out=out, **asked)
     assert repr(shown) == repr(again)
 

@@ -316,7 +316,7 @@ def test_compare_called_again_computes_nothing_and_says_the_same(folder, capsys,
     def fail(*_, **__):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("fsframe.cli.commands.compare.run_chain", fail)
+    monkeypatch.setattr("fsframe.cli.commands.compare.run_request", fail)
     code, again, _ = ran(capsys, *COMPARE, "--out", "cmp", "--json")
     assert code == 0 and json.loads(again) == json.loads(first)
     code, _, err = ran(capsys, "resume", "cmp")
@@ -337,7 +337,7 @@ def test_compare_refuses_a_file_in_the_place_of_its_folder(folder, capsys):
 def test_compare_tells_problems_of_all_tables_before_it_computes(folder, capsys, monkeypatch):
     Path("small.csv").write_text("a,b,class\n1,2,x\n2,1,x\n3,1,y\n1,4,y\n2,2,y\n")
     monkeypatch.setattr(
-        "fsframe.cli.commands.compare.run_chain", lambda *_, **__: pytest.fail("begun")
+        "fsframe.cli.commands.compare.run_request", lambda *_, **__: pytest.fail("begun")
     )
     Path("alone.csv").write_text("a,b,class\n1,2,x\n2,1,x\n3,1,y\n1,4,y\n2,2,z\n")
     place = COMPARE.index("other.csv")

@@ -111,7 +111,7 @@ def test_an_interrupted_study_continues_and_a_finished_one_is_shown(folder, caps
     whole = ran(capsys, "study.toml", "-q", "--json", "-o", "whole")[1]
     import fsframe.cli.commands.study as command
 
-    real, computed = command.run_chain, []
+    real, computed = command.run_request, []
 
     def counted(*words, **options):
         computed.append(1)
@@ -119,7 +119,7 @@ def test_an_interrupted_study_continues_and_a_finished_one_is_shown(folder, caps
             raise StoreError("the disk is full")
         return real(*words, **options)
 
-    monkeypatch.setattr(command, "run_chain", counted)
+    monkeypatch.setattr(command, "run_request", counted)
     code, _, err = ran(capsys, "study.toml", "-q", "--json")
     assert code == 5 and "disk" in err and not (folder / "toy" / "study.zip").exists()
     again = ran(capsys, "study.toml", "-q", "--json", "--workers", "2")[1]
@@ -132,7 +132,7 @@ def test_an_interrupted_study_continues_and_a_finished_one_is_shown(folder, caps
         return {key: value for key, value in found.items() if key != "folder"}
 
     assert plain(again) == plain(whole)
-    monkeypatch.setattr(command, "run_chain", lambda *_, **__: pytest.fail("computed again"))
+    monkeypatch.setattr(command, "run_request", lambda *_, **__: pytest.fail("computed again"))
     assert json.loads(ran(capsys, "study.toml", "-q", "--json")[1]) == json.loads(again)
     assert ran(capsys, "toy/study.zip")[0] == 0
     (folder / "study.toml").write_text(STUDY.replace("[0, 5]", "[0]"))
@@ -160,7 +160,7 @@ def test_a_study_killed_before_its_folder_is_marked_can_be_begun_again(folder, c
 
 
 def test_killed_while_it_clears_up_a_study_still_knows_its_folder(folder, capsys, monkeypatch):
-    import fsframe.analysis.study_run as command
+    import fsframe.ask.evaluations as command
 
     def killed(_: Path) -> None:
         raise KeyboardInterrupt

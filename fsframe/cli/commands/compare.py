@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,15 +14,22 @@ from fsframe.analysis.comparison_display import comparison_lines, comparison_obj
 from fsframe.cli.log_file import check_log
 from fsframe.cli.protocol_run import fold_options
 from fsframe.cli.reading_options import read_data, reading_options
-from fsframe.cli.running import Reporter, engine_options, requested_engine, run_chain
+from fsframe.cli.running import (
+    Reporter,
+    engine_options,
+    requested_engine,
+    run_request,
+    with_options,
+)
 from fsframe.cli.shared_options import json_option, quiet_option
 from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.errors import FsframeError, RequestError
 
 if TYPE_CHECKING:
-    from fsframe.chains.chain import Chain
+    from fsframe.ask.request import Request
     from fsframe.contracts.dataset import Dataset
     from fsframe.evaluation.cross_validation import CrossValidation
+    from fsframe.execution import Engine
     from fsframe.storage import RunRecord
 
 __all__ = ["compare"]
@@ -88,21 +96,9 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
       fsframe compare "immigrate margin" "mim:top=5 knn" on examples/parkinsons.csv --repeats 1
       fsframe compare {mim,jmi}:top={5,10} x knn margin on examples/parkinsons.csv --metric auc
     """
-    from fsframe.analysis.comparison_files import (
-        RESULTS,
-        check_folder,
-        make_folder,
-        write_comparison,
-    )
-    from fsframe.analysis.comparison_run import (
-        as_chain,
-        bytes_in_memory,
-        check_names,
-        compared_methods,
-        run_comparison,
-    )
-    from fsframe.chains.memory_shares import LimitTooSmall, shares_of
-    from fsframe.evaluation.comparison import leading_measure, on_all_features
+    from fsframe.analysis.comparison_files import RESULTS, check_folder
+    from fsframe.ask.evaluations import AskedTable, check_names, compare_on, compared_methods
+    from fsframe.evaluation.comparison import leading_measure
     from fsframe.storage import check_destination
     from fsframe.tables import find_table
 
@@ -110,7 +106,6 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "stratify")
     given = {name: options.pop(name) for name in names}
     methods, metric = compared_methods(chains, given, options["metric"] or None)
-    alone = on_all_features(methods) if options["all_features"] else {}
     found_paths = [find_table(path) for path in paths]
     # Absolute: a plugin may change the current folder.
     folder = Path(os.path.abspath(options["out"])) if options["out"] else None
@@ -126,8 +121,6 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     tables = _read_all(methods, found_paths, options)
     check_names(tables)
     leading = leading_measure(tables)
-    if folder is not None:
-        make_folder(folder)
     reporter = Reporter.asked(options)
     # --overwrite applies to the tables of results, not to run files.
     of_runs = {**options, "overwrite": False}
@@ -135,46 +128,25 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
         for warning in table.warnings:
             reporter.note(f"{table.name}: {warning}")
     with requested_engine(options) as engine:
-        refused = []
-        for table in tables:
-            beside = bytes_in_memory(tables) - bytes_in_memory([table])
-            for method in methods:
-                try:
-                    shares_of(as_chain(method), table, options["memory"], engine, beside=beside)
-                except LimitTooSmall as error:
-                    refused.append(error)
-        if refused:
-            # The limit that its message names is enough for the others too.
-            raise max(refused, key=lambda error: error.needed)
 
-        def run(chain: Chain, place: int, path: Path | None, beside: int) -> RunRecord:
-            return run_chain(
-                chain,
-                tables[place],
-                path,
-                of_runs,
-                reporter=reporter,
-                path=found_paths[place],
-                source=paths[place],
-                engine=engine,
-                beside=beside,
-            )
+        def ask(asked: Request) -> RunRecord:
+            return run_request(with_options(asked, of_runs), of_runs, reporter, engine)
 
-        result = run_comparison(
+        result = compare_on(
             methods,
-            tables,
-            run,
+            list(itertools.starmap(AskedTable, zip(tables, found_paths, paths, strict=True))),
+            ask,
             folder,
+            csv_out,
+            overwrite=options["overwrite"],
             seed=options["seed"],
             mixed=options["mixed"],
             metric=metric or leading,
             rope=options["rope"],
-            on_all=alone,
+            all_features=options["all_features"],
+            before=lambda requests: _check_memory(requests, options["memory"], engine),
             tell=reporter.note,
         )
-    write_comparison(
-        result.comparison, result.cells, folder, csv_out, overwrite=options["overwrite"]
-    )
     if options["as_json"]:
         say_json(comparison_object(result.comparison))
         return
@@ -189,6 +161,20 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
         say(f"folder: {options['out']}")
 
 
+def _check_memory(requests: Sequence[Request], memory: int | None, engine: Engine | None) -> None:
+    """Refuse a limit that is too small for some requests, naming one that is enough for all."""
+    from fsframe.chains.memory_shares import LimitTooSmall, shares_of
+
+    refused = []
+    for each in requests:
+        try:
+            shares_of(each.chain, each.data, memory, engine, beside=each.beside)
+        except LimitTooSmall as error:
+            refused.append(error)
+    if refused:
+        raise max(refused, key=lambda error: error.needed)
+
+
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     if "on" not in words:
         raise RequestError("name the tables: fsframe compare CHAIN CHAIN … on DATA …")
@@ -201,7 +187,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _chains(words: list[str]) -> list[str]:
     """The chains; a grid (SELECTORS x CLASSIFIERS) is expanded."""
-    from fsframe.analysis.protocol_requests import classifier_text
+    from fsframe.ask.request import classifier_text
     from fsframe.evaluation.grid import combined, spelled_out
 
     crosses = [place for place, word in enumerate(words) if word in ("x", "×")]
@@ -223,7 +209,7 @@ def _read_all(
     methods: Sequence[CrossValidation], paths: Sequence[Path], options: dict[str, Any]
 ) -> list[Dataset]:
     """Read the tables; problems foreseeable on any of them are reported together."""
-    from fsframe.analysis.comparison_run import request_problems
+    from fsframe.ask.evaluations import request_problems
 
     tables: list[Dataset] = []
     problems: dict[str, FsframeError] = {}

@@ -73,7 +73,7 @@ def evaluate() -> None:
 
 @evaluate.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
-    from fsframe.analysis.protocol_requests import evaluation_chain
+    from fsframe.ask.request import evaluation_chain
 
     texts, options = protocol_request(results, "immigrate margin")
     names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "curve", "stratify")

@@ -9,12 +9,19 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from fsframe.cli.log_file import check_log
 from fsframe.cli.protocol_run import show_result
 from fsframe.cli.reading_options import READING, is_table, read_data, reading_options
-from fsframe.cli.running import Reporter, engine_options, environment_with, run_chain
+from fsframe.cli.running import (
+    Reporter,
+    engine_options,
+    environment_with,
+    run_request,
+    with_options,
+)
 from fsframe.cli.shared_options import json_option, quiet_option
 from fsframe.cli.terminal import say
 from fsframe.errors import FsframeError, RequestError, StoreError
@@ -177,6 +184,7 @@ def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | 
 
 
 def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
+    from fsframe.ask.request import Request
     from fsframe.chains.chain import Chain
 
     request = manifest.request
@@ -198,23 +206,21 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
     limit = request.get("limit", "")
     begun = int(limit) if limit.isdecimal() else None
     with _original_providers(request.get("providers", "{}")):
-        return run_chain(
-            chain,
-            table,
-            out,
-            {
-                **options,
-                **reading,
-                "seed": manifest.seed,
-                "overwrite": options["overwrite"],
-                "memory": options["memory"] or begun,
-                "route": manifest.memory or None,
-            },
-            reporter=reporter,
+        asked = Request(
+            chain=chain,
+            data=table,
+            seed=manifest.seed,
+            out=out,
             path=Path(path),
             source=request.get("source", ""),
+            route=manifest.memory or None,
+        )
+        asked = attrs.evolve(
+            with_options(asked, {**options, **reading}),
+            memory=options["memory"] or begun,
             command=request.get("command", ""),
         )
+        return run_request(asked, options, reporter)
 
 
 def _original_providers(text: str) -> contextlib.AbstractContextManager[None]:

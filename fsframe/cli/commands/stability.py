@@ -56,7 +56,7 @@ def stability() -> None:
 
 @stability.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
-    from fsframe.analysis.protocol_requests import stability_chain
+    from fsframe.ask.request import stability_chain
 
     texts, options = protocol_request(results, "immigrate")
     metrics = options.pop("metric")

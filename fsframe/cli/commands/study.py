@@ -7,16 +7,24 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from fsframe.cli.log_file import check_log
-from fsframe.cli.running import Reporter, engine_options, requested_engine, run_chain
+from fsframe.cli.running import (
+    Reporter,
+    engine_options,
+    requested_engine,
+    run_request,
+    with_options,
+)
 from fsframe.cli.shared_options import json_option, quiet_option
 from fsframe.cli.signals import WRITTEN
 from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.errors import StoreError
 
 if TYPE_CHECKING:
+    from fsframe.ask.request import Request
     from fsframe.evaluation.study_plan import StudyPlan
     from fsframe.storage import RunRecord
     from fsframe.storage.study_file import StudyRecord
@@ -56,7 +64,8 @@ def study(file: str, **options: Any) -> None:
     Example:
       fsframe study examples/study/study.toml --dry-run
     """
-    from fsframe.analysis.study_run import STUDY_FILE, check_folder, finished_study
+    from fsframe.analysis.study_files import STUDY_FILE, check_folder
+    from fsframe.ask.evaluations import finished_study
     from fsframe.evaluation.study_plan import read_plan
     from fsframe.storage.study_file import load_study
 
@@ -84,10 +93,10 @@ def study(file: str, **options: Any) -> None:
 
 
 def _plan_lines(plan: StudyPlan) -> Iterator[str]:
-    from fsframe.analysis.study_run import study_runs
+    from fsframe.ask.evaluations import study_runs
     from fsframe.contracts.showing import counted
 
-    total = sum(1 for _ in study_runs(plan))
+    total = len(study_runs(plan))
     yield (
         f"{plan.name}: {counted(len(plan.methods), 'chain')} and "
         f"{counted(len(plan.beside), 'classifier')} on all features, "
@@ -105,25 +114,14 @@ def _plan_lines(plan: StudyPlan) -> Iterator[str]:
 
 
 def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Reporter) -> StudyRecord:
-    from fsframe.analysis.study_run import StudyRun, run_study
+    from fsframe.ask.evaluations import run_study
 
+    of_runs = {**options, "overwrite": False}
     with requested_engine(options) as engine:
 
-        def one(each: StudyRun, out: Path | None, beside: int) -> RunRecord:
-            own = each.table.path
-            assert own is not None
-            given = {**options, "seed": each.seed, "overwrite": False}
-            return run_chain(
-                each.chain,
-                each.table.data,
-                out,
-                given,
-                reporter=reporter,
-                path=own,
-                source=own.name,
-                engine=engine,
-                beside=beside,
-            )
+        def ask(asked: Request) -> RunRecord:
+            asked = attrs.evolve(with_options(asked, of_runs), source=Path(asked.path).name)
+            return run_request(asked, of_runs, reporter, engine)
 
         def placed(target: Path) -> None:
             # It contains the runs, whose own files are removed.
@@ -132,7 +130,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Repor
 
         return run_study(
             plan,
-            one,
+            ask,
             folder,
             overwrite=options["overwrite"],
             mixed=options["mixed"],
@@ -144,7 +142,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Repor
 def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]) -> None:
     """Write the tables of a finished study, and show it."""
     from fsframe.analysis.comparison_display import comparison_lines, comparison_object
-    from fsframe.analysis.study_run import write_folder
+    from fsframe.analysis.study_files import write_folder
     from fsframe.evaluation.study_results import study_comparisons
 
     try:

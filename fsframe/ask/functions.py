@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Unpack
 
-from fsframe.analysis.chain_run import (
-    RunOptions,
-    Target,
-    check_run_options,
-    run_chain,
-    shared_engine,
-)
-from fsframe.analysis.comparison_files import check_folder, make_folder, write_comparison
+from fsframe.analysis.comparison_files import check_folder
 from fsframe.analysis.comparison_result import ComparisonResult
-from fsframe.analysis.comparison_run import (
+from fsframe.analysis.results import EvaluationResult, StabilityResult, as_result
+from fsframe.analysis.selection_result import SelectionResult
+from fsframe.ask.evaluations import (
+    AskedTable,
     check_names,
+    compare_on,
     compared_methods,
     request_problems,
-    run_comparison,
 )
-from fsframe.analysis.progress import ProgressBars
-from fsframe.analysis.protocol_requests import (
+from fsframe.ask.request import (
+    Request,
+    RunOptions,
+    asking,
     evaluation_chain,
     named_tables,
     stability_chain,
     table_of,
     texts_of,
 )
-from fsframe.analysis.results import EvaluationResult, StabilityResult, as_result
-from fsframe.analysis.selection_result import SelectionResult
 from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
-from fsframe.evaluation.comparison import leading_measure, on_all_features
-from fsframe.storage import RunRecord
+from fsframe.evaluation.comparison import leading_measure
 
 __all__ = ["RunOptions", "compare", "evaluate", "select", "stability"]
+
+_Path = str | os.PathLike[str] | None
 
 
 def select(
@@ -48,7 +44,7 @@ def select(
     label: Any = None,
     groups: str | int | None = None,
     seed: int = 0,
-    out: Target = None,
+    out: _Path = None,
     **options: Unpack[RunOptions],
 ) -> SelectionResult:
     """Run a chain on a table and return what it keeps, like ``fsframe chain``.
@@ -95,9 +91,8 @@ def select(
     >>> fsframe.select("mim:top=1,bins=2", frame, label="ill").selected_names
     ('a',)
     """
-    table, source = table_of(data, label, groups)
     chain = chain if isinstance(chain, Chain) else Chain.parse(chain)
-    return as_result(run_chain("select", chain, table, source, seed, out, options))
+    return _asked("select", chain, data, label, groups, seed, out, options)
 
 
 def evaluate(
@@ -115,7 +110,7 @@ def evaluate(
     metric: str | Iterable[str] | None = None,
     all_features: bool = True,
     seed: int = 0,
-    out: Target = None,
+    out: _Path = None,
     **options: Unpack[RunOptions],
 ) -> EvaluationResult:
     """Estimate how well a chain predicts held-out rows, like ``fsframe evaluate``.
@@ -164,7 +159,6 @@ def evaluate(
     >>> found.accuracy > 0.9, found.selected_names
     (True, ('f3',))
     """
-    table, source = table_of(data, label, groups)
     given = texts_of(
         {
             "folds": folds,
@@ -178,7 +172,7 @@ def evaluate(
         }
     )
     protocol = evaluation_chain(str(chain), given)
-    found = as_result(run_chain("evaluate", protocol, table, source, seed, out, options))
+    found = _asked("evaluate", protocol, data, label, groups, seed, out, options)
     assert isinstance(found, EvaluationResult)
     return found
 
@@ -195,7 +189,7 @@ def stability(
     fraction: float | None = None,
     sizes: int | str | None = None,
     seed: int = 0,
-    out: Target = None,
+    out: _Path = None,
     **options: Unpack[RunOptions],
 ) -> StabilityResult:
     """Measure the stability of the features that a chain selects, like ``fsframe stability``.
@@ -235,7 +229,6 @@ def stability(
     >>> fsframe.stability("mim:top=1", data, n=10).values["nogueira"]
     1.0
     """
-    table, source = table_of(data, label, groups)
     given = texts_of(
         {
             "metric": _several(metric),
@@ -246,7 +239,7 @@ def stability(
         }
     )
     study = stability_chain(str(chain), given)
-    found = as_result(run_chain("stability", study, table, source, seed, out, options))
+    found = _asked("stability", study, data, label, groups, seed, out, options)
     assert isinstance(found, StabilityResult)
     return found
 
@@ -266,7 +259,7 @@ def compare(
     rope: float = 0.01,
     all_features: bool = True,
     seed: int = 0,
-    out: Target = None,
+    out: _Path = None,
     **options: Unpack[RunOptions],
 ) -> ComparisonResult:
     """Compare how well several chains predict, on identical folds, like ``fsframe compare``.
@@ -326,45 +319,51 @@ def compare(
     several = named_tables(data)
     if not several:
         raise RequestError("give at least one table to compare on")
-    tables = [table_of(each, label, groups, name=name) for name, each in several]
-    check_names([table for table, _ in tables])
-    leading = leading_measure(table for table, _ in tables)
-    check_run_options("compare", options)
-    folder = None if out is None else Path(os.path.abspath(out))
-    if folder is not None:
-        check_folder(folder, [Path(source) for _, source in tables if source])
-    problems = {str(e): e for table, _ in tables for e in request_problems(methods, table, seed)}
-    if problems:
-        raise type(next(iter(problems.values())))("\n".join(problems))
-    if folder is not None:
-        make_folder(folder)
-
-    on_all = on_all_features(methods) if all_features else {}
-    chosen = {str(method.base) for method in methods}
-    total = len(tables) * (len(methods) + sum(text not in chosen for text in on_all))
-    bars, number = ProgressBars(), itertools.count(1)
-    with shared_engine(options) as shared:
-
-        def one(chain: Chain, place: int, path: Path | None, beside: int) -> RunRecord:
-            table, source = tables[place]
-            bars.begin_part(f"run {next(number)} of {total}")
-            # The folder's run files are never replaced; one that is of something else is refused.
-            own: RunOptions = {**shared, "overwrite": False}
-            return run_chain("compare", chain, table, source, seed, path, own, beside, bars)
-
-        result = run_comparison(
+    read = [table_of(each, label, groups, name=name) for name, each in several]
+    tables = [AskedTable(table, source, source) for table, source in read]
+    check_names([table.data for table in tables])
+    leading = leading_measure(table.data for table in tables)
+    with asking("compare", options) as ask:
+        folder = None if out is None else Path(os.path.abspath(out))
+        if folder is not None:
+            check_folder(folder, [Path(table.path) for table in tables if table.path])
+        problems = {
+            str(e): e for table in tables for e in request_problems(methods, table.data, seed)
+        }
+        if problems:
+            raise type(next(iter(problems.values())))("\n".join(problems))
+        return compare_on(
             methods,
-            [table for table, _ in tables],
-            one,
+            tables,
+            ask,
             folder,
             seed=seed,
             mixed=bool(options.get("mixed")),
             metric=metric or leading,
             rope=rope,
-            on_all=on_all,
+            all_features=all_features,
         )
-    write_comparison(result.comparison, result.cells, folder)
-    return result
+
+
+def _asked(
+    function: str,
+    chain: Chain,
+    data: Any,
+    label: Any,
+    groups: str | int | None,
+    seed: int,
+    out: _Path,
+    options: RunOptions,
+) -> SelectionResult:
+    """The result of a chain on a table, for one of the functions."""
+    table, source = table_of(data, label, groups)
+    overwrite = options.get("overwrite", False)
+    with asking(function, options) as ask:
+        request = Request(
+            chain=chain, data=table, seed=seed, out=out, path=source, source=source,
+            overwrite=overwrite,
+        )  # fmt: skip
+        return as_result(ask(request))
 
 
 def _several(words: str | Iterable[str] | None) -> list[str] | None:

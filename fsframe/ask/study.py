@@ -8,30 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from fsframe.analysis.chain_run import (
-    RunOptions,
-    Target,
-    check_run_options,
-    run_chain,
-    shared_engine,
-)
-from fsframe.analysis.progress import ProgressBars
 from fsframe.analysis.proposals import proposed_chains
-from fsframe.analysis.protocol_requests import classifier_text, named_tables, table_of
+from fsframe.analysis.study_files import check_folder, write_folder
 from fsframe.analysis.study_result import StudyResult
-from fsframe.analysis.study_run import (
-    StudyRun,
-    check_folder,
-    finished_study,
-    run_study,
-    write_folder,
-)
+from fsframe.ask.evaluations import finished_study, run_study
+from fsframe.ask.request import Ask, RunOptions, asking, classifier_text, named_tables, table_of
 from fsframe.chains.chain import Chain
 from fsframe.contracts.data_frames import is_frame
 from fsframe.contracts.remarks import remark
 from fsframe.errors import FsframeError, RequestError, StoreError
 from fsframe.evaluation.study_plan import StudyFaults, StudyPlan, StudyTable, plan_of, read_plan
-from fsframe.storage import RunRecord
 
 __all__ = ["study"]
 
@@ -55,7 +41,7 @@ def study(
     all_features: bool | None = None,
     rope: float | None = None,
     name: str | None = None,
-    out: Target = None,
+    out: str | os.PathLike[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> StudyResult:
     """Evaluate chains × tables × measures × seeds in one run, like ``fsframe study``.
@@ -118,7 +104,6 @@ def study(
     >>> found.comparison.accuracy.shape
     (1, 2)
     """
-    check_run_options("study", options)
     asked: dict[str, Any] = {
         "chains": chains,
         "selectors": selectors,
@@ -134,50 +119,30 @@ def study(
         "name": name,
     }
     given = {key: value for key, value in asked.items() if value is not None}
-    if isinstance(data, (str, os.PathLike)) and Path(data).suffix == ".toml":
-        roles = {"label": label, "groups": groups}
-        besides = [*given, *(key for key, value in roles.items() if value is not None)]
-        if besides:
-            raise RequestError(
-                f"{os.fspath(data)} describes the whole study: {', '.join(besides)} cannot be "
-                "given with it; change the file, or give the tables themselves"
-            )
-        plan = read_plan(data)
-    else:
-        plan = _plan(data, label, groups, given)
-    return _run_plan(plan, out, options)
+    with asking("study", options) as ask:
+        if isinstance(data, (str, os.PathLike)) and Path(data).suffix == ".toml":
+            roles = {"label": label, "groups": groups}
+            besides = [*given, *(key for key, value in roles.items() if value is not None)]
+            if besides:
+                raise RequestError(
+                    f"{os.fspath(data)} describes the whole study: {', '.join(besides)} cannot be "
+                    "given with it; change the file, or give the tables themselves"
+                )
+            plan = read_plan(data)
+        else:
+            plan = _plan(data, label, groups, given)
+        folder = None if out is None else Path(os.path.abspath(out))
+        return _run_plan(plan, ask, folder, options)
 
 
-def _run_plan(plan: StudyPlan, out: Target, options: RunOptions) -> StudyResult:
-    folder = None if out is None else Path(os.path.abspath(out))
-    overwrite = options.get("overwrite", False)
+def _run_plan(plan: StudyPlan, ask: Ask, folder: Path | None, options: RunOptions) -> StudyResult:
+    overwrite, record = options.get("overwrite", False), None
     if folder is not None:
         check_folder(folder, plan, overwrite=overwrite)
         record = None if overwrite else finished_study(folder, plan)
-        if record is not None:
-            found = StudyResult(record=record)
-            write_folder(record, found.comparisons, folder)
-            return found
-    bars = ProgressBars()
-    with shared_engine(options) as shared:
-
-        def one(each: StudyRun, path: Path | None, beside: int) -> RunRecord:
-            bars.begin_part(f"run {each.number} of {each.total}")
-            source = "" if each.table.path is None else str(each.table.path)
-            # Finished runs are never replaced; a file of anything else is refused.
-            own: RunOptions = {**shared, "overwrite": False}
-            return run_chain(
-                "study", each.chain, each.table.data, source, each.seed, path, own, beside, bars
-            )
-
-        record = run_study(
-            plan,
-            one,
-            folder,
-            overwrite=overwrite,
-            mixed=options.get("mixed", False),
-            tell=remark,
-        )
+    if record is None:
+        mixed = options.get("mixed", False)
+        record = run_study(plan, ask, folder, overwrite=overwrite, mixed=mixed, tell=remark)
     found = StudyResult(record=record)
     if folder is not None:
         write_folder(record, found.comparisons, folder, overwrite=overwrite)

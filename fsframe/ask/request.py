@@ -1,0 +1,357 @@
+"""A request: a chain on a table, how it may be computed, and the file that keeps its result."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import attrs
+
+from fsframe.analysis.progress import ProgressBars, progress_shown
+from fsframe.chains.chain import Chain, Stage
+from fsframe.chains.memory_shares import route_of
+from fsframe.chains.recording import check_answer, open_checkpoint, stored_answer
+from fsframe.contracts.annotated_arrays import is_annotated, is_labelled
+from fsframe.contracts.data_frames import is_frame
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.params import format_value
+from fsframe.errors import RequestError
+from fsframe.execution import open_engine
+from fsframe.storage import RunRecord
+from fsframe.storage.units.manifest import Manifest
+from fsframe.tables.locate import in_parts
+
+if TYPE_CHECKING:
+    from fsframe.contracts.run import Progress
+    from fsframe.execution import Engine
+    from fsframe.storage.units.checkpoint import Checkpoint
+
+__all__ = [
+    "Ask",
+    "Request",
+    "RunOptions",
+    "asking",
+    "classifier_text",
+    "evaluation_chain",
+    "named_tables",
+    "stability_chain",
+    "table_of",
+    "texts_of",
+]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Request:
+    """A chain on a table: what is asked, within which limits, and where the result is kept.
+
+    Parameters
+    ----------
+    chain : Chain
+    data : Dataset
+    seed : int
+    out : path, optional
+        The run file; none is written by default.
+    path : path
+        File of the table, which must not be replaced; empty if there is none.
+    source, command : str
+        For the run file: where the table is, and how the run was asked for.
+    memory, beside, route, threads : int, optional
+        As for `Chain.run`.
+    overwrite, restart, mixed : bool
+        As for `Chain.run`.
+    details : mapping of str to str
+        What ``fsframe resume`` needs besides to continue the run.
+    part : str
+        Which of several runs it is, for bars of progress, such as ``run 2 of 14``.
+    """
+
+    chain: Chain
+    data: Dataset
+    seed: int = 0
+    out: str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str] = ""
+    source: str = ""
+    command: str = ""
+    memory: int | None = None
+    beside: int = 0
+    route: int | None = None
+    threads: int | None = None
+    overwrite: bool = False
+    restart: bool = False
+    mixed: bool = False
+    details: Mapping[str, str] = attrs.field(factory=dict)
+    part: str = ""
+
+    def chosen_route(self) -> int:
+        """Bytes by which methods choose their algorithm: part of what identifies the request."""
+        return self.route or route_of(self.chain, self.data, self.memory, self.beside)
+
+    def answer(self) -> RunRecord | None:
+        """The result, if `out` holds it already; None if it is to be computed.
+
+        Raises
+        ------
+        StoreError
+            If another file is there, saying in what its request differs.
+        """
+        if self.out is None or self.overwrite or self.restart:
+            return None
+        apart_from = [self.path] if os.fspath(self.path) else []
+        found = stored_answer(self.out, self.chain, self.seed, apart_from=apart_from)
+        if found is not None:
+            asked = Manifest.of(self.chain, self.data, self.seed, memory=self.chosen_route())
+            check_answer(self.out, found, asked)
+        return found
+
+    def checkpoint(self, *, overwrite: bool = False) -> Checkpoint | None:
+        """The folder beside `out` for finished units; None if no file is written.
+
+        With `overwrite` also where `out` exists.
+        """
+        if self.out is None:
+            return None
+        return open_checkpoint(
+            self.chain,
+            self.data,
+            self.seed,
+            self.out,
+            overwrite=self.overwrite or overwrite,
+            restart=self.restart,
+            mixed=self.mixed,
+            memory=self.chosen_route(),
+            source=self.source,
+            command=self.command,
+            **self.details,
+        )
+
+    def run(
+        self,
+        executor: Engine | Executor | None = None,
+        listener: Callable[[Progress], None] | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> RunRecord:
+        """Compute the result, and write it to `out`; arguments and errors as of `Chain.run`."""
+        return self.chain.run(
+            self.data,
+            self.seed,
+            self.out,
+            overwrite=self.overwrite,
+            listener=listener,
+            memory=self.memory,
+            beside=self.beside,
+            route=self.route,
+            threads=self.threads,
+            executor=executor,
+            checkpoint=checkpoint,
+            restart=self.restart,
+            mixed=self.mixed,
+            source=self.source,
+            command=self.command,
+        )
+
+
+Ask = Callable[[Request], RunRecord]
+"""Answers a request: for a program by `asking`, for a command by `fsframe.cli.running`."""
+
+
+class RunOptions(TypedDict, total=False):
+    """How a run is executed; nothing here changes a result, except `memory` (docs/memory.md).
+
+    Parameters
+    ----------
+    workers : int
+        Number of worker processes that compute resamples. A script then calls this below
+        ``if __name__ == "__main__":``, since each worker imports the script.
+    executor : Engine or concurrent.futures.Executor
+        Instead of `workers`: an open pool, or ``client.get_executor()`` of a dask client.
+    threads : int
+        Maximum number of threads of a fit.
+    memory : int
+        Memory limit of the whole run, in bytes.
+    progress : bool
+        Whether to show a bar, in a terminal or a notebook, once a run takes more than two seconds;
+        True by default.
+    overwrite : bool
+        Whether a file at `out` may be replaced.
+    restart : bool
+        Whether to discard what an interrupted run to `out` has left.
+    mixed : bool
+        Whether to continue such a run on another kind of processor.
+    """
+
+    workers: int
+    executor: Engine | Executor
+    threads: int
+    memory: int
+    progress: bool
+    overwrite: bool
+    restart: bool
+    mixed: bool
+
+
+@contextlib.contextmanager
+def asking(function: str, options: RunOptions) -> Iterator[Ask]:
+    """What answers the requests of one of the functions for programs, with one set of workers.
+
+    The run file records the function as its command.
+
+    Raises
+    ------
+    TypeError
+        For unknown options.
+    RequestError
+        For two options that exclude each other.
+    """
+    unknown = sorted(set(options) - set(RunOptions.__annotations__))
+    if unknown:
+        known = ", ".join(RunOptions.__annotations__)
+        raise TypeError(f"{function}() got {', '.join(unknown)}; it also takes {known}")
+    workers, executor = options.get("workers"), options.get("executor")
+    if workers is not None and executor is not None:
+        raise RequestError("give workers= or executor=, not both")
+    memory, bars = options.get("memory"), ProgressBars()
+    limit = "" if memory is None else f", memory={memory}"
+    with contextlib.ExitStack() as opened:
+        engine: Any = executor
+
+        def ask(request: Request) -> RunRecord:
+            nonlocal engine
+            if request.part:
+                bars.begin_part(request.part)
+            what = f"{str(request.chain)!r}, …, seed={request.seed}{limit}"
+            request = attrs.evolve(
+                request,
+                command=f"fsframe.{function}({what})",
+                memory=memory,
+                threads=options.get("threads"),
+                restart=options.get("restart", False),
+                mixed=options.get("mixed", False),
+            )
+            answer = request.answer()
+            if answer is not None:
+                return answer
+            if engine is None and workers is not None:
+                engine = opened.enter_context(open_engine(workers=workers))
+            with progress_shown(options.get("progress", True), bars) as listener:
+                return request.run(engine, listener)
+
+        yield ask
+
+
+def classifier_text(text: str | None) -> str | None:
+    """The stage that `--classifier` names: a stage, or ``sklearn`` with the name of a class.
+
+    >>> classifier_text("sklearn.tree.DecisionTreeClassifier:standardize=yes")
+    'sklearn:estimator=sklearn.tree.DecisionTreeClassifier,standardize=yes'
+    >>> classifier_text("knn:k=5")
+    'knn:k=5'
+    """
+    if text is None:
+        return None
+    name, colon, rest = text.partition(":")
+    if "." not in name or "/" in name:
+        return text
+    return f"sklearn:estimator={name}{',' if colon else ''}{rest}"
+
+
+def evaluation_chain(base: str, given: Mapping[str, str | None]) -> Chain:
+    """The cross-validation of `base`, with parameters as text; those that are None are left out.
+
+    Raises
+    ------
+    RequestError, PluginError
+        Naming everything that is wrong with them.
+    """
+    from fsframe.evaluation.cross_validation import CrossValidation
+
+    given = {**given, "classifier": classifier_text(given.get("classifier"))}
+    return _protocol("cross-validation", CrossValidation, base, given)
+
+
+def stability_chain(base: str, given: Mapping[str, str | None]) -> Chain:
+    """The stability study of `base`; otherwise as `evaluation_chain`."""
+    from fsframe.evaluation.stability_study import StabilityStudy
+
+    return _protocol("stability-study", StabilityStudy, base, given)
+
+
+def _protocol(name: str, method: Any, base: str, given: Mapping[str, str | None]) -> Chain:
+    texts = {key: value for key, value in given.items() if value is not None}
+    return Chain((Stage(name, method.from_texts({"base": base, **texts})),))
+
+
+def texts_of(given: Mapping[str, Any]) -> dict[str, str | None]:
+    """Parameter values as the text that a command would take.
+
+    >>> texts_of({"folds": 5, "curve": [1, 2], "scheme": None})
+    {'folds': '5', 'curve': '[1,2]', 'scheme': None}
+    """
+    return {key: None if value is None else format_value(value) for key, value in given.items()}
+
+
+def named_tables(data: Any) -> list[tuple[str, Any]]:
+    """One or several tables with names: those of a mapping, else ``data1``, ``data2``, …"""
+    if isinstance(data, Mapping):
+        return [(str(name), each) for name, each in data.items()]
+    if isinstance(data, (list, tuple)):
+        return [(f"data{place}", each) for place, each in enumerate(data, start=1)]
+    return [("data", data)]
+
+
+def table_of(
+    data: Any, label: Any = None, groups: str | int | None = None, name: str = "data"
+) -> tuple[Dataset, str]:
+    """The table to run on, and the path it was read from.
+
+    Parameters
+    ----------
+    data : Dataset, data frame, path, or what is read in parts
+        As in `fsframe.select`.
+    label : str, int or (n_samples,) array, optional
+    groups : str or int, optional
+    name : str
+        Name for a data frame.
+
+    Raises
+    ------
+    RequestError
+        If `data` is something else, or a Dataset is given with a label or groups of its own.
+    DataError, StoreError
+        As raised by `fsframe.read`.
+    """
+    if isinstance(data, Dataset):
+        if label is not None or groups is not None:
+            raise RequestError(
+                "a Dataset already has its label and groups; label= and groups= are for data "
+                "frames and files"
+            )
+        return data, ""
+    if isinstance(data, (str, os.PathLike)) or in_parts(data):
+        from fsframe.tables import find_table, read
+
+        if label is not None and not isinstance(label, (str, int)):
+            raise RequestError(
+                "the label of a file must be one of its columns, given by name or position"
+            )
+        options: dict[str, Any] = {} if groups is None else {"groups": groups}
+        if not isinstance(data, (str, os.PathLike)):
+            return read(data, label=label, **options), ""
+        path = find_table(os.fspath(data))
+        return read(path, label=label, **options), str(Path(path))
+    if is_frame(data) or is_annotated(data) or is_labelled(data):
+        if label is None or isinstance(label, (str, int)):
+            return Dataset.from_frame(data, label, groups=groups, name=name), ""
+        if groups is not None:
+            raise RequestError(
+                "groups= names a column of a data frame that also holds the label; if the label "
+                "is separate, use Dataset.from_arrays(X, y, groups=…)"
+            )
+        return Dataset.from_arrays(data, label, name=name), ""
+    raise RequestError(
+        "data must be a Dataset, a data frame (pandas, polars, pyarrow, xarray, AnnData) or a "
+        f"path, not {type(data).__name__}; for arrays, use fsframe.Dataset.from_arrays(X, y)"
+    )
