@@ -18,6 +18,7 @@ from fsframe.errors import PluginError, RequestError
 from fsframe.escaping import printable
 from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import draw
+from fsframe.registry.required import needed
 from fsframe.storage import write_run
 
 __all__ = ["SelectionResult", "estimators", "shown_picture"]
@@ -160,7 +161,7 @@ def estimators() -> Any:
     try:
         from fsframe.sklearn import chain_estimators
     except ImportError:
-        raise PluginError("scikit-learn is not installed; install fsframe[sklearn]") from None
+        raise PluginError(needed("an estimator", "scikit-learn")) from None
     return chain_estimators
 
 

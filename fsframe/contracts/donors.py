@@ -13,6 +13,7 @@ from fsframe.contracts.frozen_arrays import floats, freeze, indices
 from fsframe.contracts.nominal import unequal_share
 from fsframe.contracts.standardising import learn_scale
 from fsframe.errors import DataError, PluginError
+from fsframe.registry.required import needed
 
 __all__ = ["Donors"]
 
@@ -251,8 +252,7 @@ def _imputer() -> Any:
         if "No module named 'sklearn'" not in str(error):
             raise PluginError(f"scikit-learn cannot be imported: {error}") from error
         raise PluginError(
-            "filling missing values from neighbours needs scikit-learn: "
-            "pip install 'fsframe[sklearn]'"
+            needed("filling missing values from neighbours", "scikit-learn")
         ) from None
 
     @contextlib.contextmanager

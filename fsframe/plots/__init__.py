@@ -1,4 +1,4 @@
-"""Plots of runs as matplotlib figures; needs the extra ``report``, never pyplot.
+"""Plots of runs as matplotlib figures; never pyplot.
 
 Every function takes finished runs and optionally an `Axes` to draw on, and returns the figure. What
 each kind needs is listed by `fsframe.plots.kinds.KINDS`; a run that lacks it is refused.

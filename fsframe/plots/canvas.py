@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import PluginError, RequestError
+from fsframe.registry.required import needed
 from fsframe.storage import RunRecord, printable
 
 __all__ = [
@@ -79,9 +80,7 @@ def _matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise PluginError(
-            "plots need matplotlib, which is not installed; install fsframe[report]"
-        ) from None
+        raise PluginError(needed("a plot", "matplotlib")) from None
     return matplotlib
 
 

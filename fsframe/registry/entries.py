@@ -111,7 +111,7 @@ def _check_requires(_: Any, __: Any, value: tuple[str, ...]) -> None:
         if not isinstance(each, str) or not _REQUIREMENT.fullmatch(each):
             raise ValueError(
                 "entry requires must be names of distributions such as 'boruta', or with an extra "
-                f"'fsframe[excel]', not {each!r}; version bounds belong in pyproject.toml"
+                f"'fsframe[dask]', not {each!r}; version bounds belong in pyproject.toml"
             )
 
 
@@ -146,7 +146,7 @@ class Entry:
         The smallest `API_VERSION` that the class needs.
     requires : tuple of str
         Optional distributions that its class imports, such as ``"boruta"``, or an extra such as
-        ``"fsframe[excel]"``. If one is missing, an error names the pip command before anything is
+        ``"fsframe[dask]"``. If one is missing, an error names the pip command before anything is
         imported.
     aliases : tuple of str
         Other names for it; runs and messages use `name`.

@@ -19,7 +19,7 @@ from fsframe.registry import entries
 from fsframe.registry.entries import Entry
 from fsframe.registry.importing import guarded_import
 from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginManager
-from fsframe.registry.required import missing, pip_command
+from fsframe.registry.required import missing, needed
 from fsframe.suggest import did_you_mean
 
 __all__ = [
@@ -189,13 +189,8 @@ class Registry(Mapping[str, Any]):
         where = f"{self.kind} {offer.name!r} of plugin {offer.provider!r}"
         module_name, _, class_name = offer.entry.target.partition(":")
         base_module, _, base_name = self.base.partition(":")
-        absent = missing(offer.entry.requires)
-        if absent:
-            verb = "is" if len(absent) == 1 else "are"
-            raise PluginError(
-                f"the {where} needs {' and '.join(absent)}, which {verb} not installed: "
-                f"{pip_command(offer.entry.requires)}"
-            )
+        if missing(offer.entry.requires):
+            raise PluginError(needed(f"the {where}", *offer.entry.requires))
         base = getattr(import_module(base_module), base_name)
         try:
             # Longer, since it may import large libraries.

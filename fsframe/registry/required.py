@@ -1,12 +1,14 @@
-"""Optional distributions that a plugin requires, and the command that installs missing ones."""
+"""Distributions that methods, plugins and engines require, and what to do if one is missing."""
 
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 
-__all__ = ["missing", "pip_command"]
+__all__ = ["missing", "needed", "pip_command"]
 
 
 def missing(requires: Iterable[str]) -> tuple[str, ...]:
@@ -15,7 +17,7 @@ def missing(requires: Iterable[str]) -> tuple[str, ...]:
     Parameters
     ----------
     requires : iterable of str
-        Distributions, or extras such as ``"fsframe[excel]"``.
+        Distributions, or extras such as ``"fsframe[dask]"``.
 
     Examples
     --------
@@ -32,13 +34,25 @@ def missing(requires: Iterable[str]) -> tuple[str, ...]:
 
 
 def pip_command(requires: Iterable[str]) -> str:
-    """The pip command that installs them.
+    """The command that installs them for this Python, in whatever environment it is.
 
-    >>> pip_command(["fsframe[excel]", "boruta"])
-    "pip install 'fsframe[excel]' boruta"
+    >>> pip_command(["fsframe[dask]", "boruta"])
+    "... -m pip install 'fsframe[dask]' boruta"
     """
     words = (f"'{each}'" if "[" in each else each for each in requires)
-    return f"pip install {' '.join(words)}"
+    return f"{shlex.quote(sys.executable)} -m pip install {' '.join(words)}"
+
+
+def needed(what: str, *requires: str) -> str:
+    """The message that `what` needs distributions that are missing.
+
+    >>> needed("this engine", "no-such-one")
+    'this engine needs no-such-one, which is not installed: ... -m pip install no-such-one'
+    """
+    absent = missing(requires) or requires
+    verb = "is" if len(absent) == 1 else "are"
+    told = f"{what} needs {' and '.join(absent)}, which {verb} not installed"
+    return f"{told}: {pip_command(requires)}"
 
 
 def _installed(name: str) -> bool:

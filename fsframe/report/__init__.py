@@ -1,1 +1,1 @@
-"""A run as one HTML page with plots; needs matplotlib (the extra ``report``)."""
+"""A run as one HTML page with plots."""

@@ -1,4 +1,4 @@
-"""Methods and chains as estimators of scikit-learn; needs the extra ``sklearn``.
+"""Methods and chains as estimators of scikit-learn.
 
 Every registered method, also of third-party plugins, has a class here under the name used in its
 papers: ``ReliefF``, ``MultiSURF``, ``MRMR``, ``Immigrate``, ``NPFS``, ``WeightedKNN``. ``dir()``
@@ -41,10 +41,9 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("sklearn", "joblib"):
             raise
-        raise ImportError(
-            "fsframe.sklearn needs scikit-learn, which is not installed: "
-            "pip install 'fsframe[sklearn]'"
-        ) from error
+        from fsframe.registry.required import needed
+
+        raise ImportError(needed("fsframe.sklearn", "scikit-learn")) from error
 
 
 def __dir__() -> list[str]:

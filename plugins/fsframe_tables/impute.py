@@ -17,7 +17,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.contracts.selector import Selector
 from fsframe.contracts.showing import some_of
-from fsframe.registry.required import missing
+from fsframe.registry.required import missing, needed
 
 __all__ = ["Impute"]
 
@@ -105,11 +105,8 @@ class Impute(Selector):
         return True
 
     def check_request(self, data: Dataset) -> Iterator[str]:
-        if self.method == "neighbours" and missing(["fsframe[sklearn]"]):
-            yield (
-                "method=neighbours needs scikit-learn: pip install 'fsframe[sklearn]', or use "
-                "method=median"
-            )
+        if self.method == "neighbours" and missing(["scikit-learn"]):
+            yield f"{needed('method=neighbours', 'scikit-learn')}, or use method=median"
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         n, p = data.n_samples, data.n_features

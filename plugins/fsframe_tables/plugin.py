@@ -27,7 +27,7 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
         name="excel",
         target="fsframe_tables.excel:ExcelReader",
         summary="The first sheet of Excel workbooks (.xlsx)",
-        requires="fsframe[excel]",
+        requires="fastexcel",
         zip_member="xl/workbook.xml",
     )
     yield ReaderEntry(
@@ -66,7 +66,7 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
         name="svmlight",
         target="fsframe_tables.matrices:SvmlightReader",
         summary="Rows of label index:value (svmlight, libsvm)",
-        requires="fsframe[sklearn]",
+        requires="scikit-learn",
         endings=(".svmlight", ".libsvm", ".svm"),
     )
     yield ReaderEntry(
@@ -111,7 +111,7 @@ def fsframe_writers() -> Iterator[WriterEntry]:
             summary=summary,
             endings=endings,
             text=text,
-            requires="fsframe[excel]" if name == "xlsx" else (),
+            requires="xlsxwriter" if name == "xlsx" else (),
         )
 
 

@@ -213,7 +213,6 @@ def test_a_transformer_of_a_run_fills_gaps_as_the_run_learned():
 
 
 def test_results_draw_themselves(evaluated, studied, compared, data):
-    pytest.importorskip("matplotlib", reason="pictures are drawn with matplotlib, an extra")
     from matplotlib.figure import Figure
 
     for figure in (evaluated.plot(), evaluated.plot("roc"), studied.plot(), compared.plot()):

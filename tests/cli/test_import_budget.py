@@ -21,6 +21,9 @@ HEAVY = (
     "pandas",
     "dask",
     "polars",
+    "fastexcel",
+    "xlsxwriter",
+    "joblib",
 )
 LIGHT = [
     "--help",

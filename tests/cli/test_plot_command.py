@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from .conftest import Call
-
-pytest.importorskip("matplotlib", reason="pictures are drawn with an extra")
 
 
 def test_kinds_are_listed_with_what_they_need(call: Call) -> None:

@@ -142,7 +142,6 @@ def test_senseless_files_are_shown_or_refused(call: Call, here: Path, count) -> 
 
 @pytest.mark.slow
 def test_senseless_files_are_reported_or_refused(call: Call, here: Path, count) -> None:
-    pytest.importorskip("matplotlib")
     codes = tried(
         call,
         here,

@@ -22,8 +22,6 @@ from fsframe.storage.write import run_file_content
 
 from .conftest import Call
 
-pytest.importorskip("sklearn", reason="these stages are an extra's")
-
 NAMED = [
     "sklearn:estimator=evilmod.Boom",
     "sklearn-selector:estimator=evilmod.X",

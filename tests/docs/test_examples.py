@@ -55,8 +55,6 @@ CODE = ["notebook.md", "own-method.md"]
 
 
 def test_the_notebook_shows_what_its_cells_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib", reason="its pictures are drawn with matplotlib, an extra")
-    pytest.importorskip("sklearn", reason="its study goes on in scikit-learn, an extra")
     monkeypatch.setattr(default_manager(), "_here", {})
     spec = importlib.util.spec_from_file_location("runner", ROOT / "docs" / "make_notebook.py")
     assert spec is not None and spec.loader is not None

@@ -51,7 +51,7 @@ def evaluated(base: str, data: Dataset, more: str = "folds=5,repeats=2", seed: i
 
 @pytest.mark.parametrize("options", ["{}", '{"alpha": 10}'])
 def test_figures_are_scikit_learns_on_a_real_table(voices, options):
-    metrics = pytest.importorskip("sklearn.metrics")
+    from sklearn import metrics
     from sklearn.linear_model import Ridge
 
     text = f"sklearn:estimator=Ridge,standardize=yes,options={options}"
@@ -84,7 +84,8 @@ def test_figures_are_scikit_learns_on_a_real_table(voices, options):
 
 @pytest.mark.parametrize(("stage", "k"), [("knn:k=7", 7), ("weighted-knn:k=3", 3)])
 def test_nearest_neighbours_are_scikit_learns(voices, stage, k):
-    neighbours = pytest.importorskip("sklearn.neighbors")
+    import sklearn.neighbors as neighbours
+
     train, test = np.arange(150), np.arange(150, 195)
     data = voices.take_rows(train)
     fitted = Chain.parse(stage).fit(data)
@@ -325,7 +326,6 @@ def test_commands_from_the_table_to_the_page(folder, capsys):
 
 
 def test_pictures_and_pages_adapt_or_refuse_by_name(folder, capsys):
-    pytest.importorskip("matplotlib", reason="pictures are drawn with an extra")
     words = ("evaluate", "correlation:top=2", "knn:k=3", "on", "one.csv", *QUICK)
     assert ran(capsys, *words, "--curve", "auto", "-o", "e.h5")[0] == 0
     assert ran(capsys, *words[:2], "knn:k=1", *words[3:], "-o", "f.h5")[0] == 0

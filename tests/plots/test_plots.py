@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import attrs
+import matplotlib
 import numpy as np
 import pytest
 
+from fsframe import plots
 from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.pair_weights import PairWeights
 from fsframe.errors import DataError, RequestError
-
-matplotlib = pytest.importorskip("matplotlib", reason="pictures are drawn with an extra")
-
-from fsframe import plots  # noqa: E402
-from fsframe.plots import evaluations, pairs, resampling  # noqa: E402
-from fsframe.plots.kinds import KINDS, draw  # noqa: E402
+from fsframe.plots import evaluations, pairs, resampling
+from fsframe.plots.kinds import KINDS, draw
 
 NAMES = ("sig$na$l", "_noise", "\x1b[2J<b>", "partner", "xor")
 
@@ -95,7 +93,8 @@ def test_equal_runs_give_equal_bytes_with_text_as_text(runs, kind):
 
 
 def test_calibration_of_three_classes_is_scikit_learns_line_by_line():
-    calibration = pytest.importorskip("sklearn.calibration")
+    from sklearn import calibration
+
     data = table()
     data = Dataset.from_arrays(data.X, np.repeat(["p", "q", "r"], 20), name="three")
     record = evaluation("mim:top=2 sklearn:estimator=sklearn.naive_bayes.GaussianNB", data)
@@ -194,7 +193,8 @@ def test_bars_of_the_sets_add_up_to_the_union(runs):
 
 
 def test_the_roc_line_is_scikit_learns():
-    metrics = pytest.importorskip("sklearn.metrics", reason="compares with scikit-learn")
+    from sklearn import metrics
+
     rng = np.random.default_rng(0)
     truth, scores = rng.integers(0, 2, 80) == 1, rng.integers(0, 9, 80) / 8
     x, y = evaluations._roc_line(truth, scores)

@@ -54,7 +54,6 @@ def test_a_table_is_written_by_the_ending_and_by_the_name_of_a_plugin(folder: Pa
 def test_a_section_stands_at_its_place_and_a_broken_one_spoils_nothing(
     folder: Path, tmp_path: Path
 ) -> None:
-    pytest.importorskip("matplotlib", reason="pages have pictures")
     name = "fake_ranges"
     code = (FAKES / name / f"{name}.py").read_text(encoding="utf-8")
     broken = tmp_path / "broken"

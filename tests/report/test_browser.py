@@ -19,7 +19,6 @@ from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 
 pytestmark = pytest.mark.slow
-pytest.importorskip("matplotlib", reason="reports are drawn with matplotlib, an extra")
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="pages are opened with Playwright (the extra browser)"
 )

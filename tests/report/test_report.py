@@ -15,8 +15,6 @@ import pytest
 from fsframe.chains.chain import Chain
 from fsframe.contracts.dataset import Dataset
 
-pytest.importorskip("matplotlib", reason="reports are drawn with matplotlib, an extra")
-
 HOSTILE = '<script>alert("1")</script>'
 
 

@@ -14,8 +14,6 @@ from fsframe.evaluation.study_results import study_comparisons, study_of_runs
 from fsframe.report.verdict import verdict_of_comparison
 from fsframe.storage import RunRecord
 
-pytest.importorskip("matplotlib", reason="reports are drawn with matplotlib, an extra")
-
 
 def run(chain: str, seed: int, measures: str = "accuracy,log-loss") -> RunRecord:
     rng = np.random.default_rng(seed)

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-pytest.importorskip("sklearn", reason="the scikit-learn face is an extra")
-
 
 @pytest.fixture
 def interacting() -> tuple[NDArray[np.float64], NDArray[np.int64]]:

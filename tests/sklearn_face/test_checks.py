@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-pytest.importorskip("sklearn", reason="the scikit-learn face is an extra")
-
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import fsframe.sklearn

@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
-
-pytest.importorskip("sklearn", reason="the scikit-learn face is an extra")
-
 import pandas
+import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression

@@ -53,7 +53,6 @@ def test_parquet_keeps_kinds_and_names():
 
 
 def test_excel_holds_texts_as_texts():
-    pytest.importorskip("xlsxwriter", reason="Excel files are written with an extra")
     import zipfile
 
     content = table_bytes(COLUMNS, "xlsx")

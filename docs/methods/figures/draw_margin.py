@@ -2,7 +2,7 @@
 
     python docs/methods/figures/draw_margin.py [NAME …]
 
-Needs matplotlib (the extra `report`). Equal versions draw equal files.
+Equal versions draw equal files.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def plot(
     for a study, its first seed is drawn.
 
     Colours are safe for colour-blind readers; in grey, markers and dashes tell lines apart. Equal
-    runs give equal bytes. Needs matplotlib (the extra fsframe[report]).
+    runs give equal bytes.
 
     \b
     Examples:

@@ -34,8 +34,7 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
 
     One self-contained HTML file; tables can be sorted and filtered, and are complete without
     scripts. RUN may be the folder of a comparison, or a study (study.zip or its folder). For
-    several other runs it starts with what they have in common. Needs matplotlib (the extra
-    fsframe[report]).
+    several other runs it starts with what they have in common.
 
     \b
     Example:

@@ -19,6 +19,7 @@ from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
 from fsframe.execution.shared_values import Scattered, SharedValue
 from fsframe.execution.timeouts import call_in_thread, call_with_timeout
 from fsframe.execution.worker_versions import check_classes, differences, found_here, refusal
+from fsframe.registry.required import needed
 from fsframe.storage import printable
 from fsframe.storage.numeric_fingerprint import NUMERIC_PARTS, fingerprint
 
@@ -106,9 +107,7 @@ class ClusterEngine(Engine):
         try:
             from distributed import Client
         except ImportError:
-            raise RequestError(
-                "the engine dask needs dask.distributed: pip install 'fsframe[dask]'"
-            ) from None
+            raise RequestError(needed("the engine dask", "distributed")) from None
         # We report a lost scheduler in one sentence, without the tracebacks of dask.
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)

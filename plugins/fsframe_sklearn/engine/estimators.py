@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from fsframe.errors import PluginError, RequestError, one_line
+from fsframe.registry.required import needed
 from fsframe.suggest import did_you_mean
 
 __all__ = [
@@ -60,9 +61,7 @@ def require_sklearn() -> ModuleType:
     except ImportError as error:
         if "No module named 'sklearn'" not in str(error):
             raise PluginError(f"scikit-learn cannot be imported: {one_line(error)}") from error
-        raise PluginError(
-            "scikit-learn is not installed; install fsframe[sklearn] to use its estimators"
-        ) from None
+        raise PluginError(needed("this method", "scikit-learn")) from None
 
 
 def find_estimator(

@@ -128,7 +128,6 @@ def test_immigrate_under_the_default_test_on_a_small_table_with_two_relevant_col
 
 @pytest.mark.parametrize("null", ["permutation", "published"])
 def test_the_report_says_what_the_null_promises(slides: Any, tmp_path: Any, null: str) -> None:
-    pytest.importorskip("matplotlib")
     from fsframe.report.page import report_page
 
     out = tmp_path / "run.h5"

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-pytest.importorskip("sklearn", reason="a stage over scikit-learn")
-
 from sklearn.linear_model import RidgeCV
 from sklearn.preprocessing import StandardScaler
 

@@ -144,7 +144,7 @@ def test_without_scikit_learn(tmp_path):
     ]
     data.write_text("\n".join(rows) + "\n")
     on = ["on", str(data), "--no-out"]
-    extra = "install fsframe[sklearn]"
+    extra = "pip install scikit-learn"
     expected = [
         (["plugins"], 0, "12 methods"),
         (["methods", "boruta"], 0, "Kursa"),

@@ -194,7 +194,6 @@ def test_tables_name_the_column_of_events(tmp_path) -> None:
 
 
 def test_estimators_take_structured_times() -> None:
-    pytest.importorskip("sklearn", reason="the scikit-learn face is an extra")
     from sklearn.model_selection import cross_val_score
     from sklearn.pipeline import make_pipeline
 
