@@ -15,6 +15,7 @@ from fsframe.analysis.comparison_result import ComparisonResult
 from fsframe.analysis.study_files import STUDY_FILE
 from fsframe.ask.request import Ask, Request, classifier_text
 from fsframe.chains.chain import Chain, Stage
+from fsframe.chains.recording import recorded_request
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_list
 from fsframe.contracts.run import Run
@@ -27,6 +28,7 @@ from fsframe.evaluation.summary import LEADING, summarise
 from fsframe.storage import RunRecord, load_run, place_file
 from fsframe.storage.numeric_fingerprint import fingerprint, numeric_differences
 from fsframe.storage.study_file import StudyCell, StudyRecord, load_study, write_study
+from fsframe.storage.units.manifest import Manifest
 
 __all__ = [
     "AskedTable",
@@ -58,6 +60,7 @@ def evaluation_request(
     tables: Iterable[Dataset],
     *,
     seed: int = 0,
+    memory: int | None = None,
     out: Path | None = None,
 ) -> Request:
     """The request of a protocol on one of some tables, which share the memory of the run."""
@@ -69,6 +72,7 @@ def evaluation_request(
         out=out,
         path=table.path,
         source=table.source,
+        memory=memory,
         beside=held,
     )
 
@@ -131,6 +135,7 @@ def compare_on(
     *,
     overwrite: bool = False,
     seed: int = 0,
+    memory: int | None = None,
     mixed: bool = False,
     metric: str = "accuracy",
     rope: float = ROPE,
@@ -175,7 +180,7 @@ def compare_on(
 
     def request(method: CrossValidation, table: AskedTable) -> Request:
         out = None if folder is None else run_file(folder, table.data.name, str(method.base))
-        return evaluation_request(method, table, data, seed=seed, out=out)
+        return evaluation_request(method, table, data, seed=seed, memory=memory, out=out)
 
     def one(asked: Request) -> RunRecord:
         record = None if asked.out is None else _finished(asked, mixed)
@@ -251,6 +256,13 @@ def _finished(asked: Request, mixed: bool) -> RunRecord | None:
             "the last bits. Run compare where it was started, choose another folder with --out, "
             "or accept both (--mixed)"
         )
+    now = Manifest.of(asked.chain, asked.data, asked.seed, memory=asked.chosen_route())
+    reasons = recorded_request(record).differences(now, mixed=True)
+    if reasons:
+        raise StoreError(
+            f"{path} is the result of another request: {'; '.join(reasons)}; choose another "
+            "folder with --out"
+        )
     return record
 
 
@@ -267,7 +279,9 @@ class StudyRun:
     optional: bool
 
 
-def study_runs(plan: StudyPlan, work: Path | None = None) -> list[StudyRun]:
+def study_runs(
+    plan: StudyPlan, work: Path | None = None, memory: int | None = None
+) -> list[StudyRun]:
     """Every run of a study, in the order in which they are computed; their files are in `work`."""
     methods = [*plan.methods, *plan.beside.values()]
     total = len(plan.tables) * len(methods) * len(plan.seeds)
@@ -282,6 +296,7 @@ def study_runs(plan: StudyPlan, work: Path | None = None) -> list[StudyRun]:
             AskedTable(table.data, path, str(path)),
             data,
             seed=plan.seeds[cell.seed],
+            memory=memory,
             out=None if work is None else work / Path(cell.member).name,
         )
         found.append(
@@ -324,6 +339,7 @@ def run_study(
     folder: Path | None = None,
     *,
     overwrite: bool = False,
+    memory: int | None = None,
     mixed: bool = False,
     tell: Callable[[str], None] = lambda text: None,
     placed: Callable[[Path], None] = lambda path: None,
@@ -354,7 +370,7 @@ def run_study(
         _claim(work, plan)
     runs: dict[StudyCell, RunRecord] = {}
     images: dict[StudyCell, bytes] = {}
-    for each in study_runs(plan, work):
+    for each in study_runs(plan, work, memory):
         asked = each.request
         try:
             found = None if asked.out is None else _finished(asked, mixed)

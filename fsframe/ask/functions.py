@@ -338,6 +338,7 @@ def compare(
             ask,
             folder,
             seed=seed,
+            memory=options.get("memory"),
             mixed=bool(options.get("mixed")),
             metric=metric or leading,
             rope=rope,

@@ -141,8 +141,15 @@ def _run_plan(plan: StudyPlan, ask: Ask, folder: Path | None, options: RunOption
         check_folder(folder, plan, overwrite=overwrite)
         record = None if overwrite else finished_study(folder, plan)
     if record is None:
-        mixed = options.get("mixed", False)
-        record = run_study(plan, ask, folder, overwrite=overwrite, mixed=mixed, tell=remark)
+        record = run_study(
+            plan,
+            ask,
+            folder,
+            overwrite=overwrite,
+            memory=options.get("memory"),
+            mixed=options.get("mixed", False),
+            tell=remark,
+        )
     found = StudyResult(record=record)
     if folder is not None:
         write_folder(record, found.comparisons, folder, overwrite=overwrite)

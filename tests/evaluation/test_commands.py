@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import attrs
 import h5py
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import fsframe
 from fsframe.cli import main
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.summary import summarise
+from fsframe.storage import load_run, write_run
 
 PARKINSONS = Path(__file__).resolve().parents[2] / "examples" / "parkinsons.csv"
 
@@ -327,6 +329,14 @@ def test_compare_refuses_a_folder_of_another_protocol(folder, capsys):
     ran(capsys, *COMPARE, "--out", "cmp")
     code, _, err = ran(capsys, *COMPARE, "--out", "cmp", "--seed", "5")
     assert code == 5 and "another seed" in err
+    code, _, err = ran(capsys, *COMPARE, "--out", "cmp", "--memory", "300MB")
+    assert code == 5 and "of memory beside the table" in err
+    path = sorted(Path("cmp").glob("toy.*.h5"))[0]
+    record = load_run(path)
+    older = {**record.environment, "fsframe": "0.0"}
+    write_run(path, attrs.evolve(record, environment=older), overwrite=True)
+    code, _, err = ran(capsys, *COMPARE, "--out", "cmp", "--mixed")
+    assert code == 5 and "started with fsframe 0.0" in err
 
 
 def test_compare_refuses_a_file_in_the_place_of_its_folder(folder, capsys):

@@ -140,6 +140,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
             csv_out,
             overwrite=options["overwrite"],
             seed=options["seed"],
+            memory=options["memory"],
             mixed=options["mixed"],
             metric=metric or leading,
             rope=options["rope"],

@@ -133,6 +133,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Repor
             ask,
             folder,
             overwrite=options["overwrite"],
+            memory=options["memory"],
             mixed=options["mixed"],
             tell=reporter.note,
             placed=placed,
