@@ -12,7 +12,8 @@ from fsframe.lazy_imports import lazy_attributes
 if TYPE_CHECKING:
     from fsframe.tables.locate import find_table
     from fsframe.tables.reduced_table import reduced_text, write_reduced
-    from fsframe.tables.table import Table, read_table
+    from fsframe.tables.source import read_table
+    from fsframe.tables.table import Table
     from fsframe.tables.to_dataset import read
 
 __all__ = ["Table", "find_table", "read", "read_table", "reduced_text", "write_reduced"]
@@ -21,7 +22,7 @@ _HOMES = {
     "Table": ".table",
     "find_table": ".locate",
     "read": ".to_dataset",
-    "read_table": ".table",
+    "read_table": ".source",
     "reduced_text": ".reduced_table",
     "write_reduced": ".reduced_table",
 }

@@ -14,19 +14,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.frame_columns import frame_column, frame_names
 from fsframe.errors import DataError
-from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.dialect import delimiter_name
 from fsframe.tables.feature_checks import likely_codes
-from fsframe.tables.locate import file_kind, find_table
-from fsframe.tables.reader import named_paths, read_frame
-from fsframe.tables.sheet import Sheet, load_sheet
+from fsframe.tables.source import ArraysInFile, TextInFile, open_table
+from fsframe.tables.table import Table
 
 __all__ = ["ColumnFacts", "Contents", "contents"]
 
-# Numbers in one block of columns.
-_BLOCK = 1 << 22
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?|[0-9]{1,2}[./][0-9]{1,2}[./]([0-9]{2}|[0-9]{4})"
 )
@@ -114,10 +108,6 @@ class Contents:
         return found
 
 
-# The first column, numbers (NaN in columns of text), and texts by column.
-_Block = tuple[int, NDArray[np.float64], dict[int, list[str | None]]]
-
-
 def contents(
     path: str | os.PathLike[str],
     *,
@@ -136,129 +126,32 @@ def contents(
     The arguments are those of `read`. DataError if the file is not a table: missing, damaged, rows
     of different lengths. O(n log n) per column, for the number of different values.
     """
-    found = find_table(path)
-    kind = file_kind(found)
-    codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
-    if kind == "text":
-        load = partial(
-            load_sheet, found, delimiter=delimiter, label=label, header=header, decimal=decimal,
-            encoding=encoding, na=codes,
-        )  # fmt: skip
-        try:
-            sheet = load()
-        except DataError:
-            # A single column is shown, too; blanks between fields are found as in `read`.
-            sheet = load(one_column=True)
-        return _of_sheet(sheet)
-    if kind not in ("npz", "hdf5"):
-        frame = read_frame(found, kind, **named_paths(x, y))
-        if isinstance(frame, ArrayTable):
-            return _of_arrays(frame, kind)
-        return _gathered(found, kind, frame_names(frame), len(frame), _FrameColumns(frame))
-    from fsframe.tables.array_files import load_arrays
-
-    arrays = load_arrays(found, kind, x=x, y=y, names=names, in_memory=None, na=codes)
-    return _of_arrays(arrays, {"npz": "NPZ arrays", "hdf5": "HDF5 datasets"}[kind])
-
-
-def _of_arrays(arrays: ArrayTable, words: str) -> Contents:
-    n_rows, p = arrays.X.shape
-    source = _ArrayColumns(arrays.X, tuple(arrays.others.values()))
-    called = (*arrays.feature_names, *arrays.others)
-    data = _gathered(arrays.path, words, called, n_rows, source)
-    place = p if arrays.y is not None else None
-    named = arrays.names is not None or bool(arrays.beside)
-    return attrs.evolve(data, label_array=place, named=named, beside=len(arrays.beside))
+    load = partial(
+        open_table, path, label=label, delimiter=delimiter, header=header, decimal=decimal,
+        encoding=encoding, na=na, x=x, y=y, names=names, in_memory=None,
+    )  # fmt: skip
+    try:
+        source = load()
+    except DataError:
+        # A single column is shown, too; blanks between fields are found as in `read`.
+        source = load(one_column=True)
+    found = _gathered(source)
+    if isinstance(source, TextInFile):
+        sheet = source.sheet
+        return attrs.evolve(found, row_names=sheet.has_row_names, named=sheet.names is not None)
+    if isinstance(source, ArraysInFile):
+        arrays = source.arrays
+        return attrs.evolve(
+            found,
+            label_array=arrays.X.shape[1] if arrays.y is not None else None,
+            named=arrays.names is not None or bool(arrays.beside),
+            beside=len(arrays.beside),
+        )
+    return found
 
 
-def _of_sheet(sheet: Sheet) -> Contents:
-    sheet.check()
-    names = sheet.names or tuple(f"f{k + 1}" for k in range(sheet.n_fields))
-    line = "names in the first line" if sheet.names else "no line of names"
-    form = f"text, {delimiter_name(sheet.delimiter)} between fields, {line}"
-    found = _gathered(sheet.path, form, names, sheet.n_rows, _SheetColumns(sheet))
-    return attrs.evolve(found, row_names=sheet.has_row_names, named=sheet.names is not None)
-
-
-@attrs.frozen
-class _SheetColumns:
-    """The columns of a text: numbers by blocks, and texts where a cell is no number."""
-
-    sheet: Sheet
-
-    def blocks(self) -> Iterator[_Block]:
-        every = list(range(self.sheet.n_fields))
-        taken = self.sheet.take(every)
-        texts = self.texts(sorted(taken.bad))
-        width = max(1, _BLOCK // max(1, self.sheet.n_rows))
-        for start in range(0, len(every), width):
-            block = taken.X[:, start : start + width].astype(np.float64, copy=False)
-            inside = {k: texts[k] for k in texts if start <= k < start + width}
-            yield start, block, inside
-
-    def texts(self, columns: Sequence[int]) -> dict[int, list[str | None]]:
-        missing = self.sheet.missing
-        found = self.sheet.take([], columns).texts if columns else {}
-        return {
-            column: [None if missing(text) else text for text in cells]
-            for column, cells in found.items()
-        }
-
-    def column(self, column: int) -> NDArray[Any] | list[str | None]:
-        taken = self.sheet.take([column])
-        if taken.bad:
-            return self.texts([column])[column]
-        return np.asarray(taken.X[:, 0], dtype=np.float64)
-
-
-@attrs.frozen
-class _ArrayColumns:
-    """Columns of numbers, in memory or read by blocks, followed by a label if there is one."""
-
-    X: Any
-    others: tuple[NDArray[Any], ...]
-
-    def blocks(self) -> Iterator[_Block]:
-        n, p = self.X.shape
-        width = max(1, _BLOCK // max(1, n))
-        for start in range(0, p, width):
-            stop = min(start + width, p)
-            yield start, self._numbers(start, stop), {}
-        for place in range(p, p + len(self.others)):
-            yield _one_column(place, self.column(place))
-
-    def _numbers(self, start: int, stop: int) -> NDArray[np.float64]:
-        part = self.X[:, start:stop] if isinstance(self.X, np.ndarray) else self.X.read(start, stop)
-        return np.asarray(part, dtype=np.float64)
-
-    def column(self, column: int) -> NDArray[Any] | list[str | None]:
-        if column < self.X.shape[1]:
-            return self._numbers(column, column + 1)[:, 0]
-        values = self.others[column - self.X.shape[1]]
-        if values.dtype.kind in "UO":
-            return [str(text).strip() or None for text in values.tolist()]
-        return np.asarray(values, dtype=np.float64)
-
-
-@attrs.frozen
-class _FrameColumns:
-    frame: Any
-
-    def blocks(self) -> Iterator[_Block]:
-        for k in range(len(frame_names(self.frame))):
-            yield _one_column(k, self.column(k))
-
-    def column(self, column: int) -> NDArray[Any] | list[str | None]:
-        return frame_column(self.frame, column)
-
-
-def _one_column(column: int, values: NDArray[Any] | list[str | None]) -> _Block:
-    if isinstance(values, list):
-        return column, np.full((len(values), 1), np.nan), {column: values}
-    return column, values[:, None], {}
-
-
-def _gathered(path: Path, form: str, names: Sequence[str], n_rows: int, source: Any) -> Contents:
+def _gathered(source: Table) -> Contents:
+    names, n_rows = source.names, source.n_rows
     facts: list[ColumnFacts] = []
     rows = np.zeros(n_rows, dtype=np.uint64)
     signs: dict[int, int] = {}
@@ -266,7 +159,7 @@ def _gathered(path: Path, form: str, names: Sequence[str], n_rows: int, source: 
     draw = np.random.default_rng(0)
     for start, X, texts in source.blocks():
         odd = draw.integers(1, 1 << 63, X.shape[1], dtype=np.uint64)
-        factors = odd * np.uint64(2) + np.uint64(1)
+        factors: NDArray[np.uint64] = odd * np.uint64(2) + np.uint64(1)
         for k, found in enumerate(_numbers_facts(X, names[start : start + X.shape[1]])):
             column = start + k
             if column in texts:
@@ -282,8 +175,8 @@ def _gathered(path: Path, form: str, names: Sequence[str], n_rows: int, source: 
             if earlier != column and not found.constant and found.different:
                 repeated.append((column, earlier))
     return Contents(
-        path=path,
-        form=form,
+        path=source.path,
+        form=source.form,
         n_rows=n_rows,
         columns=tuple(facts),
         repeated_rows=n_rows - len(np.unique(rows)),
