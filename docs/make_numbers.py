@@ -339,12 +339,6 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
-            "NPFS: bases that distribute one unit of weight",
-            "python benchmarks/resampling/npfs_shares.py TABLE",
-            ("resampling/results/npfs_shares.csv",),
-            whole,
-        ),
-        Figure(
             "Tests of pairs after a selection, without any interaction",
             "python benchmarks/interactions/after_selection.py",
             ("interactions/results/after_selection.csv",),

@@ -5,11 +5,11 @@
     python benchmarks/margin/prototypes.py --rows 100000 --draws       a minute: draws alone
     python benchmarks/margin/prototypes.py --rows 100000 --continued   half an hour of a processor
 
-The error of a draw is the largest difference of any feature's score; five draws of each size. With
---draws the reference is the mean of the draws of the largest size. With --continued the descent
-over all rows starts from what 8000 and then 30,000 prototypes found and goes on in pieces of two
-updates, until a piece changes no score by more than 0.0003; the changes printed for the pieces show
-how far the limit can be.
+The error of a draw is the largest difference of any feature's share Σ_b W_ab² (w of `im4e`); five
+draws of each size. With --draws the reference is the mean of the draws of the largest size. With
+--continued the descent over all rows starts from what 8000 and then 30,000 prototypes found and
+goes on in pieces of two updates, until a piece changes no share by more than 0.0003; the changes
+printed for the pieces show how far the limit can be.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ SETTLED = 3e-4
 
 
 def all_rows(common: dict[str, Any], method: str) -> tuple[np.ndarray, set[int]]:
-    """Scores and kept features from all rows, in one descent."""
+    """Shares and kept features from all rows, in one descent."""
     found = measured({**common, "method": method})
     if "failed" in found:
         raise SystemExit(found["failed"])
-    scores = np.array(found["scores"])
+    shares = np.array(found["shares"])
     print(
         f"all rows: {found['processor-seconds']:.0f} processor s, peak {found['peak']:.0f} MB, "
-        f"{found['iterations']} updates, kept {found['kept']}, largest score {scores.max():.3f}",
+        f"{found['iterations']} updates, kept {found['kept']}, largest share {shares.max():.3f}",
         flush=True,
     )
-    return scores, set(found["selected"])
+    return shares, set(found["selected"])
 
 
 def continued(common: dict[str, Any]) -> tuple[np.ndarray, set[int]]:
@@ -46,15 +46,15 @@ def continued(common: dict[str, Any]) -> tuple[np.ndarray, set[int]]:
     found = measured(task, watch=True)
     if "failed" in found:
         raise SystemExit(found["failed"])
-    scores = np.array(found["scores"])
+    shares = np.array(found["shares"])
     print(
         f"all rows, from {FIRST[-1]} prototypes: {found['processor-seconds']:.0f} processor s, "
-        f"peak {found['peak']:.0f} MB, kept {len(found['selected'])}, largest score "
-        f"{scores.max():.3f}; largest change of a score in each piece: "
+        f"peak {found['peak']:.0f} MB, kept {len(found['selected'])}, largest share "
+        f"{shares.max():.3f}; largest change of a share in each piece: "
         + ", ".join(f"{change:.5f}" for change in found["changes"]),
         flush=True,
     )
-    return scores, set(found["selected"])
+    return shares, set(found["selected"])
 
 
 def draws(
@@ -69,15 +69,15 @@ def draws(
             measured({**common, "method": f"{method}:prototypes={m}", "seed": seed})
             for seed in range(5)
         ]
-        scores = np.array([run["scores"] for run in runs])
+        shares = np.array([run["shares"] for run in runs])
         if truth is None:
-            mean = scores.mean(axis=0)
+            mean = shares.mean(axis=0)
             truth = mean, set(np.flatnonzero(mean > 1 / len(mean)).tolist())
-        errors = np.abs(scores - truth[0]).max(axis=1)
+        errors = np.abs(shares - truth[0]).max(axis=1)
         same = sum(set(run["selected"]) == truth[1] for run in runs)
         print(
             f"{m:5} prototypes: {np.mean([r['processor-seconds'] for r in runs]):.2f} processor s, "
-            f"peak {max(r['peak'] for r in runs):5.0f} MB; largest error of a score, five draws: "
+            f"peak {max(r['peak'] for r in runs):5.0f} MB; largest error of a share, five draws: "
             f"mean {errors.mean():.4f}, worst {errors.max():.4f}; same features kept in {same}",
             flush=True,
         )
@@ -95,7 +95,7 @@ def main() -> None:
     if options.continued and options.method != "immigrate":
         parser.error("--continued goes with immigrate only: im4e does not start from what arrives")
     table = {"data": options.data} if options.data else {"rows": options.rows, "columns": 20}
-    common = {"what": "select", "memory": 2 << 30, "scores": True, **table}
+    common = {"what": "select", "memory": 2 << 30, "shares": True, **table}
     print(f"{options.method}, {table}", flush=True)
     if options.draws:
         draws(common, options.method, AMONG_THEMSELVES, None)

@@ -15,6 +15,11 @@ from typing import Any
 import numpy as np
 
 
+def shares(found: Any) -> np.ndarray:
+    """Σ_b W_ab² of each feature, or w where there is no W."""
+    return found.weights if found.pair_weights is None else found.weights**2
+
+
 def simulated(rows: int, columns: int, seed: int = 0) -> tuple[Any, Any]:
     """Two classes: one main effect, one interaction, noise."""
     rng = np.random.default_rng(seed)
@@ -63,7 +68,7 @@ def select(task: dict[str, Any]) -> dict[str, Any]:
         "iterations": len(found.tables["cost"]) - 1 if "cost" in found.tables else None,
         "selected": found.selected[:20].tolist(),
         "kept": len(found.selected),
-        "scores": found.scores.tolist() if task.get("scores") else None,
+        "shares": shares(found).tolist() if task.get("shares") else None,
         "top": [list(p) for p in found.pair_weights.top(5)] if found.pair_weights else None,
         "warnings": list(found.warnings),
     }
@@ -109,15 +114,15 @@ def continued(task: dict[str, Any]) -> dict[str, Any]:
     changes: list[float] = []
     while not changes or changes[-1] > task["settled"]:
         piece = selector(max_iter=2, tol=0.0, top=1.0)
-        before, found = found.scores, piece.select(data, found, run)
-        changes.append(float(np.abs(found.scores - before).max()))
+        before, found = shares(found), piece.select(data, found, run)
+        changes.append(float(np.abs(shares(found) - before).max()))
         print(f"{time.process_time() - used:.0f} s: {changes[-1]:.6f}", file=sys.stderr, flush=True)
     return {
         "processor-seconds": time.process_time() - used,
         "peak": peak_mb(),
         "changes": changes,
         "selected": selector(max_iter=0).select(data, found, run).selected.tolist(),
-        "scores": found.scores.tolist(),
+        "shares": shares(found).tolist(),
     }
 
 

@@ -1,13 +1,14 @@
-"""Prototypes drawn over a table in parts: error of the scores, time and memory, by their number.
+"""Prototypes drawn over a table in parts: error of the weights, time and memory, by their number.
 
     python benchmarks/parts/prototypes.py FOLDER --rows 1000000 [--method im4e]
 
 The table is simulated as in `benchmarks/margin/prototypes.py` (20 normal columns; one main effect
 and one pair of columns without effects of their own), written to FOLDER as Parquet files of 262,144
 rows where there are none. No descent over all rows is possible, so the error of a draw is the
-largest distance of any score from the mean of five draws of the largest number. A line of JSON for
-each number goes to `--out` (default `benchmarks/parts/results/prototypes.jsonl`); `scale_s` are
-processor seconds of the two passes over the parts, `peak_gb` includes the interpreter.
+largest distance of any share of W (w of `im4e`) from the mean of five draws of the largest number.
+A line of JSON for each number goes to `--out` (default
+`benchmarks/parts/results/prototypes.jsonl`); `scale_s` are processor seconds of the two passes over
+the parts, `peak_gb` includes the interpreter.
 """
 
 from __future__ import annotations
@@ -44,16 +45,16 @@ def make(folder: Path, n: int) -> None:
 
 
 def drawn(data: Dataset, method: str, number: int) -> dict[str, object]:
-    """Five draws: their scores, kept features, and processor seconds of each."""
+    """Five draws: their shares, kept features, and processor seconds of each."""
     chain = fsframe.Chain.parse(f"{method}:prototypes={number}")
-    scores, kept, seconds = [], [], []
+    shares, kept, seconds = [], [], []
     for seed in range(DRAWS):
         begun = time.process_time()
         found = chain.select(data, run=Run(entropy=seed, threads=2))
         seconds.append(time.process_time() - begun)
-        scores.append(found.scores)
+        shares.append(found.weights if found.pair_weights is None else found.weights**2)
         kept.append(sorted(found.selected.tolist()))
-    return {"scores": np.array(scores), "kept": kept, "seconds": seconds}
+    return {"shares": np.array(shares), "kept": kept, "seconds": seconds}
 
 
 def main() -> None:
@@ -76,13 +77,13 @@ def main() -> None:
     for number in NUMBERS:
         found = drawn(data, given.method, number)
         if centre is None:
-            centre, kept = found["scores"].mean(axis=0), found["kept"][0]
-        off = np.abs(found["scores"] - centre).max(axis=1)
+            centre, kept = found["shares"].mean(axis=0), found["kept"][0]
+        off = np.abs(found["shares"] - centre).max(axis=1)
         line = {
             "what": f"{given.method}:prototypes={number}", "rows": data.n_samples,
             "columns": COLUMNS, "mean_error": round(float(off.mean()), 4),
             "worst_error": round(float(off.max()), 4),
-            "largest_score": round(float(centre.max()), 3),
+            "largest_share": round(float(centre.max()), 3),
             "same_kept": sum(one == kept for one in found["kept"]), "draws": DRAWS,
             "processor_s": round(float(np.mean(found["seconds"])), 2),
             "scale_s": round(passes, 2),

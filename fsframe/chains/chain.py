@@ -269,6 +269,12 @@ class Chain:
         return self.stages if self.classifier is None else self.stages[:-1]
 
     @property
+    def natural_zero(self) -> bool:
+        """Whether a score of 0 says that a column carries nothing (`Selector.natural_zero`)."""
+        selecting = self.selecting
+        return bool(selecting) and getattr(selecting[-1].method, "natural_zero", False)
+
+    @property
     def classifier(self) -> Classifier | None:
         """The classifier at the end, if there is one."""
         last = self.stages[-1].method

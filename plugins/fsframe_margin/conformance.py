@@ -27,7 +27,7 @@ EXCEPTIONS = {
     "im4e": _COPIES | _DEVIATION,
     "immigrate": _COPIES | _DEVIATION,
     "irelief": _COPIES | _DEVIATION,
-    "lfe": _COPIES,
+    "lfe": _COPIES | _DEVIATION,
     "logo": _COPIES
     | {
         "equal_counts_change_nothing": "the penalty is added to a sum over rows, which grows with "

@@ -46,6 +46,11 @@ class Boosted:
     starts: Floats
     fallback: bool
 
+    def margins(self, space: PairSpace) -> Floats:
+        """Expected margin per row of every kept round, rows weighted as in `space`, (n_kept,)."""
+        rounds = zip(self.weights, self.sigma.tolist(), strict=True)
+        return np.array([space.margin(space.point(W, sigma), sigma) for W, sigma in rounds])
+
 
 def sigma_path(largest: float, smallest: float, rounds: int) -> Floats:
     """σ_t from `largest`, multiplied by (smallest/largest)^(1/rounds) in every round.

@@ -31,6 +31,8 @@ class Descent:
     ----------
     weights : (A, A) or (A,) float64
         W with Frobenius norm one (or its implicit form, if it is not stored), or w.
+    point : Point
+        What is known at these weights, from which their margin is computed.
     cost, gap, step : (n_points,) float64
         At the start and after every update: the cost (NaN if the method has none); the gap
         <Σ, W − U>, with U the minimiser of step 2 (zero at a stationary point); the step, or the
@@ -44,6 +46,7 @@ class Descent:
     """
 
     weights: Any
+    point: Any
     cost: Floats
     gap: Floats
     step: Floats
@@ -112,6 +115,7 @@ class DescentState:
         pad = [np.nan] * points
         return Descent(
             weights=self.best.weights,
+            point=self.best,
             cost=np.array(self.costs),
             gap=np.array((self.gaps + pad)[:points]),
             step=np.array((self.steps + pad)[:points]),

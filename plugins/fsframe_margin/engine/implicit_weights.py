@@ -84,12 +84,12 @@ class Direction:
 
 @attrs.frozen(eq=False)
 class WeightSummary:
-    """Summary of W: row sums of squares and the diagonal (A,), and the largest pairs.
+    """Summary of W: row sums of squares, the diagonal (A,), and the largest pairs.
 
     Pairs (i < j) are sorted by weight, best first, ties by column.
     """
 
-    scores: Floats
+    squares: Floats
     main: Floats
     i: NDArray[np.intp]
     j: NDArray[np.intp]
@@ -278,7 +278,7 @@ class ImplicitPairs:
         return found
 
     def summary(self, weights: ImplicitWeights, penalty: float, n_pairs: int) -> WeightSummary:
-        """Scores, main effects and the `n_pairs` largest pairs of W; one pass."""
+        """Row sums of squares, main effects and the `n_pairs` largest pairs of W; one pass."""
         features = self.space.features
 
         def part(a: int, b: int) -> tuple[Floats, Floats, _Pairs]:
@@ -299,7 +299,7 @@ class ImplicitPairs:
         i, j, weight = (np.concatenate([p[2][k] for p in parts]) for k in range(3))
         order = np.lexsort((j, i, -weight))[:n_pairs]
         return WeightSummary(
-            scores=_in_order([p[0] for p in parts], features),
+            squares=_in_order([p[0] for p in parts], features),
             main=np.concatenate([p[1] for p in parts]),
             i=i[order],
             j=j[order],

@@ -347,6 +347,24 @@ class PairSpace(RowChunks):
         upper = np.triu(total)[: self.width, : self.width]
         return self._gathered(upper + np.triu(upper, 1).T)
 
+    def margin(self, point: Point, sigma: float, outer: Floats | None = None) -> float:
+        """Expected margin per row at `point`: Σ_n o_n (Σ_m β_nm q_nm − Σ_h α_nh q_nh) / N.
+
+        It is <W, −Σ>/N, with N the sum of the outer weights of the space; `outer` (rows sorted by
+        class) replaces those in Σ. One exponential per pair if distances are stored, otherwise
+        one pass.
+        """
+        if point.measured is None:
+            along = float(np.vdot(self.gradient(point, sigma, outer), point.weights))
+        else:
+            q, by = point.measured, self.shares(point, sigma, outer)
+
+            def add(out: Floats, i: int, j: int) -> None:
+                neighbour_shares.distances_by_coefficients(q, by, out, i, j)
+
+            along = float(self.summed((1,), add)[0])
+        return -along / self.total
+
     def _gathered(self, values: Floats) -> Floats:
         """Values of the columns of `XT` summed by feature, along every axis."""
         if self.indicators is None:

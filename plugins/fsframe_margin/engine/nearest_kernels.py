@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from fsframe.contracts.compiled import njit
 from fsframe_margin.engine.neighbour_shares import ELEMENTWISE
 
-__all__ = ["flip_margins", "k_nearest", "margin_vectors", "nearest_pair", "simba_visits"]
+__all__ = [
+    "flip_margins",
+    "k_nearest",
+    "margin_sum",
+    "margin_vectors",
+    "nearest_pair",
+    "simba_visits",
+]
 
 TIE = 1e-9
 """Relative tolerance within which squared distances are ties.
@@ -123,6 +130,21 @@ def simba_visits(
             if to_hit > 0.0:
                 change -= _difference(XT[a, i], XT[a, hit], steps[a]) ** 2 / to_hit
             w[a] += factor * change * w[a]
+
+
+@njit()
+def margin_sum(XT: Floats, steps: Floats, label: Labels, outer: Floats, squares: Floats) -> float:
+    """Σ_n outer_n ½(‖x − miss‖ − ‖x − hit‖), nearest under Σ_a squares_a z_a².
+
+    Rows without a hit or a miss have no margin.
+    """
+    distance = np.empty(XT.shape[1])
+    found = 0.0
+    for i in range(XT.shape[1]):
+        hit, miss = nearest_pair(XT, steps, squares, label, i, distance)
+        if hit >= 0 and miss >= 0:
+            found += outer[i] * 0.5 * (np.sqrt(distance[miss]) - np.sqrt(distance[hit]))
+    return found
 
 
 @njit()

@@ -22,6 +22,7 @@ __all__ = [
     "SUM",
     "Shares",
     "direct_sums",
+    "distances_by_coefficients",
     "log_sums",
     "pair_coefficients",
     "row_coefficients",
@@ -291,3 +292,22 @@ def pair_coefficients(q: Floats, by: Shares, i: int, j: int, c: Floats) -> None:
         if j == N:
             i += 1
             j = i + 1
+
+
+@njit(fastmath=SUM)
+def _product_sum(c: Floats, q: Floats) -> float:
+    found = 0.0
+    for p in range(c.size):
+        found += c[p] * q[p]
+    return found
+
+
+@njit()
+def distances_by_coefficients(q: Floats, by: Shares, out: Floats, start: int, stop: int) -> None:
+    """Add Σ c_ij q_ij over the pairs (i, j > i) of the rows start ≤ i < stop to out[0]."""
+    N = q.shape[0]
+    c = np.empty(N)
+    for i in range(start, stop):
+        m = N - i - 1
+        row_coefficients(q[i], i, i + 1, m, by, c)
+        out[0] += _product_sum(c[:m], q[i, i + 1 :])

@@ -10,7 +10,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.methods.boosted_settings import PROTOTYPES, BoostedSettings
-from fsframe_margin.methods.margin_selector import MarginSelector
+from fsframe_margin.methods.margin_selector import MarginSelector, carried
 
 __all__ = ["Bim"]
 
@@ -35,8 +35,10 @@ class Bim(BoostedSettings, MarginSelector):
     Notes
     -----
     Algorithm 3 with the cost of eq. 3.19; `boosting.boost` describes the rounds. W̄ is
-    Σ_t α_t W_t scaled to norm one; scores are Σ_b W̄_ab², kept above 1/A as for `immigrate`. The
-    classifier `bim-vote` uses the same rounds.
+    Σ_t α_t W_t scaled to norm one. The score of a feature is its share Σ_b W̄_ab² of the mean
+    margin of the rounds, weighted by α_t, over rows that weigh as they did before the first round;
+    features with a share above 1/A are kept, as for `immigrate`. The classifier `bim-vote` uses the
+    same rounds.
 
     Time T times a short descent and one leave-one-out prediction; memory 16 T A² bytes for the
     weights and starts of the rounds, plus that of `immigrate`.
@@ -62,10 +64,12 @@ class Bim(BoostedSettings, MarginSelector):
         from fsframe_margin.engine.margins import PairSpace
 
         training = self._drawn(data, upstream, run, PROTOTYPES)
-        rounds = self.boosted(data, training, PairSpace.of(training, run), upstream, run)
+        space = PairSpace.of(training, run)
+        rounds = self.boosted(data, training, space, upstream, run)
+        margin = float(rounds.alpha @ rounds.margins(space) / rounds.alpha.sum())
         mean = np.tensordot(rounds.alpha, rounds.weights, axes=1)
         W = training.spread(mean / np.linalg.norm(mean))
-        scores = (W**2).sum(axis=1)
+        shares = (W**2).sum(axis=1)
         notes = []
         if rounds.fallback:
             notes.append(
@@ -76,10 +80,11 @@ class Bim(BoostedSettings, MarginSelector):
         # restricted to other columns, so a stage with other columns does not get them.
         return self._selection(
             training,
-            scores,
-            int((scores > 1.0 / training.varying.size).sum()),
-            weights=np.sqrt(scores),
-            pair_weights=PairWeights(np.arange(len(scores)), W),
+            shares,
+            int((shares > 1.0 / training.varying.size).sum()),
+            scores=carried(shares, margin),
+            weights=np.sqrt(shares),
+            pair_weights=PairWeights(np.arange(len(shares)), W),
             model={
                 "rounds": rounds.weights,
                 "round-sigma": rounds.sigma,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +66,8 @@ class Gflip(MarginSelector):
     >>> int(found.selected[0])
     2
     """
+
+    natural_zero: ClassVar[bool] = False
 
     utility: str = param(
         "linear",

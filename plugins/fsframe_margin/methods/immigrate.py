@@ -85,8 +85,9 @@ class Immigrate(TunedSelector):
     tiles, or implicitly (`implicit_weights`); then pairs among the kept features are returned, or
     the 100,000 largest pairs if more than 2048 features are kept.
 
-    The score of a feature is Σ_b W_ab²; scores sum to one. Features with a score above 1/A are
-    kept, with A the number of columns that vary, and at least one.
+    The score of a feature is the part of the expected margin that it carries, Σ_b W_ab (−Σ)_ab / N
+    at the solution, which is its share Σ_b W_ab² of ‖W‖² times the margin. Features with a share
+    above 1/A are kept, with A the number of columns that vary, and at least one.
 
     Departures from the paper: the line search (the plain alternation does not lower the cost in
     every step), W ≥ 0 element by element as the constraint says, and the start at I/√A instead of
@@ -204,8 +205,7 @@ class Immigrate(TunedSelector):
 
     @classmethod
     def proposal(cls, data: Dataset, gaps: bool) -> str:
-        # Above 200 features npfs has a corrected test, to which these scores are blind
-        # (docs/methods/npfs.md).
+        # A thousand fits of more features take hours (`cost`).
         return "immigrate" if data.n_features <= 200 else ""
 
     @one_blas_thread

@@ -17,7 +17,7 @@ from fsframe.contracts.run import Run, size_text
 from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
 from fsframe.errors import DataError
 from fsframe_margin.engine.training import Training
-from fsframe_margin.methods.margin_selector import MarginSelector
+from fsframe_margin.methods.margin_selector import MarginSelector, carried
 from fsframe_margin.methods.upstream_weights import upstream_matrix, upstream_pairs
 
 if TYPE_CHECKING:
@@ -48,12 +48,13 @@ DENSE_KEPT = 2048
 class Fit:
     """A fit over the columns of `Training.X`.
 
-    `scores` are Σ_b W_ab², `main` the diagonal; `W` is the matrix, or None if it is not stored, and
-    then `pairs(kept)` gives the pair weights to report.
+    `shares` are Σ_b W_ab², `main` the diagonal, `margin` is <W, −Σ − λN>/N; `W` is the matrix, or
+    None if it is not stored, and then `pairs(kept)` gives the pair weights to report.
     """
 
-    scores: Floats
+    shares: Floats
     main: Floats
+    margin: float
     descent: Any
     W: Floats | None = None
     pairs: Any = None
@@ -89,9 +90,17 @@ def fit_dense(training: Training, start: Floats, run: Run, descend: partial[Desc
     """Descend with W as a matrix."""
     from fsframe_margin.engine.tiled_passes import pair_space
 
-    found = descend(pair_space(training, run), start)
+    space = pair_space(training, run)
+    found = descend(space, start)
     W = found.weights
-    return Fit(scores=(W**2).sum(axis=1), main=np.diag(W).copy(), descent=found, W=W)
+    margin = space.margin(found.point, descend.keywords["sigma"])
+    return Fit(
+        shares=(W**2).sum(axis=1),
+        main=np.diag(W).copy(),
+        margin=margin - descend.keywords["penalty"] * float(W.sum()),
+        descent=found,
+        W=W,
+    )
 
 
 def fit_implicit(
@@ -171,7 +180,14 @@ def fit_implicit(
             training.varying, summary.i, summary.j, summary.weight, summary.main
         )
 
-    return Fit(scores=summary.scores, main=summary.main, descent=found, pairs=pairs_of)
+    margin = space.margin(found.point.point, settings["sigma"])
+    return Fit(
+        shares=summary.squares,
+        main=summary.main,
+        margin=margin - settings["penalty"] * found.point.total,
+        descent=found,
+        pairs=pairs_of,
+    )
 
 
 def fit_with_diagonal_rest(
@@ -207,8 +223,8 @@ def fit_with_diagonal_rest(
     start = np.concatenate([np.diag(weights[kept]).ravel(), weights[rest]])
     found = descend(space, start / np.linalg.norm(start))
     inner, v = space.split(found.weights)
-    scores, main = np.empty(size), np.empty(size)
-    scores[kept], scores[rest] = (inner**2).sum(axis=1), v**2
+    shares, main = np.empty(size), np.empty(size)
+    shares[kept], shares[rest] = (inner**2).sum(axis=1), v**2
     main[kept], main[rest] = np.diag(inner), v
 
     def pairs_of(_: NDArray[np.intp]) -> PairWeights:
@@ -216,7 +232,14 @@ def fit_with_diagonal_rest(
         low, high = np.minimum(kept[i], kept[j]), np.maximum(kept[i], kept[j])
         return PairWeights.from_triplets(training.varying, low, high, inner[i, j], main)
 
-    return Fit(scores=scores, main=main, descent=found, pairs=pairs_of)
+    margin = space.margin(found.point, descend.keywords["sigma"])
+    return Fit(
+        shares=shares,
+        main=main,
+        margin=margin - descend.keywords["penalty"] * float(found.weights.sum()),
+        descent=found,
+        pairs=pairs_of,
+    )
 
 
 def immigrate_result(
@@ -230,23 +253,24 @@ def immigrate_result(
 ) -> Selection:
     """The Selection of a fit, in the columns of the table that `training` was made from.
 
-    Scores are Σ_b W_ab², zero for constant columns; those above 1/A are kept, and at least one, or
-    as many as `method` says. `sigma` is the value that was used; `tables` are added to cost, gap,
-    step and main effects. If W over all columns of the table takes more than `whole` bytes with its
-    temporaries, it is returned over the fitted columns.
+    Scores are the margins that the features carry (`carried`), zero for constant columns. Features
+    with more than 1/A of the total are kept, and at least one, or as many as `method` says. `sigma`
+    is the value that was used; `tables` are added to cost, gap, step, margin and main effects. If W
+    over all columns of the table takes more than `whole` bytes with its temporaries, it is returned
+    over the fitted columns.
     """
     size = training.varying.size
-    scores, main = np.zeros((2, training.n_features))
-    scores[training.varying] = fit.scores
+    shares, main = np.zeros((2, training.n_features))
+    shares[training.varying] = fit.shares
     main[training.varying] = fit.main
-    above = int((scores > 1.0 / size).sum())
-    kept = rank_by_score(scores, method.keep_count(len(scores), max(1, above)))
+    above = int((shares > 1.0 / size).sum())
+    kept = rank_by_score(shares, method.keep_count(len(shares), max(1, above)))
     model: dict[str, Any] = {"sigma": np.float64(sigma)}
     if fit.W is not None and not fits_dense(training.n_features, whole):
         pairs = PairWeights(training.varying, fit.W)
     elif fit.W is not None:
         model["W"] = training.spread(fit.W)
-        pairs = PairWeights(np.arange(len(scores)), model["W"])
+        pairs = PairWeights(np.arange(len(shares)), model["W"])
     else:
         place = np.full(training.n_features, -1)
         place[training.varying] = np.arange(size)
@@ -254,10 +278,11 @@ def immigrate_result(
         pairs = fit.pairs(inside[inside >= 0])
     return method._selection(
         training,
-        scores,
+        shares,
         above,
+        scores=carried(shares, fit.margin),
         selected=kept,
-        weights=np.sqrt(scores),
+        weights=np.sqrt(shares),
         pair_weights=pairs,
         model=model,
         tables={
@@ -265,6 +290,7 @@ def immigrate_result(
             "gap": fit.descent.gap,
             "step": fit.descent.step,
             "main-effect": main**2,
+            "margin": np.array([fit.margin]),
             **tables,
         },
         notes=notes,

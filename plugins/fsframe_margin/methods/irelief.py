@@ -13,13 +13,13 @@ from fsframe.contracts.params import integer, param, real
 from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
-from fsframe_margin.methods.margin_selector import MarginSelector
+from fsframe_margin.methods.margin_selector import MarginSelector, carried
 
 if TYPE_CHECKING:
     from fsframe_margin.engine.descent import Descent
-    from fsframe_margin.engine.margins import PairSpace
+    from fsframe_margin.engine.margins import PairSpace, Point
 
-__all__ = ["Irelief", "iterate"]
+__all__ = ["Irelief", "inliers", "iterate"]
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,8 @@ class Irelief(MarginSelector):
     Notes
     -----
     Starts at equal weights; w = ν⁺/‖ν⁺‖₂ with ν = Σ_n γ_n (Σ_m β_nm |x_n − x_m| − Σ_h α_nh |x_n −
-    x_h|). Rows of all other classes are misses. The paper's convergence proof holds only for wide
+    x_h|). Rows of all other classes are misses. The score of a column is the margin that it
+    carries, w_a ν_a / N. The paper's convergence proof holds only for wide
     kernels; a narrow one may end in a cycle, with a warning.
 
     Without `top`, columns with a weight above 1/√A (that of equal weights) are kept, at least one;
@@ -78,6 +79,7 @@ class Irelief(MarginSelector):
         found = iterate(
             space, np.full(size, 1 / np.sqrt(size)), self.sigma, self.max_iter, self.tol
         )
+        margin = space.margin(found.point, self.sigma, inliers(space, found.point))
         w = training.spread(found.weights)
         notes = []
         if not found.converged:
@@ -89,6 +91,7 @@ class Irelief(MarginSelector):
             training,
             w,
             int((w > 1 / np.sqrt(size)).sum()),
+            scores=carried(w**2, margin),
             weights=w,
             model={"w": w, "sigma": np.float64(self.sigma)},
             tables={"change": found.step},
@@ -99,23 +102,21 @@ class Irelief(MarginSelector):
 def iterate(space: PairSpace, start: Floats, sigma: float, max_iter: int, tol: float) -> Descent:
     """w = ν⁺/‖ν⁺‖₂ from `start` (A,), of norm one, until w changes by no more than `tol`.
 
-    `space` uses the linear measure. γ_n = Σ_hits f / Σ_all f is the probability that row n is not
-    an outlier.
+    `space` uses the linear measure.
     """
     from fsframe_margin.engine.descent import Descent
 
     w, steps = start, []
+    point = space.point(w, sigma)
     converged, stopped = False, f"the limit of {max_iter} updates was reached"
     for _ in range(max_iter):
-        point = space.point(w, sigma)
-        with np.errstate(over="ignore"):  # For extreme outliers exp overflows to inf, and γ is 0.
-            inlier = 1.0 / (1.0 + np.exp(point.log_misses - point.log_hits))
-        gain = np.maximum(-space.gradient(point, sigma, space.outer * inlier), 0.0)
+        gain = np.maximum(-space.gradient(point, sigma, inliers(space, point)), 0.0)
         norm = np.linalg.norm(gain)
         if not norm > 0:
             converged, stopped = True, "no feature has a positive expected margin"
             break
         previous, w = w, gain / norm
+        point = space.point(w, sigma)
         steps.append(float(np.linalg.norm(w - previous)))
         if steps[-1] <= tol:
             converged, stopped = True, f"the weights changed by no more than {tol:g}"
@@ -123,6 +124,7 @@ def iterate(space: PairSpace, start: Floats, sigma: float, max_iter: int, tol: f
     unknown = np.full(len(steps) + 1, np.nan)
     return Descent(
         weights=w,
+        point=point,
         cost=unknown,
         gap=unknown,
         step=np.array([*steps, np.nan]),
@@ -130,3 +132,10 @@ def iterate(space: PairSpace, start: Floats, sigma: float, max_iter: int, tol: f
         converged=converged,
         stopped=stopped,
     )
+
+
+def inliers(space: PairSpace, point: Point) -> Floats:
+    """Outer weights times γ_n = Σ_hits f / Σ_all f, the probability that row n is no outlier."""
+    with np.errstate(over="ignore"):  # For extreme outliers exp overflows to inf, and γ is 0.
+        inlier: Floats = 1.0 / (1.0 + np.exp(point.log_misses - point.log_hits))
+    return space.outer * inlier

@@ -13,7 +13,7 @@ from fsframe.errors import DataError
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.indicators import differences
 from fsframe_margin.engine.training import Training
-from fsframe_margin.methods.margin_selector import MarginSelector
+from fsframe_margin.methods.margin_selector import MarginSelector, carried
 
 __all__ = ["Lfe"]
 
@@ -29,11 +29,12 @@ class Lfe(MarginSelector):
 
     Notes
     -----
-    maximise Σ_n (m_nᵀ W m_n − h_nᵀ W h_n) over W ⪰ 0, ‖W‖_F = 1, with m_n = x_n − NM(x_n) and
-    h_n = x_n − NH(x_n), signed, nearest by Euclidean distance. The solution is the positive part of
-    Σ_n (m_n m_nᵀ − h_n h_nᵀ) by its eigenvalues, scaled to norm one. W is a projection for feature
-    extraction; here the score of a feature is Σ_b W_ab², as for `immigrate`, and pairs are
-    weighted by W_ab, which may be negative.
+    maximise Σ_n (m_nᵀ W m_n − h_nᵀ W h_n) over W ⪰ 0, ‖W‖_F = 1, with m_n = x_n −
+    NM(x_n) and h_n = x_n − NH(x_n), signed, nearest by Euclidean distance. The solution is the
+    positive part of Σ_n (m_n m_nᵀ − h_n h_nᵀ) by its eigenvalues, scaled to norm one. W is a
+    projection for feature extraction; here the score of a feature is the part of the mean margin
+    that it carries, its share Σ_b W_ab², as for `immigrate`, and pairs are weighted by W_ab, which
+    may be negative.
 
     Time N² A + A³; memory 16 A² bytes and two rows of length N.
 
@@ -63,18 +64,21 @@ class Lfe(MarginSelector):
             )
         scatter = _scatter(training)
         W = positive_semidefinite(-scatter)
-        notes = []
-        if W is None:
+        notes, margin = [], 0.0
+        if W is not None:
+            margin = float(np.vdot(W, scatter)) / float(training.outer.sum())
+        else:
             W = np.eye(size) / np.sqrt(size)
             notes.append("no direction has a positive margin: W was left at the identity")
         W = training.spread(W)
-        scores = (W**2).sum(axis=1)
+        shares = (W**2).sum(axis=1)
         return self._selection(
             training,
-            scores,
-            int((scores > 1 / size).sum()),
-            weights=np.sqrt(scores),
-            pair_weights=PairWeights(np.arange(len(scores)), W),
+            shares,
+            int((shares > 1 / size).sum()),
+            scores=carried(shares, margin),
+            weights=np.sqrt(shares),
+            pair_weights=PairWeights(np.arange(len(shares)), W),
             model={"W": W},
             tables={"main-effect": np.diag(W) ** 2},
             notes=notes,

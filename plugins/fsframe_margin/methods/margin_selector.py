@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fsframe_margin.engine.margins import PairSpace
     from fsframe_margin.engine.tuning import Tuned
 
-__all__ = ["MarginSelector", "TunedSelector", "standardize_parameter"]
+__all__ = ["MarginSelector", "TunedSelector", "carried", "standardize_parameter"]
 
 Floats = NDArray[np.float64]
 
@@ -34,6 +34,32 @@ _AXES: Mapping[str, Any] = {
     "centre": 0, "scale": 0,
 }  # fmt: skip
 """The axes of a model's arrays that run over columns."""
+
+
+def carried(squares: Floats, margin: float) -> Floats:
+    """The margin that each feature carries: its share of ‖W‖² times the expected margin per row.
+
+    Parameters
+    ----------
+    squares : (p,) float64
+        Σ_b W_ab² of each feature, or w_a²; shares are relative to their sum.
+    margin : float
+        <W, −Σ>/N, less the penalty where there is one; a negative one counts as zero.
+
+    Returns
+    -------
+    (p,) float64
+        They sum to the margin. At a fixed point of a method whose step 2 sets W to the projection
+        of −Σ on its cone, scaled to a norm, this is Σ_b W_ab (−Σ)_ab / N, the part of the margin
+        that the entries of the feature contribute (docs/methods/immigrate.md).
+
+    Examples
+    --------
+    >>> carried(np.array([0.5, 0.0, 0.5]), 3.0)
+    array([1.5, 0. , 1.5])
+    """
+    total = float(squares.sum())
+    return squares * (max(margin, 0.0) / total) if total > 0 else np.zeros_like(squares)
 
 
 def standardize_parameter() -> Any:
@@ -54,6 +80,7 @@ class MarginSelector(Selector):
     takes_counts: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
+    natural_zero: ClassVar[bool] = True
 
     standardize: bool = standardize_parameter()
 
@@ -96,9 +123,10 @@ class MarginSelector(Selector):
     def _selection(
         self,
         training: Training,
-        scores: Floats,
+        ranking: Floats,
         above: int,
         *,
+        scores: Floats | None = None,
         model: Mapping[str, Any] | None = None,
         notes: Iterable[str] = (),
         selected: Any = None,
@@ -106,13 +134,14 @@ class MarginSelector(Selector):
     ) -> Selection:
         """The result, in the columns of the table.
 
-        The published rule keeps `above` columns; at least one is kept, the best by score unless
-        they are given as `selected`. `model` has arrays for classifiers, to which centre and scale
-        of the columns are added; `notes` are warnings, after those about the rows; `parts` the
-        other fields of the Selection.
+        The published rule keeps `above` columns; at least one is kept, the best by `ranking` unless
+        they are given as `selected`. `scores` are `ranking` by default. `model` has arrays for
+        classifiers, to which centre and scale of the columns are added; `notes` are warnings, after
+        those about the rows; `parts` the other fields of the Selection.
         """
         if selected is None:
-            selected = rank_by_score(scores, self.keep_count(len(scores), max(1, above)))
+            selected = rank_by_score(ranking, self.keep_count(len(ranking), max(1, above)))
+        scores = ranking if scores is None else scores
         if model is not None:
             scaling = training.scaling
             model = {**model, "centre": scaling.centre, "scale": scaling.scale}

@@ -49,6 +49,7 @@ class Mbiw(MarginSelector):
     5
     """
 
+    natural_zero: ClassVar[bool] = False
     table_copies: ClassVar[float] = 3.0
 
     @one_blas_thread

@@ -15,7 +15,7 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training
-from fsframe_margin.methods.margin_selector import MarginSelector
+from fsframe_margin.methods.margin_selector import MarginSelector, carried
 
 __all__ = ["Simba", "simba_selection"]
 
@@ -54,6 +54,7 @@ class Simba(MarginSelector):
 
     Without `top`, columns whose weight rose above its start of one before the final squaring (so
     that their contribution to margins was positive) are kept, at least one; the papers only rank.
+    The score of a column is its share w²/Σw² of the mean margin θ under the returned weights.
     Time N² A per pass; memory one row of length N.
 
     References
@@ -115,13 +116,18 @@ class Simba(MarginSelector):
             self.beta if self.utility == "sigmoid" else 0.0,
             w,
         )
-        return simba_selection(self, training, w, {})
+        return simba_selection(self, training, XT, w, {})
 
 
 def simba_selection(
-    method: MarginSelector, training: Training, raw: Floats, extra: dict[str, Any]
+    method: MarginSelector, training: Training, XT: Floats, raw: Floats, extra: dict[str, Any]
 ) -> Selection:
-    """The Selection for raw Simba weights: w²/‖w²‖_∞, keeping columns with w above one."""
+    """The Selection for raw Simba weights: w²/‖w²‖_∞, keeping columns with w above one.
+
+    `XT` (A, n) holds the rows; scores are the parts of their mean margin under these weights.
+    """
+    from fsframe_margin.engine.nearest_kernels import margin_sum
+
     squares = raw * raw
     largest = float(squares.max())
     notes = []
@@ -129,11 +135,14 @@ def simba_selection(
         notes.append("the weights grew beyond all bounds: lower passes or instance_scale")
         squares = np.where(np.isfinite(squares), 0.0, 1.0)
         largest = 1.0
-    w = training.spread(squares / largest if largest > 0 else squares)
+    squares = squares / largest if largest > 0 else squares
+    margin = margin_sum(XT, training.every_step, training.y, training.outer, squares)
+    w = training.spread(squares)
     return method._selection(
         training,
         w,
         int((raw > 1.0).sum()),
+        scores=carried(w, margin / float(training.outer.sum())),
         weights=w,
         model={"w": w},
         tables={"raw-weights": training.spread(raw)},

@@ -118,4 +118,4 @@ class SimbaMbiw(MarginSelector):
             simba_visits(XT, steps, training.y, importance, order, 0.0, w)
             remaining[order] = False
             visited += batch
-        return simba_selection(self, training, w, {"instance_weights": omega})
+        return simba_selection(self, training, XT, w, {"instance_weights": omega})

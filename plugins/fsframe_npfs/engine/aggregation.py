@@ -24,17 +24,21 @@ def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float6
     return ranks
 
 
-def complete_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def complete_ranks(scores: NDArray[np.float64], natural_zero: bool = False) -> NDArray[np.float64]:
     """Ranks of all features by score, 1 for the largest; ties share their mean rank.
 
-    Features with a NaN score share the mean of the last ranks. Ranks sum to K(K + 1)/2.
+    Features with a NaN score share the mean of the last ranks, together with those of score 0 where
+    that says that a feature carries nothing (`natural_zero`). Ranks sum to K(K + 1)/2.
 
     Examples
     --------
     >>> complete_ranks(np.array([0.5, np.nan, 0.9, 0.5]))
     array([2.5, 4. , 1. , 2.5])
+    >>> complete_ranks(np.array([0.5, np.nan, 0.9, 0.0]), natural_zero=True)
+    array([2. , 3.5, 1. , 3.5])
     """
-    ranks: NDArray[np.float64] = scipy.stats.rankdata(np.where(np.isnan(scores), np.inf, -scores))
+    nothing = 0.0 if natural_zero else np.inf
+    ranks: NDArray[np.float64] = scipy.stats.rankdata(np.where(np.isnan(scores), nothing, -scores))
     return ranks
 
 

@@ -82,6 +82,8 @@ class MeanScores:
         Whether ranks are averaged; a corrected test needs those of the true label only.
     squares : (1 or 2, K) float64, optional
         Array that accumulates squares; shared by labellings whose variances are pooled.
+    natural_zero : bool
+        As in `filled_scores`.
 
     Notes
     -----
@@ -93,6 +95,7 @@ class MeanScores:
     columns: FragileColumns
     ranked: bool = True
     squares: Floats | None = None
+    natural_zero: bool = False
     n: int = 0
     unscored: int = 0
     totals: list[float] = attrs.field(factory=list)
@@ -106,7 +109,7 @@ class MeanScores:
     def add(self, found: Selection, counts: NDArray[np.int64] | None) -> None:
         """Add the result of the base on one resample."""
         live = self.columns.usable_in(counts)
-        scores, scored = filled_scores(found, live)
+        scores, scored = filled_scores(found, live, self.natural_zero)
         scores = scores[self.columns.usable]
         values = scores[None]
         if self.ranked:
@@ -153,7 +156,9 @@ def variance_within(labellings: Sequence[MeanScores]) -> Floats:
     return np.maximum(found / (len(labellings) * (n - 1)), 0.0)
 
 
-def filled_scores(found: Selection, live: NDArray[np.bool_]) -> tuple[Floats, bool]:
+def filled_scores(
+    found: Selection, live: NDArray[np.bool_], natural_zero: bool = False
+) -> tuple[Floats, bool]:
     """Finite scores of all columns, and whether the base returned any.
 
     Parameters
@@ -162,13 +167,16 @@ def filled_scores(found: Selection, live: NDArray[np.bool_]) -> tuple[Floats, bo
         Of one resample.
     live : (p,) bool
         Columns that are not constant in the resample.
+    natural_zero : bool
+        Whether a score of 0 says that a column carries nothing (`Selector.natural_zero`).
 
     Returns
     -------
     scores : (p,) float64, finite
-        A column without a score (constant, or dropped by an earlier stage) gets the lowest score
-        of the resample; an infinite score becomes the largest or smallest finite one. Without any
-        scores, 1 for columns that the base kept and 0 for the others.
+        A column without a score (constant, or dropped by an earlier stage) gets 0 if that is the
+        score of a column that carries nothing, otherwise the lowest of the resample; an infinite
+        score becomes the largest or smallest finite one. Without any scores, 1 for columns that
+        the base kept and 0 for the others.
     scored : bool
 
     Examples
@@ -176,6 +184,8 @@ def filled_scores(found: Selection, live: NDArray[np.bool_]) -> tuple[Floats, bo
     >>> found = Selection(selected=[2], scores=np.array([np.nan, 0.5, np.inf, 0.2]))
     >>> filled_scores(found, np.array([True, True, True, True]))[0]
     array([0.2, 0.5, 0.5, 0.2])
+    >>> filled_scores(found, np.array([True, True, True, True]), natural_zero=True)[0]
+    array([0. , 0.5, 0.5, 0.2])
     """
     scores = np.asarray(found.scores, dtype=np.float64)
     scored = live & ~np.isnan(scores) if scores.size == live.size else np.zeros_like(live)
@@ -185,4 +195,5 @@ def filled_scores(found: Selection, live: NDArray[np.bool_]) -> tuple[Floats, bo
         kept[found.selected] = 1.0
         return kept * live, False
     low, high = float(finite.min()), float(finite.max())
-    return np.where(scored, np.clip(np.where(scored, scores, low), low, high), low), True
+    nothing = 0.0 if natural_zero else low
+    return np.where(scored, np.clip(np.where(scored, scores, low), low, high), nothing), True

@@ -172,7 +172,8 @@ class Procedure:
         )
         ranked = settings.correction == "none"
         squares = np.zeros((1 + ranked, int(columns.usable.sum())))
-        self.mean_scores = [MeanScores(columns)]
+        zero = getattr(self.base, "natural_zero", False)
+        self.mean_scores = [MeanScores(columns, natural_zero=zero)]
         plan = [(settings.resamples, self.n_permutations)]
         most = settings.most_fits(self.n_permutations)
         if settings.settle is not None:
@@ -187,7 +188,9 @@ class Procedure:
             before, known = self.fits, len(self.nulls)
             for _ in range(permutations - known):
                 self.nulls.append(SelectionCounts(self.candidates))
-                self.mean_scores.append(MeanScores(columns, ranked=ranked, squares=squares))
+                self.mean_scores.append(
+                    MeanScores(columns, ranked=ranked, squares=squares, natural_zero=zero)
+                )
             draws = self._draws(range(1), range(self.drawn, n)).concatenate(
                 self._draws(range(known + 1, permutations + 1), range(m))
             )

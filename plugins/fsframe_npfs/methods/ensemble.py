@@ -100,10 +100,11 @@ class Ensemble(WrappingSelector):
         ranks = np.empty((self.n, data.n_features))
         picked = np.zeros((self.n, data.n_features), dtype=bool)
         recurring = Recurring()
+        natural_zero = getattr(base, "natural_zero", False)
         for row, selection in enumerate(found):
             picked[row, selection.selected] = True
             if self.aggregate == "linear":
-                ranks[row] = complete_ranks(selection.scores)
+                ranks[row] = complete_ranks(selection.scores, natural_zero)
             else:
                 ranks[row] = list_ranks(selection.selected, data.n_features)
             recurring.add(selection.warnings)

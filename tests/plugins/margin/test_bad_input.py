@@ -67,7 +67,8 @@ def test_no_gain_in_any_pair_leaves_w_where_it_started_and_says_so():
     X = np.array([[0.0], [10.0], [0.1], [10.1]])
     found = fsframe.selectors["immigrate"]().select(Dataset.from_arrays(X, [0, 0, 1, 1]))
     assert any("(−Σ)⁺ = 0" in note for note in found.warnings)
-    np.testing.assert_array_equal(found.scores, [1.0])
+    np.testing.assert_array_equal(found.weights, [1.0])
+    np.testing.assert_array_equal(found.scores, [0.0])  # its margin is negative: it carries none
 
 
 def test_more_features_than_w_has_room_for_are_refused_with_the_bytes_and_a_way_out():

@@ -68,8 +68,10 @@ def test_w_by_tiles_equals_w_as_a_matrix(wide, memory, penalty):
     np.testing.assert_array_equal(found.step, dense.step)
     W = pairs.among(found.weights, rate, np.arange(90))
     np.testing.assert_allclose(W, dense.weights, atol=1e-10)
+    of_tiles = pairs.space.margin(found.point.point, 2.0)
+    np.testing.assert_allclose(of_tiles, pairs.space.margin(dense.point, 2.0), rtol=1e-10)
     summary = pairs.summary(found.weights, rate, 50)
-    np.testing.assert_allclose(summary.scores, (dense.weights**2).sum(axis=1), atol=1e-10)
+    np.testing.assert_allclose(summary.squares, (dense.weights**2).sum(axis=1), atol=1e-10)
     np.testing.assert_allclose(summary.main, np.diag(dense.weights), atol=1e-10)
     i, j = np.triu_indices(90, 1)
     best = np.argsort(-dense.weights[i, j], kind="stable")[:50]
@@ -198,10 +200,11 @@ def test_screened_features_can_come_back_as_diagonal_terms(wide):
     dropped = Immigrate(screen=4.0).select(data)
     paired = np.flatnonzero(dropped.scores > 0)
     assert 1 < len(paired) < 90
-    np.testing.assert_allclose(found.scores.sum(), 1.0)
+    margin = found.tables["margin"][0]
+    np.testing.assert_allclose(found.scores.sum(), margin)
     alone = np.setdiff1d(np.arange(90), paired)
     assert found.scores[alone].max() > 0
-    np.testing.assert_allclose(found.scores[alone], found.tables["main-effect"][alone])
+    np.testing.assert_allclose(found.scores[alone], margin * found.tables["main-effect"][alone])
     assert np.all(np.diff(found.tables["cost"]) < 0)
     with pytest.raises(RequestError, match="screened=diagonal needs screen"):
         Immigrate(screened="diagonal")

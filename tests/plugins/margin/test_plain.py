@@ -41,7 +41,7 @@ def test_weights_of_the_linear_measure(table, sigma):
         plain.irelief: Irelief(sigma=sigma, max_iter=1, standardize=False),
     }
     for program, method in linear.items():
-        np.testing.assert_allclose(method.select(data).scores, program(X, y, sigma, 1), atol=1e-12)
+        np.testing.assert_allclose(method.select(data).weights, program(X, y, sigma, 1), atol=1e-12)
 
 
 @pytest.mark.parametrize("penalty", [0.5, 20.0, 400.0])
@@ -56,7 +56,7 @@ def test_exact_steps_of_im4e_on_the_simplex(table, penalty):
         D = np.abs(X[:, None] - X[None])
         costs = [plain.coefficients(D @ w, y, 1.5)[0] + penalty * w @ w for w in steps]
         np.testing.assert_allclose(found.tables["cost"], costs[: len(found.tables["cost"])])
-        np.testing.assert_allclose(found.scores, steps[int(np.argmin(costs))], atol=1e-9)
+        np.testing.assert_allclose(found.weights, steps[int(np.argmin(costs))], atol=1e-9)
 
 
 def test_the_exact_step_has_the_lowest_cost_on_the_simplex(table):
@@ -72,7 +72,7 @@ def test_the_exact_step_has_the_lowest_cost_on_the_simplex(table):
 def test_margins_and_entropies_of_rows(table):
     X, y, data = table
     found = Im4e(sigma=0.7, margins=True, standardize=False).select(data)
-    wanted = plain.margins_of_rows(X, y, found.scores, 0.7)
+    wanted = plain.margins_of_rows(X, y, found.weights, 0.7)
     for name, values in zip(("margins", "hit-entropy", "miss-entropy"), wanted, strict=True):
         np.testing.assert_allclose(found.tables[name], values, atol=1e-12)
     counts = np.random.default_rng(0).integers(1, 4, size=len(y))

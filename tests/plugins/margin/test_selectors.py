@@ -197,13 +197,15 @@ def test_bad_parameters_are_all_named_at_once():
         Bim(sigma_max=0.1, sigma_min=1)
 
 
-def test_scores_of_immigrate_sum_to_one_and_split_into_main_and_pair_parts(data):
+def test_scores_of_immigrate_are_shares_of_the_margin(data):
     found = Immigrate().select(data)
     W = found.pair_weights.matrix
-    np.testing.assert_allclose(found.scores.sum(), 1.0, rtol=1e-12)
-    np.testing.assert_allclose(found.scores, (W**2).sum(axis=1))
+    margin = found.tables["margin"][0]
+    np.testing.assert_allclose(found.scores.sum(), margin, rtol=1e-12)
+    np.testing.assert_allclose(found.scores, (W**2).sum(axis=1) * margin)
+    np.testing.assert_allclose(found.weights, np.sqrt((W**2).sum(axis=1)))
     np.testing.assert_allclose(found.tables["main-effect"], np.diag(W) ** 2)
-    assert (found.scores[found.selected] > 1 / 6).all()
+    assert (found.scores[found.selected] > margin / 6).all()
 
 
 def test_package_mode_equals_the_r_package_through_the_selector(reference):

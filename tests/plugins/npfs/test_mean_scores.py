@@ -156,6 +156,23 @@ def test_columns_without_a_score_have_the_lowest_of_the_resample() -> None:
     assert scored and scores.tolist() == [-1.0, 2.0, -1.0, 2.0, -1.0]
 
 
+def test_columns_without_a_score_carry_nothing_where_scores_have_a_zero(slides: Any) -> None:
+    found = Selection(selected=[1], scores=np.array([np.nan, 2.0, 0.5, np.inf, 7.0]))
+    live = np.array([True, True, True, True, False])
+    scores, scored = filled_scores(found, live, natural_zero=True)
+    assert scored and scores.tolist() == [0.0, 2.0, 0.5, 2.0, 0.0]
+    # The last stage of the base decides: those that the filter drops carry no margin.
+    data = slides(0, 60, 12, 2)
+    means = {
+        base: Chain.parse(f"{base} npfs:n=8,permutations=20,permuted_n=2,alpha=0.05")
+        .select(data)
+        .tables["mean-scores"]
+        for base in ("mim:top=3 immigrate", "mim:top=3 relieff")
+    }
+    assert means["mim:top=3 immigrate"].min() == 0
+    assert means["mim:top=3 relieff"].min() != 0
+
+
 def test_standings_are_means_over_resamples() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 4))
@@ -314,8 +331,10 @@ def test_a_corrected_test_of_shares_of_one_whole_says_so_before_the_permuted_lab
     data = Dataset.from_arrays(rng.normal(size=(30, 6)), np.arange(30) % 2)
     few = "npfs:n=3,permutations=4,permuted_n=1,alpha=0.5"
     for chain, said in (
-        (f"im4e {few},correction=bh", True),
-        (f"im4e {few}", False),  # ranks are compared as well
+        (f"importance {few},correction=bh", True),
+        (f"importance {few}", False),  # ranks are compared as well
+        (f"im4e {few},correction=bh", False),  # margins have a size of their own
+        (f"immigrate {few},correction=bh", False),
         (f"mim:top=2 {few},correction=bh", False),  # bits have a size of their own
     ):
         found = Chain.parse(chain).select(data, seed=1)
