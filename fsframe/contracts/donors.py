@@ -13,7 +13,6 @@ from fsframe.contracts.frozen_arrays import floats, freeze, indices
 from fsframe.contracts.nominal import unequal_share
 from fsframe.contracts.standardising import learn_scale
 from fsframe.errors import DataError, PluginError
-from fsframe.registry.required import needed
 
 __all__ = ["Donors"]
 
@@ -251,6 +250,9 @@ def _imputer() -> Any:
     except ImportError as error:
         if "No module named 'sklearn'" not in str(error):
             raise PluginError(f"scikit-learn cannot be imported: {error}") from error
+        # Here, so that run files open without the registry.
+        from fsframe.registry.required import needed
+
         raise PluginError(
             needed("filling missing values from neighbours", "scikit-learn")
         ) from None
