@@ -11,7 +11,7 @@ import attrs
 
 from fsframe.analysis.display import result_lines
 from fsframe.analysis.record_display import feature_rows, pair_heading, pair_rows, table_facts
-from fsframe.chains.result import ChainResult
+from fsframe.chains.stage import ChainResult
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.showing import html_block, html_table
 from fsframe.errors import PluginError, RequestError

@@ -14,8 +14,8 @@ from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import draw
 from fsframe.report.study_page import report_page_of_study
 from fsframe.report.study_text import bibliography, methods_text
+from fsframe.storage.atomic import check_tracked_files, place_tracked_files
 from fsframe.storage.study_file import StudyCell, StudyRecord
-from fsframe.storage.tracked_files import check_tracked_files, place_tracked_files
 
 __all__ = ["STUDY_FILE", "check_folder", "write_folder"]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import os
     from concurrent.futures import Executor
 
-    from fsframe.chains.result import ChainResult
+    from fsframe.chains.stage import ChainResult
     from fsframe.execution import Engine
     from fsframe.storage.units.checkpoint import Checkpoint
 

@@ -18,8 +18,7 @@ import numpy as np
 
 from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.repeated_rows import repeated_rows
-from fsframe.chains.result import ChainResult
-from fsframe.chains.stage import RunsInSteps, StageResult, registry_of_class
+from fsframe.chains.stage import ChainResult, RunsInSteps, StageResult, registry_of_class
 from fsframe.contracts.column_kinds import ColumnKind, kinds_as_json
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.grammar import format_stages

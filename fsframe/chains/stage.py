@@ -1,9 +1,11 @@
-"""One stage of a chain: a named method, and its result."""
+"""One stage of a chain, a named method, and its result; the interface of a chain's result."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 import attrs
 
@@ -15,8 +17,9 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
 from fsframe.registry import Registry, classifiers, find_offer, selectors
+from fsframe.storage import RunRecord
 
-__all__ = ["RunsInSteps", "Stage", "StageResult", "find_method", "registry_of_class"]
+__all__ = ["ChainResult", "RunsInSteps", "Stage", "StageResult", "find_method", "registry_of_class"]
 
 
 @attrs.frozen
@@ -76,3 +79,28 @@ def find_method(name: str) -> type[Selector] | type[Classifier]:
 def registry_of_class(method: type[Selector] | type[Classifier]) -> Registry:
     """The registry that a method's name is looked up in."""
     return classifiers if issubclass(method, Classifier) else selectors
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class ChainResult(RunRecord):
+    """A run that plots and saves itself: `Chain.run` returns it as a `fsframe.SelectionResult`."""
+
+    def plot(
+        self,
+        kind: str | None = None,
+        ax: Any = None,
+        *,
+        data: Dataset | None = None,
+        most: int | None = None,
+        pair: tuple[str, str] | None = None,
+    ) -> Any:
+        """Plot the run."""
+        raise NotImplementedError
+
+    def to_sklearn(self) -> Any:
+        """The selection as a fitted transformer of scikit-learn."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the run file to `path`."""
+        raise NotImplementedError

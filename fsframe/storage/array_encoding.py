@@ -1,7 +1,10 @@
-"""Values as stored in the file: little-endian numbers, or UTF-8 of fixed length."""
+"""Arrays as run files hold them: little-endian, packed where that is shorter, and their digests."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +13,17 @@ from numpy.typing import NDArray
 from fsframe.errors import StoreError
 from fsframe.storage.spec import NUMBER_TYPES
 
-__all__ = ["encode_array"]
+__all__ = [
+    "TRIANGLE",
+    "compact",
+    "content_digest",
+    "encode_array",
+    "is_packable",
+    "json_text",
+    "result_digest",
+    "square_of",
+    "triangle_of",
+]
 
 
 def encode_array(value: Any, name: str) -> NDArray[Any]:
@@ -51,3 +64,154 @@ def _encoded(array: NDArray[Any], name: str) -> NDArray[np.bytes_]:
         encoded.append(raw)
     width = max((len(raw) for raw in encoded), default=1)
     return np.array(encoded, dtype=f"S{max(1, width)}").reshape(array.shape)
+
+
+TRIANGLE = "triangle"
+_WORTH_BYTES = 1 << 12
+
+
+def is_packable(path: str) -> bool:
+    """Whether the dataset at `path` within a stage may be a triangle or a reference.
+
+    >>> [is_packable(path) for path in ("model/W", "pair_weights/matrix", "scores")]
+    [True, True, False]
+    """
+    folder, slash, _ = path.partition("/")
+    return bool(slash) and (folder in ("model", "tables") or path == "pair_weights/matrix")
+
+
+def compact(items: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The datasets of a stage that must be written, and how to reconstruct the others, by path.
+
+    The second is `TRIANGLE` for a matrix of which the first holds the upper triangle only, and the
+    path of another dataset for one that is left out since it is bit for bit that one. O(bytes).
+    Arrays under 4 KiB are written as they are.
+    """
+    written: dict[str, Any] = {}
+    packing: dict[str, str] = {}
+    first: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    # The pair weights first, so that a model's copy of them refers to them and not they to it.
+    for path in sorted(items, key=lambda path: (not path.startswith("pair_weights/"), path)):
+        value = items[path]
+        if not (is_packable(path) and isinstance(value, np.ndarray)) or not _worth(value):
+            written[path] = value
+            continue
+        alike = first.setdefault((value.dtype.name, value.shape), [])
+        same = next((other for other in alike if _equal_bits(items[other], value)), None)
+        if same is not None:
+            packing[path] = same
+            continue
+        alike.append(path)
+        if _is_symmetric(value):
+            packing[path] = TRIANGLE
+            written[path] = triangle_of(value)
+        else:
+            written[path] = value
+    return written, packing
+
+
+def triangle_of(square: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The upper triangle with the diagonal, row by row, (m (m + 1) / 2,).
+
+    >>> triangle_of(np.array([[1.0, 2.0], [2.0, 3.0]]))
+    array([1., 2., 3.])
+    """
+    return square[np.triu_indices(square.shape[0])]
+
+
+def square_of(triangle: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The symmetric matrix whose upper triangle is given; ValueError if there is none.
+
+    >>> square_of(np.array([1.0, 2.0, 3.0]))
+    array([[1., 2.],
+           [2., 3.]])
+    """
+    m = (int(np.sqrt(8.0 * triangle.size + 1.0)) - 1) // 2
+    if triangle.ndim != 1 or triangle.dtype != np.float64 or m * (m + 1) // 2 != triangle.size:
+        raise ValueError(
+            f"{triangle.dtype} of shape {triangle.shape} is not the triangle of a square matrix"
+        )
+    square = np.empty((m, m), dtype=triangle.dtype)
+    start = 0
+    for row in range(m):
+        part = triangle[start : start + m - row]
+        square[row, row:] = part
+        square[row:, row] = part
+        start += m - row
+    return square
+
+
+def _worth(array: NDArray[Any]) -> bool:
+    return array.nbytes >= _WORTH_BYTES and array.dtype.kind in "biuf"
+
+
+def _is_symmetric(array: NDArray[Any]) -> bool:
+    """Whether it is a square matrix of 64-bit floats equal to its transpose, bit for bit."""
+    if array.dtype != np.float64 or array.ndim != 2 or array.shape[0] != array.shape[1]:
+        return False
+    # As integers: zeros of different signs and NaNs of different payload are told apart.
+    bits = np.ascontiguousarray(array).view(np.int64)
+    # Most matrices that are not symmetric show it at once.
+    return np.array_equal(bits[:8], bits[:, :8].T) and np.array_equal(bits, bits.T)
+
+
+def _equal_bits(a: Any, b: NDArray[Any]) -> bool:
+    first, second = np.ascontiguousarray(a).reshape(-1), np.ascontiguousarray(b).reshape(-1)
+    return bool(np.array_equal(first.view(np.uint8), second.view(np.uint8)))
+
+
+def json_text(value: Any, where: str) -> str:
+    """Canonical JSON: sorted keys, no blanks, finite numbers; StoreError for other values."""
+    try:
+        return json.dumps(
+            value, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"),
+            default=_plain,
+        )  # fmt: skip
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"cannot store {where}: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def content_digest(items: Mapping[str, Any]) -> str:
+    """SHA-256 in hexadecimal of named arrays and texts (docs/file-format.md, section 4).
+
+    >>> a = content_digest({"a": np.array([1.0, np.nan])})
+    >>> a == content_digest({"a": np.array([1.0, -np.nan])})
+    True
+    >>> content_digest({"a": ["x"]}) == content_digest({"a": ["x", ""]})
+    False
+    """
+    digest = hashlib.sha256()
+    for name in sorted(items, key=str.encode):
+        array = encode_array(items[name], name)
+        kind, payload = _payload(array)
+        shape = "x".join(str(size) for size in array.shape)
+        digest.update(f"{name}\0{kind}\0{shape}\0".encode())
+        digest.update(payload)
+    return digest.hexdigest()
+
+
+def _payload(array: NDArray[Any]) -> tuple[str, Any]:
+    if array.dtype.kind == "S":
+        texts = array.ravel().tolist()
+        return "text", b"".join(len(text).to_bytes(8, "little") + text for text in texts)
+    kind = array.dtype.name
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        array = np.where(np.isnan(array), np.array(np.nan, dtype=array.dtype), array)
+    return kind, array.reshape(-1).view(np.uint8)
+
+
+def result_digest(selected: NDArray[np.int64], scores: NDArray[np.float64]) -> str:
+    """SHA-256 of the result: the kept columns, best first, and all scores."""
+    return content_digest({"selected": np.asarray(selected, dtype=np.int64), "scores": scores})

@@ -19,9 +19,8 @@ from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
 from fsframe.storage import spec
-from fsframe.storage.array_compaction import TRIANGLE, is_packable, square_of
-from fsframe.storage.guarded_hdf5 import GuardedGroup, open_image
-from fsframe.storage.hdf5_plugins import no_hdf5_plugins
+from fsframe.storage.array_encoding import TRIANGLE, is_packable, square_of
+from fsframe.storage.guarded_hdf5 import GuardedGroup, no_hdf5_plugins, open_image
 from fsframe.storage.records import DataRecord, RunRecord
 from fsframe.storage.seal import check_seal
 from fsframe.storage.selection_arrays import selection_of

@@ -18,7 +18,7 @@ from fsframe.contracts.selection import Pair, PairWeights, Selection
 from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.errors import DataError
 from fsframe.escaping import printable, storable_text
-from fsframe.storage.digest import result_digest
+from fsframe.storage.array_encoding import result_digest
 from fsframe.storage.selection_arrays import same_donors
 from fsframe.storage.spec import STATUS, TASKS
 from fsframe.storage.stage_records import (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.frozen_arrays import arrays, freeze
 from fsframe.contracts.pair_tests import PairTests
 from fsframe.contracts.selection import Selection
-from fsframe.storage.digest import content_digest, json_text
+from fsframe.storage.array_encoding import content_digest, json_text
 from fsframe.storage.selection_arrays import selection_arrays
 from fsframe.storage.spec import STAGE_KINDS
 

@@ -15,11 +15,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import FsframeError, StoreError
 from fsframe.storage import spec
-from fsframe.storage.array_compaction import TRIANGLE, compact
-from fsframe.storage.array_encoding import encode_array
+from fsframe.storage.array_encoding import TRIANGLE, compact, encode_array, json_text, result_digest
 from fsframe.storage.atomic import check_destination, place_file
-from fsframe.storage.compare import first_difference
-from fsframe.storage.digest import json_text, result_digest
 from fsframe.storage.read import load_run
 from fsframe.storage.records import RunRecord
 from fsframe.storage.seal import make_seal
@@ -32,6 +29,7 @@ from fsframe.storage.stage_records import (
     stage_items,
     stage_texts,
 )
+from fsframe.storage.verify import first_difference
 
 __all__ = ["run_file_content", "run_image", "write_run"]
 

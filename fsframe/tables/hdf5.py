@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.storage.hdf5_plugins import no_hdf5_plugins
+from fsframe.storage.guarded_hdf5 import no_hdf5_plugins
 from fsframe.tables.hdf5_heaps import check_heaps, check_lengths
 from fsframe.tables.size_limits import check_expansion, check_size, shown
 

@@ -19,8 +19,8 @@ from fsframe.contracts.wrapping_stages import Base
 from fsframe.errors import PluginError
 from fsframe.resampling.wrapping import WrappingSelector
 from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
-from fsframe.storage.compare import first_difference
 from fsframe.storage.units.selection_bytes import pack_selections, reduced, unpack_selections
+from fsframe.storage.verify import first_difference
 
 P = 7
 

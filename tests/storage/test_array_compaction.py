@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import StoreError
 from fsframe.storage import load_run, spec, write_run
-from fsframe.storage.array_compaction import compact, square_of, triangle_of
-from fsframe.storage.compare import first_difference
+from fsframe.storage.array_encoding import compact, square_of, triangle_of
 from fsframe.storage.seal import make_seal
 from fsframe.storage.spec import SEAL_BYTES
 from fsframe.storage.stage_records import StageRecord
+from fsframe.storage.verify import first_difference
 
 
 def symmetric(m: int, seed: int = 0) -> np.ndarray:
