@@ -16,13 +16,14 @@ import numpy as np
 from fsframe.analysis.proposals import first_chain
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.contracts.asked_columns import WORDS, check_asked
+from fsframe.contracts.column_facts import ColumnFacts, Contents
 from fsframe.contracts.column_kinds import as_ordinal
 from fsframe.contracts.cost import Cost
 from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.tables import read
 from fsframe.tables.column_lookup import as_keys, column_word, find_column, find_columns
-from fsframe.tables.file_contents import ColumnFacts, Contents, contents
+from fsframe.tables.file_contents import contents
 
 __all__ = ["Finding", "Inspection", "inspect_table"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.column_facts import USUAL_CODES, likely_codes
 from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError
 
@@ -15,14 +16,7 @@ __all__ = [
     "FeatureReview",
     "check_finite",
     "feature_warnings",
-    "likely_codes",
 ]
-
-# Common codes for missing values: nines, minima of integer types, powers of ten.
-_CODES = np.array(
-    [sign * value for value in (99, 999, 9999, 99999, 999999, 1e30) for sign in (1, -1)]
-    + [-9, -32768, -2147483648]
-)
 
 
 def check_finite(X: NDArray[Any], where: Callable[[int, int], str]) -> None:
@@ -69,7 +63,9 @@ class FeatureReview:
         ]
         self._coded += [
             f"{names[c]} ({code:g}, {times} times)"
-            for c in np.flatnonzero(np.isin(lowest, _CODES) | np.isin(highest, _CODES)).tolist()
+            for c in np.flatnonzero(
+                np.isin(lowest, USUAL_CODES) | np.isin(highest, USUAL_CODES)
+            ).tolist()
             for code, times in likely_codes(X[:, c].astype(np.float64))
         ]
         self._counting += [names[c] for c in counting]
@@ -98,29 +94,6 @@ class FeatureReview:
             )
             if found
         ]
-
-
-def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
-    """The lowest and the highest value with how often they occur, if they look like codes for a
-    missing one.
-
-    A code is an outlier: it is further from the other values than these are from each other, or it
-    is the only negative one. The others must be at least three different ones.
-    """
-    found = []
-    for code in (np.nanmin(values), np.nanmax(values)):
-        times = int(np.count_nonzero(values == code))
-        if code not in _CODES or times < 2:
-            continue
-        rest = values[(values != code) & ~np.isnan(values)]
-        if not len(rest):
-            continue
-        low, high = float(rest.min()), float(rest.max())
-        gap = low - code if code < low else code - high
-        apart = gap > high - low or (code <= -9 and low >= 0)
-        if apart and len(np.unique(rest)) >= 3:
-            found.append((float(code), times))
-    return found
 
 
 def feature_warnings(X: NDArray[Any], names: Sequence[str]) -> list[str]:
