@@ -13,6 +13,7 @@ __all__ = [
     "PluginWarning",
     "RequestError",
     "StoreError",
+    "UntidyTableError",
     "one_line",
 ]
 
@@ -75,6 +76,27 @@ class DataError(FsframeError):
     """The data cannot be used as they are."""
 
     exit_code = 4
+
+
+class UntidyTableError(DataError):
+    """A table of which more has to be said before it can be used.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong or not certain, and where.
+    ways : tuple of dict
+        Arguments of `fsframe.read` to add, each of which makes the table usable.
+    """
+
+    def __init__(self, problem: str, ways: tuple[dict[str, object], ...] = ()) -> None:
+        super().__init__(problem, ways)
+        self.problem = problem
+        self.ways = ways
+
+    def __str__(self) -> str:
+        said = [", ".join(f"{key}={value!r}" for key, value in way.items()) for way in self.ways]
+        return "\n".join([self.problem, *(f"  {text}" for text in said)])
 
 
 class StoreError(FsframeError):

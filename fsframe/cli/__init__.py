@@ -15,7 +15,13 @@ from fsframe.cli.contained import contained_option
 from fsframe.cli.shared_options import forget_traceback, requested_traceback, traceback_option
 from fsframe.cli.signals import WRITTEN, written_summary
 from fsframe.cli.terminal import escape_unencodable, say, say_error, say_usage
-from fsframe.errors import FsframeError, FsframeWarning, StoreError, one_line
+from fsframe.errors import (
+    FsframeError,
+    FsframeWarning,
+    StoreError,
+    UntidyTableError,
+    one_line,
+)
 from fsframe.execution.allocator import reserve_little
 from fsframe.execution.tolerant_stream import TolerantStream, occupy_standard_streams
 
@@ -92,6 +98,14 @@ def _ended(arguments: Sequence[str] | None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
+    except UntidyTableError as error:
+        from fsframe.cli.reading_options import ways_as_lines
+
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        name = next((word for word in given if not word.startswith("-")), "")
+        lines = ways_as_lines(error, given, cli.get_command(click.Context(cli), name))
+        say_error("\n".join([error.problem, *lines]))
+        return error.exit_code
     except FsframeError as error:
         for line in requested_traceback(error).splitlines():
             say(line, err=True)

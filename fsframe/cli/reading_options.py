@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import shlex
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,7 +12,7 @@ import click
 
 from fsframe.cli.shared_options import all_options
 from fsframe.cli.terminal import say
-from fsframe.errors import DataError, FsframeError, RequestError
+from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableError
 
 if TYPE_CHECKING:
     from fsframe.contracts.dataset import Dataset
@@ -28,6 +30,7 @@ __all__ = [
     "stored_reading",
     "table_if_there",
     "table_of_run",
+    "ways_as_lines",
 ]
 
 TABLE_FORM = ("na", "delimiter", "decimal", "encoding", "header", "x", "y", "names")
@@ -101,7 +104,7 @@ reading_options = all_options(
         "--label",
         metavar="NAME|NUMBER",
         help="Column of the label: its name, or its number from 1 (from the end: -1). "
-        "[default: the last column]",
+        "[default: the last column, if it looks like a label]",
     ),
     click.option(
         "--task",
@@ -193,6 +196,23 @@ def reading_arguments(**options: Any) -> dict[str, Any]:
     for key, name in (("x", "x_path"), ("y", "y_path"), ("names", "names_path")):
         arguments[key] = options.get(name)
     return {key: value for key, value in arguments.items() if value not in (None, (), "", {})}
+
+
+def ways_as_lines(error: UntidyTableError, given: Sequence[str], command: Any) -> list[str]:
+    """The ways to use a table: the words `given` with further options, or lines of a study's file.
+
+    `command` is the one that was called, as click has it; the options are its own if it takes
+    `--label`.
+    """
+    from fsframe.contracts.column_guesses import as_words
+
+    command = getattr(command, "last", command)
+    if any(parameter.name == "label" for parameter in getattr(command, "params", ())):
+        return [shlex.join(["fsframe", *given, *as_words(way)]) for way in error.ways]
+    return [
+        "; ".join(f"{key} = {json.dumps(value)}" for key, value in way.items())
+        for way in error.ways
+    ]
 
 
 def stored_reading(record: RunRecord) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.column_kinds import level_text
 from fsframe.contracts.frame_columns import frame_column, frame_names
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "ColumnFacts",
     "Contents",
     "FrameColumns",
+    "contents_of_frame",
     "gathered",
     "likely_codes",
     "one_column",
@@ -28,6 +30,8 @@ __all__ = [
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?|[0-9]{1,2}[./][0-9]{1,2}[./]([0-9]{2}|[0-9]{4})"
 )
+_COMMENTS = re.compile(r"\b(comments?|remarks?|notes?|free.?text)\b", re.IGNORECASE)
+_FEW, _WORDS = 10, 4
 # Common codes for missing values: nines, minima of integer types, powers of ten.
 USUAL_CODES = np.array(
     [sign * value for value in (99, 999, 9999, 99999, 999999, 1e30) for sign in (1, -1)]
@@ -56,6 +60,8 @@ class ColumnFacts:
         Whether it is 0, 1, 2, … or 1, 2, 3, … down the table.
     codes : tuple of (float, int)
         Repeated extreme values that look like codes for missing ones, with how often they occur.
+    wordy : bool
+        Whether text is free: comments, or many values of several words.
     """
 
     name: str
@@ -67,6 +73,7 @@ class ColumnFacts:
     examples: tuple[str, ...] = ()
     counts_rows: bool = False
     codes: tuple[tuple[float, int], ...] = ()
+    wordy: bool = False
 
     @property
     def constant(self) -> bool:
@@ -117,6 +124,8 @@ def _text_facts(cells: Sequence[str | None], name: str) -> ColumnFacts:
         different=len(times),
         missing=missing,
         examples=tuple(common),
+        wordy=bool(_COMMENTS.search(name))
+        or (len(times) > _FEW and any(len(text.split()) >= _WORDS for text in times)),
     )
 
 
@@ -178,12 +187,18 @@ class Contents:
     row_names: bool = False
     repeated_rows: int = 0
     repeated_columns: tuple[tuple[int, int], ...] = ()
-    _codes: Any = attrs.field(repr=False)
+    _column: Callable[[int], NDArray[Any] | list[str | None]] = attrs.field(repr=False)
 
     def codes(self, column: int) -> NDArray[np.int64]:
         """A column as (n_rows,) codes of its different values; -1 where missing."""
-        found: NDArray[np.int64] = self._codes(column)
-        return found
+        return _coded(self._column(column))
+
+    def levels(self, column: int) -> list[str]:
+        """The different values of a column, as text, in the order of their codes."""
+        values = self._column(column)
+        if isinstance(values, list):
+            return sorted({value for value in values if value is not None})
+        return [level_text(value) for value in np.unique(values[~np.isnan(values)]).tolist()]
 
 
 # The first column, numbers (NaN in columns of text), and texts by column.
@@ -202,6 +217,11 @@ class FrameColumns:
 
     def column(self, column: int) -> NDArray[Any] | list[str | None]:
         return frame_column(self.frame, column)
+
+
+def contents_of_frame(frame: Any, name: str) -> Contents:
+    """The columns of a data frame, which messages call by `name`."""
+    return gathered(Path(name), "data frame", frame_names(frame), len(frame), FrameColumns(frame))
 
 
 def one_column(column: int, values: NDArray[Any] | list[str | None]) -> Block:
@@ -242,7 +262,7 @@ def gathered(path: Path, form: str, names: Sequence[str], n_rows: int, source: A
         columns=tuple(facts),
         repeated_rows=n_rows - len(np.unique(rows)),
         repeated_columns=tuple(repeated),
-        codes=lambda column: _coded(source.column(column)),
+        column=source.column,
     )
 
 

@@ -25,7 +25,7 @@ from fsframe.contracts.column_kinds import (
 )
 from fsframe.contracts.frame_columns import as_list, columns_of, values_of
 from fsframe.contracts.showing import some_of
-from fsframe.errors import DataError
+from fsframe.errors import DataError, UntidyTableError
 from fsframe.suggest import did_you_mean
 
 __all__ = [
@@ -216,7 +216,8 @@ class ColumnRefusals:
             )
         problems += self.order
         if problems:
-            raise DataError(f"{table}: " + "; ".join(problems))
+            kind = UntidyTableError if self.text or self.dates else DataError
+            raise kind(f"{table}: " + "; ".join(problems))
 
 
 def _listed(names: Sequence[str]) -> str:

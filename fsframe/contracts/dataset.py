@@ -26,6 +26,7 @@ from fsframe.contracts.array_checks import (
     kept_columns,
     whole_weights,
 )
+from fsframe.contracts.column_guesses import check_frame_label, untidy_frame
 from fsframe.contracts.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -38,7 +39,7 @@ from fsframe.contracts.frozen_arrays import freeze
 from fsframe.contracts.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.contracts.roles import SideColumns, feature_sets
 from fsframe.contracts.survival import signed_times
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.suggest import did_you_mean
 
 Keys = str | int | Iterable[str | int]
@@ -322,10 +323,20 @@ class Dataset(FrozenTable):
         if is_annotated(frame):
             parts = take_annotated(frame, asked, layer, all_categorical=every, dates=dates)
         else:
-            parts = take_frame(
-                frame, asked, all_categorical=every, orders=tuple(orders.values()), dates=dates,
-                worded=(adjust,) if isinstance(adjust, str) else tuple(adjust),
-            )  # fmt: skip
+            given = {"label": label, "drop": drop, "categorical": categorical, "groups": groups,
+                     "dates": dates, "adjust": adjust}  # fmt: skip
+            doubts = []
+            if label is None:
+                kind = task if event is None else "regression"
+                doubts = check_frame_label(frame, asked, name, given, kind)
+            try:
+                parts = take_frame(
+                    frame, asked, all_categorical=every, orders=tuple(orders.values()), dates=dates,
+                    worded=(adjust,) if isinstance(adjust, str) else tuple(adjust),
+                )  # fmt: skip
+            except UntidyTableError as error:
+                raise untidy_frame(error, frame, asked, name, given) from None
+            parts = attrs.evolve(parts, warnings=(*doubts, *parts.warnings))
         found = cls.from_arrays(
             **attrs.asdict(parts, recurse=False),
             name=name,

@@ -10,10 +10,11 @@ import attrs
 
 from fsframe.contracts.column_facts import Contents, gathered
 from fsframe.errors import DataError
+from fsframe.tables.sheet import Sheet
 from fsframe.tables.source import ArraysInFile, TextInFile, open_table
 from fsframe.tables.table import Table
 
-__all__ = ["contents"]
+__all__ = ["contents", "contents_of_sheet"]
 
 
 def contents(
@@ -44,6 +45,11 @@ def contents(
         # A single column is shown, too; blanks between fields are found as in `read`.
         source = load(one_column=True)
     return _contents_of(source)
+
+
+def contents_of_sheet(sheet: Sheet) -> Contents:
+    """The columns of a text table."""
+    return _contents_of(TextInFile.of(sheet))
 
 
 def _contents_of(source: Table) -> Contents:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.contracts.asked_columns import AskedColumns, only
+from fsframe.contracts.column_guesses import check_default_label, untidy
 from fsframe.contracts.column_kinds import (
     ColumnKind,
     coded,
@@ -22,16 +23,17 @@ from fsframe.contracts.column_kinds import (
     ranks,
 )
 from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.label_guess import is_usual_label, likely_names, looks_measured
 from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError
 from fsframe.tables.cell_syntax import is_number
 from fsframe.tables.column_lookup import check_names, column_mask
 from fsframe.tables.feature_checks import check_finite, feature_warnings
+from fsframe.tables.file_contents import contents_of_sheet
 from fsframe.tables.label_column import (
     check_classes,
     label_missing,
     label_values,
-    suspect_label_warnings,
 )
 from fsframe.tables.locate import table_name
 from fsframe.tables.sheet import Sheet
@@ -41,7 +43,7 @@ __all__ = ["from_sheet"]
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _BYTES_FROM = 1 << 20
 """Minimum number of cells for keeping a table of single digits as bytes."""
-_USUAL_LABELS = ("class", "label", "target", "y", "outcome")
+_FEW, _MANY = 10, 20
 
 
 def from_sheet(
@@ -54,6 +56,7 @@ def from_sheet(
     orders: Sequence[tuple[str, ...]],
     dates: str | None,
     worded: Sequence[str],
+    given: Mapping[str, Any],
 ) -> Dataset:
     """The Dataset of a text table, whose columns have the roles that `check_asked` has found.
 
@@ -65,6 +68,8 @@ def from_sheet(
         The orders of the levels of the ordinal columns.
     worded : sequence of str
         Columns that are categorical if they hold text.
+    given : mapping of str to JSON values
+        The arguments of `fsframe.read`.
     """
     path, n = sheet.path, sheet.n_fields
     warnings: list[str] = []
@@ -93,6 +98,11 @@ def from_sheet(
     taken = sheet.take(columns, beside, _watch(sheet, place, weighing, missing))
     problems = list(missing.values())
     texts, X = taken.texts[place], taken.X
+    taken_up = {c for role, found in asked.items() if role != "label" for c in found} | dropped
+    undeclared = [c for c in taken.bad if not mask[columns.index(c)] and c not in asked["ordinal"]]
+    if guessed and _doubtful(sheet, place, texts, label_name, bool(undeclared)):
+        seen = contents_of_sheet(sheet)
+        warnings += check_default_label(seen, given, place, taken_up, task)
     if X.size < _BYTES_FROM:
         X = X.astype(np.float64, copy=False)
     if sheet.cells.decimal == ",":
@@ -105,18 +115,23 @@ def from_sheet(
     ordered = dict(zip(asked["ordinal"], orders, strict=True))
     texts_in = [k for k, column in enumerate(columns) if column in taken.bad]
     mask[[k for k in texts_in if names[k] in worded]] = True
+    unsettled = False
     with _noted(problems):
-        kinds, notes = _kinds_of_columns(sheet, taken.bad, columns, mask, ordered, X, names, dates)
+        try:
+            kinds, notes = _kinds_of_columns(
+                sheet, taken.bad, columns, mask, ordered, X, names, dates
+            )
+        except DataError:
+            unsettled = bool(undeclared)
+            raise
         check_finite(X, lambda row, column: sheet.where(row, columns[column]))
     if weighing is not None and weighing not in missing:
         with _noted(problems):
             weights = _weights(sheet, weighing, taken.texts[weighing])
+    if unsettled:
+        raise untidy("\n".join(problems), contents_of_sheet(sheet), given, place, taken_up)
     if problems:
         raise DataError("\n".join(problems))
-    if guessed:
-        warnings += _other_label(names, label_name)
-        if label_name.lower() not in _USUAL_LABELS:
-            warnings += suspect_label_warnings(label_name, labels, X, names)
     warnings += check_classes(
         labels, label_name, lambda row: f"line {sheet.line(row)}", kind, path, guessed
     )
@@ -195,16 +210,23 @@ def _names(sheet: Sheet, columns: list[int], place: int) -> tuple[tuple[str, ...
     return tuple(sheet.names[column] for column in columns), sheet.names[place]
 
 
-def _other_label(names: tuple[str, ...], label_name: str) -> list[str]:
-    lowered = {name.lower(): name for name in names}
-    others = [lowered[usual] for usual in _USUAL_LABELS if usual in lowered]
-    if not others or label_name.lower() in _USUAL_LABELS:
-        return []
-    return [
-        f"the last column, {label_name!r}, was taken as the label; there is a column "
-        f"{others[0]!r} too: "
-        "name the label if that is meant"
-    ]
+def _doubtful(
+    sheet: Sheet, place: int, texts: list[str], label_name: str, other_texts: bool
+) -> bool:
+    """Whether the last column may not be the label, so that all columns have to be looked at."""
+    if is_usual_label(label_name) and sheet.names:
+        return False
+    names = sheet.names or ()
+    if other_texts or any(is_usual_label(name) for name in names):
+        return True
+    different = {text for text in texts if not sheet.missing(text)}
+    if all(map(is_number, different)):
+        whole = all(float(text).is_integer() for text in different if "inf" not in text.lower())
+        kind = "whole number" if whole else "number"
+        return looks_measured(kind, len(different), len(texts)) or (
+            len(different) <= _FEW and len(names) > _MANY and bool(likely_names(names))
+        )
+    return 2 * len(different) > len(texts) > _MANY
 
 
 def _number_names(sheet: Sheet, names: tuple[str, ...]) -> list[str]:

@@ -13,7 +13,7 @@ from fsframe.errors import DataError, RequestError
 from fsframe.tables.cell_syntax import is_missing, is_number
 from fsframe.tables.size_limits import MAX_CLASSES
 
-__all__ = ["check_classes", "label_missing", "label_values", "suspect_label_warnings"]
+__all__ = ["check_classes", "label_missing", "label_values"]
 
 _MANY = 20
 _LONG = 200
@@ -24,29 +24,6 @@ def label_missing(where: str, text: str) -> DataError:
     return DataError(
         f"{where}: the label is missing ({text or 'empty'}); fill it in, or take the row out"
     )
-
-
-def suspect_label_warnings(
-    name: str, labels: NDArray[Any], X: NDArray[Any], names: Sequence[str]
-) -> list[str]:
-    """A warning if a label that was not named looks like a measurement.
-
-    It does if it has many different values; a feature with few looks more like the label.
-    """
-    n_values = len(np.unique(labels)) if labels.dtype.kind in "if" else 0
-    if n_values <= _MANY:
-        return []
-    other = ""
-    for column in (0, len(names) - 1):
-        values = np.unique(X[:, column])
-        if 2 <= len(values) <= 10 and len(values) < n_values:
-            other = f"; column {names[column]!r} has only {len(values)} different values"
-            break
-    return [
-        f"the last column, {name!r}, was taken as the label and looks like a measurement "
-        f"({n_values} different numbers){other}: name the label (--label, label=) if another is "
-        "meant"
-    ]
 
 
 def label_values(

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from fsframe.contracts.array_checks import whole_weights
 from fsframe.contracts.asked_columns import WORDS, check_asked
+from fsframe.contracts.column_guesses import check_label_in_parts
 from fsframe.contracts.column_kinds import ColumnKind
 from fsframe.contracts.data_frames import group_values, label_values_of
 from fsframe.contracts.dataset import Dataset
@@ -294,13 +295,16 @@ def read_parts(
     if not features:
         raise DataError(f"{what} has no feature besides the label")
     mask = column_mask(everything, n, columns, categorical, f"{what}, categorical column")
-    kinds, notes, small = _kinds(reader, features, mask)
     label_name = y.strip("/").rpartition("/")[2] if place is None else everything[place]
     if place is None:
         assert isinstance(reader, Hdf5Rows)
         labels = reader.label()
     else:
         labels = _column(reader, label_name, partial(label_values_of, name=label_name))
+        if label is None and task != "regression":
+            free_names = [name for k, name in enumerate(everything) if k not in dropped]
+            check_label_in_parts(free_names, label_name, labels, what)
+    kinds, notes, small = _kinds(reader, features, mask)
     together = None if group is None else _column(reader, everything[group], group_values)
     counted: RowReader = reader
     if weighing is not None:

@@ -183,8 +183,6 @@ class Sheet:
         others = [bad[column] for column in sorted(bad) if column != first.column]
         if others:
             message += f". The same holds for {some_of([self._brief(o) for o in others], 8)}"
-            names = [self._key(column) for column in sorted(bad)[:20]]
-            message += f" (to leave all out: --drop {','.join(names)})" if len(bad) <= 20 else ""
             commas = [o for o in others if _COMMA.fullmatch(o.text)]
             if commas and self.cells.decimal == "." and self.delimiter != ",":
                 message += (

@@ -23,7 +23,7 @@ from fsframe.contracts.column_kinds import (
 from fsframe.contracts.data_frames import is_frame
 from fsframe.contracts.dataset import Dataset
 from fsframe.contracts.frozen_arrays import freeze
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.tables.array_files import check_asked_of_arrays, dataset_from_arrays, load_arrays
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.column_lookup import as_keys, find_column, find_columns
@@ -272,7 +272,7 @@ def read(
         )
         found_in = from_sheet(
             sheet, asked, guessed=label is None, all_categorical=every, task=task,
-            orders=tuple(orders.values()), dates=dates, worded=adjust,
+            orders=tuple(orders.values()), dates=dates, worded=adjust, given=reading,
         )  # fmt: skip
         return finished(found_in)
     table: Any
@@ -288,6 +288,8 @@ def read(
     try:
         task = None if event else task
         data = Dataset.from_frame(table, label, task=task, name=table_name(found), **roles)
+    except UntidyTableError as error:
+        raise UntidyTableError(f"{found}: {error.problem}", error.ways) from None
     except DataError as error:
         raise DataError(f"{found}: {error}") from None
     notes = feature_warnings(data.values, data.feature_names)

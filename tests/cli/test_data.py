@@ -47,8 +47,11 @@ def test_a_wrong_table_ends_with_4_and_one_message(call: Call, here: Path, what:
     done = call(f"chain {method} on wrong.csv")
     assert done.code == 4
     assert done.out == ""
-    (message,) = [line for line in done.err.splitlines() if not line.startswith("note: ")]
+    told = [line for line in done.err.splitlines() if not line.startswith("note: ")]
+    message = told[0]
     assert message.startswith("fsframe: ")
+    # Further lines are commands that settle it.
+    assert all(line.startswith("  ") for line in told[1:])
     for part in parts:
         assert part in message
     assert not list(here.glob("*.h5*"))
@@ -125,10 +128,10 @@ def test_a_target_is_found_or_told(call: Call, here: Path) -> None:
     target = (X @ [0.0, 2.0, 0.0, 0.0, 1.0]).round(3)
     rows = ["a,b,c,d,e,t"] + [",".join(map(str, [*x, t])) for x, t in zip(X, target, strict=True)]
     (here / "target.csv").write_text("\n".join(rows) + "\n")
-    found = call("chain rrelieff --top 1 on target --no-out --json")
+    found = call("chain rrelieff --top 1 on target --label t --no-out --json")
     assert found.code == 0, found.err
     assert found.json["selected"] == ["b"]
-    refused = call("chain immigrate on target")
+    refused = call("chain immigrate on target --label t")
     assert refused.code == 4
     assert "immigrate does not take a numeric target" in refused.err
     whole = [line.rpartition(",")[0] + f",{i % 7}" for i, line in enumerate(rows[1:])]

@@ -77,8 +77,8 @@ def test_the_line_it_proposes_runs_as_it_stands(call: Call, hard: polars.DataFra
 
 def test_a_label_that_is_a_measurement_is_doubted(call: Call, hard: polars.DataFrame) -> None:
     told = call("inspect hard.csv --json").json
-    assert told["label"]["name"] == "creat" and told["label"]["task"] == "regression"
-    assert "measurement" in told["label"]["doubts"][0] and "'sex'" in told["label"]["doubts"][0]
+    assert told["label"]["name"] == "state" and told["label"]["task"] == "classification"
+    assert "'creat'" in told["label"]["doubts"][0] and "measurement" in told["label"]["doubts"][0]
     hard.select("state", "g1", "creat").write_csv("first.csv")
     told = call("inspect first.csv --json").json
     assert told["label"]["name"] == "state" and "'creat'" in told["label"]["doubts"][0]

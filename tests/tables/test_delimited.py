@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsframe.errors import UntidyTableError
 from fsframe.tables import cells, read
 from fsframe.tables.cell_syntax import is_missing
 
@@ -82,7 +83,9 @@ def test_the_label_is_the_last_column_that_is_not_dropped(put):
 
 def test_a_label_elsewhere_than_expected_is_remarked(put):
     path = put("class,a,b\nx,1,2\ny,3,5\nx,1,2\ny,3,5\n")
-    assert "there is a column 'class' too" in " ".join(read(path, categorical="class").warnings)
+    with pytest.raises(UntidyTableError, match="'class' looks more like one") as caught:
+        read(path)
+    assert caught.value.ways == ({"label": "class"}, {"label": "b", "categorical": ["class"]})
     assert read(path, label="class").warnings == ()
 
 

@@ -117,13 +117,12 @@ def test_a_repeated_extreme_value_is_reported_if_it_looks_like_a_code(put, value
 def test_a_guessed_label_that_looks_like_a_measurement_is_doubted(put):
     rows = [(k % 3, k * k % 11, k % 7 + k / 100) for k in range(60)]
     path = put("kind,b,t\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
-    doubts = [w for w in read(path).warnings if "looks like a measurement" in w]
+    doubts = [w for w in read(path).warnings if "like a measurement" in w]
     assert len(doubts) == 1
     assert "'t'" in doubts[0]
-    assert "'kind' has only 3 different values" in doubts[0]
     assert "--label" in doubts[0]
-    assert not any("looks like" in w for w in read(path, label="t").warnings)
-    assert not any("looks like" in w for w in read(path, label="kind").warnings)
+    assert not any("like a measure" in w for w in read(path, label="t").warnings)
+    assert not any("like a measure" in w for w in read(path, label="kind").warnings)
 
 
 def test_all_columns_that_cannot_be_used_are_reported_at_once_with_the_options(put):
@@ -133,7 +132,7 @@ def test_all_columns_that_cannot_be_used_are_reported_at_once_with_the_options(p
     for part in (
         "line 2, column 1 (id): 'p' is not a number",
         "column 3 (b): 1 cell, 'z'",
-        "--drop id,b",
+        "What would settle it",
         "Cells of column 4 (c) are infinite or too large",
     ):
         assert part in str(caught.value)

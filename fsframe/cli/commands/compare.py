@@ -223,6 +223,8 @@ def _read_all(
         tables.append(table)
         for problem in request_problems(methods, table, options["seed"]):
             problems.setdefault(f"{table.name}: {problem}", problem)
+    if len(problems) == 1:
+        raise next(iter(problems.values()))
     if problems:
         raise type(next(iter(problems.values())))("\n".join(problems))
     return tables

@@ -1,0 +1,137 @@
+"""The label of a table is guessed once: alike by every command and in Python."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import polars
+import pytest
+
+import fsframe
+from fsframe.errors import UntidyTableError
+from tests.command_line import Done
+from tests.front_door.builder import as_text, patients, write
+
+Call = Callable[..., Done]
+
+COMMANDS = (
+    "chain mim:top=3 on patients.csv --no-out",
+    "evaluate mim:top=3 knn on patients.csv --folds 3 --repeats 1 --no-out",
+    "stability mim:top=3 on patients.csv --n 5 --no-out",
+    "compare 'mim:top=3 knn' 'mim:top=2 knn' on patients.csv --folds 3 --repeats 1 --out both",
+)
+
+
+@pytest.fixture
+def untidy(here: Path) -> Path:
+    return write(here / "patients.csv", patients())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_measurement_in_the_last_column_is_no_default_label(
+    call: Call, untidy: Path, command: str
+) -> None:
+    done = call(*shlex.split(command))
+    assert done.code == 4 and "'GENE12', may not be it: 'Outcome' looks more like one" in done.err
+    ways = [line.strip() for line in done.err.splitlines()[1:] if line.startswith("  fsframe ")]
+    assert [re.search(r"--label (\S+)", way)[1] for way in ways] == ["Outcome", "GENE12"]
+    for way in ways:
+        dropped = re.findall(r"--drop (\S+)", way)[0].split(",")
+        assert "Outcome" not in dropped and {"PatientID", "Date"} <= {*dropped}
+    first = call(*shlex.split(ways[0])[1:])
+    assert first.code == 0, first.err
+
+
+def test_both_commands_that_are_offered_run_as_printed(call: Call, untidy: Path) -> None:
+    told = call("chain mim:top=2 on patients.csv --no-out --json").err.splitlines()[1:]
+    kept, regression = (call(*shlex.split(line)[1:]) for line in told)
+    assert {*kept.json["selected"]} == {"GENE2", "GENE5"}
+    assert regression.code == 0 and regression.json["data"]["label"] == "GENE12"
+
+
+def test_no_message_offers_a_likely_label_for_dropping(call: Call, untidy: Path) -> None:
+    for words in ("", "--label GENE12", "--label Age", "--label Outcome"):
+        told = call(f"chain mim on patients.csv --no-out {words}").err
+        assert not re.search(r"--drop \S*Outcome", told)
+
+
+def test_inspect_guesses_what_the_others_offer(call: Call, untidy: Path) -> None:
+    told = call("inspect patients.csv --json").json
+    assert told["label"]["name"] == "Outcome" and "--label Outcome" in told["command"]
+
+
+def test_python_guesses_as_the_commands_do(untidy: Path) -> None:
+    frame = polars.read_csv(untidy)
+    for attempt in (
+        lambda: fsframe.read(untidy),
+        lambda: fsframe.read(frame),
+        lambda: fsframe.Dataset.from_frame(frame),
+        lambda: fsframe.select("mim:top=2", frame),
+        lambda: fsframe.evaluate("mim:top=2 knn", untidy),
+    ):
+        with pytest.raises(UntidyTableError, match="'Outcome' looks more like one") as caught:
+            attempt()
+        first = caught.value.ways[0]
+        assert first["label"] == "Outcome" and "Outcome" not in first["drop"]
+        assert fsframe.read(frame, **first).label_name == "Outcome"
+
+
+def test_a_table_in_parts_asks_for_its_label_too(here: Path) -> None:
+    (here / "parts").mkdir()
+    frame = polars.DataFrame({"outcome": ["a", "b"] * 10, "g1": range(20), "g2": range(20)})
+    frame.write_parquet(here / "parts" / "one.parquet")
+    with pytest.raises(UntidyTableError, match="'outcome' looks more like one"):
+        fsframe.read(here / "parts")
+
+
+def test_a_study_says_what_to_write_into_its_file(call: Call, untidy: Path) -> None:
+    Path("study.toml").write_text('chains = ["mim:top=2 knn"]\ntables = ["patients.csv"]\n')
+    done = call("study study.toml")
+    assert done.code == 2 and "label='Outcome', drop=[" in done.err
+
+
+def test_a_last_column_that_is_a_label_needs_no_option(here: Path) -> None:
+    table = patients()
+    for name in ("PatientID", "Date", "Batch", "Comments", "Sex", "ER status"):
+        del table[name]
+    for last in ("Outcome", "verdict of the board"):
+        outcome = table.pop("Outcome", None) or table.pop("verdict of the board")
+        table[last] = outcome
+        (here / "last.csv").write_text(as_text(table))
+        assert fsframe.read(here / "last.csv").label_name == last
+
+
+def test_many_alike_columns_are_not_a_label_if_another_is_named_so(here: Path) -> None:
+    import numpy as np
+
+    draw = np.random.default_rng(0)
+    snps = {f"rs{k}": list(map(str, draw.integers(0, 3, 60))) for k in range(30)}
+    table = {"diagnosis": list(map(str, draw.integers(0, 2, 60)))} | snps
+    with pytest.raises(UntidyTableError, match="'diagnosis' looks more like one"):
+        fsframe.read(write(here / "snps.csv", table))
+    del table["diagnosis"]
+    assert fsframe.read(write(here / "snps.csv", table)).label_name == "rs29"
+
+
+def test_confounding_is_said_in_words_and_adjusted_for(call: Call, untidy: Path) -> None:
+    told = call("inspect patients.csv --json").json
+    about = {f["columns"][0]: f for f in told["findings"] if f["columns"]}
+    assert "B1 is 15 Good, 0 Poor" in about["Batch"]["what"]
+    assert "confounded with Outcome" in about["Batch"]["what"]
+    assert about["Batch"]["option"] == "--adjust Batch" and "--adjust Batch" in told["command"]
+    assert next(iter(about)) == "Batch"
+    assert {"Age", "Sex"} <= {*about}
+    assert "Batch" not in told["command"].partition("--categorical")[2].partition("--")[0]
+
+
+def test_a_batch_that_is_the_label_is_said_to_be_inseparable(call: Call, here: Path) -> None:
+    table = patients()
+    table["Batch"] = ["B1" if outcome == "Good" else "B2" for outcome in table["Outcome"]]
+    write(here / "same.csv", table)
+    told = call("inspect same.csv --json").json
+    first = told["findings"][0]
+    assert first["columns"] == ["Batch"] and "cannot be told apart" in first["what"]
+    assert first["option"] == "--drop Batch" and "--adjust" not in told["command"]
