@@ -333,6 +333,18 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
+            "cpss and ipss: features kept if none is relevant, and the number promised",
+            "python benchmarks/resampling/halves_on_noise.py --add FILE",
+            ("resampling/results/halves_on_noise.csv",),
+            whole,
+        ),
+        Figure(
+            "knockoffs: share of false features among the kept, and of true ones that are kept",
+            "python benchmarks/resampling/knockoffs_fdr.py --out FILE",
+            ("resampling/results/knockoffs_fdr.csv",),
+            whole,
+        ),
+        Figure(
             "NPFS over pairs",
             "python benchmarks/resampling/npfs_pairs.py",
             ("resampling/results/npfs_pairs.csv",),

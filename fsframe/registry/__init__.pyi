@@ -339,14 +339,14 @@ class _Cpss(Selector):
         pairs: int = 50,
         false_selections: float = 1.0,
         threshold: float | None = None,
-        bound: Literal['r-concave', 'unimodal', 'worst-case'] = 'r-concave',
+        bound: Literal['worst-case', 'unimodal', 'r-concave'] = 'worst-case',
         top: int | float | None = None,
         base: str | None = None,
     ) -> None: ...
     pairs: int
     false_selections: float
     threshold: float | None
-    bound: Literal['r-concave', 'unimodal', 'worst-case']
+    bound: Literal['worst-case', 'unimodal', 'r-concave']
     top: int | float | None
     base: str | None
 
@@ -689,6 +689,29 @@ class _InteractionsSplit(Selector):
     draws: int
     base: str | None
 
+class _Ipss(Selector):
+    """Features whose score stays high over many halves of the table, with a bound on false ones."""
+    def __init__(
+        self,
+        *,
+        pairs: int = 50,
+        level: float = 0.1,
+        false_selections: float | None = None,
+        power: int = 3,
+        cutoff: float = 0.05,
+        delta: float = 1.0,
+        top: int | float | None = None,
+        base: str | None = None,
+    ) -> None: ...
+    pairs: int
+    level: float
+    false_selections: float | None
+    power: int
+    cutoff: float
+    delta: float
+    top: int | float | None
+    base: str | None
+
 class _Irelief(Selector):
     """Feature weights w, ‖w‖₂ = 1, that maximise the expected margin of the inliers."""
     def __init__(
@@ -857,6 +880,25 @@ class _Jmim(Selector):
     constants: Literal['compete', 'last']
     estimator: Literal['plug-in', 'knn']
     neighbours: int
+
+class _Knockoffs(Selector):
+    """Features that a selector prefers to imitations of them which know nothing of the label."""
+    def __init__(
+        self,
+        *,
+        level: float = 0.2,
+        copies: int = 20,
+        construction: Literal['mvr', 'equicorrelated'] = 'mvr',
+        marginals: Literal['gaussian', 'ranks'] = 'gaussian',
+        top: int | float | None = None,
+        base: str | None = None,
+    ) -> None: ...
+    level: float
+    copies: int
+    construction: Literal['mvr', 'equicorrelated']
+    marginals: Literal['gaussian', 'ranks']
+    top: int | float | None
+    base: str | None
 
 class _Lasso(Selector):
     """Columns with a non-zero coefficient in a model with an ℓ₁ penalty."""
@@ -1736,6 +1778,8 @@ class _Selectors(Registry):
     @overload
     def __getitem__(self, name: Literal['interactions-split']) -> type[_InteractionsSplit]: ...
     @overload
+    def __getitem__(self, name: Literal['ipss']) -> type[_Ipss]: ...
+    @overload
     def __getitem__(self, name: Literal['irelief']) -> type[_Irelief]: ...
     @overload
     def __getitem__(self, name: Literal['iterative-relief']) -> type[_IterativeRelief]: ...
@@ -1745,6 +1789,8 @@ class _Selectors(Registry):
     def __getitem__(self, name: Literal['jmi3']) -> type[_Jmi3]: ...
     @overload
     def __getitem__(self, name: Literal['jmim']) -> type[_Jmim]: ...
+    @overload
+    def __getitem__(self, name: Literal['knockoffs']) -> type[_Knockoffs]: ...
     @overload
     def __getitem__(self, name: Literal['lasso']) -> type[_Lasso]: ...
     @overload

@@ -480,7 +480,7 @@ class Cpss(_Selector):
         pairs: int = 50,
         false_selections: float = 1.0,
         threshold: float | None = None,
-        bound: Literal['r-concave', 'unimodal', 'worst-case'] = 'r-concave',
+        bound: Literal['worst-case', 'unimodal', 'r-concave'] = 'worst-case',
         top: int | float | None = None,
         base: _Stages | None = None,
         task: Literal["auto", "classification", "regression"] = 'auto',
@@ -779,6 +779,27 @@ class InteractionsSplit(_Selector):
         memory_limit: int | None = None,
     ) -> None: ...
 
+class Ipss(_Selector):
+    """Features whose score stays high over many halves of the table, with a bound on false ones."""
+    def __init__(
+        self,
+        *,
+        pairs: int = 50,
+        level: float = 0.1,
+        false_selections: float | None = None,
+        power: int = 3,
+        cutoff: float = 0.05,
+        delta: float = 1.0,
+        top: int | float | None = None,
+        base: _Stages | None = None,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        always_keep: str | int | Sequence[str | int] | None = None,
+        feature_groups: Mapping[str, Sequence[str | int]] | None = None,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
 class IterativeRelief(_Selector):
     """Relief scores with a distance weighted by the scores of the previous round."""
     def __init__(
@@ -901,6 +922,25 @@ class KNN(_Classifier):
         k: int = 1,
         distance: Literal['euclidean', 'manhattan'] = 'euclidean',
         standardize: bool = True,
+        random_state: _Seed = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None: ...
+
+class Knockoffs(_Selector):
+    """Features that a selector prefers to imitations of them which know nothing of the label."""
+    def __init__(
+        self,
+        *,
+        level: float = 0.2,
+        copies: int = 20,
+        construction: Literal['mvr', 'equicorrelated'] = 'mvr',
+        marginals: Literal['gaussian', 'ranks'] = 'gaussian',
+        top: int | float | None = None,
+        base: _Stages | None = None,
+        task: Literal["auto", "classification", "regression"] = 'auto',
+        always_keep: str | int | Sequence[str | int] | None = None,
+        feature_groups: Mapping[str, Sequence[str | int]] | None = None,
         random_state: _Seed = 0,
         n_jobs: int | None = None,
         memory_limit: int | None = None,

@@ -42,6 +42,27 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         reference="Shah, Samworth 2013, Variable selection with error control: another look at "
         "stability selection, J. R. Statist. Soc. B 75(1):55",
     )
+    yield SelectorEntry(
+        name="ipss",
+        target="fsframe_npfs.methods.ipss:Ipss",
+        summary="Features whose score stays high over many halves, with q-values",
+        family="resampling",
+        gives=frozenset({"scores"}),
+        wraps=True,
+        reference="Melikechi, Miller 2025, Integrated path stability selection, J. Am. Stat. "
+        "Assoc.; Melikechi, Dunson, Miller 2025, Nonparametric IPSS, Bioinformatics 41:btaf299",
+    )
+    yield SelectorEntry(
+        name="knockoffs",
+        target="fsframe_npfs.methods.knockoffs:Knockoffs",
+        summary="Features that a selector prefers to knockoffs of them, with a bound on the FDR",
+        family="resampling",
+        gives=frozenset({"scores"}),
+        wraps=True,
+        requires=("scikit-learn",),
+        reference="Candès, Fan, Janson, Lv 2018, Panning for gold: model-X knockoffs, J. R. "
+        "Statist. Soc. B 80(3):551; Ren, Barber 2024, Derandomised knockoffs, ibid. 86(1):122",
+    )
 
 
 @hookimpl

@@ -12,10 +12,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.contracts.dataset import Dataset
+from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
 from fsframe.resampling.groups import FEWEST_GROUPS, Grouping, require_two
 
-__all__ = ["BootstrapSampler", "half_counts", "max_shards", "shard_counts"]
+__all__ = [
+    "BootstrapSampler",
+    "complementary_halves",
+    "half_counts",
+    "max_shards",
+    "shard_counts",
+]
 
 # Redraws of one resample before giving up. Both rows of a class of two are in 40 % of unstratified
 # draws, so a thousand failures in a row mean that the request cannot be met.
@@ -229,6 +237,23 @@ def shard_counts(
         shards[place, rows] = times[rows]
         first += rows.size
     return shards if together is None else together.rows(shards)
+
+
+def complementary_halves(
+    data: Dataset, y: NDArray[np.int64] | None, run: Run, stream: int, pairs: int
+) -> NDArray[np.int64]:
+    """Halves as counts per row, (2·pairs, n_samples): pair b is rows 2b and 2b + 1.
+
+    Pair b is drawn from generator (`stream`, b) of `run`, and does not depend on their number.
+    Groups of rows and blocks of time stay together; `y` (n_samples,) holds class codes, if any.
+    """
+    n, times, groups = data.n_samples, data.counts, data.together
+    return np.concatenate(
+        [
+            half_counts(n, run.generator(stream, b), y=y, times=times, groups=groups)
+            for b in range(pairs)
+        ]
+    )
 
 
 def half_counts(

@@ -17,7 +17,7 @@ from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.resampling.resamples import Recurring, select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe_npfs.engine.labellings import BASE, DRAWS, class_codes
-from fsframe_npfs.engine.resample_counts import half_counts
+from fsframe_npfs.engine.resample_counts import complementary_halves
 from fsframe_npfs.engine.stability_bounds import BOUNDS, expected_false, least_count
 
 __all__ = ["Cpss"]
@@ -36,7 +36,7 @@ class Cpss(WrappingSelector):
         selected.
     threshold : float in (0, 1], optional
         Instead: keep features that at least this share of the halves select.
-    bound : {"r-concave", "unimodal", "worst-case"}
+    bound : {"worst-case", "unimodal", "r-concave"}
         What is assumed of how often a rarely selected feature is selected.
 
     Notes
@@ -44,11 +44,12 @@ class Cpss(WrappingSelector):
     The score of a feature is the share Π of the 2B halves that select it. A false selection is a
     kept feature whose probability of selection on a half is at most θ = q/p, where q is the mean
     number of features that the base keeps on a half: one that the base prefers no more than a
-    random choice would. Nothing is assumed about the base, nor that noise features are
-    exchangeable. What a selection means is up to the base: with `lasso`, that the feature is needed
-    given the others; with a filter, that it is relevant by itself. The bound is small only if the
-    base keeps few features: about √(p/2) of p with one false selection. Cost: 2B fits on half of
-    the rows.
+    random choice would. With "worst-case", nothing is assumed but that rows are independent:
+    neither about the base, nor that noise features are exchangeable. The other bounds keep more,
+    and are missed where their assumption fails, as with blocks of copies. What a selection means is
+    up to the base: with `lasso`, that the feature is needed given the others; with a filter, that
+    it is relevant by itself. The bound is small only if the base keeps few features: at most √p of
+    p for one false selection. Cost: 2B fits on half of the rows.
 
     References
     ----------
@@ -82,10 +83,10 @@ class Cpss(WrappingSelector):
         symbol="τ",
     )
     bound: str = param(
-        "r-concave",
-        choice(*reversed(BOUNDS)),
-        help="What is assumed of the proportions of a rarely selected feature: r-concave (the "
-        "paper's recommendation), unimodal (theorem 2), or nothing (worst-case, theorem 1).",
+        "worst-case",
+        choice(*BOUNDS),
+        help="What is assumed of the proportions of a rarely selected feature: nothing "
+        "(worst-case, theorem 1), unimodal (theorem 2), or r-concave (the paper's recommendation).",
         source="theorems 1, 2, §3.3",
     )
 
@@ -109,7 +110,7 @@ class Cpss(WrappingSelector):
         found = select_resamples(
             base,
             data.with_counts(None),
-            self._halves(data, run),
+            complementary_halves(data, class_codes(data), run, DRAWS, self.pairs),
             run.child(BASE),
             # The wrapped chain's result on the whole table must not leak into its halves.
             upstream=upstream if self.base is not None else None,
@@ -123,14 +124,6 @@ class Cpss(WrappingSelector):
             recurring.add(selection.warnings)
         warnings = list(recurring.lines(2 * self.pairs, "halves"))
         return self._decide(times, np.array(sizes), warnings)
-
-    def _halves(self, data: Dataset, run: Run) -> NDArray[np.int64]:
-        """Halves as counts, (2·pairs, n_samples); pair b does not depend on their number."""
-        n, y, times, groups = data.n_samples, class_codes(data), data.counts, data.together
-        streams = (run.generator(DRAWS, b) for b in range(self.pairs))
-        return np.concatenate(
-            [half_counts(n, stream, y=y, times=times, groups=groups) for stream in streams]
-        )
 
     def _decide(
         self, times: NDArray[np.int64], sizes: NDArray[np.int64], warnings: list[str]
