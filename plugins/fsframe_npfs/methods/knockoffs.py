@@ -191,7 +191,8 @@ class Knockoffs(WrappingSelector):
         units = np.where(sets >= 0, sets, np.arange(p) + sets.max(initial=-1) + 1)
         place = np.unique(units, return_inverse=True)[1]
         together = np.zeros((self.copies, place.max() + 1))
-        np.add.at(together, (slice(None), place), leads)
+        for column, unit in enumerate(place.tolist()):
+            together[:, unit] += leads[:, column]
         level = self.level if self.copies == 1 else self.level / 2.0
         e = np.mean([e_values(row, level) for row in together], axis=0)
         passed = kept_by_e_values(e, self.level)[place]
