@@ -13,7 +13,8 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     yield SelectorEntry(
         name="npfs",
         target="fsframe_npfs.methods.npfs:Npfs",
-        summary="Features or pairs selected more often over bootstraps than expected by chance",
+        summary="Permutation test of a selector's scores over bootstraps; the published test is "
+        "null=published",
         family="resampling",
         gives=frozenset({"scores", "pair-weights"}),
         wraps=True,

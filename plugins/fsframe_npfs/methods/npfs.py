@@ -46,7 +46,9 @@ _METRIC = ("immigrate", "bim", "lfe")
 
 @attrs.frozen(kw_only=True)
 class Npfs(WrappingSelector):
-    """Features that a selector selects more often over bootstraps than expected by chance.
+    """Features that a selector scores higher over bootstraps than it would under permuted labels.
+
+    The published test, of counts against a binomial, is ``null="published"``.
 
     Parameters
     ----------
