@@ -17,10 +17,7 @@ from fsframe.report.study_text import bibliography, methods_text
 from fsframe.storage.atomic import check_tracked_files, place_tracked_files
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
-__all__ = ["STUDY_FILE", "check_folder", "write_folder"]
-
-STUDY_FILE = "study.zip"
-"""Name of the file of a finished study in its folder."""
+__all__ = ["check_folder", "write_folder"]
 
 _FORMS = ("pdf", "svg")
 

@@ -12,7 +12,6 @@ import attrs
 
 from fsframe.analysis.comparison_files import make_folder, run_file, write_comparison
 from fsframe.analysis.comparison_result import ComparisonResult
-from fsframe.analysis.study_files import STUDY_FILE
 from fsframe.ask.request import Ask, Request, classifier_text
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.recording import recorded_request
@@ -27,7 +26,13 @@ from fsframe.evaluation.study_plan import StudyPlan
 from fsframe.evaluation.summary import LEADING, summarise
 from fsframe.storage import RunRecord, load_run, place_file
 from fsframe.storage.numeric_fingerprint import fingerprint, numeric_differences
-from fsframe.storage.study_file import StudyCell, StudyRecord, load_study, write_study
+from fsframe.storage.study_file import (
+    STUDY_FILE,
+    StudyCell,
+    StudyRecord,
+    load_study,
+    write_study,
+)
 from fsframe.storage.units.manifest import Manifest
 
 __all__ = [

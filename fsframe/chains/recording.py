@@ -38,11 +38,10 @@ from fsframe.storage import (
 )
 from fsframe.storage.atomic import existing_file
 from fsframe.storage.numeric_fingerprint import fingerprint, release
-from fsframe.storage.units.call_keys import call_key
 from fsframe.storage.units.checkpoint import Checkpoint
 from fsframe.storage.units.manifest import SOFTWARE, Manifest, providers, software
 from fsframe.storage.units.selection_bytes import pack_selections, unpack_selections
-from fsframe.storage.units.unit_files import Unit
+from fsframe.storage.units.unit_files import Unit, call_key
 
 __all__ = [
     "as_chain_result",

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import click
 
-from fsframe.cli.command_group import CommandGroup
-from fsframe.cli.contained import contained_option
+from fsframe.cli.command_group import CommandGroup, contained_option
 from fsframe.cli.shared_options import forget_traceback, requested_traceback, traceback_option
 from fsframe.cli.signals import WRITTEN, written_summary
 from fsframe.cli.terminal import escape_unencodable, say, say_error, say_usage

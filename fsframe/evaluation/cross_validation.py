@@ -20,10 +20,10 @@ from fsframe.contracts.run import Run
 from fsframe.contracts.selection import Selection
 from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError, FsframeError, RequestError
-from fsframe.evaluation.fold_results import gather_folds
 from fsframe.evaluation.fold_task import (
     DEFAULT_CLASSIFIER,
     FoldTask,
+    gather_folds,
     inner_places,
     strata,
 )

@@ -26,7 +26,7 @@ from fsframe.registry import stability_metrics
 from fsframe.resampling.groups import Grouping, deal_groups, require_two
 from fsframe.resampling.resamples import Recurring, select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
-from fsframe.storage.selection_arrays import array_name
+from fsframe.storage.stage_records import array_name
 
 __all__ = ["StabilityStudy"]
 

@@ -26,9 +26,8 @@ from fsframe.resampling.work import (
     rows_of,
 )
 from fsframe.resampling.wrapping import Base
-from fsframe.storage.units.call_keys import call_key
 from fsframe.storage.units.selection_bytes import pack_selections, unpack_selections
-from fsframe.storage.units.unit_files import Unit
+from fsframe.storage.units.unit_files import Unit, call_key
 
 __all__ = ["Draws", "Recurring", "select_resamples", "too_many"]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
-from fsframe.storage.selection_arrays import array_name
+from fsframe.storage.stage_records import array_name
 
 if TYPE_CHECKING:
     from fsframe.storage.stage_records import StageRecord

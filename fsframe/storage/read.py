@@ -23,9 +23,8 @@ from fsframe.storage.array_encoding import TRIANGLE, is_packable, square_of
 from fsframe.storage.guarded_hdf5 import GuardedGroup, no_hdf5_plugins, open_image
 from fsframe.storage.records import DataRecord, RunRecord
 from fsframe.storage.seal import check_seal
-from fsframe.storage.selection_arrays import selection_of
 from fsframe.storage.spec import Limits
-from fsframe.storage.stage_records import PairTestRecord, StageRecord
+from fsframe.storage.stage_records import PairTestRecord, StageRecord, selection_of
 from fsframe.suggest import did_you_mean
 
 __all__ = ["load_run", "load_run_image"]

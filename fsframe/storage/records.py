@@ -19,7 +19,6 @@ from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.errors import DataError
 from fsframe.escaping import printable, storable_text
 from fsframe.storage.array_encoding import result_digest
-from fsframe.storage.selection_arrays import same_donors
 from fsframe.storage.spec import STATUS, TASKS
 from fsframe.storage.stage_records import (
     PairTestRecord,
@@ -27,6 +26,7 @@ from fsframe.storage.stage_records import (
     as_columns,
     as_mapping,
     as_texts,
+    same_donors,
 )
 
 if TYPE_CHECKING:

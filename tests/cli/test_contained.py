@@ -9,7 +9,7 @@ import click
 import pytest
 
 import fsframe as package
-from fsframe.cli import contained, main
+from fsframe.cli import command_group, main
 from fsframe.errors import StoreError
 from tests.command_line import fsframe
 
@@ -40,19 +40,19 @@ def test_its_processor_time_is_limited(capfd: pytest.CaptureFixture[str]) -> Non
     words = ["chain", "immigrate", "npfs:n=100000,null=published", "on", TABLE, "--no-out"]
     handler = signal.getsignal(signal.SIGTERM)
     with pytest.raises(StoreError, match=r"ended by SIGXCPU after 1 s of processor time"):
-        contained.run_contained(words, seconds=1)
+        command_group.run_contained(words, seconds=1)
     assert signal.getsignal(signal.SIGTERM) == handler
 
 
 def test_its_memory_is_limited(capfd: pytest.CaptureFixture[str]) -> None:
-    assert contained.run_contained(["inspect", TABLE], memory=500_000_000) == 1
+    assert command_group.run_contained(["inspect", TABLE], memory=500_000_000) == 1
     assert "not enough memory" in capfd.readouterr().err
 
 
 def test_a_crash_of_a_library_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(contained, "_CHILD", "import os, signal; os.kill(os.getpid(), 11)")
+    monkeypatch.setattr(command_group, "_CHILD", "import os, signal; os.kill(os.getpid(), 11)")
     with pytest.raises(SystemExit) as ended:
         main(["--contained", "show", "run.h5"])
     assert ended.value.code == 5

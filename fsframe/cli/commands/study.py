@@ -64,10 +64,10 @@ def study(file: str, **options: Any) -> None:
     Example:
       fsframe study examples/study/study.toml --dry-run
     """
-    from fsframe.analysis.study_files import STUDY_FILE, check_folder
+    from fsframe.analysis.study_files import check_folder
     from fsframe.ask.evaluations import finished_study
     from fsframe.evaluation.study_plan import read_plan
-    from fsframe.storage.study_file import load_study
+    from fsframe.storage.study_file import STUDY_FILE, load_study
 
     path = Path(os.path.abspath(file))
     reporter = Reporter.asked(options)

@@ -2,7 +2,7 @@
 
 ::
 
-    magic   18 bytes  b"fsframe-arrays 1\n\0"
+    magic   18 bytes  b"fsframe-arrays 1\\n\\0"
     length   8 bytes  of the header, little-endian
     header            JSON: {"arrays": [[name, type, shape, form], …], "meta": …}
     payload           of each array in turn

@@ -20,10 +20,17 @@ from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.storage import check_destination, place_file
 from fsframe.storage.numeric_fingerprint import numeric_differences
-from fsframe.storage.units.call_keys import FitSteps, call_key
 from fsframe.storage.units.lock import FolderLock
 from fsframe.storage.units.manifest import NAMES, Manifest
-from fsframe.storage.units.unit_files import Place, Unit, read_index, read_unit, unit_file
+from fsframe.storage.units.unit_files import (
+    FitSteps,
+    Place,
+    Unit,
+    call_key,
+    read_index,
+    read_unit,
+    unit_file,
+)
 
 __all__ = ["Checkpoint", "units_folder"]
 

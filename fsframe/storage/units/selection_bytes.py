@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fsframe.contracts.frozen_arrays import freeze
 from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
-from fsframe.storage.selection_arrays import selection_arrays, selection_of
+from fsframe.storage.stage_records import selection_arrays, selection_of
 from fsframe.storage.units.array_bytes import pack, split_joined, stack, unpack, unstack
 
 __all__ = ["PARTS", "pack_selections", "reduced", "unpack_selections"]

@@ -17,10 +17,9 @@ from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage import load_run
-from fsframe.storage.units.call_keys import call_key
 from fsframe.storage.units.checkpoint import Checkpoint, units_folder
 from fsframe.storage.units.manifest import Manifest
-from fsframe.storage.units.unit_files import Unit
+from fsframe.storage.units.unit_files import Unit, call_key
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
 
