@@ -1165,7 +1165,7 @@ class _Njmim(Selector):
     constants: Literal['compete', 'last']
 
 class _Npfs(Selector):
-    """Features that a selector selects more often over bootstraps than expected by chance."""
+    """Features that a selector scores higher over bootstraps than it would under permuted labels."""
     def __init__(
         self,
         *,

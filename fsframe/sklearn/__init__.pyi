@@ -1185,7 +1185,7 @@ class NJMIM(_WeightedSelector):
     ) -> None: ...
 
 class NPFS(_Selector):
-    """Features that a selector selects more often over bootstraps than expected by chance."""
+    """Features that a selector scores higher over bootstraps than it would under permuted labels."""
     def __init__(
         self,
         *,
