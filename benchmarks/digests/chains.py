@@ -115,6 +115,8 @@ def _computed(jobs: list[Job], processes: int) -> dict[str, str]:
         found: dict[str, str] = {}
         for path, process in started:
             if process.wait():
+                for _, other in started:
+                    other.terminate()
                 raise SystemExit("a process ended with an error, see above")
             found |= json.loads(path.read_text(encoding="utf-8"))
     return found

@@ -118,12 +118,17 @@ path = "small.csv"
 _MASKS = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?([.,]\d+)?(\+\d\d:\d\d|Z| UTC)?"), "TIME"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "SHA256"),
-    (re.compile(r"(\"seconds\": )[0-9.e+-]+"), r"\1SECONDS"),
+    (re.compile(r"(\"?seconds[\w ]*\"?:? +)[0-9.e+-]+"), r"\1SECONDS"),
+    (re.compile(r"(<td class=n>)\d+\.\d\d(</td><td>)"), r"\1SECONDS\2"),
+    (re.compile(r"^fsframe: compiling .*\n", re.MULTILINE), ""),
     (re.compile(r"\b\d+(\.\d+)?(e-?\d+)? ?(ms|s|min|seconds|second)\b"), "SECONDS"),
     (re.compile(r"\b\d+(\.\d+)? ?(B|kB|MB|GB|KiB|MiB|GiB)\b"), "SIZE"),
     (re.compile(r"\bfsframe[\w.]*\.[a-z_]+(\.[a-z_]+)*:[A-Z]\w*"), "TARGET"),
     (re.compile(r"\b0x[0-9a-f]+\b"), "ADDRESS"),
 )
+
+
+_TEXTS = (".bib", ".csv", ".html", ".json", ".md", ".py", ".svg", ".tex", ".toml", ".txt")
 
 
 def text_digests(folder: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
@@ -220,16 +225,32 @@ def _called(words: list[str]) -> tuple[int, str, str]:
 
 
 def _files(folder: Path) -> dict[str, str]:
-    """Digests of the files in a folder but run files, whose values other digests cover."""
+    """The text files in a folder; run files and pictures are covered by other digests."""
     found = {}
     for path in sorted(folder.rglob("*")):
-        if not path.is_file() or path.suffix in (".h5", ".zip", ".png", ".pdf"):
-            continue
-        content = path.read_bytes()
-        with contextlib.suppress(UnicodeDecodeError):
-            content = _plain(content.decode(), folder).encode()
-        found[str(path.relative_to(folder))] = hashlib.sha256(content).hexdigest()[:16]
+        if path.is_file() and path.suffix in _TEXTS:
+            text = path.read_text(encoding="utf-8")
+            if path.suffix in (".html", ".svg"):
+                text = _without_inner_parts(text)
+            if path.name == "results.csv":
+                text = _without_columns(text, "seconds")
+            found[str(path.relative_to(folder))] = _plain(text, folder)
     return found
+
+
+def _without_inner_parts(page: str) -> str:
+    """A page with the digests of its scripts, styles and pictures in place of these."""
+
+    def digest(found: re.Match[str]) -> str:
+        return f"<{found[1]} {hashlib.sha256(found[0].encode()).hexdigest()[:16]}>"
+
+    return re.sub(r"<(script|style|svg)\b.*?</\1>", digest, page, flags=re.DOTALL)
+
+
+def _without_columns(text: str, word: str) -> str:
+    """A table of comma-separated values without the columns that have a word in their name."""
+    frame = polars.read_csv(text.encode(), infer_schema=False)
+    return frame.drop([name for name in frame.columns if word in name]).write_csv()
 
 
 def _plain(text: str, folder: Path) -> str:
