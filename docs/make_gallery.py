@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.grammar import parse_stages
 from fsframe.errors import FsframeError
+from fsframe.grammar import parse_stages
 from fsframe.plots.canvas import BLUE, axes_for, figure_bytes
 from fsframe.registry import Offer, classifiers, selectors
+from fsframe.table.dataset import Dataset
 from fsframe.testing.declarations import declared
 
 __all__ = ["bars", "gallery", "overview", "seen_by_classifiers", "seen_by_selectors", "sees_page"]

@@ -227,7 +227,7 @@ FIGURES: dict[str, list[Figure]] = {
         ),
         Figure(
             "Mutation testing: small faults that tests detect; kernels of four families",
-            "python benchmarks/trust/mutants.py grammar contracts storage --each 45 --test 2.5 "
+            "python benchmarks/trust/mutants.py grammar interfaces storage --each 45 --test 2.5 "
             "--out FILE; … kernels --each 60 --seed 5 --out FILE",
             ("trust/results/mutants.csv",),
             mutants,

@@ -16,7 +16,7 @@ import click
 
 from fsframe import classifiers, errors, measures, regressors, selectors, stability_metrics
 from fsframe.cli import cli, main
-from fsframe.contracts.params import Parameter, format_value
+from fsframe.params import Parameter, format_value
 from fsframe.registry import Offer, Registry, hookspecs, manager
 from fsframe.resampling.wrapping import WrappingSelector
 from fsframe.tables.size_limits import VARIABLE

@@ -2,7 +2,7 @@
 
 * pages of the repository that stand elsewhere (benchmarks, examples, the changelog), under their
   own paths, with links between them and docs/ put right;
-* the Python interface, from the docstrings of what `fsframe` and its contracts export;
+* the Python interface, from the docstrings of what `fsframe` exports and authors import;
 * all methods and all plugins that are installed, from what they declare;
 * a gallery, and for every method what it sees (make_gallery.py).
 
@@ -47,9 +47,9 @@ _VALUES = ("classifiers", "regressors", "selectors", "stability_metrics")
 _API = {
     "For authors of methods": (
         "fsframe.registry.entries",
-        "fsframe.contracts.params",
-        "fsframe.contracts.compiled",
-        "fsframe.contracts.ranking",
+        "fsframe.params",
+        "fsframe.kernels.compiled",
+        "fsframe.method.ranking",
     ),
     "Run files": (
         "fsframe.storage.records",

@@ -11,10 +11,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.kinds import annotation, is_stages
-from fsframe.contracts.params import Parameter
-from fsframe.contracts.selector import Selector
+from fsframe.kinds import annotation, is_stages
+from fsframe.method.classifier import Classifier
+from fsframe.method.selector import Selector
+from fsframe.params import Parameter
 from fsframe.registry import Registry, classifiers, regressors, selectors
 from fsframe.sklearn import estimator
 from fsframe.sklearn.estimators import (
@@ -43,9 +43,9 @@ from sklearn.base import (  # type: ignore[import-untyped]
 from sklearn.feature_selection import SelectorMixin  # type: ignore[import-untyped]
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.classifier import Classifier, FittedOnColumns
-from fsframe.contracts.selection import Pair, Selection
-from fsframe.contracts.selector import Selector
+from fsframe.method.classifier import Classifier, FittedOnColumns
+from fsframe.method.selection import Pair, Selection
+from fsframe.method.selector import Selector
 from fsframe.errors import FsframeWarning as FsframeWarning
 
 _Stages = (
@@ -219,8 +219,8 @@ _REGISTRY_HEAD = """\
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from fsframe.contracts.classifier import Classifier, Regressor
-from fsframe.contracts.selector import Selector
+from fsframe.method.classifier import Classifier, Regressor
+from fsframe.method.selector import Selector
 from fsframe.registry.registering import local_class_version as local_class_version
 from fsframe.registry.registering import register as register
 from fsframe.registry.registering import unreachable_classes as unreachable_classes

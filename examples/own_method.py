@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 
 import fsframe
-from fsframe.contracts.params import param, real
-from fsframe.contracts.ranking import rank_by_score
+from fsframe.method.ranking import rank_by_score
+from fsframe.params import param, real
 
 TABLE = Path(__file__).with_name("parkinsons.csv")
 

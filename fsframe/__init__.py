@@ -28,24 +28,23 @@ if TYPE_CHECKING:
     from fsframe.ask.functions import stability as stability
     from fsframe.ask.study import study as study
     from fsframe.chains.chain import Chain as Chain
-    from fsframe.contracts.classifier import Classifier as Classifier
-    from fsframe.contracts.classifier import FittedClassifier as FittedClassifier
-    from fsframe.contracts.classifier import FittedRegressor as FittedRegressor
-    from fsframe.contracts.classifier import Regressor as Regressor
-    from fsframe.contracts.dataset import Dataset as Dataset
-    from fsframe.contracts.prediction_measure import PredictionMeasure as PredictionMeasure
-    from fsframe.contracts.prediction_measure import Predictions as Predictions
-    from fsframe.contracts.run import Run as Run
-    from fsframe.contracts.selection import PairWeights as PairWeights
-    from fsframe.contracts.selection import Selection as Selection
-    from fsframe.contracts.selector import Selector as Selector
-    from fsframe.contracts.stability_metric import StabilityMetric as StabilityMetric
     from fsframe.errors import DataError as DataError
     from fsframe.errors import FsframeError as FsframeError
     from fsframe.errors import FsframeWarning as FsframeWarning
     from fsframe.errors import PluginError as PluginError
     from fsframe.errors import RequestError as RequestError
     from fsframe.errors import StoreError as StoreError
+    from fsframe.method.classifier import Classifier as Classifier
+    from fsframe.method.classifier import FittedClassifier as FittedClassifier
+    from fsframe.method.classifier import FittedRegressor as FittedRegressor
+    from fsframe.method.classifier import Regressor as Regressor
+    from fsframe.method.prediction_measure import PredictionMeasure as PredictionMeasure
+    from fsframe.method.prediction_measure import Predictions as Predictions
+    from fsframe.method.run import Run as Run
+    from fsframe.method.selection import PairWeights as PairWeights
+    from fsframe.method.selection import Selection as Selection
+    from fsframe.method.selector import Selector as Selector
+    from fsframe.method.stability_metric import StabilityMetric as StabilityMetric
     from fsframe.registry import classifiers as classifiers
     from fsframe.registry import measures as measures
     from fsframe.registry import register as register
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from fsframe.registry import selectors as selectors
     from fsframe.registry import stability_metrics as stability_metrics
     from fsframe.resampling.wrapping import WrappingSelector as WrappingSelector
+    from fsframe.table.dataset import Dataset as Dataset
     from fsframe.tables import read as read
 
 _NAMES = {
@@ -63,13 +63,13 @@ _NAMES = {
     "ask.functions": "compare evaluate select stability",
     "ask.study": "study",
     "chains.chain": "Chain",
-    "contracts.classifier": "Classifier FittedClassifier FittedRegressor Regressor",
-    "contracts.dataset": "Dataset",
-    "contracts.prediction_measure": "PredictionMeasure Predictions",
-    "contracts.run": "Run",
-    "contracts.selection": "PairWeights Selection",
-    "contracts.selector": "Selector",
-    "contracts.stability_metric": "StabilityMetric",
+    "method.classifier": "Classifier FittedClassifier FittedRegressor Regressor",
+    "table.dataset": "Dataset",
+    "method.prediction_measure": "PredictionMeasure Predictions",
+    "method.run": "Run",
+    "method.selection": "PairWeights Selection",
+    "method.selector": "Selector",
+    "method.stability_metric": "StabilityMetric",
     "errors": "DataError FsframeError FsframeWarning PluginError RequestError StoreError",
     "registry": "classifiers measures register regressors selectors stability_metrics",
     "resampling.wrapping": "WrappingSelector",

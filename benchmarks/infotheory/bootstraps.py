@@ -29,8 +29,8 @@ from threadpoolctl import threadpool_limits
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine import byte_cache
 from fsframe_infotheory.engine.bootstrap_counts import draw_rows, packed_sums, relevance_sums
 from fsframe_infotheory.engine.discretise import Discretiser

@@ -22,7 +22,7 @@ import numpy as np
 CHILD = """
 import json, resource, sys, time
 import fsframe
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 path, chain, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
 started = time.perf_counter()
 data = fsframe.read(path, in_memory=False)

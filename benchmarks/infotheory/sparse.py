@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 import fsframe
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks/parts"))

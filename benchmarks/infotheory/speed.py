@@ -23,8 +23,8 @@ import peers
 from numpy.typing import NDArray
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine import byte_cache
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode

@@ -21,9 +21,9 @@ import numpy as np
 from scipy import stats
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 from fsframe.registry import selectors
+from fsframe.table.dataset import Dataset
 
 CHAINS = (
     "mim:top=10",

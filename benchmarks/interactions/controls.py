@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 ROOT = Path(__file__).parents[2]
 GAMETES = ROOT / "tests" / "plugins" / "relief" / "data" / "gametes2way.csv"

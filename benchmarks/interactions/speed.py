@@ -30,8 +30,8 @@ from pathlib import Path
 import numpy as np
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 
 
 class Genotypes:

@@ -98,7 +98,7 @@ def part_fit(options: argparse.Namespace) -> None:
     the R package (psd-clip), which needs an eigendecomposition more, with the package.
     """
 
-    from fsframe.contracts.run import Run
+    from fsframe.method.run import Run
     from fsframe_margin.engine.blas import one_blas_thread
     from fsframe_margin.engine.tiled_passes import pair_space
     from fsframe_margin.engine.training import take_training
@@ -157,7 +157,7 @@ def part_tuning(options: argparse.Namespace) -> None:
     """
 
     import fsframe
-    from fsframe.contracts.run import Run
+    from fsframe.method.run import Run
     from fsframe_margin.engine.tuning import IMMIGRATE_PATH, stratified_folds
 
     X, y = simulated(351, 34)
@@ -213,7 +213,7 @@ def part_resamples(options: argparse.Namespace) -> None:
     """100 bootstraps of a table of 195 × 22."""
 
     import fsframe
-    from fsframe.contracts.run import Run
+    from fsframe.method.run import Run
 
     X, y = simulated(195, 22)
     data = fsframe.Dataset.from_arrays(X, y)

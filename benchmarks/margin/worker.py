@@ -46,7 +46,7 @@ def select(task: dict[str, Any]) -> dict[str, Any]:
     """A selector, or a chain, on a table."""
     import fsframe
     from fsframe.chains.chain import Chain
-    from fsframe.contracts.run import Run
+    from fsframe.method.run import Run
 
     small = fsframe.Dataset.from_arrays(*simulated(40, 5))
     Chain.parse(task["method"]).select(small)  # compilation is not what is measured
@@ -77,7 +77,7 @@ def select(task: dict[str, Any]) -> dict[str, Any]:
 def classify(task: dict[str, Any]) -> dict[str, Any]:
     """A classifier learns from a table and predicts all its rows."""
     import fsframe
-    from fsframe.contracts.run import Run
+    from fsframe.method.run import Run
 
     name, _, settings = task["method"].partition(":")
     values = dict(part.split("=") for part in settings.split(",")) if settings else {}
@@ -102,7 +102,7 @@ def classify(task: dict[str, Any]) -> dict[str, Any]:
 def continued(task: dict[str, Any]) -> dict[str, Any]:
     """IMMIGRATE on all rows, started from prototypes, two updates at a time."""
     import fsframe
-    from fsframe.contracts.run import Run
+    from fsframe.method.run import Run
 
     selector = fsframe.selectors["immigrate"]
     selector().select(fsframe.Dataset.from_arrays(*simulated(40, 5)))  # as above

@@ -50,7 +50,7 @@ CHILD = """
 import json, sys, time
 import numpy as np
 import fsframe
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 text, kind = sys.argv[1], sys.argv[5]
 n, p, memory, threads = (int(sys.argv[k]) for k in (2, 3, 4, 6))
 

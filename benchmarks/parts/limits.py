@@ -31,8 +31,8 @@ import polars
 from numpy.typing import NDArray
 
 import fsframe
-from fsframe.contracts.run import Run
 from fsframe.execution import open_engine
+from fsframe.method.run import Run
 from fsframe.tables.parts import CACHE_FOLDER
 
 ROWS = 1 << 18

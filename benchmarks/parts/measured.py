@@ -76,8 +76,8 @@ def clock() -> tuple[float, float]:
 def one(given: argparse.Namespace) -> dict[str, Any]:
     """Open the table and run one chain, in a process of its own."""
     import fsframe
-    from fsframe.contracts.run import Run
     from fsframe.execution import open_engine
+    from fsframe.method.run import Run
 
     chain = fsframe.Chain.parse(given.chains[0])
     # Kernels are compiled, or fetched, before anything is measured.

@@ -24,8 +24,8 @@ import numpy as np
 import polars
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 
 ROWS, COLUMNS, DRAWS = 1 << 18, 20, 5
 NUMBERS = (8000, 4000, 2000, 1000, 500)

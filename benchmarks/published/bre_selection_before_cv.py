@@ -17,7 +17,7 @@ from cells import Bench, OutOfTime, arguments
 from result_tables import percent, write_tables
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 SCREEN = "anova-f:top=231"
 CLASSIFIERS = {

@@ -13,13 +13,13 @@ import attrs
 
 import fsframe
 from fsframe.chains.chain import Chain, Stage
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Progress
-from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.measuring import join_repetitions
 from fsframe.evaluation.summary import Evaluation, summarise
+from fsframe.method.run import Progress
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"

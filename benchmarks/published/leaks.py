@@ -24,10 +24,10 @@ from result_tables import percent, write_tables
 from scipy import stats
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.summary import summarise
 from fsframe.registry import selectors
+from fsframe.table.dataset import Dataset
 
 SCREEN = "anova-f:top=40"
 # What takes long on 5000 columns, or needs a base; the others run alone with top=10.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import attrs
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 SKLEARN = "sklearn:estimator=sklearn."
 PATH = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)

@@ -23,7 +23,7 @@ from cells import Bench, OutOfTime, arguments
 from margin_methods import PACKAGE, PATH, SMALL, chain_of, fixed, published
 from result_tables import percent, write_tables
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.tuning import IM4E_PATH
 
 SETTINGS = [(sigma, prune) for sigma in PATH for prune in (False, True)]

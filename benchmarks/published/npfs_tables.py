@@ -22,7 +22,7 @@ from result_tables import write_tables
 from scipy import stats
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 # The slides' name and our file.
 SETS = {

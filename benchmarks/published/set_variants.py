@@ -20,7 +20,7 @@ from cells import Bench, OutOfTime, arguments
 from margin_methods import METHODS, YARDSTICKS, Printed, fixed, published
 from result_tables import percent, write_tables
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 NEARLY_CONSTANT = "lym_nodes_dimin"
 SETTING = (2.0, True)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 import fsframe
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 
 TABLES = [
     ("genotypes", 500, 2000),

@@ -39,7 +39,7 @@ def one(text: str, complete: bool, numeric: bool) -> None:
     import numpy as np
 
     import fsframe
-    from fsframe.contracts.grammar import parse_stages
+    from fsframe.grammar import parse_stages
 
     (stage,) = parse_stages(text)
     method = fsframe.selectors[stage.name].from_texts(stage.params)

@@ -90,7 +90,7 @@ def worst_rank(scores: np.ndarray, columns: list[int]) -> int:
 def own_scores(method: str, X: np.ndarray, y: np.ndarray, task: str) -> np.ndarray | None:
     """Scores of a method of fsframe; None if it does not support the task."""
     import fsframe
-    from fsframe.contracts.grammar import parse_stages
+    from fsframe.grammar import parse_stages
 
     data = fsframe.Dataset.from_arrays(
         X, y if task == "regression" else y.astype(int), categorical=np.ones(X.shape[1], bool)

@@ -19,7 +19,7 @@ import numpy as np
 from measured_lines import add_line
 
 import fsframe
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 
 OUT = Path(__file__).with_name("results") / "genotypes.jsonl"
 

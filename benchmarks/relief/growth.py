@@ -38,7 +38,7 @@ def one(kind: str, n: int, p: int, method: str, threads: int) -> None:
     import numpy as np
 
     import fsframe
-    from fsframe.contracts.run import Run
+    from fsframe.method.run import Run
 
     rng = np.random.default_rng(0)
     X = np.empty((n, p))

@@ -21,7 +21,7 @@ import numpy as np
 from measured_lines import add_line
 
 import fsframe
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 from fsframe_relief.engine import feature_scores
 
 OUT = Path(__file__).with_name("results") / "million.jsonl"

@@ -47,7 +47,7 @@ def scores(program: str, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Scores of one program."""
     if " " not in program:
         import fsframe
-        from fsframe.contracts.grammar import parse_stages
+        from fsframe.grammar import parse_stages
 
         (stage,) = parse_stages(program)
         data = fsframe.Dataset.from_arrays(X, y, categorical=np.ones(X.shape[1], bool))

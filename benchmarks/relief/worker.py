@@ -23,8 +23,8 @@ def scorer(program: str, method: str, threads: int):
     """A function of (X, y) that scores all features, and the program's version."""
     if program == "fsframe":
         import fsframe
-        from fsframe.contracts.dataset import Dataset
-        from fsframe.contracts.run import Run
+        from fsframe.method.run import Run
+        from fsframe.table.dataset import Dataset
         from fsframe_relief.methods.multisurf import Multisurf
         from fsframe_relief.methods.relieff import Relieff
 

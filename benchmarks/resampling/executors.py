@@ -36,11 +36,11 @@ import numpy as np
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.recording import open_checkpoint
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.execution import Engine, open_engine
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
 from fsframe.resampling.resamples import select_resamples
+from fsframe.table.dataset import Dataset
 
 
 @attrs.frozen(kw_only=True)

@@ -42,8 +42,8 @@ def measure(base: str, n: int, features: int, rows: int) -> dict[str, float]:
     import numpy as np
 
     from fsframe.chains.chain import Chain
-    from fsframe.contracts.dataset import Dataset
-    from fsframe.contracts.run import Run
+    from fsframe.method.run import Run
+    from fsframe.table.dataset import Dataset
 
     generator = np.random.default_rng(0)
     X = generator.integers(0, 5, size=(rows, features)).astype(float)

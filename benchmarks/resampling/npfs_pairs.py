@@ -21,8 +21,8 @@ import numpy as np
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 
 HERE = Path(__file__).parent
 GAMETES = HERE.parents[1] / "tests" / "plugins" / "relief" / "data" / "gametes2way.csv"

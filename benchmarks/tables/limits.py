@@ -42,7 +42,7 @@ _CALL = """
 import json, sys, time
 import numpy as np, h5py, polars
 import fsframe
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 def peak():
     # Not ru_maxrss: that is inherited from the process which started this one.
     status = open("/proc/self/status").read()

@@ -26,7 +26,7 @@ CHAINS = ("mim:top=50", "anova-f:top=50", "chi2:top=50", "mrmr:top=20", "cmim:to
 CHILD = """
 import json, resource, sys, time
 import fsframe
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 from fsframe.errors import FsframeError
 path, chain = sys.argv[1:]
 started = time.perf_counter()

@@ -29,11 +29,11 @@ os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", POLARS_MAX_THRE
 
 with atheris.instrument_imports(include=["fsframe"]):
     from fsframe.chains.chain import Chain
-    from fsframe.contracts.dataset import Dataset
     from fsframe.errors import FsframeError
     from fsframe.storage import load_run, write_run
     from fsframe.storage.seal import make_seal
     from fsframe.storage.spec import SEAL_BYTES
+    from fsframe.table.dataset import Dataset
     from fsframe.tables import read
 
 FOLDER = Path(tempfile.mkdtemp(prefix="fsframe-fuzz-"))

@@ -2,7 +2,7 @@
 
     python benchmarks/trust/mutants.py --each 110 --out FILE            # a sample of every area
     python benchmarks/trust/mutants.py kernels --seed 7 --each 50
-    python benchmarks/trust/mutants.py contracts --again FILE           # survivors, once more
+    python benchmarks/trust/mutants.py interfaces --again FILE          # survivors, once more
 
 For each area the tests named here run once; the time of each is recorded, and the lines of the area
 that it ran. Tests that take more than `--test` seconds are left out: the score is that of tests
@@ -63,12 +63,15 @@ os.environ.update(
     HYPOTHESIS_STORAGE_DIRECTORY=tempfile.mkdtemp(prefix="hypothesis-"),
 )  # fmt: skip
 FAMILIES = ("relief", "infotheory", "margin", "interactions")
+INTERFACES = [
+    f"fsframe/{place}" for place in ("table", "method", "kernels", "params.py", "kinds.py")
+]
 AREAS: dict[str, tuple[list[str], list[str]]] = {
     "grammar": (
-        ["fsframe/contracts/grammar.py"],
-        ["tests/core/test_grammar.py", "tests/core/test_chain.py", "fsframe/contracts/grammar.py"],
+        ["fsframe/grammar.py"],
+        ["tests/core/test_grammar.py", "tests/core/test_chain.py", "fsframe/grammar.py"],
     ),
-    "contracts": (["fsframe/contracts"], ["tests/core", "fsframe/contracts"]),
+    "interfaces": (INTERFACES, ["tests/core", *INTERFACES]),
     "storage": (["fsframe/storage"], ["tests/storage", "fsframe/storage"]),
     "kernels": (
         [f"plugins/fsframe_{name}/engine" for name in FAMILIES],

@@ -35,9 +35,9 @@ import polars
 from numpy.lib import format as npy
 
 import fsframe
-from fsframe.contracts import kept_folders
-from fsframe.contracts.kept_folders import arrays_as_bytes, arrays_in_bytes, seal
 from fsframe.errors import FsframeError
+from fsframe.table import kept_folders
+from fsframe.table.kept_folders import arrays_as_bytes, arrays_in_bytes, seal
 from fsframe.tables import parts_cache
 from fsframe.tables.parts import CACHE_FOLDER
 

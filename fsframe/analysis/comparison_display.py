@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fsframe.analysis.text_table import table_lines
-from fsframe.contracts.showing import number_text
+from fsframe.showing import number_text
 from fsframe.tables.formulas import defused
 
 if TYPE_CHECKING:

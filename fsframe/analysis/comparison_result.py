@@ -20,11 +20,11 @@ from fsframe.analysis.comparison_files import (
 )
 from fsframe.analysis.results import EvaluationResult, as_result, frame_of
 from fsframe.analysis.selection_result import shown_picture
-from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.errors import RequestError
 from fsframe.escaping import printable
 from fsframe.evaluation.comparison import Cell, Comparison
 from fsframe.plots.kinds import KINDS, draw
+from fsframe.showing import html_block, html_table, listed
 from fsframe.storage import RunRecord, check_destination, write_run
 from fsframe.suggest import did_you_mean
 

@@ -27,13 +27,13 @@ from fsframe.analysis.record_display import (
     verdict_lines,
 )
 from fsframe.analysis.text_table import table_lines
-from fsframe.contracts.params import format_value
 from fsframe.errors import RequestError
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
     RecordedStability,
     recorded_protocol,
 )
+from fsframe.params import format_value
 from fsframe.registry import classifiers, selectors
 from fsframe.storage import RunRecord, StageRecord, printable
 

@@ -14,14 +14,14 @@ import attrs
 from fsframe.analysis.inspection_findings import Finding, findings_of
 from fsframe.analysis.proposals import first_chain
 from fsframe.chains.repeated_rows import repeated_rows
-from fsframe.contracts.asked_columns import WORDS, check_asked
-from fsframe.contracts.column_facts import ColumnFacts, Contents
-from fsframe.contracts.column_guesses import Guesses, as_words
-from fsframe.contracts.column_kinds import as_ordinal
-from fsframe.contracts.cost import Cost
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.label_guess import guess_label
 from fsframe.errors import DataError
+from fsframe.method.cost import Cost
+from fsframe.table.asked_columns import WORDS, check_asked
+from fsframe.table.column_facts import ColumnFacts, Contents
+from fsframe.table.column_guesses import Guesses, as_words
+from fsframe.table.column_kinds import as_ordinal
+from fsframe.table.dataset import Dataset
+from fsframe.table.label_guess import guess_label
 from fsframe.tables import read
 from fsframe.tables.column_lookup import as_keys, column_word, find_column, find_columns
 from fsframe.tables.file_contents import contents
@@ -93,8 +93,8 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     Notes
     -----
     Columns that `options` drop are not examined. The label is the one in `options`, the label
-    array, or the guess of `fsframe.contracts.label_guess.guess_label`; the other columns are
-    classified by `fsframe.contracts.column_guesses.Guesses`.
+    array, or the guess of `fsframe.table.label_guess.guess_label`; the other columns are
+    classified by `fsframe.table.column_guesses.Guesses`.
     """
     options |= {key: as_keys(options[key]) for key in ("drop",) if key in options}
     declared = options.get("categorical") or ()

@@ -10,10 +10,10 @@ from typing import Any
 
 from fsframe.analysis.inspection import Inspection
 from fsframe.analysis.text_table import shown_width, table_lines
-from fsframe.contracts.column_facts import ColumnFacts
-from fsframe.contracts.showing import counted
-from fsframe.contracts.survival import times_and_events
 from fsframe.escaping import printable
+from fsframe.showing import counted
+from fsframe.table.column_facts import ColumnFacts
+from fsframe.table.survival import times_and_events
 
 __all__ = ["duration", "inspection_lines", "inspection_object"]
 

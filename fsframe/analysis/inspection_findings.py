@@ -8,8 +8,8 @@ from typing import Any
 
 import attrs
 
-from fsframe.contracts.column_guesses import Guesses, spelled_key
-from fsframe.contracts.covariates import Covariate
+from fsframe.table.column_guesses import Guesses, spelled_key
+from fsframe.table.covariates import Covariate
 
 __all__ = ["Finding", "findings_of"]
 

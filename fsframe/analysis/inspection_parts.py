@@ -12,10 +12,10 @@ import numpy as np
 
 from fsframe.analysis.inspection_display import duration
 from fsframe.analysis.proposals import first_in_parts
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import size_text
-from fsframe.contracts.showing import counted
 from fsframe.escaping import printable
+from fsframe.method.run import size_text
+from fsframe.showing import counted
+from fsframe.table.dataset import Dataset
 from fsframe.tables import read
 
 __all__ = ["PartsForecast", "PartsInspection", "inspect_parts", "parts_lines", "parts_object"]

@@ -10,12 +10,12 @@ from concurrent.futures import as_completed
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.wrapping_stages import wraps_left
 from fsframe.errors import FsframeError, RequestError
 from fsframe.execution.engine import Engine
+from fsframe.method.wrapping_stages import wraps_left
 from fsframe.registry import Offer, selectors
 from fsframe.suggest import did_you_mean
+from fsframe.table.dataset import Dataset
 
 __all__ = ["CompilationResult", "compiled_families", "warm", "warm_family"]
 
@@ -90,7 +90,7 @@ def warm(
 
 def warm_family(family: str) -> CompilationResult:
     """Run every method of a family on every kind of table that it accepts."""
-    from fsframe.contracts.kernel_cache import KEPT
+    from fsframe.kernels.kernel_cache import KEPT
 
     begun, before, failed = time.perf_counter(), KEPT.copy(), []
     for offer in compiled_families()[family]:

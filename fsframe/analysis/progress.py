@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
-from fsframe.contracts.remarks import clearing_progress, wait_shown
+from fsframe.remarks import clearing_progress, wait_shown
 
 if TYPE_CHECKING:
-    from fsframe.contracts.run import Progress
+    from fsframe.method.run import Progress
 
 __all__ = ["ProgressBars", "in_notebook", "progress_shown"]
 
@@ -38,7 +38,7 @@ class ProgressBars:
     Notes
     -----
     One bar is shown at a time, that of the work that reported last. Remarks on stderr get lines of
-    their own (`fsframe.contracts.remarks`).
+    their own (`fsframe.remarks`).
     """
 
     def __init__(

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.cost import Cost
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.selector import Selector
+from fsframe.method.cost import Cost
+from fsframe.method.selector import Selector
 from fsframe.registry import selectors
+from fsframe.table.dataset import Dataset
 
 __all__ = ["first_chain", "first_in_parts", "proposed_chains"]
 

@@ -18,7 +18,7 @@ from fsframe.analysis.record_display import (
     size_facts,
 )
 from fsframe.analysis.text_table import table_lines
-from fsframe.contracts.showing import counted, interval_text, number_text
+from fsframe.showing import counted, interval_text, number_text
 from fsframe.storage import RunRecord, place_file, printable
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.analysis.text_table import shown_width, table_lines
-from fsframe.contracts.selection import rank_by_score
-from fsframe.contracts.showing import counted, some_of
+from fsframe.method.selection import rank_by_score
 from fsframe.registry import selectors
 from fsframe.report.pair_wording import interacting, pair_test_words, pair_weight_words
 from fsframe.report.verdict import decisions
+from fsframe.showing import counted, some_of
 from fsframe.storage import RunRecord, StageRecord, printable
 from fsframe.storage.selector_tables import clusters
 

@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 from fsframe.analysis.protocol_display import fold_columns, measure_rows, metric_rows
 from fsframe.analysis.record_display import frequency_rows
 from fsframe.analysis.selection_result import SelectionResult, estimators
-from fsframe.contracts.answer import AnswerTable
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.showing import html_table
 from fsframe.errors import RequestError
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
@@ -26,8 +23,11 @@ from fsframe.evaluation.recorded import (
     recorded_stability,
 )
 from fsframe.evaluation.summary import CurvePoint, Evaluation, Measure
+from fsframe.method.answer import AnswerTable
+from fsframe.showing import html_table
 from fsframe.storage import RunRecord
 from fsframe.storage import load_run as read_run
+from fsframe.table.dataset import Dataset
 
 __all__ = ["EvaluationResult", "StabilityResult", "as_result", "frame_of", "load_run"]
 

@@ -15,15 +15,14 @@ from fsframe.analysis.comparison_result import ComparisonResult
 from fsframe.ask.request import Ask, Request, classifier_text
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.recording import recorded_request
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.grammar import format_list
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
 from fsframe.evaluation.comparison import ROPE, Cell, compared, methods_of, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.measuring import find_measures
 from fsframe.evaluation.study_plan import StudyPlan
 from fsframe.evaluation.summary import LEADING, summarise
+from fsframe.grammar import format_list
+from fsframe.method.run import Run
 from fsframe.storage import RunRecord, load_run, place_file
 from fsframe.storage.numeric_fingerprint import fingerprint, numeric_differences
 from fsframe.storage.study_file import (
@@ -34,6 +33,7 @@ from fsframe.storage.study_file import (
     write_study,
 )
 from fsframe.storage.units.manifest import Manifest
+from fsframe.table.dataset import Dataset
 
 __all__ = [
     "AskedTable",

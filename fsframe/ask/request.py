@@ -15,19 +15,19 @@ from fsframe.analysis.progress import ProgressBars, progress_shown
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.memory_shares import route_of
 from fsframe.chains.recording import check_answer, open_checkpoint, stored_answer
-from fsframe.contracts.annotated_arrays import is_annotated, is_labelled
-from fsframe.contracts.data_frames import is_frame
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import format_value
 from fsframe.errors import RequestError
 from fsframe.execution import open_engine
+from fsframe.params import format_value
 from fsframe.storage import RunRecord
 from fsframe.storage.units.manifest import Manifest
+from fsframe.table.annotated_arrays import is_annotated, is_labelled
+from fsframe.table.data_frames import is_frame
+from fsframe.table.dataset import Dataset
 from fsframe.tables.locate import in_parts
 
 if TYPE_CHECKING:
-    from fsframe.contracts.run import Progress
     from fsframe.execution import Engine
+    from fsframe.method.run import Progress
     from fsframe.storage.units.checkpoint import Checkpoint
 
 __all__ = [

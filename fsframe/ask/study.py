@@ -14,10 +14,10 @@ from fsframe.analysis.study_result import StudyResult
 from fsframe.ask.evaluations import finished_study, run_study
 from fsframe.ask.request import Ask, RunOptions, asking, classifier_text, named_tables, table_of
 from fsframe.chains.chain import Chain
-from fsframe.contracts.data_frames import is_frame
-from fsframe.contracts.remarks import remark
 from fsframe.errors import FsframeError, RequestError, StoreError
 from fsframe.evaluation.study_plan import StudyFaults, StudyPlan, StudyTable, plan_of, read_plan
+from fsframe.remarks import remark
+from fsframe.table.data_frames import is_frame
 
 __all__ = ["study"]
 

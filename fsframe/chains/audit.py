@@ -15,10 +15,9 @@ from fsframe.chains.memory_shares import route_of, shares_of
 from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.recording import memory_route, stage_record
 from fsframe.chains.stage import StageResult
-from fsframe.contracts.classifier import FittedOnColumns
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run, size_text
 from fsframe.errors import DataError, RequestError
+from fsframe.method.classifier import FittedOnColumns
+from fsframe.method.run import Run, size_text
 from fsframe.registry import preferring
 from fsframe.storage import RunRecord
 from fsframe.storage.array_encoding import encode_array
@@ -29,6 +28,7 @@ from fsframe.storage.stage_records import (
     pair_test_items,
     stage_items,
 )
+from fsframe.table.dataset import Dataset
 
 __all__ = ["TOLERANCE", "StageAudit", "audit_run", "choose_stages", "refit"]
 

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 from fsframe.chains.memory_shares import shares_of
 from fsframe.chains.stage import Stage, StageResult, find_method
-from fsframe.contracts.classifier import Classifier, FittedOnColumns
-from fsframe.contracts.cost import Cost
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.grammar import StageText, format_stages, parse_stages
-from fsframe.contracts.params import format_value
-from fsframe.contracts.run import Progress, Run, make_run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.showing import html_block, html_table
-from fsframe.contracts.stage_view import filled
-from fsframe.contracts.wrapping_stages import wraps_left
 from fsframe.errors import DataError, FsframeError, PluginError, RequestError
+from fsframe.grammar import StageText, format_stages, parse_stages
+from fsframe.method.classifier import Classifier, FittedOnColumns
+from fsframe.method.cost import Cost
+from fsframe.method.run import Progress, Run, make_run
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
+from fsframe.method.stage_view import filled
+from fsframe.method.wrapping_stages import wraps_left
+from fsframe.params import format_value
 from fsframe.registry import classifiers, real_name, selectors
+from fsframe.showing import html_block, html_table
+from fsframe.table.dataset import Dataset
 
 if TYPE_CHECKING:
     import os

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from fsframe.chains.stage import RunsInSteps
-from fsframe.contracts.run import DEFAULT_MEMORY, size_text
 from fsframe.errors import RequestError
+from fsframe.method.run import DEFAULT_MEMORY, size_text
 
 if TYPE_CHECKING:
-    from fsframe.contracts.dataset import Dataset
+    from fsframe.table.dataset import Dataset
 
 __all__ = [
     "LEAST_SHARE",
@@ -148,7 +148,7 @@ def shares_of(
     Examples
     --------
     >>> from fsframe.chains.chain import Chain
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> import numpy as np
     >>> data = Dataset.from_arrays(np.zeros((50, 1000)), np.arange(50) % 2)
     >>> shares = shares_of(Chain.parse("mim npfs"), data, 100_000_000)

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from fsframe.chains.stage import StageResult
-from fsframe.contracts.boundary import in_stage
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.pair_tests import PAIR_TEST, PairTester, PairTests
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError, FsframeError, PluginError
+from fsframe.method.boundary import in_stage
+from fsframe.method.pair_tests import PAIR_TEST, PairTester, PairTests
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
 from fsframe.registry import Offer, selectors
 from fsframe.storage import PairTestRecord
+from fsframe.table.dataset import Dataset
 
 __all__ = ["answer_tests", "tester_offer"]
 

@@ -19,14 +19,12 @@ import numpy as np
 from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.chains.stage import ChainResult, RunsInSteps, StageResult, registry_of_class
-from fsframe.contracts.column_kinds import ColumnKind, kinds_as_json
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.grammar import format_stages
-from fsframe.contracts.observer import Observers
-from fsframe.contracts.run import DEFAULT_MEMORY, Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import Forewarning, FsframeWarning, RequestError, StoreError, one_line
 from fsframe.escaping import storable_text
+from fsframe.grammar import format_stages
+from fsframe.method.observer import Observers
+from fsframe.method.run import DEFAULT_MEMORY, Run
+from fsframe.method.selection import Selection
 from fsframe.registry import observers
 from fsframe.storage import (
     DataRecord,
@@ -42,6 +40,8 @@ from fsframe.storage.units.checkpoint import Checkpoint
 from fsframe.storage.units.manifest import SOFTWARE, Manifest, providers, software
 from fsframe.storage.units.selection_bytes import pack_selections, unpack_selections
 from fsframe.storage.units.unit_files import Unit, call_key
+from fsframe.table.column_kinds import ColumnKind, kinds_as_json
+from fsframe.table.dataset import Dataset
 
 __all__ = [
     "as_chain_result",

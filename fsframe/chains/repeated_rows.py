@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 __all__ = ["repeated_rows", "warns_of_repeated_rows"]
 

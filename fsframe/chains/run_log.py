@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from fsframe.contracts.observer import Observer
+from fsframe.method.observer import Observer
 
 __all__ = ["RunLog"]
 

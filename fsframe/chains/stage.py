@@ -9,15 +9,15 @@ from typing import Any, Protocol
 
 import attrs
 
-from fsframe.contracts.classifier import Classifier, FittedOnColumns
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.grammar import StageText, format_stages
-from fsframe.contracts.params import format_value
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
+from fsframe.grammar import StageText, format_stages
+from fsframe.method.classifier import Classifier, FittedOnColumns
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
+from fsframe.params import format_value
 from fsframe.registry import Registry, classifiers, find_offer, selectors
 from fsframe.storage import RunRecord
+from fsframe.table.dataset import Dataset
 
 __all__ = ["ChainResult", "RunsInSteps", "Stage", "StageResult", "find_method", "registry_of_class"]
 

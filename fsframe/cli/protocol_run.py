@@ -15,8 +15,8 @@ from fsframe.cli.reading_options import read_data
 from fsframe.cli.running import Reporter, engine_options, run_request, with_options
 from fsframe.cli.shared_options import all_options, json_option, quiet_option
 from fsframe.cli.terminal import say, say_json, say_lines
-from fsframe.contracts.grammar import StageText
 from fsframe.errors import RequestError, StoreError
+from fsframe.grammar import StageText
 
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain

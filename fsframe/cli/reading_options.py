@@ -15,8 +15,8 @@ from fsframe.cli.terminal import say
 from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableError
 
 if TYPE_CHECKING:
-    from fsframe.contracts.dataset import Dataset
     from fsframe.storage import RunRecord
+    from fsframe.table.dataset import Dataset
 
 __all__ = [
     "READING",
@@ -204,7 +204,7 @@ def ways_as_lines(error: UntidyTableError, given: Sequence[str], command: Any) -
     `command` is the one that was called, as click has it; the options are its own if it takes
     `--label`.
     """
-    from fsframe.contracts.column_guesses import as_words
+    from fsframe.table.column_guesses import as_words
 
     command = getattr(command, "last", command)
     if any(parameter.name == "label" for parameter in getattr(command, "params", ())):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from fsframe.cli.terminal import say
-from fsframe.contracts.grammar import StageText
 from fsframe.errors import StoreError
+from fsframe.grammar import StageText
 from fsframe.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def run_path(data: Path, stages: Sequence[StageText]) -> Path:
 
     Examples
     --------
-    >>> from fsframe.contracts.grammar import parse_stages
+    >>> from fsframe.grammar import parse_stages
     >>> str(run_path(Path("examples/parkinsons.csv.gz"), parse_stages("immigrate npfs/npfs")))
     'examples/parkinsons.immigrate-npfs.h5'
     >>> run_path(Path("t.csv"), parse_stages("mim:top=50 npfs:n=30,alpha=0.1")).name

@@ -30,13 +30,13 @@ from fsframe.cli.signals import (
     written_summary,
 )
 from fsframe.cli.terminal import say, say_error, say_json
-from fsframe.contracts.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.errors import Forewarning, FsframeError
+from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
 
 if TYPE_CHECKING:
     from fsframe.ask.request import Request
-    from fsframe.contracts.run import Progress
     from fsframe.execution import Engine
+    from fsframe.method.run import Progress
     from fsframe.storage import RunRecord
     from fsframe.storage.units.checkpoint import Checkpoint
 

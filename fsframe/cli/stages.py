@@ -11,10 +11,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from fsframe.cli.method_names import completions
-from fsframe.contracts.grammar import StageText, format_stages, parse_stage, parse_stages
-from fsframe.contracts.params import Parameter, format_value, is_flag
 from fsframe.errors import FsframeError, RequestError
 from fsframe.escaping import printable
+from fsframe.grammar import StageText, format_stages, parse_stage, parse_stages
+from fsframe.params import Parameter, format_value, is_flag
 from fsframe.registry import Offer, classifiers, real_name, selectors
 
 __all__ = ["LastCommand", "StageGroup", "stage_help"]

@@ -10,8 +10,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.grammar import format_stages, parse_stages
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.comparing import (
     CriticalDifference,
@@ -29,6 +27,8 @@ from fsframe.evaluation.cross_validation import CrossValidation, grid_of
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.evaluation.intervals import one_standard_error
 from fsframe.evaluation.summary import LEADING, Evaluation
+from fsframe.grammar import format_stages, parse_stages
+from fsframe.table.dataset import Dataset
 
 __all__ = [
     "ROPE",

@@ -12,13 +12,6 @@ from numpy.typing import NDArray
 from fsframe.chains.chain import Chain
 from fsframe.chains.memory_shares import most_tables_held
 from fsframe.chains.repeated_rows import repeated_rows
-from fsframe.contracts.array_checks import as_groups
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, either, flag, integer, listing, optional, param, text
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.fold_task import (
     DEFAULT_CLASSIFIER,
@@ -42,9 +35,16 @@ from fsframe.evaluation.measuring import (
     find_measures,
     least_scores,
 )
+from fsframe.method.classifier import Classifier
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
+from fsframe.params import choice, either, flag, integer, listing, optional, param, text
 from fsframe.resampling.resamples import select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe.suggest import did_you_mean
+from fsframe.table.array_checks import as_groups
+from fsframe.table.dataset import Dataset
 
 __all__ = ["CrossValidation", "grid_of"]
 

@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.prediction_measure import PredictionMeasure
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.survival import times_and_events
-from fsframe.contracts.wrapping_stages import Base
 from fsframe.errors import DataError, MemoryBoundError
 from fsframe.evaluation.folds import Split, deal, deal_groups
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.evaluation.measuring import group_tables, measure_tables
+from fsframe.method.classifier import Classifier
+from fsframe.method.prediction_measure import PredictionMeasure
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.wrapping_stages import Base
 from fsframe.resampling.resamples import Recurring
 from fsframe.storage.checked_tables import fold_tables
+from fsframe.table.dataset import Dataset
+from fsframe.table.survival import times_and_events
 
 __all__ = [
     "DEFAULT_CLASSIFIER",

@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.roles import times_of_wholes
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
 from fsframe.resampling.groups import deal_groups
+from fsframe.table.roles import times_of_wholes
 
 __all__ = [
     "Split",

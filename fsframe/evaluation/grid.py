@@ -10,8 +10,8 @@ from math import prod
 import attrs
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.grammar import StageText, format_stages, parse_list, parse_stages
 from fsframe.errors import FsframeError, RequestError
+from fsframe.grammar import StageText, format_stages, parse_list, parse_stages
 
 __all__ = ["ChainGrid", "combined", "grid_texts", "spelled_out"]
 

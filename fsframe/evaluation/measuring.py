@@ -10,15 +10,15 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.grammar import format_stages, parse_stage
-from fsframe.contracts.prediction_measure import SCORE_KINDS, PredictionMeasure, Predictions
-from fsframe.contracts.selection import Selection
 from fsframe.errors import FsframeError, RequestError
+from fsframe.grammar import format_stages, parse_stage
+from fsframe.method.classifier import Classifier
+from fsframe.method.prediction_measure import SCORE_KINDS, PredictionMeasure, Predictions
+from fsframe.method.selection import Selection
 from fsframe.registry import measures as registered
 from fsframe.registry.entries import MeasureEntry
 from fsframe.storage.checked_tables import FoldTables
+from fsframe.table.dataset import Dataset
 
 __all__ = [
     "SIDES",

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import attrs
 
-from fsframe.contracts.grammar import parse_stages
 from fsframe.errors import FsframeError, StoreError
 from fsframe.evaluation.fold_task import DEFAULT_CLASSIFIER
 from fsframe.evaluation.grid import grid_texts
 from fsframe.evaluation.summary import Evaluation, summarise_tables
+from fsframe.grammar import parse_stages
 from fsframe.registry import classifiers, find_offer, selectors
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import (

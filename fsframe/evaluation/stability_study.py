@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fsframe.chains.chain import Chain, Stage
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, either, flag, integer, listing, param, real, text
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
-from fsframe.contracts.standardising import even_blocks
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.fold_task import full_ranking
 from fsframe.evaluation.folds import deal
 from fsframe.evaluation.grid import ChainGrid
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.method.stability_metric import StabilityMetric, StabilityValue
+from fsframe.params import choice, either, flag, integer, listing, param, real, text
 from fsframe.registry import stability_metrics
 from fsframe.resampling.groups import Grouping, deal_groups, require_two
 from fsframe.resampling.resamples import Recurring, select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe.storage.stage_records import array_name
+from fsframe.table.dataset import Dataset
+from fsframe.table.standardising import even_blocks
 
 __all__ = ["StabilityStudy"]
 

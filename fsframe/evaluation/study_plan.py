@@ -11,18 +11,18 @@ from typing import Any
 
 import attrs
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.grammar import format_list
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.comparison import leading_measure, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation, grid_of
 from fsframe.evaluation.grid import ChainGrid, combined
 from fsframe.evaluation.measuring import find_measures
 from fsframe.evaluation.summary import LEADING
+from fsframe.grammar import format_list
+from fsframe.method.run import Run
 from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.suggest import did_you_mean
+from fsframe.table.dataset import Dataset
 from fsframe.tables import read
 
 __all__ = ["StudyFaults", "StudyPlan", "StudyTable", "plan_of", "read_plan"]

@@ -8,8 +8,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.stability_metric import StabilityValue
 from fsframe.evaluation.intervals import (
     corrected_standard_error,
     interval_within,
@@ -18,6 +16,8 @@ from fsframe.evaluation.intervals import (
 from fsframe.evaluation.measures.labels import Accuracy, confusion
 from fsframe.evaluation.measures.numbers import R2, CIndex
 from fsframe.evaluation.measuring import default_measures, measure_tables, parts_of
+from fsframe.method.selection import Selection
+from fsframe.method.stability_metric import StabilityValue
 from fsframe.registry import stability_metrics
 from fsframe.storage.checked_tables import FoldTables, fold_tables
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.survival import LABELS
 from fsframe.errors import RequestError
 from fsframe.evaluation.measures.scores import Brier, are_probabilities
 from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
@@ -28,6 +27,7 @@ from fsframe.plots.canvas import (
 )
 from fsframe.storage import RunRecord, printable
 from fsframe.storage.checked_tables import FoldTables, fold_tables
+from fsframe.table.survival import LABELS
 
 __all__ = [
     "accuracy_by_size",

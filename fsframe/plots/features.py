@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.answer import AnswerTable
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import RequestError
+from fsframe.method.answer import AnswerTable
 from fsframe.plots.canvas import (
     BLUE,
     COLOURS,
@@ -26,6 +25,7 @@ from fsframe.plots.canvas import (
 )
 from fsframe.storage import RunRecord, printable
 from fsframe.storage.selector_tables import convergence as cost_of
+from fsframe.table.dataset import Dataset
 
 __all__ = ["class_distributions", "convergence", "ranked_scores"]
 

@@ -12,8 +12,8 @@ from fsframe.errors import RequestError
 from fsframe.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from fsframe.contracts.dataset import Dataset
     from fsframe.storage import RunRecord
+    from fsframe.table.dataset import Dataset
 
 __all__ = ["KINDS", "Kind", "draw"]
 

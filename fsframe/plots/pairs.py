@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.plots.canvas import (
     BLUE,
@@ -26,6 +25,7 @@ from fsframe.plots.canvas import (
 )
 from fsframe.storage import RunRecord, printable
 from fsframe.suggest import did_you_mean
+from fsframe.table.dataset import Dataset
 
 __all__ = ["pair_matrix", "pair_network", "pair_picture"]
 

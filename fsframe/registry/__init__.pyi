@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from fsframe.contracts.classifier import Classifier, Regressor
-from fsframe.contracts.selector import Selector
+from fsframe.method.classifier import Classifier, Regressor
+from fsframe.method.selector import Selector
 from fsframe.registry.registering import local_class_version as local_class_version
 from fsframe.registry.registering import register as register
 from fsframe.registry.registering import unreachable_classes as unreachable_classes

@@ -179,7 +179,7 @@ class SelectorEntry(Entry):
 
     `family` groups it in lists; `gives` names what its Selection has besides the kept columns:
     ``scores``, ``weights``, ``pair-weights``, ``instance-weights``, ``fill``; with ``pair-test``
-    the class is a `fsframe.contracts.pair_tests.PairTester`, which tests the pairs of other chains'
+    the class is a `fsframe.method.pair_tests.PairTester`, which tests the pairs of other chains'
     results. `wraps`: it resamples the stages on its left. `pair_weight` describes the weight of a
     pair in the heading of a list, with a hint for reading after a colon. `compiles`: it uses
     kernels compiled by numba, so ``fsframe warm`` runs its family. `proposed` is its priority among
@@ -252,7 +252,7 @@ class MeasureEntry(Entry):
 @attrs.frozen(kw_only=True)
 class ObserverEntry(Entry):
     """An observer of all runs, such as a logger; its class is a
-    `fsframe.contracts.observer.Observer`."""
+    `fsframe.method.observer.Observer`."""
 
     kind: ClassVar[str] = "observer"
 

@@ -178,7 +178,7 @@ def fsframe_measures() -> Iterable[entries.MeasureEntry]:  # type: ignore[empty-
                 summary="Mean cost, with missed cases at five times the cost of false alarms",
             )
 
-    The class derives from `fsframe.contracts.prediction_measure.PredictionMeasure` and declares its
+    The class derives from `fsframe.method.prediction_measure.PredictionMeasure` and declares its
     range, its direction and its requirements for classifiers; `_value(predictions)` returns a
     number.
     """
@@ -199,7 +199,7 @@ def fsframe_events() -> Iterable[entries.ObserverEntry]:  # type: ignore[empty-b
                 summary="Runs in my experiment tracker",
             )
 
-    The class derives from `fsframe.contracts.observer.Observer`. Every installed observer is called
+    The class derives from `fsframe.method.observer.Observer`. Every installed observer is called
     for every run; FSFRAME_BLOCK excludes a plugin.
     """
 

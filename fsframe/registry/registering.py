@@ -89,7 +89,7 @@ def register(method: C | None = None, /, *, name: str | None = None, **described
     Examples
     --------
     >>> import numpy as np, fsframe
-    >>> from fsframe.contracts.ranking import rank_by_score
+    >>> from fsframe.method.ranking import rank_by_score
     >>> @fsframe.register
     ... class LargestSpread(fsframe.Selector):
     ...     \"\"\"Features whose values spread widest.\"\"\"

@@ -391,25 +391,25 @@ def default_manager() -> PluginManager:
     return _manager
 
 
-selectors = Registry(entries.SelectorEntry, "fsframe.contracts.selector:Selector", default_manager)
+selectors = Registry(entries.SelectorEntry, "fsframe.method.selector:Selector", default_manager)
 classifiers = Registry(
-    entries.ClassifierEntry, "fsframe.contracts.classifier:Classifier", default_manager
+    entries.ClassifierEntry, "fsframe.method.classifier:Classifier", default_manager
 )
 """Methods that may end a chain: classifiers and regressors."""
 regressors = Registry(
-    entries.RegressorEntry, "fsframe.contracts.classifier:Regressor", default_manager
+    entries.RegressorEntry, "fsframe.method.classifier:Regressor", default_manager
 )
 stability_metrics = Registry(
     entries.StabilityMetricEntry,
-    "fsframe.contracts.stability_metric:StabilityMetric",
+    "fsframe.method.stability_metric:StabilityMetric",
     default_manager,
 )
 readers = Registry(entries.ReaderEntry, "fsframe.tables.reader:Reader", default_manager)
 commands = Registry(entries.CommandEntry, "click:Command", default_manager, instances=True)
 measures = Registry(
-    entries.MeasureEntry, "fsframe.contracts.prediction_measure:PredictionMeasure", default_manager
+    entries.MeasureEntry, "fsframe.method.prediction_measure:PredictionMeasure", default_manager
 )
-observers = Registry(entries.ObserverEntry, "fsframe.contracts.observer:Observer", default_manager)
+observers = Registry(entries.ObserverEntry, "fsframe.method.observer:Observer", default_manager)
 engines = Registry(entries.EngineEntry, "fsframe.execution.engine:Engine", default_manager)
 nulls = Registry(entries.NullEntry, "fsframe.resampling.null:Null", default_manager)
 report_sections = Registry(

@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from fsframe.contracts.grammar import parse_stages
 from fsframe.errors import FsframeError, RequestError
 from fsframe.escaping import tex
+from fsframe.grammar import parse_stages
 from fsframe.registry import classifiers, find_offer, measures, selectors
 
 __all__ = ["OF_PROTOCOL", "bibtex_of", "cited_keys", "references_of"]

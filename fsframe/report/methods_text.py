@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 import attrs
 
 from fsframe.chains.repeated_rows import warns_of_repeated_rows
-from fsframe.contracts.params import format_value
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
     RecordedStability,
     protocol_name,
     recorded_protocol,
 )
+from fsframe.params import format_value
 from fsframe.registry import Offer, classifiers, selectors, stability_metrics
 from fsframe.storage import RunRecord, StageRecord, printable
 

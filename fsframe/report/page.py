@@ -9,7 +9,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import PluginError, RequestError
 from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
 from fsframe.registry import report_sections
@@ -18,6 +17,7 @@ from fsframe.report.section import About, Bullets, Picture, Table, Text, safe
 from fsframe.report.style import SCRIPT, STYLE
 from fsframe.report.verdict import heading, measure_words, verdict_of_several
 from fsframe.storage import RunRecord
+from fsframe.table.dataset import Dataset
 
 __all__ = ["page_text", "report_page", "report_page_of_several"]
 

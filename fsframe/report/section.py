@@ -14,12 +14,12 @@ from pathlib import Path
 
 import attrs
 
-from fsframe.contracts.boundary import in_stage
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import PluginError
 from fsframe.escaping import printable
+from fsframe.method.boundary import in_stage
 from fsframe.report.figures import Figure
 from fsframe.storage import RunRecord
+from fsframe.table.dataset import Dataset
 
 __all__ = [
     "About",

@@ -7,10 +7,9 @@ from typing import Any
 
 import attrs
 
-from fsframe.contracts.answer import AnswerTable
-from fsframe.contracts.showing import interval_text, number_text
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.evaluation.summary import LEADING, Measure
+from fsframe.method.answer import AnswerTable
 from fsframe.report.figures import figures
 from fsframe.report.methods_text import (
     checklist,
@@ -35,6 +34,7 @@ from fsframe.report.section import (
     safe,
 )
 from fsframe.report.verdict import decisions, verdict
+from fsframe.showing import interval_text, number_text
 
 __all__ = [
     "CHECKLIST_WORDS",

@@ -9,7 +9,6 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from fsframe.contracts.showing import counted, number_text
 from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.study_results import study_comparisons
 from fsframe.report.figures import Figure, figures_of_several
@@ -19,6 +18,7 @@ from fsframe.report.section import About, Block, Bullets, Code, Heading, Picture
 from fsframe.report.sections import CHECKLIST_WORDS, STATES
 from fsframe.report.study_text import bibliography, methods_text
 from fsframe.report.verdict import measure_words, verdict_of_comparison
+from fsframe.showing import counted, number_text
 from fsframe.storage import printable
 from fsframe.storage.study_file import StudyCell, StudyRecord
 

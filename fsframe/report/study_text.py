@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from fsframe.contracts.showing import counted
 from fsframe.evaluation.study_results import described_tables
 from fsframe.report.citations import OF_PROTOCOL, bibtex_of, cited_keys, references_of
+from fsframe.showing import counted
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
 __all__ = ["bibliography", "methods_text"]

@@ -8,10 +8,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.ranking import rank_by_score
-from fsframe.contracts.showing import interval_text, number_text
 from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
+from fsframe.method.ranking import rank_by_score
+from fsframe.showing import interval_text, number_text
 from fsframe.storage import RunRecord, printable
 from fsframe.storage.selector_tables import bootstrap_tables
 

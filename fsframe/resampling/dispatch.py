@@ -10,12 +10,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import EngineError
 from fsframe.execution.engine import Engine
 from fsframe.resampling.batches import Batches
 from fsframe.resampling.submitted_jobs import Job, SubmittedJobs
 from fsframe.resampling.work import Call, Draws, Task, column_fields, work
+from fsframe.table.dataset import Dataset
 
 __all__ = ["Dispatcher"]
 

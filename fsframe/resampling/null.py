@@ -8,9 +8,9 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.boundary import in_stage
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import PluginError
+from fsframe.method.boundary import in_stage
+from fsframe.table.dataset import Dataset
 
 __all__ = ["CountNull", "Null", "RelabellingNull"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import attrs
 
-from fsframe.contracts.run import Run
 from fsframe.errors import EngineError
 from fsframe.execution import as_engine
 from fsframe.execution.worker_versions import refusal_here
+from fsframe.method.run import Run
 from fsframe.resampling.submitted_jobs import Job, SubmittedJobs
 from fsframe.resampling.work import needed_by
 

@@ -11,10 +11,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.run import Run, size_text
-from fsframe.contracts.selection import Selection
+from fsframe.kinds import MOST_TIMES
+from fsframe.method.run import Run, size_text
+from fsframe.method.selection import Selection
 from fsframe.resampling.batches import Batches
 from fsframe.resampling.work import (
     Call,
@@ -28,6 +27,7 @@ from fsframe.resampling.work import (
 from fsframe.resampling.wrapping import Base
 from fsframe.storage.units.selection_bytes import pack_selections, unpack_selections
 from fsframe.storage.units.unit_files import Unit, call_key
+from fsframe.table.dataset import Dataset
 
 __all__ = ["Draws", "Recurring", "select_resamples", "too_many"]
 

@@ -8,9 +8,8 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from fsframe.chains.chain import Chain, Stage
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.survival import LABELS
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
 from fsframe.sklearn.estimators import StageEstimator, run_of
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors, warn_each
 from fsframe.sklearn.pickling import blank_chain, own_classes
@@ -19,6 +18,7 @@ from fsframe.sklearn.roles import Roles
 from fsframe.sklearn.settings import is_set
 from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
 from fsframe.sklearn.tables import Codes, Training, training_table
+from fsframe.table.survival import LABELS
 
 __all__ = ["ChainEstimator"]
 

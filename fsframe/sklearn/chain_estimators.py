@@ -15,7 +15,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 
-from fsframe.contracts.selection import Selection
+from fsframe.method.selection import Selection
 from fsframe.sklearn.chain_base import ChainEstimator
 from fsframe.sklearn.estimators import Selecting
 from fsframe.sklearn.fitted_attributes import FittedAttributes

@@ -7,10 +7,10 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from fsframe.contracts.classifier import Classifier, Regressor
-from fsframe.contracts.kinds import Kind, annotation, is_flag
-from fsframe.contracts.params import Parameter
-from fsframe.contracts.selector import Selector
+from fsframe.kinds import Kind, annotation, is_flag
+from fsframe.method.classifier import Classifier, Regressor
+from fsframe.method.selector import Selector
+from fsframe.params import Parameter
 from fsframe.registry import Offer
 from fsframe.sklearn.settings import SETTINGS, settings_of
 

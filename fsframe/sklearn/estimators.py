@@ -17,14 +17,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.stage import Stage
-from fsframe.contracts.classifier import Classifier, FittedOnColumns
-from fsframe.contracts.data_frames import is_frame
-from fsframe.contracts.frame_columns import frame_names, frame_texts
-from fsframe.contracts.kinds import is_stages
-from fsframe.contracts.run import DEFAULT_MEMORY, Run
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.stage_view import filled_rows
-from fsframe.contracts.wrapping_stages import wraps_left
+from fsframe.kinds import is_stages
+from fsframe.method.classifier import Classifier, FittedOnColumns
+from fsframe.method.run import DEFAULT_MEMORY, Run
+from fsframe.method.selector import Selector
+from fsframe.method.stage_view import filled_rows
+from fsframe.method.wrapping_stages import wraps_left
 from fsframe.registry import classifiers, find_offer, selectors
 from fsframe.sklearn.fitted_attributes import FittedAttributes, iterations
 from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors, warn_each
@@ -42,6 +40,8 @@ from fsframe.sklearn.tables import (
     training_table,
     with_gaps_filled,
 )
+from fsframe.table.data_frames import is_frame
+from fsframe.table.frame_columns import frame_names, frame_texts
 
 __all__ = [
     "ClassifierEstimator",

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from fsframe.contracts.answer import feature_table, pair_table
-from fsframe.contracts.selection import Pair, Selection
+from fsframe.method.answer import feature_table, pair_table
+from fsframe.method.selection import Pair, Selection
 
 __all__ = ["FittedAttributes", "iterations", "pair_values"]
 

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fsframe.contracts.classifier import Classifier, Regressor
-from fsframe.contracts.selector import Selector
+from fsframe.method.classifier import Classifier, Regressor
+from fsframe.method.selector import Selector
 from fsframe.registry import Offer
 from fsframe.sklearn.descriptions import docstring
 from fsframe.sklearn.estimators import (

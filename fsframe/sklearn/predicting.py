@@ -11,8 +11,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from fsframe.contracts.classifier import FittedOnColumns
 from fsframe.evaluation.measures.numbers import CIndex
+from fsframe.method.classifier import FittedOnColumns
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors
 from fsframe.sklearn.tables import (
     Codes,

@@ -9,14 +9,14 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.contracts.array_checks import kept_columns
-from fsframe.contracts.data_frames import is_frame, take_frame
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.frame_columns import frame_names
-from fsframe.contracts.roles import SideColumns, feature_sets
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.settings import SETTINGS, settings_of
 from fsframe.suggest import did_you_mean
+from fsframe.table.array_checks import kept_columns
+from fsframe.table.data_frames import is_frame, take_frame
+from fsframe.table.dataset import Dataset
+from fsframe.table.frame_columns import frame_names
+from fsframe.table.roles import SideColumns, feature_sets
 from fsframe.tables.column_lookup import find_columns
 
 __all__ = ["Roles", "roles_of"]

@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.selector import Selector
+from fsframe.method.classifier import Classifier
+from fsframe.method.selector import Selector
 
 __all__ = ["SETTINGS", "Setting", "is_set", "settings_of"]
 

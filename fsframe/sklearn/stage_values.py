@@ -16,12 +16,12 @@ import attrs
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.stage import Stage, find_method
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.grammar import StageText, format_stages, parse_stages
-from fsframe.contracts.kinds import is_stages
-from fsframe.contracts.params import Parameter, format_value
-from fsframe.contracts.selector import Selector
 from fsframe.errors import FsframeError, RequestError
+from fsframe.grammar import StageText, format_stages, parse_stages
+from fsframe.kinds import is_stages
+from fsframe.method.classifier import Classifier
+from fsframe.method.selector import Selector
+from fsframe.params import Parameter, format_value
 from fsframe.registry import classifiers, selectors
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors
 from fsframe.suggest import did_you_mean

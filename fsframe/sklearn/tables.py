@@ -13,15 +13,15 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.data_frames import FrameParts, is_frame, take_frame
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.frame_columns import frame_names, frame_texts
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.survival import LABELS, signed_times
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
 from fsframe.registry import Offer, find_offer, selectors
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.roles import Roles
+from fsframe.table.data_frames import FrameParts, is_frame, take_frame
+from fsframe.table.dataset import Dataset
+from fsframe.table.frame_columns import frame_names, frame_texts
+from fsframe.table.survival import LABELS, signed_times
 from fsframe.testing.declarations import declared_exceptions
 
 __all__ = [

@@ -14,10 +14,10 @@ from typing import Any
 import attrs
 from numpy.typing import NDArray
 
-from fsframe.contracts.pair_tests import PairTests
-from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
+from fsframe.method.pair_tests import PairTests
+from fsframe.method.selection import Selection
 from fsframe.storage import spec
 from fsframe.storage.array_encoding import TRIANGLE, is_packable, square_of
 from fsframe.storage.guarded_hdf5 import GuardedGroup, no_hdf5_plugins, open_image

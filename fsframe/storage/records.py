@@ -11,13 +11,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.answer import AnswerTable, feature_table, pair_table
-from fsframe.contracts.donors import Donors
-from fsframe.contracts.frozen_arrays import freeze
-from fsframe.contracts.selection import Pair, PairWeights, Selection
-from fsframe.contracts.showing import html_block, html_table, listed
 from fsframe.errors import DataError
 from fsframe.escaping import printable, storable_text
+from fsframe.method.answer import AnswerTable, feature_table, pair_table
+from fsframe.method.donors import Donors
+from fsframe.method.selection import Pair, PairWeights, Selection
+from fsframe.showing import html_block, html_table, listed
 from fsframe.storage.array_encoding import result_digest
 from fsframe.storage.spec import STATUS, TASKS
 from fsframe.storage.stage_records import (
@@ -28,9 +27,10 @@ from fsframe.storage.stage_records import (
     as_texts,
     same_donors,
 )
+from fsframe.table.frozen_arrays import freeze
 
 if TYPE_CHECKING:
-    from fsframe.contracts.dataset import Dataset
+    from fsframe.table.dataset import Dataset
 
 __all__ = ["DataRecord", "RunRecord"]
 
@@ -81,7 +81,7 @@ class DataRecord:
     def from_dataset(cls, data: Dataset, source: str = "") -> DataRecord:
         """The description of a Dataset.
 
-        >>> from fsframe.contracts.dataset import Dataset
+        >>> from fsframe.table.dataset import Dataset
         >>> data = Dataset.from_arrays([[1.0, 0.0], [0.0, 1.0]], ["ill", "well"], name="toy")
         >>> DataRecord.from_dataset(data).class_names
         ('ill', 'well')
@@ -210,7 +210,7 @@ class RunRecord:
             )
 
     def feature_table(self, data: Dataset | None = None) -> AnswerTable:
-        """Results of every feature, best first; `fsframe.contracts.answer.feature_table`.
+        """Results of every feature, best first; `fsframe.method.answer.feature_table`.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class RunRecord:
         return feature_table(self.feature_names, self._selecting(), data)
 
     def pair_table(self) -> AnswerTable:
-        """Results of every pair, best first; `fsframe.contracts.answer.pair_table`."""
+        """Results of every pair, best first; `fsframe.method.answer.pair_table`."""
         tests = self.pair_tests
         # If the method also ran as a stage, its tables have these results and more.
         own = tests is not None and any(stage.name == tests.name for stage in self.stages)

@@ -11,14 +11,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.donors import Donors
-from fsframe.contracts.frozen_arrays import are_axes, arrays, freeze
-from fsframe.contracts.pair_tests import PairTests
-from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import StoreError
+from fsframe.method.donors import Donors
+from fsframe.method.pair_tests import PairTests
+from fsframe.method.selection import PairWeights, Selection
 from fsframe.storage import spec
 from fsframe.storage.array_encoding import content_digest, json_text
 from fsframe.storage.spec import STAGE_KINDS
+from fsframe.table.frozen_arrays import are_axes, arrays, freeze
 
 __all__ = [
     "PairTestRecord",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.asked_columns import WORDS, AskedColumns, check_asked, only
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
+from fsframe.table.asked_columns import WORDS, AskedColumns, check_asked, only
+from fsframe.table.dataset import Dataset
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.cells import Missing
 from fsframe.tables.column_lookup import check_names, column_word, find_columns

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.column_facts import USUAL_CODES, likely_codes
-from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError
+from fsframe.showing import some_of
+from fsframe.table.column_facts import USUAL_CODES, likely_codes
 
 __all__ = [
     "FeatureReview",

@@ -8,8 +8,8 @@ from functools import partial
 
 import attrs
 
-from fsframe.contracts.column_facts import Contents, gathered
 from fsframe.errors import DataError
+from fsframe.table.column_facts import Contents, gathered
 from fsframe.tables.sheet import Sheet
 from fsframe.tables.source import ArraysInFile, TextInFile, open_table
 from fsframe.tables.table import Table

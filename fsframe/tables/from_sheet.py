@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.asked_columns import AskedColumns, only
-from fsframe.contracts.column_guesses import check_default_label, untidy
-from fsframe.contracts.column_kinds import (
+from fsframe.errors import DataError
+from fsframe.showing import some_of
+from fsframe.table.asked_columns import AskedColumns, only
+from fsframe.table.column_guesses import check_default_label, untidy
+from fsframe.table.column_kinds import (
     ColumnKind,
     coded,
     days_of,
@@ -22,10 +24,8 @@ from fsframe.contracts.column_kinds import (
     numbers_of,
     ranks,
 )
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.label_guess import is_usual_label, likely_names, looks_measured
-from fsframe.contracts.showing import some_of
-from fsframe.errors import DataError
+from fsframe.table.dataset import Dataset
+from fsframe.table.label_guess import is_usual_label, likely_names, looks_measured
 from fsframe.tables.cell_syntax import is_number
 from fsframe.tables.column_lookup import check_names, column_mask
 from fsframe.tables.feature_checks import check_finite, feature_warnings

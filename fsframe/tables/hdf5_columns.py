@@ -17,7 +17,7 @@ __all__ = ["Hdf5Columns", "file_mark"]
 
 @attrs.frozen(eq=False)
 class Hdf5Columns:
-    """Some columns of a dataset on disk, as `fsframe.contracts.dataset.ColumnSource`.
+    """Some columns of a dataset on disk, as `fsframe.table.dataset.ColumnSource`.
 
     Parameters
     ----------

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.array_checks import infer_task
 from fsframe.errors import DataError, RequestError
+from fsframe.table.array_checks import infer_task
 from fsframe.tables.cell_syntax import is_missing, is_number
 from fsframe.tables.size_limits import MAX_CLASSES
 

@@ -20,16 +20,16 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.array_checks import whole_weights
-from fsframe.contracts.asked_columns import WORDS, check_asked
-from fsframe.contracts.column_guesses import check_label_in_parts
-from fsframe.contracts.column_kinds import ColumnKind
-from fsframe.contracts.data_frames import group_values, label_values_of
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kept_folders import kept_folder, temporary_folder
-from fsframe.contracts.run import available_threads
-from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError, RequestError
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import available_threads
+from fsframe.table.array_checks import whole_weights
+from fsframe.table.asked_columns import WORDS, check_asked
+from fsframe.table.column_guesses import check_label_in_parts
+from fsframe.table.column_kinds import ColumnKind
+from fsframe.table.data_frames import group_values, label_values_of
+from fsframe.table.dataset import Dataset
+from fsframe.table.kept_folders import kept_folder, temporary_folder
 from fsframe.tables.array_files import LARGE
 from fsframe.tables.column_lookup import (
     check_names,
@@ -57,7 +57,7 @@ from fsframe.tables.size_limits import check_expansion, memory_bound
 
 if TYPE_CHECKING:
     # Compiled, and needed by tables in parts only.
-    from fsframe.contracts.columns_seen import ColumnsSeen
+    from fsframe.table.columns_seen import ColumnsSeen
 
 __all__ = ["TableParts", "large_in_file", "read_parts", "rows_of_parts"]
 
@@ -104,7 +104,7 @@ def large_in_file(path: Path, kind: str, x: str) -> bool:
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class TableParts:
-    """The features of a table in parts, as `fsframe.contracts.dataset.RowSource`.
+    """The features of a table in parts, as `fsframe.table.dataset.RowSource`.
 
     Parameters
     ----------
@@ -481,7 +481,7 @@ def _facts_of(reader: RowReader, features: tuple[str, ...], small: bool) -> Foun
 
 
 def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) -> FoundFacts:
-    from fsframe.contracts.columns_seen import ColumnsSeen, copy_transposed
+    from fsframe.table.columns_seen import ColumnsSeen, copy_transposed
 
     facts = ColumnsSeen(len(features), dtype == np.uint8)
     digest, n_samples = hashlib.sha256(), 0

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.kept_folders import (
+from fsframe.errors import StoreError
+from fsframe.storage.atomic import place_file
+from fsframe.table.kept_folders import (
     Unsound,
     arrays_as_bytes,
     arrays_in_bytes,
@@ -17,12 +19,10 @@ from fsframe.contracts.kept_folders import (
     open_sealed,
     seal,
 )
-from fsframe.errors import StoreError
-from fsframe.storage.atomic import place_file
 
 if TYPE_CHECKING:
     # Compiled, and needed by tables in parts only.
-    from fsframe.contracts.columns_seen import ColumnsSeen
+    from fsframe.table.columns_seen import ColumnsSeen
 
 __all__ = ["CACHE_FOLDER", "FoundFacts", "load_facts", "save_facts"]
 
@@ -41,7 +41,7 @@ def load_facts(path: Path, identity: str, n_rows: int, n_columns: int) -> FoundF
 
     None if there is no file; with a remark if it is damaged, or another user has written it.
     """
-    from fsframe.contracts.columns_seen import ColumnsSeen
+    from fsframe.table.columns_seen import ColumnsSeen
 
     most = ColumnsSeen(n_columns, False).nbytes + _OVERHEAD
     try:
@@ -54,7 +54,7 @@ def load_facts(path: Path, identity: str, n_rows: int, n_columns: int) -> FoundF
 
 def _facts_in(arrays: dict[str, NDArray[Any]], n_rows: int, n_columns: int) -> FoundFacts:
     """The stored facts, if they have the form of those of a table of that shape."""
-    from fsframe.contracts.columns_seen import ColumnsSeen
+    from fsframe.table.columns_seen import ColumnsSeen
 
     try:
         n_samples, digest = int(arrays.pop("n_samples")), str(arrays.pop("digest"))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, final
 
-from fsframe.contracts.data_frames import is_frame
 from fsframe.errors import DataError, FsframeError, RequestError, one_line
+from fsframe.table.data_frames import is_frame
 from fsframe.tables.array_table import ArrayTable
 
 __all__ = ["Reader", "check_options", "named_paths", "read_frame", "reader_of", "zip_members"]

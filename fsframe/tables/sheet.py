@@ -12,8 +12,8 @@ from typing import NoReturn
 import attrs
 import numpy as np
 
-from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError, RequestError
+from fsframe.showing import some_of
 from fsframe.tables.cell_syntax import is_number
 from fsframe.tables.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
 from fsframe.tables.column_lookup import column_word

@@ -10,9 +10,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.data_frames import take_frame
-from fsframe.contracts.frame_columns import frame_column, frame_names, frame_texts
 from fsframe.errors import DataError
+from fsframe.table.data_frames import take_frame
+from fsframe.table.frame_columns import frame_column, frame_names, frame_texts
 from fsframe.tables.array_files import load_arrays
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.dialect import delimiter_name

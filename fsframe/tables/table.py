@@ -10,10 +10,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.column_kinds import ColumnKind, numbers_of
-from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError
+from fsframe.showing import some_of
 from fsframe.suggest import did_you_mean
+from fsframe.table.column_kinds import ColumnKind, numbers_of
 from fsframe.tables.cell_syntax import is_number
 from fsframe.tables.cells import Missing
 from fsframe.tables.column_lookup import column_word
@@ -183,7 +183,7 @@ class Table:
         Raises
         ------
         DataError
-            As `numbers` and `fsframe.contracts.column_kinds.numbers_of` say.
+            As `numbers` and `fsframe.table.column_kinds.numbers_of` say.
         """
         spelled = {
             name: kinds[name]

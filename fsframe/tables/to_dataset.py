@@ -9,9 +9,10 @@ from typing import Any
 
 import attrs
 
-from fsframe.contracts.annotated_arrays import is_annotated, is_labelled
-from fsframe.contracts.asked_columns import WORDS, check_asked
-from fsframe.contracts.column_kinds import (
+from fsframe.errors import DataError, RequestError, UntidyTableError
+from fsframe.table.annotated_arrays import is_annotated, is_labelled
+from fsframe.table.asked_columns import WORDS, check_asked
+from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
     as_ordinal,
@@ -20,10 +21,9 @@ from fsframe.contracts.column_kinds import (
     numbers_of,
     ranks,
 )
-from fsframe.contracts.data_frames import is_frame
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.frozen_arrays import freeze
-from fsframe.errors import DataError, RequestError, UntidyTableError
+from fsframe.table.data_frames import is_frame
+from fsframe.table.dataset import Dataset
+from fsframe.table.frozen_arrays import freeze
 from fsframe.tables.array_files import check_asked_of_arrays, dataset_from_arrays, load_arrays
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.column_lookup import as_keys, find_column, find_columns

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-from fsframe.contracts.boundary import in_stage
 from fsframe.errors import PluginError
+from fsframe.method.boundary import in_stage
 
 __all__ = ["Columns", "Writer"]
 

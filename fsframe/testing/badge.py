@@ -9,10 +9,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selector import Selector
 from fsframe.errors import FsframeError, one_line
+from fsframe.method.run import Run
+from fsframe.method.selector import Selector
+from fsframe.table.dataset import Dataset
 from fsframe.testing.conformance import Outcome
 from fsframe.testing.side_effects import peak_bytes
 

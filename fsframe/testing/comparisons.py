@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.method.selection import PairWeights, Selection
 
 __all__ = ["assert_close", "assert_equal", "frozen_bytes"]
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import attrs
 
-from fsframe.contracts.params import Parameterised, format_value
 from fsframe.errors import DataError, one_line
+from fsframe.params import Parameterised, format_value
 from fsframe.registry.importing import time_limit
 
 __all__ = [

@@ -18,8 +18,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from fsframe.contracts.grammar import StageText, parse_stages
 from fsframe.errors import PluginError, RequestError
+from fsframe.grammar import StageText, parse_stages
 from fsframe.registry import Offer, classifiers, find_offer, selectors, stability_metrics
 from fsframe.testing.conformance import Conformance
 from fsframe.testing.metrics import StabilityMetricConformance

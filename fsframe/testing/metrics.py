@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 from fsframe.errors import RequestError
+from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.testing.comparisons import frozen_bytes
 from fsframe.testing.conformance import (
     Conformance,

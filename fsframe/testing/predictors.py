@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.grammar import parse_stages
-from fsframe.contracts.prediction_measure import SCORE_KINDS
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, FsframeError, one_line
+from fsframe.grammar import parse_stages
+from fsframe.method.classifier import Classifier
+from fsframe.method.prediction_measure import SCORE_KINDS
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
 from fsframe.registry import selectors
+from fsframe.table.dataset import Dataset
 from fsframe.testing import tables
 from fsframe.testing.comparisons import frozen_bytes
 from fsframe.testing.conformance import (

@@ -180,7 +180,7 @@ def read_attributes(thing: Any, call: Callable[[], Any]) -> set[str]:
         if self is thing:
             code = sys._getframe(1).f_code
             place = code.co_filename
-            generic = place.endswith(("contracts/params.py",)) or place.startswith("<attrs")
+            generic = place.endswith(("params.py",)) or place.startswith("<attrs")
             if not generic and code.co_name not in _GENERIC:
                 found.add(name)
         return object.__getattribute__(self, name)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 __all__ = [
     "categories",

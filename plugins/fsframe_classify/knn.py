@@ -10,13 +10,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.nominal import unequal_share
-from fsframe.contracts.params import choice, flag, integer, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.standardising import learn_scale, standardised
+from fsframe.method.classifier import Classifier
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.params import choice, flag, integer, param
+from fsframe.table.dataset import Dataset
+from fsframe.table.nominal import unequal_share
+from fsframe.table.standardising import learn_scale, standardised
 
 __all__ = ["Knn"]
 

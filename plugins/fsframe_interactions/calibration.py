@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
 from fsframe_interactions.engine.best_pairs import TestedPairs
 from fsframe_interactions.engine.bit_rows import BitRows
 from fsframe_interactions.engine.conditional_simulation import simulate_pairs

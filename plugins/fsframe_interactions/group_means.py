@@ -6,9 +6,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
 from fsframe.resampling.groups import Grouping
+from fsframe.table.dataset import Dataset
 
 __all__ = ["label_problem", "with_group_means"]
 

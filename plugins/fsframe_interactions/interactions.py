@@ -12,13 +12,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.pair_tests import PairTests
-from fsframe.contracts.params import choice, integer, number_to_keep, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.kinds import MOST_TIMES
+from fsframe.method.pair_tests import PairTests
+from fsframe.method.run import Run
+from fsframe.method.selection import PairWeights, Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import choice, integer, number_to_keep, param, real
+from fsframe.table.dataset import Dataset
 from fsframe_interactions.calibration import CalibratedPairs, calibrate
 from fsframe_interactions.engine.best_pairs import TestedPairs, best_pairs
 from fsframe_interactions.engine.bit_rows import BitRows
@@ -165,7 +165,7 @@ class Interactions(Selector):
     ) -> PairTests:
         """Test every pair of `columns`; the `keep` best and `pairs` are reported.
 
-        See `fsframe.contracts.pair_tests.PairTester`. If columns were chosen by their joint effect
+        See `fsframe.method.pair_tests.PairTester`. If columns were chosen by their joint effect
         on the same rows, p is too small; q is valid if `chosen_from` counts all pairs that could
         have been chosen: at most α of tables without interactions have any q ≤ α.
         """

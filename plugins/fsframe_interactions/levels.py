@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import RequestError
+from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.bit_rows import MISSING, BitRows, BitRowWriter
 
 __all__ = ["bit_rows_of", "column_codes", "rows_by_class"]

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import RequestError
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.best_pairs import Found, TestedPairs, smallest
 from fsframe_interactions.engine.log_tails import log_f_tail
 

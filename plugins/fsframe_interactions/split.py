@@ -9,16 +9,16 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.pair_tests import PairTests
-from fsframe.contracts.params import choice, count_or_fraction, integer, optional, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
 from fsframe.errors import DataError
+from fsframe.kinds import MOST_TIMES
+from fsframe.method.pair_tests import PairTests
+from fsframe.method.run import Run
+from fsframe.method.selection import PairWeights, Selection, rank_by_score
+from fsframe.params import choice, count_or_fraction, integer, optional, param, real
 from fsframe.resampling.groups import deal_groups, require_two
 from fsframe.resampling.resamples import select_resamples
 from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.table.dataset import Dataset
 from fsframe_interactions.interactions import Interactions
 
 __all__ = ["InteractionsSplit", "choosing_half"]

@@ -10,19 +10,19 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import LANES
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kept_folders import (
+from fsframe.errors import DataError
+from fsframe.kernels.bit_counts import LANES
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
+from fsframe.resampling.over_parts import equal_parts
+from fsframe.table.dataset import Dataset
+from fsframe.table.kept_folders import (
     HashingWriter,
     made_whole,
     note_unsound,
     read_index,
     write_index,
 )
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
-from fsframe.errors import DataError
-from fsframe.resampling.over_parts import equal_parts
 from fsframe_interactions.engine.bit_rows import (
     class_words,
     depth_of,

@@ -16,7 +16,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy.special import ndtri, softmax
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.bit_rows import MISSING, BitRows
 from fsframe_interactions.levels import rows_by_class
 

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.stability_metric import StabilityValue
+from fsframe.method.stability_metric import StabilityValue
 from fsframe_stability.chance import Counts
 from fsframe_stability.overlap import Overlap
 from fsframe_stability.pairwise import PairwiseMetric, undefined

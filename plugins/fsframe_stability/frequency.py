@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 from scipy.special import xlogy
 
-from fsframe.contracts.params import param, real
-from fsframe.contracts.stability_metric import StabilityValue
+from fsframe.method.stability_metric import StabilityValue
+from fsframe.params import param, real
 from fsframe_stability.overlap import Overlap
 from fsframe_stability.pairwise import OverlapMetric, undefined
 

@@ -11,8 +11,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from fsframe.contracts.params import flag, param, real
-from fsframe.contracts.stability_metric import StabilityValue
+from fsframe.method.stability_metric import StabilityValue
+from fsframe.params import flag, param, real
 from fsframe_stability.overlap import Overlap
 from fsframe_stability.pairwise import OverlapMetric, undefined
 

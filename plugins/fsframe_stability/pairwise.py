@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.contracts.params import optional, param, real
-from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 from fsframe.errors import RequestError
+from fsframe.method.stability_metric import StabilityMetric, StabilityValue
+from fsframe.params import optional, param, real
 from fsframe_stability.chance import PairScore
 from fsframe_stability.overlap import Overlap, prefix_overlaps
 

@@ -12,9 +12,9 @@ import scipy
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-from fsframe.contracts.params import choice, integer, optional, param
-from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 from fsframe.errors import DataError
+from fsframe.method.stability_metric import StabilityMetric, StabilityValue
+from fsframe.params import choice, integer, optional, param
 from fsframe_stability.agreement import ratio
 from fsframe_stability.pairwise import mean_over_pairs, undefined
 from fsframe_stability.products import one_thread_product, whole_gram

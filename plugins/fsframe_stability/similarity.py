@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fsframe.contracts.params import param, real
-from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 from fsframe.errors import DataError
+from fsframe.method.stability_metric import StabilityMetric, StabilityValue
+from fsframe.params import param, real
 from fsframe_stability.overlap import Overlap
 from fsframe_stability.pairwise import impute_parameter, mean_over_pairs
 

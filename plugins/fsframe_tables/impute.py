@@ -9,15 +9,15 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.cost import Cost
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.donors import Donors
-from fsframe.contracts.params import choice, flag, integer, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.showing import some_of
+from fsframe.method.cost import Cost
+from fsframe.method.donors import Donors
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import choice, flag, integer, param
 from fsframe.registry.required import missing, needed
+from fsframe.showing import some_of
+from fsframe.table.dataset import Dataset
 
 __all__ = ["Impute"]
 
@@ -47,7 +47,7 @@ class Impute(Selector):
     categorical column the first in the order of rows is taken, regardless of the levels' names.
 
     With ``method="neighbours"`` each gap gets its own value: the mean of the `k` training rows
-    nearest to its row (`fsframe.contracts.donors.Donors`), by scikit-learn's KNNImputer. The
+    nearest to its row (`fsframe.method.donors.Donors`), by scikit-learn's KNNImputer. The
     result, and so the run file, then contains the training rows.
 
     Values are learned from the rows of the current resample, and filled in only there and in rows

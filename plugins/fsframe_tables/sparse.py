@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from fsframe.contracts.sparse_columns import as_table
 from fsframe.errors import DataError
+from fsframe.table.sparse_columns import as_table
 from fsframe.tables.size_limits import check_size
 
 __all__ = ["compressed", "sparse_table"]
 
 
 def sparse_table(matrix: Any, what: str) -> Any:
-    """A sparse matrix of scipy as `fsframe.contracts.sparse_columns.as_table` gives it.
+    """A sparse matrix of scipy as `fsframe.table.sparse_columns.as_table` gives it.
 
     DataError if its indices are damaged, or the values are no real numbers.
     """

@@ -6,7 +6,7 @@ import numpy as np
 
 from fsframe.analysis.display import result_lines, result_object
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 
 def shifted_table() -> Dataset:

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from fsframe.analysis import precompilation
 from fsframe.analysis.precompilation import CompilationResult, compiled_families, warm, warm_family
 from fsframe.cli import cli
-from fsframe.contracts.kernel_cache import KEPT
 from fsframe.errors import RequestError
+from fsframe.kernels.kernel_cache import KEPT
 from fsframe.registry import selectors
 
 
@@ -24,7 +24,7 @@ def test_every_package_with_kernels_declares_what_compiles():
     for package in packages:
         folder = Path(importlib.import_module(package).__file__).parent
         texts = (path.read_text("utf-8") for path in folder.rglob("*.py"))
-        has = any("fsframe.contracts.compiled" in text for text in texts)
+        has = any("fsframe.kernels.compiled" in text for text in texts)
         assert has == (package in declared), package
 
 

@@ -7,10 +7,10 @@ import sys
 import threading
 import types
 
+from fsframe import remarks
 from fsframe.analysis.progress import ProgressBars, in_notebook, progress_shown
-from fsframe.contracts import remarks
-from fsframe.contracts.remarks import remark, ticking
-from fsframe.contracts.run import Progress
+from fsframe.method.run import Progress
+from fsframe.remarks import remark, ticking
 
 
 class Terminal(io.StringIO):

@@ -12,7 +12,7 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.cli.running import Reporter
-from fsframe.contracts.remarks import remark
+from fsframe.remarks import remark
 
 from .conftest import Call
 

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import param, real
+from fsframe.table.dataset import Dataset
 
 __all__ = ["BROKEN", "Gap", "breaking", "scored"]
 

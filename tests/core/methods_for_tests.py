@@ -7,13 +7,13 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import integer, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.method.classifier import Classifier
+from fsframe.method.run import Run
+from fsframe.method.selection import PairWeights, Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import integer, param
 from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.table.dataset import Dataset
 
 
 @attrs.frozen(kw_only=True)

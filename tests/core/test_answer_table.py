@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.answer import feature_table, pair_table
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.pair_tests import PairTests
-from fsframe.contracts.pair_weights import PairWeights
-from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, RequestError
+from fsframe.method.answer import feature_table, pair_table
+from fsframe.method.pair_tests import PairTests
+from fsframe.method.pair_weights import PairWeights
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 
 NAMES = ("a", "b", "c", "d")
 

@@ -13,11 +13,11 @@ import pytest
 
 from fsframe.chains.audit import TOLERANCE, audit_run, choose_stages
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError, StoreError
+from fsframe.method.run import Run
 from fsframe.storage import load_run, write_run
 from fsframe.storage.numeric_fingerprint import fingerprint
+from fsframe.table.dataset import Dataset
 
 CHAIN = "anova-f:top=6 lfe npfs:n=6,permutations=5,alpha=0.2 margin"
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.frozen_table import _wide
+from fsframe.table.dataset import Dataset
+from fsframe.table.frozen_table import _wide
 from fsframe.tables import read
 
 RNG = np.random.default_rng(4)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import fsframe
 from fsframe.chains.chain import Chain, Stage
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Progress, Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.method.run import Progress, Run
+from fsframe.method.selection import Selection
 from fsframe.resampling.resamples import select_resamples
+from fsframe.table.dataset import Dataset
 
 from .methods_for_tests import Mean, Nearest, Random, Vote, Weighing, table
 

@@ -13,14 +13,14 @@ import numba
 import pytest
 
 INNER = """
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 
 @njit()
 def factor():
     return {factor}
 """
 OUTER = """
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 from kernels.inner import factor
 
 @njit()
@@ -66,7 +66,7 @@ def test_nothing_but_kernels_goes_without_types() -> None:
 def test_that_kernels_are_compiled_is_said_once_for_a_run(tmp_path, monkeypatch):
     import tempfile
 
-    from fsframe.contracts import compiled
+    from fsframe.kernels import compiled
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert [compiled._first_to_announce(), compiled._first_to_announce()] == [True, False]
@@ -78,7 +78,7 @@ def test_that_kernels_are_compiled_is_said_once_for_a_run(tmp_path, monkeypatch)
 
 
 def test_the_search_for_garbage_rests_only_while_kernels_are_compiled():
-    from fsframe.contracts.compiled import njit
+    from fsframe.kernels.compiled import njit
 
     @njit(cache=False)
     def half(x):

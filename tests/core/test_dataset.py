@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
+from fsframe.table.dataset import Dataset
 
 
 def table(n: int = 6, p: int = 3) -> Dataset:

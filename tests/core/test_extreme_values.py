@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 
 METHODS = ("anova-f", "mim", "chi2", "jmi", "im4e", "irelief", "simba", "mbiw", "relieff", "surf",
            "immigrate")  # fmt: skip

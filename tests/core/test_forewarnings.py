@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.permutation_test import PermutationTest
 from fsframe.errors import Forewarning
+from fsframe.method.permutation_test import PermutationTest
+from fsframe.table.dataset import Dataset
 
 
 def table(p: int = 40) -> Dataset:

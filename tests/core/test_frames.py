@@ -9,8 +9,8 @@ from scipy import sparse
 
 import fsframe
 from fsframe import Chain
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
+from fsframe.table.dataset import Dataset
 
 COLUMNS = {
     "kind": ["x", "y", "x", "y"],

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fsframe.contracts.grammar import (
+from fsframe.errors import RequestError
+from fsframe.grammar import (
     StageText,
     format_list,
     format_stages,
@@ -15,7 +16,6 @@ from fsframe.contracts.grammar import (
     parse_stages,
     quote,
 )
-from fsframe.errors import RequestError
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
 from fsframe.resampling.groups import Grouping, permuted_labels
+from fsframe.table.dataset import Dataset
 
 CHAINS = Path(__file__).parents[2] / "examples"
 

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from numba.core import config
 
-from fsframe.contracts import file_owners, kernel_cache
-from fsframe.contracts.compiled import njit
+from fsframe.kernels import file_owners, kernel_cache
+from fsframe.kernels.compiled import njit
 
 KERNEL = """
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 
 @njit()
 def triple(x):

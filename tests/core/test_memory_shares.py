@@ -16,9 +16,9 @@ import pytest
 import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.chains.memory_shares import most_tables_held, route_of, shares_of, working_memory
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import DEFAULT_MEMORY, Run
 from fsframe.errors import RequestError
+from fsframe.method.run import DEFAULT_MEMORY, Run
+from fsframe.table.dataset import Dataset
 from tests.command_line import fsframe as fsframe_command
 
 CHAINS = ("mim", "im4e", "mim npfs", "cross-validation:base=im4e", "stability-study:base=relieff")
@@ -156,7 +156,7 @@ MEASURED = """
 import json, sys
 import numpy as np
 import fsframe
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 
 def table(n, p):
     rng = np.random.default_rng(0)

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain, Stage
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.wrapping_stages import Base
 from fsframe.errors import PluginError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
+from fsframe.method.wrapping_stages import Base
 from fsframe.resampling.wrapping import WrappingSelector
 from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
 from fsframe.storage.units.selection_bytes import pack_selections, reduced, unpack_selections
 from fsframe.storage.verify import first_difference
+from fsframe.table.dataset import Dataset
 
 P = 7
 

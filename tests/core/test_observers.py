@@ -11,12 +11,12 @@ import pytest
 
 from fsframe.chains import recording
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.observer import Observer, Observers
 from fsframe.errors import DataError, FsframeWarning
+from fsframe.method.observer import Observer, Observers
 from fsframe.registry import observers
 from fsframe.registry.manager import HOOKS
 from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe.table.dataset import Dataset
 from tests.command_line import fsframe
 
 CHAIN = "mim:top=5 npfs:n=6,permutations=5,alpha=0.2 margin"

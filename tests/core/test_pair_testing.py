@@ -11,12 +11,12 @@ import pytest
 from fsframe.analysis.display import result_lines, result_object
 from fsframe.chains import pair_testing
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.pair_tests import PairTests
-from fsframe.contracts.run import Run
+from fsframe.method.pair_tests import PairTests
+from fsframe.method.run import Run
 from fsframe.registry import selectors
 from fsframe.report.page import report_page
 from fsframe.storage import load_run
+from fsframe.table.dataset import Dataset
 from fsframe_interactions.interactions import Interactions
 
 

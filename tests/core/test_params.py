@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsframe.contracts.params import (
+from fsframe.errors import RequestError
+from fsframe.params import (
     Kind,
     Parameterised,
     choice,
@@ -29,7 +30,6 @@ from fsframe.contracts.params import (
     stages,
     text,
 )
-from fsframe.errors import RequestError
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 words = st.text(max_size=12)

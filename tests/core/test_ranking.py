@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.ranking import TIE, rank_by_score, tied_order
+from fsframe.method.ranking import TIE, rank_by_score, tied_order
+from fsframe.table.dataset import Dataset
 
 
 def literal(values, least=0.0):

@@ -14,17 +14,17 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Stage
-from fsframe.contracts.params import param, real
-from fsframe.contracts.ranking import rank_by_score
 from fsframe.errors import EngineError, PluginError, RequestError, StoreError
 from fsframe.execution.worker_versions import check_classes, differences, found_here
+from fsframe.method.ranking import rank_by_score
+from fsframe.params import param, real
 from fsframe.registry import default_manager, preferring
 from tests.command_line import fsframe as command
 
 MODULE = """
 import attrs, numpy as np, fsframe
-from fsframe.contracts.params import param, real
-from fsframe.contracts.ranking import rank_by_score
+from fsframe.params import param, real
+from fsframe.method.ranking import rank_by_score
 
 {decorator}
 @attrs.frozen(kw_only=True)

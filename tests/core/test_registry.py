@@ -53,11 +53,11 @@ def manager(*sources: PluginSource, environ: Mapping[str, str] | None = None) ->
 
 def registries(found: PluginManager) -> tuple[Registry, Registry, Registry]:
     return (
-        Registry(SelectorEntry, "fsframe.contracts.selector:Selector", lambda: found),
-        Registry(ClassifierEntry, "fsframe.contracts.classifier:Classifier", lambda: found),
+        Registry(SelectorEntry, "fsframe.method.selector:Selector", lambda: found),
+        Registry(ClassifierEntry, "fsframe.method.classifier:Classifier", lambda: found),
         Registry(
             StabilityMetricEntry,
-            "fsframe.contracts.stability_metric:StabilityMetric",
+            "fsframe.method.stability_metric:StabilityMetric",
             lambda: found,
         ),
     )
@@ -220,8 +220,8 @@ def test_unknown_names_repeat_why_plugins_are_missing() -> None:
 def test_a_class_is_imported_once_and_checked() -> None:
     entries = [
         SelectorEntry(name="real", target="fsframe.resampling.wrapping:WrappingSelector"),
-        SelectorEntry(name="function", target="fsframe.contracts.selection:rank_by_score"),
-        SelectorEntry(name="other", target="fsframe.contracts.stability_metric:StabilityMetric"),
+        SelectorEntry(name="function", target="fsframe.method.selection:rank_by_score"),
+        SelectorEntry(name="other", target="fsframe.method.stability_metric:StabilityMetric"),
     ]
     selectors, _, _ = registries(manager(source("one", plugin(entries))))
     assert selectors["real"] is selectors["dist-one/real"]

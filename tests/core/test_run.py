@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsframe.contracts.run import Progress, Run, make_run
 from fsframe.errors import RequestError
+from fsframe.method.run import Progress, Run, make_run
 
 keys = st.lists(st.integers(0, 50), max_size=4).map(tuple)
 

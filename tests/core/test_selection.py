@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fsframe.contracts.selection import Pair, PairWeights, Selection, rank_by_score
+from fsframe.method.selection import Pair, PairWeights, Selection, rank_by_score
 
 column_sets = st.sets(st.integers(0, 19), min_size=1, max_size=12).map(sorted)
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import PairWeights, Selection
-from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.method.run import Run
+from fsframe.method.selection import PairWeights, Selection
+from fsframe.method.selector import Selector
+from fsframe.table.dataset import Dataset
 
 from .methods_for_tests import CopiedMean, Mean, Random, Vote, Weighing, table
 

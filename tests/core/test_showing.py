@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.contracts.showing import html_table
+from fsframe.showing import html_table
 from fsframe.storage import RunRecord
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J"

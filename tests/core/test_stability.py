@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 from fsframe.errors import DataError, RequestError
+from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 
 
 @attrs.frozen(kw_only=True)

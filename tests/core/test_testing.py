@@ -10,14 +10,14 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.contracts.classifier import Classifier, Regressor
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import optional, param, real, text
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import PairWeights, Selection
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
 from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.method.classifier import Classifier, Regressor
+from fsframe.method.run import Run
+from fsframe.method.selection import PairWeights, Selection
+from fsframe.method.selector import Selector
+from fsframe.method.stability_metric import StabilityMetric, StabilityValue
+from fsframe.params import optional, param, real, text
+from fsframe.table.dataset import Dataset
 from fsframe.testing import (
     ClassifierConformance,
     Outcome,

@@ -26,7 +26,7 @@ def test_rooms_import_downwards_only(drawing: ModuleType) -> None:
     arrows = drawing.rooms()
     arrows.pop("fsframe")
     heights = drawing.floors(arrows)
-    assert heights["registry"] == 0 < heights["contracts"]
+    assert heights["registry"] == 0 < heights["table"] < heights["method"]
     assert heights["cli"] == max(heights.values())
 
 

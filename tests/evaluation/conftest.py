@@ -10,13 +10,13 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
 from fsframe.registry import registry
 from fsframe.registry.entries import SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 from fsframe.registry.manager import PluginManager, PluginSource, installed_plugins
+from fsframe.table.dataset import Dataset
 
 
 @attrs.frozen(kw_only=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.evaluation.fold_task import FoldTask
+from fsframe.table.dataset import Dataset
 
 REFERENCES = Path(__file__).parents[1] / "plugins" / "margin" / "references.npz"
 # Classes that Immigrate 0.2.1 (R 4.2.2) predicts for the rows 0, 3, 6, … when it learns from the

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.evaluation.comparing import corrected_resampled_test, paired_t_test, wilcoxon_holm
 from fsframe.evaluation.comparison import RULES, Cell, compared, methods_of
 from fsframe.evaluation.summary import summarise
+from fsframe.table.dataset import Dataset
 
 
 def table(seed, signal=2.0):

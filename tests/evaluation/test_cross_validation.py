@@ -8,14 +8,14 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.summary import summarise
 from fsframe.execution import open_engine
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
 from fsframe.registry import classifiers
+from fsframe.table.dataset import Dataset
 
 
 def table(n=60, p=8, seed=0, n_classes=2, signal=2.0, **options):

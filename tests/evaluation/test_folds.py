@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.folds import (
@@ -18,6 +17,7 @@ from fsframe.evaluation.folds import (
     repeated_folds,
     unstratified_folds,
 )
+from fsframe.method.run import Run
 
 LABELS = np.repeat([0, 1, 2], [23, 31, 12])
 

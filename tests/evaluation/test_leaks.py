@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.summary import summarise
 from fsframe.registry import selectors
+from fsframe.table.dataset import Dataset
 
 SEEDS, ROWS, COLUMNS = 6, 40, 400
 SCREEN = "anova-f:top=15"

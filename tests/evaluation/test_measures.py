@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from fsframe.contracts.prediction_measure import Predictions
 from fsframe.evaluation.measures.labels import Accuracy, BalancedAccuracy
 from fsframe.evaluation.measures.scores import Auc, LogLoss
 from fsframe.evaluation.summary import agreement
+from fsframe.method.prediction_measure import Predictions
 
 
 def log_loss(y, scores):

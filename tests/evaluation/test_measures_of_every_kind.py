@@ -12,8 +12,6 @@ from sklearn.isotonic import IsotonicRegression
 
 import fsframe
 from fsframe.cli import main
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.prediction_measure import PredictionMeasure, Predictions
 from fsframe.errors import PluginError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.intervals import interval_within
@@ -21,11 +19,13 @@ from fsframe.evaluation.measures.numbers import Concordance
 from fsframe.evaluation.measures.scores import Brier, Calibration
 from fsframe.evaluation.measuring import join_repetitions
 from fsframe.evaluation.summary import summarise, summarise_tables
+from fsframe.method.prediction_measure import PredictionMeasure, Predictions
 from fsframe.registry import registry
 from fsframe.registry.entries import MeasureEntry
 from fsframe.registry.hookspecs import hookimpl
 from fsframe.registry.manager import PluginManager, PluginSource, installed_plugins
 from fsframe.storage.checked_tables import fold_tables
+from fsframe.table.dataset import Dataset
 
 
 def drawn(seed, n_classes, n=60):

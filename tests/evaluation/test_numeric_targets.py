@@ -13,11 +13,11 @@ import pytest
 import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.cli import main
-from fsframe.contracts.classifier import Regressor
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.recorded import recorded_evaluation
+from fsframe.method.classifier import Regressor
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 
 PARKINSONS = Path(__file__).parents[2] / "examples" / "parkinsons.csv"
 

@@ -13,13 +13,13 @@ import fsframe
 from fsframe.analysis.inspection import inspect_table
 from fsframe.chains.chain import Chain
 from fsframe.chains.repeated_rows import repeated_rows
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, MemoryBoundError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.intervals import interval_within
 from fsframe.evaluation.summary import summarise
+from fsframe.method.run import Run
 from fsframe.report.page import report_page
+from fsframe.table.dataset import Dataset
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.stability_study import StabilityStudy
 from fsframe.execution import open_engine
+from fsframe.method.run import Run
 from fsframe.registry import stability_metrics
+from fsframe.table.dataset import Dataset
 
 
 def table(n=60, p=10, seed=0, signal=1.0):

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.execution.engines.processes import ProcessEngine
+from fsframe.method.run import Run
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage.units.selection_bytes import PARTS, pack_selections
+from fsframe.table.dataset import Dataset
 
 # Imported by workers by its own name, not by pytest by its place.
 collect_ignore = ["importable"]

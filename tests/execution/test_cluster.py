@@ -18,13 +18,13 @@ from cluster_for_tests import Cluster
 from executor_bases import Deadly, Noise
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import EngineError
 from fsframe.execution import as_engine, open_engine
 from fsframe.execution.engines.dask import ClusterEngine
+from fsframe.method.run import Run
 from fsframe.storage.units.checkpoint import Checkpoint
 from fsframe.storage.units.manifest import Manifest
+from fsframe.table.dataset import Dataset
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
 

@@ -11,8 +11,8 @@ import time
 import pytest
 from executor_bases import Noise, half_an_answer, stop_here
 
-from fsframe.contracts.run import Run
 from fsframe.execution.engines.processes import ProcessEngine
+from fsframe.method.run import Run
 
 
 def pids(engine: ProcessEngine) -> list[int]:

@@ -18,17 +18,17 @@ import pytest
 from executor_bases import Bounds, Deadly, Failing, Noise, array_flags, threads_in_use, wait_long
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError, EngineError, PluginError, RequestError
 from fsframe.execution import Engine, as_engine, open_engine
 from fsframe.execution.engines.processes import ProcessEngine
 from fsframe.execution.shared_values import Parcel, Shared, SharedValue, ValueMissing, fetch
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage.units.checkpoint import Checkpoint
 from fsframe.storage.units.manifest import Manifest
+from fsframe.table.dataset import Dataset
 
 CHAINS = [
     "mim:top=3",

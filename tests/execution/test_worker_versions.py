@@ -16,16 +16,16 @@ from cluster_for_tests import Cluster
 from executor_bases import Noise, Traced
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import EngineError
 from fsframe.evaluation.fold_task import FoldTask
 from fsframe.execution import as_engine, open_engine
 from fsframe.execution.engine import EngineOptions
 from fsframe.execution.engines.dask import ClusterEngine
 from fsframe.execution.worker_versions import differences, found_here
+from fsframe.method.run import Run
 from fsframe.resampling.work import needed_by
 from fsframe.storage.numeric_fingerprint import fingerprint
+from fsframe.table.dataset import Dataset
 
 TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
 # A worker that has not answered within the patience is given no work, and not refused by name: on

@@ -41,10 +41,10 @@ import fsframe.storage.atomic as atomic_module
 import fsframe.storage.units.checkpoint as checkpoint_module
 import fsframe.storage.units.lock as lock_module
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import FsframeError
 from fsframe.storage.units.checkpoint import Checkpoint
 from fsframe.storage.units.manifest import Manifest
+from fsframe.table.dataset import Dataset
 
 CHAIN = "tiny:top=5 npfs:n=6,permutations=2,alpha=0.2"
 # Every system call by which the program changes a disk; its states lie between two of them.

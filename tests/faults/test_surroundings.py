@@ -19,10 +19,10 @@ import pytest
 from fsframe.chains.chain import Chain
 from fsframe.chains.recording import open_checkpoint
 from fsframe.cli import main
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
 from fsframe.storage.units.checkpoint import units_folder
+from fsframe.table.dataset import Dataset
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
 
@@ -49,7 +49,7 @@ def as_somebody(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
         import os
         import numpy as np
         from fsframe.chains.chain import Chain
-        from fsframe.contracts.dataset import Dataset
+        from fsframe.table.dataset import Dataset
         X = np.random.default_rng(5).normal(size=(40, 6))
         data = Dataset.from_arrays(X, (X[:, 1] > 0).astype(int))
         chain = Chain.parse("mim:top=2 npfs:n=4,permutations=3,alpha=0.2")

@@ -9,11 +9,11 @@ import pytest
 
 from fsframe import plots
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.pair_weights import PairWeights
 from fsframe.errors import DataError, RequestError
+from fsframe.method.pair_weights import PairWeights
 from fsframe.plots import evaluations, pairs, resampling
 from fsframe.plots.kinds import KINDS, draw
+from fsframe.table.dataset import Dataset
 
 NAMES = ("sig$na$l", "_noise", "\x1b[2J<b>", "partner", "xor")
 

@@ -15,11 +15,11 @@ from sklearn.preprocessing import StandardScaler
 import fsframe
 import fsframe_tables.impute
 from fsframe import Chain, Dataset, Run
-from fsframe.contracts.donors import Donors
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.stage_view import filled_rows
 from fsframe.errors import DataError, PluginError, RequestError, StoreError
 from fsframe.evaluation.fold_task import FoldTask
+from fsframe.method.donors import Donors
+from fsframe.method.selection import Selection
+from fsframe.method.stage_view import filled_rows
 from fsframe.storage import load_run, write_run
 from fsframe.testing.comparisons import assert_equal
 from tests.cli.conftest import Call, call, here  # noqa: F401

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
+from fsframe.table.dataset import Dataset
 
 LEVELS = 6
 RENAMED = {

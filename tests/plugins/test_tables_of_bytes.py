@@ -9,7 +9,7 @@ import pytest
 
 import fsframe
 from fsframe import Chain, Dataset
-from fsframe.contracts import frozen_table
+from fsframe.table import frozen_table
 from fsframe.testing import suite_for
 from fsframe_tables.genotypes import PackedGenotypes
 

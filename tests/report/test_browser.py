@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 pytestmark = pytest.mark.slow
 playwright = pytest.importorskip(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 HOSTILE = '<script>alert("1")</script>'
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import RequestError
 from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.study_results import study_comparisons, study_of_runs
 from fsframe.report.verdict import verdict_of_comparison
 from fsframe.storage import RunRecord
+from fsframe.table.dataset import Dataset
 
 
 def run(chain: str, seed: int, measures: str = "accuracy,log-loss") -> RunRecord:

@@ -305,7 +305,7 @@ def test_a_chain_predicts_numbers(interacting) -> None:
 SESSION = """
 import numpy as np, fsframe, warnings
 from joblib import Parallel, delayed
-from fsframe.contracts.ranking import rank_by_score
+from fsframe.method.ranking import rank_by_score
 from fsframe.sklearn import ChainSelector, NPFS
 warnings.simplefilter("ignore")
 

@@ -19,8 +19,8 @@ from sklearn.utils import get_tags
 
 import fsframe.sklearn
 from fsframe import Chain, DataError, Dataset, FsframeWarning, RequestError, selectors
-from fsframe.contracts.params import param, real
-from fsframe.contracts.selection import Pair, Selection
+from fsframe.method.selection import Pair, Selection
+from fsframe.params import param, real
 from fsframe.sklearn import (
     KNN,
     LOGO,

@@ -10,8 +10,8 @@ import h5py
 import numpy as np
 import pytest
 
-from fsframe.contracts.pair_tests import PairTests
-from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.method.pair_tests import PairTests
+from fsframe.method.selection import PairWeights, Selection
 from fsframe.storage import DataRecord, PairTestRecord, RunRecord, StageRecord, write_run
 from fsframe.storage.seal import make_seal
 from fsframe.storage.spec import SEAL_BYTES

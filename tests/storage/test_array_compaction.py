@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import StoreError
+from fsframe.method.selection import PairWeights, Selection
 from fsframe.storage import load_run, spec, write_run
 from fsframe.storage.array_encoding import compact, square_of, triangle_of
 from fsframe.storage.seal import make_seal

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
+from fsframe.method.selection import Selection
 from fsframe.storage import RunRecord, StageRecord, load_run, printable, spec, verify_run, write_run
 from fsframe.storage.array_encoding import content_digest
 from fsframe.storage.verify import first_difference

@@ -15,8 +15,8 @@ import polars
 import pytest
 from numpy.lib import format as npy
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
+from fsframe.table.dataset import Dataset
 from fsframe.tables import read, read_table
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6,ill\n7,8,well\n"

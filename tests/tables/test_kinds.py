@@ -5,9 +5,9 @@ import polars
 import pytest
 
 import fsframe
-from fsframe.contracts.column_kinds import stored_kinds
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
+from fsframe.table.column_kinds import stored_kinds
+from fsframe.table.dataset import Dataset
 from tests.command_line import fsframe as run
 
 TEXT = """a,size,colour,member,since,grade,class

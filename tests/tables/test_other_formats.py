@@ -13,8 +13,8 @@ import pytest
 from scipy import io, sparse
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
+from fsframe.table.dataset import Dataset
 from fsframe.tables import read, read_table, write_reduced
 from fsframe.tables.file_contents import contents
 from fsframe_tables.matrices import MatrixMarketReader

@@ -15,9 +15,9 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.contracts.columns_seen import ColumnsSeen
-from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError, RequestError
+from fsframe.kernels.threads import in_threads
+from fsframe.table.columns_seen import ColumnsSeen
 from fsframe.tables.parts import CACHE_FOLDER
 from fsframe.tables.row_readers import _ReusedMemory
 

@@ -10,8 +10,8 @@ from boruta import BorutaPy as Theirs
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from fsframe import Dataset, Run, Selection, Selector
-from fsframe.contracts.params import integer, param, real
-from fsframe.contracts.selection import rank_by_score
+from fsframe.method.selection import rank_by_score
+from fsframe.params import integer, param, real
 from fsframe_adapters.refusing import DATA_ERRORS, quiet
 
 

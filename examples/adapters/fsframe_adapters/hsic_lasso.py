@@ -11,7 +11,7 @@ import numpy as np
 from pyHSICLasso import HSICLasso as Theirs
 
 from fsframe import Dataset, Run, Selection, Selector
-from fsframe.contracts.selection import rank_by_score
+from fsframe.method.selection import rank_by_score
 from fsframe_adapters.refusing import DATA_ERRORS, quiet, same_random_state
 
 

@@ -10,7 +10,7 @@ from mlxtend.feature_selection import SequentialFeatureSelector
 from sklearn.linear_model import Ridge, RidgeClassifier
 
 from fsframe import Dataset, Run, Selection, Selector
-from fsframe.contracts.params import integer, param
+from fsframe.params import integer, param
 from fsframe_adapters.refusing import DATA_ERRORS, quiet
 
 

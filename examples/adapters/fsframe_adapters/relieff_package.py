@@ -9,8 +9,8 @@ import numpy as np
 from ReliefF import ReliefF as Theirs
 
 from fsframe import Dataset, Run, Selection, Selector
-from fsframe.contracts.params import integer, param
-from fsframe.contracts.selection import rank_by_score
+from fsframe.method.selection import rank_by_score
+from fsframe.params import integer, param
 from fsframe_adapters.refusing import DATA_ERRORS, quiet
 
 

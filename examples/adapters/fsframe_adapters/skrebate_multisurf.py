@@ -7,7 +7,7 @@ import numpy as np
 import skrebate
 
 from fsframe import Dataset, Run, Selection, Selector
-from fsframe.contracts.selection import rank_by_score
+from fsframe.method.selection import rank_by_score
 
 
 @attrs.frozen(kw_only=True)

@@ -66,9 +66,9 @@ def apply(
     Example:
       fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
     """
-    from fsframe.contracts.column_kinds import stored_kinds
-    from fsframe.contracts.showing import counted
+    from fsframe.showing import counted
     from fsframe.storage import load_run
+    from fsframe.table.column_kinds import stored_kinds
     from fsframe.tables import read_table, reduced_text, write_reduced
 
     if len(words) != 2 or words[0] != "on":
@@ -139,8 +139,8 @@ def _imputed(
     distance."""
     import numpy as np
 
-    from fsframe.contracts.column_kinds import stored_kinds
-    from fsframe.contracts.stage_view import filled_rows
+    from fsframe.method.stage_view import filled_rows
+    from fsframe.table.column_kinds import stored_kinds
 
     donors, names = record.donors, record.feature_names
     assert donors is not None

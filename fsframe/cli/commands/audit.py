@@ -60,8 +60,8 @@ def audit(
       fsframe audit examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv --share 0.2
     """
     from fsframe.chains.audit import StageAudit, audit_run, choose_stages
-    from fsframe.contracts.run import Run
     from fsframe.execution import open_engine
+    from fsframe.method.run import Run
     from fsframe.storage import load_run
 
     if words and (len(words) != 2 or words[0] != "on"):

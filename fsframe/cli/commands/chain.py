@@ -11,8 +11,8 @@ from fsframe.cli.protocol_run import output_options, run_on
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.cli.terminal import say, say_json, say_lines
-from fsframe.contracts.grammar import StageText
 from fsframe.errors import RequestError
+from fsframe.grammar import StageText
 
 __all__ = ["chain"]
 

@@ -27,10 +27,10 @@ from fsframe.errors import FsframeError, RequestError
 
 if TYPE_CHECKING:
     from fsframe.ask.request import Request
-    from fsframe.contracts.dataset import Dataset
     from fsframe.evaluation.cross_validation import CrossValidation
     from fsframe.execution import Engine
     from fsframe.storage import RunRecord
+    from fsframe.table.dataset import Dataset
 
 __all__ = ["compare"]
 

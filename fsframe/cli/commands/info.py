@@ -30,7 +30,7 @@ def info(as_json: bool) -> None:
       fsframe info
     """
     from fsframe.chains.recording import environment
-    from fsframe.contracts.run import DEFAULT_MEMORY, available_threads
+    from fsframe.method.run import DEFAULT_MEMORY, available_threads
 
     facts: dict[str, object] = dict(environment())
     facts["threads"] = available_threads()

@@ -9,7 +9,7 @@ import click
 from fsframe.cli.protocol_run import output_options, protocol_request, run_protocol
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.stages import StageGroup, last_command
-from fsframe.contracts.grammar import StageText, format_list, format_stages
+from fsframe.grammar import StageText, format_list, format_stages
 
 __all__ = ["stability"]
 

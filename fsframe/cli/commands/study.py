@@ -94,7 +94,7 @@ def study(file: str, **options: Any) -> None:
 
 def _plan_lines(plan: StudyPlan) -> Iterator[str]:
     from fsframe.ask.evaluations import study_runs
-    from fsframe.contracts.showing import counted
+    from fsframe.showing import counted
 
     total = len(study_runs(plan))
     yield (

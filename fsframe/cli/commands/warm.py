@@ -39,8 +39,8 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
       fsframe warm margin interactions
     """
     from fsframe.analysis.precompilation import compiled_families, warm
-    from fsframe.contracts.run import available_threads
     from fsframe.execution import open_engine
+    from fsframe.method.run import available_threads
 
     begun = time.perf_counter()
     count = min(workers or available_threads(), len(families) or len(compiled_families()))

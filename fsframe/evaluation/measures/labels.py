@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.params import optional, param, text
-from fsframe.contracts.prediction_measure import PredictionMeasure, Predictions
+from fsframe.method.prediction_measure import PredictionMeasure, Predictions
+from fsframe.params import optional, param, text
 from fsframe.suggest import did_you_mean
 
 __all__ = [

@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.survival import times_and_events
 from fsframe.evaluation.measures.labels import OfPredicted
+from fsframe.table.survival import times_and_events
 
 __all__ = ["R2", "CIndex", "Concordance", "Mae", "Rmse"]
 

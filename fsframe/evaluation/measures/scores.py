@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from fsframe.contracts.prediction_measure import PredictionMeasure, Predictions
+from fsframe.method.prediction_measure import PredictionMeasure, Predictions
 
 __all__ = ["Auc", "AucOvr", "Brier", "Calibration", "LogLoss", "are_probabilities"]
 

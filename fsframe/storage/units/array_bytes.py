@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.frozen_arrays import freeze
 from fsframe.errors import StoreError
 from fsframe.storage.spec import NUMBER_TYPES
+from fsframe.table.frozen_arrays import freeze
 
 __all__ = ["MOST_BYTES", "pack", "split_joined", "stack", "unpack", "unstack"]
 

@@ -14,10 +14,9 @@ from typing import Any
 
 import attrs
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
 from fsframe.storage import check_destination, place_file
 from fsframe.storage.numeric_fingerprint import numeric_differences
 from fsframe.storage.units.lock import FolderLock
@@ -31,6 +30,7 @@ from fsframe.storage.units.unit_files import (
     read_unit,
     unit_file,
 )
+from fsframe.table.dataset import Dataset
 
 __all__ = ["Checkpoint", "units_folder"]
 
@@ -398,7 +398,7 @@ class Checkpoint:
     def fit_steps(
         self, what: str, data: Dataset, run: Run, upstream: Selection | None = None
     ) -> FitSteps:
-        """Steps of one long fit; `fsframe.contracts.run.Run.units` says what they are."""
+        """Steps of one long fit; `fsframe.method.run.Run.units` says what they are."""
         return FitSteps(self, call_key(self, "own", what, data, run, upstream=upstream))
 
     def remember(self, array: Any, digest: str) -> None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 import fsframe.registry
-from fsframe.contracts.grammar import StageText, parse_stages
-from fsframe.contracts.kinds import offered_by
-from fsframe.contracts.run import DEFAULT_MEMORY, size_text
 from fsframe.errors import StoreError
+from fsframe.grammar import StageText, parse_stages
+from fsframe.kinds import offered_by
+from fsframe.method.run import DEFAULT_MEMORY, size_text
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
 from fsframe.storage import place_file, printable
 from fsframe.storage.numeric_fingerprint import (
@@ -28,7 +28,7 @@ from fsframe.storage.numeric_fingerprint import (
 )
 
 if TYPE_CHECKING:
-    from fsframe.contracts.dataset import Dataset
+    from fsframe.table.dataset import Dataset
 
 __all__ = ["NAMES", "SOFTWARE", "Manifest", "providers", "software"]
 
@@ -60,7 +60,7 @@ class Manifest:
     sha256 : str
         `Dataset.sha256` of the table.
     memory : int
-        Bytes by which methods choose their algorithm (`fsframe.contracts.run.Run.route`); 0 in
+        Bytes by which methods choose their algorithm (`fsframe.method.run.Run.route`); 0 in
         manifests of earlier releases, which do not say it.
     software : mapping of str to str
         Version of everything that may change a bit of the result.

@@ -10,11 +10,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.frozen_arrays import freeze
-from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
+from fsframe.method.selection import Selection
 from fsframe.storage.stage_records import selection_arrays, selection_of
 from fsframe.storage.units.array_bytes import pack, split_joined, stack, unpack, unstack
+from fsframe.table.frozen_arrays import freeze
 
 __all__ = ["PARTS", "pack_selections", "reduced", "unpack_selections"]
 

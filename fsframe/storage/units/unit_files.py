@@ -25,13 +25,13 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.frozen_table import declared_roles
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
 from fsframe.storage.units.array_bytes import pack, unpack
 from fsframe.storage.units.selection_bytes import pack_selections
+from fsframe.table.dataset import Dataset
+from fsframe.table.frozen_table import declared_roles
 
 __all__ = [
     "FitSteps",
@@ -214,7 +214,7 @@ def call_key(
 
 
 class FitSteps:
-    """The steps of one fit, by number; `fsframe.contracts.run.Run.units` gives one.
+    """The steps of one fit, by number; `fsframe.method.run.Run.units` gives one.
 
     `call` is the key of the fit, under which `checkpoint` stores finished steps.
     """

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.selection import PairWeights, Selection
-from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError, FsframeError
+from fsframe.method.selection import PairWeights, Selection
+from fsframe.method.selector import Selector
+from fsframe.table.dataset import Dataset
 from fsframe.testing import tables
 from fsframe.testing.conformance import Conformance, not_applicable
 

@@ -8,11 +8,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.roles import SideColumns
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.wrapping_stages import Base
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.method.wrapping_stages import Base
+from fsframe.table.dataset import Dataset
+from fsframe.table.roles import SideColumns
 from fsframe.testing.conformance import assert_refused, check, not_applicable
 from fsframe.testing.selector_checks.base import SelectorChecks, assert_sound
 

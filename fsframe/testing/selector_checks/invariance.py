@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.selection import Selection
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 from fsframe.testing.comparisons import assert_close, assert_equal, frozen_bytes
 from fsframe.testing.conformance import check, not_applicable
 from fsframe.testing.selector_checks.base import (

@@ -10,11 +10,11 @@ import attrs
 import numpy as np
 from scipy import sparse
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Progress, Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.errors import DataError
+from fsframe.method.run import Progress, Run
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
+from fsframe.table.sparse_columns import SparseColumns
 from fsframe.testing import tables
 from fsframe.testing.comparisons import assert_close
 from fsframe.testing.conformance import assert_refused, check, not_applicable

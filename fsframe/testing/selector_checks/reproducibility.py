@@ -10,11 +10,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import Parameter
-from fsframe.contracts.run import Run
-from fsframe.contracts.selector import Selector
 from fsframe.errors import FsframeError
+from fsframe.method.run import Run
+from fsframe.method.selector import Selector
+from fsframe.params import Parameter
+from fsframe.table.dataset import Dataset
 from fsframe.testing import tables
 from fsframe.testing.comparisons import assert_close, assert_equal
 from fsframe.testing.conformance import check, not_applicable

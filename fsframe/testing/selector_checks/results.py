@@ -9,8 +9,8 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.survival import LABELS
+from fsframe.method.selector import Selector
+from fsframe.table.survival import LABELS
 from fsframe.testing import tables
 from fsframe.testing.comparisons import assert_equal
 from fsframe.testing.conformance import check, check_declarations, not_applicable

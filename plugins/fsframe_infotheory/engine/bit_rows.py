@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.contracts.bit_counts import LANES, equal_bits, popcount
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.bit_counts import LANES, equal_bits, popcount
+from fsframe.kernels.compiled import njit
 
 __all__ = ["level_rows", "pack_blocks", "unpack_feature"]
 

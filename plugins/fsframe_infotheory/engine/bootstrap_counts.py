@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.contracts.bit_counts import LANES, at, count_rows, shifted
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.bit_counts import LANES, at, count_rows, shifted
+from fsframe.kernels.compiled import njit
 
 __all__ = ["draw_rows", "packed_sums", "relevance_sums"]
 

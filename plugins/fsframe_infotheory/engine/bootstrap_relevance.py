@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bootstrap_counts import (
     draw_rows,
     packed_sums,

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import ByteLevels
 from fsframe_infotheory.engine.byte_cache import TableBytes, fill
 from fsframe_infotheory.engine.level_counts import class_masks, tally

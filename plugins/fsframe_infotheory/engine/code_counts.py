@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 
 __all__ = [
     "cell_sums",

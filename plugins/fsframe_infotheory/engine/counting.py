@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import LANES
+from fsframe.kernels.bit_counts import LANES
 from fsframe_infotheory.engine.code_counts import dense_sums, grouped_sums, weighted_dense_sums
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.entropy import sum_clogc

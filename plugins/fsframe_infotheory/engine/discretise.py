@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins, BinsBuilder, ByteLevels
 from fsframe_infotheory.engine.column_kernels import as_flat, mark_present, scan_columns
 from fsframe_infotheory.engine.edges import (

@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_cache import TableBytes, cached_bytes
 from fsframe_infotheory.engine.byte_columns import Masks, RawColumns

@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.ranking import TIE
-from fsframe.contracts.run import Run
+from fsframe.method.ranking import TIE
+from fsframe.method.run import Run
 from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded, Sums
 from fsframe_infotheory.engine.knn_terms import Estimator

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.contracts.bit_counts import LANES, at, count_rows, shifted
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.bit_counts import LANES, at, count_rows, shifted
+from fsframe.kernels.compiled import njit
 
 __all__ = ["joint_block", "joint_cells", "joint_scratch", "joint_sums"]
 

@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.side_by_side import in_threads
+from fsframe.kernels.threads import in_threads
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.entropy import clogc
 from fsframe_infotheory.engine.nearest_neighbours import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import LANES, at
-from fsframe.contracts.compiled import njit
-from fsframe.contracts.ranking import TIE
+from fsframe.kernels.bit_counts import LANES, at
+from fsframe.kernels.compiled import njit
+from fsframe.method.ranking import TIE
 from fsframe_infotheory.engine.bit_rows import pack_blocks
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.joint_counts import joint_block, joint_scratch

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import equal_bits, popcount
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.bit_counts import equal_bits, popcount
+from fsframe.kernels.compiled import njit
 from fsframe_infotheory.engine.sample_layout import Layout
 
 __all__ = ["MISSING_BYTE", "class_masks", "tally"]

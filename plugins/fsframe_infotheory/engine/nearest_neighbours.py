@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 
 __all__ = ["continuous_information", "discrete_continuous_information"]
 

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import LANES
+from fsframe.kernels.bit_counts import LANES
 from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins
 from fsframe_infotheory.engine.bit_rows import pack_blocks, unpack_feature
 from fsframe_infotheory.engine.byte_columns import Masks, RawColumns, tally_rows

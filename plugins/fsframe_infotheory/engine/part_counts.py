@@ -17,11 +17,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import RequestError
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
 from fsframe.resampling.over_parts import over_parts
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.code_counts import cell_sums, dense_cells
 from fsframe_infotheory.engine.counting import MOST_CELLS, MOST_ROWS, Counter

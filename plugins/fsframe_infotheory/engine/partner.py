@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import LANES
+from fsframe.kernels.bit_counts import LANES
 from fsframe_infotheory.engine.bit_rows import level_rows
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.entropy import sum_clogc

@@ -17,10 +17,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import LANES
-from fsframe.contracts.columns_seen import copy_transposed
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kept_folders import (
+from fsframe.errors import DataError
+from fsframe.kernels.bit_counts import LANES
+from fsframe.kernels.threads import in_order, read_ahead
+from fsframe.method.run import Run, available_threads
+from fsframe.resampling.over_parts import equal_parts
+from fsframe.table.columns_seen import copy_transposed
+from fsframe.table.dataset import Dataset
+from fsframe.table.kept_folders import (
     HashingWriter,
     Unsound,
     made_whole,
@@ -28,10 +32,6 @@ from fsframe.contracts.kept_folders import (
     read_index,
     write_index,
 )
-from fsframe.contracts.run import Run, available_threads
-from fsframe.contracts.side_by_side import in_order, read_ahead
-from fsframe.errors import DataError
-from fsframe.resampling.over_parts import equal_parts
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_columns import RawColumns
 from fsframe_infotheory.engine.discretise import Discretiser

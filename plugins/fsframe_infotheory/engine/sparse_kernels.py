@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 from fsframe_infotheory.engine.code_counts import class_terms, sum_of
 
 __all__ = ["class_sums", "joint_sparse", "list_levels", "scan_sparse", "write_levels"]

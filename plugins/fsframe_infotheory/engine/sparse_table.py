@@ -13,10 +13,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
-from fsframe.contracts.sparse_columns import SparseColumns
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
+from fsframe.table.sparse_columns import SparseColumns
 from fsframe_infotheory.engine import sparse_kernels as kernels
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.counting import MOST_CELLS, MOST_ROWS
@@ -54,7 +54,7 @@ class EncodedSparse(Sums):
 
 @attrs.frozen(kw_only=True, eq=False)
 class _SparseFacts:
-    """Facts of columns, with the interface of `fsframe.contracts.columns_seen.ColumnsSeen`."""
+    """Facts of columns, with the interface of `fsframe.table.columns_seen.ColumnsSeen`."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]

@@ -9,8 +9,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from fsframe.contracts.ranking import TIE
-from fsframe.contracts.run import Run
+from fsframe.method.ranking import TIE
+from fsframe.method.run import Run
 from fsframe_infotheory.engine.counting import Counter
 from fsframe_infotheory.engine.partner import Partner, joint, partner_of
 

@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.sparse_columns import SparseColumns
 from fsframe.errors import DataError
+from fsframe.table.dataset import Dataset
+from fsframe.table.sparse_columns import SparseColumns
 from fsframe_infotheory.engine.discretise import Discretiser
 
 __all__ = ["labels_with_strata", "with_strata", "without_last"]

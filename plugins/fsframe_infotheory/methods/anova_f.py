@@ -10,13 +10,13 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.nominal import level_places, sums_of_squares
-from fsframe.contracts.params import choice, number_to_keep, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
 from fsframe.errors import DataError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import choice, number_to_keep, param
+from fsframe.table.dataset import Dataset
+from fsframe.table.nominal import level_places, sums_of_squares
 
 __all__ = ["AnovaF"]
 

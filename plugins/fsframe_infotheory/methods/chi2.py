@@ -10,11 +10,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import LANES
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.kernels.bit_counts import LANES
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import choice, param
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.packing import block_of
 from fsframe_infotheory.engine.part_counts import EncodedParts

@@ -8,11 +8,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, integer, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.method.selection import PairWeights, Selection
+from fsframe.params import choice, integer, param
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.knn_terms import Estimator
 from fsframe_infotheory.engine.part_counts import EncodedParts, counter_of, partner_of

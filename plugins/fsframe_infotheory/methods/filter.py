@@ -9,8 +9,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import (
+from fsframe.errors import RequestError
+from fsframe.method.ranking import TIE, rank_by_score
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
+from fsframe.method.stage_view import first_missing
+from fsframe.method.wrapping_stages import drawn_rows
+from fsframe.params import (
     choice,
     either,
     integer,
@@ -20,15 +26,9 @@ from fsframe.contracts.params import (
     real,
     text,
 )
-from fsframe.contracts.ranking import TIE, rank_by_score
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.side_by_side import drawn_rows
-from fsframe.contracts.sparse_columns import SparseColumns
-from fsframe.contracts.stage_view import first_missing
-from fsframe.errors import RequestError
 from fsframe.suggest import did_you_mean
+from fsframe.table.dataset import Dataset
+from fsframe.table.sparse_columns import SparseColumns
 from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
 from fsframe_infotheory.engine.encode import Encoded, Sums, encode
 from fsframe_infotheory.engine.part_counts import EncodedParts, encode_parts

@@ -7,8 +7,8 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, flag, param, real
+from fsframe.params import choice, flag, param, real
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.methods.estimator import EstimatingGreedyFilter, PairParameters
 from fsframe_infotheory.methods.greedy_filter import GreedyFilter

@@ -8,12 +8,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.params import choice, integer, param, real
-from fsframe.contracts.permutation_test import PermutationTest
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.kinds import MOST_TIMES
+from fsframe.method.permutation_test import PermutationTest
+from fsframe.method.run import Run
+from fsframe.method.selection import PairWeights, Selection
+from fsframe.params import choice, integer, param, real
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_cache import cached_bytes
 from fsframe_infotheory.engine.criterion import Criterion

@@ -8,10 +8,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.cost import Cost
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.method.cost import Cost
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bootstrap_relevance import bootstrap_relevance
 from fsframe_infotheory.engine.encode import Sums
 from fsframe_infotheory.engine.strata import labels_with_strata

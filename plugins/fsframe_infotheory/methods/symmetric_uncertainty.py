@@ -8,11 +8,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import number_to_keep, param, real
-from fsframe.contracts.ranking import TIE, rank_by_score
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.method.ranking import TIE, rank_by_score
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import number_to_keep, param, real
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.encode import Encoded, Sums
 from fsframe_infotheory.engine.part_counts import EncodedParts, counter_of, partner_of
 from fsframe_infotheory.methods.filter import InformationFilter, ScoredFilter

@@ -9,9 +9,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import LANES
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
+from fsframe.kernels.bit_counts import LANES
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
 from fsframe_interactions.engine.bit_rows import BitRows, Tile
 from fsframe_interactions.engine.log_tails import log_chi2_tail
 from fsframe_interactions.engine.screen import screen_tile

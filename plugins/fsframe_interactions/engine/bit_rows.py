@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import LANES
-from fsframe.contracts.compiled import njit
-from fsframe.contracts.run import Run
+from fsframe.kernels.bit_counts import LANES
+from fsframe.kernels.compiled import njit
+from fsframe.method.run import Run
 from fsframe_interactions.engine.contingency_tables import complete_tables, count_pairs
 
 __all__ = [

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 from fsframe_interactions.engine.log_linear_fit import fit, kirkwood
 from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 
 __all__ = ["deviance", "fit", "freedom", "kirkwood"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsframe.contracts.bit_counts import LANES
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.bit_counts import LANES
+from fsframe.kernels.compiled import njit
 from fsframe_interactions.engine.contingency_tables import count_block, gather_rows, row_starts
 from fsframe_interactions.engine.log_linear_fit import deviance, fit, freedom, kirkwood
 

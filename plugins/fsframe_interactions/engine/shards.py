@@ -17,10 +17,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import LANES
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
 from fsframe.errors import DataError
+from fsframe.kernels.bit_counts import LANES
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
 from fsframe.resampling.over_parts import over_parts
 from fsframe_interactions.engine.bit_rows import BitRows, Tile
 from fsframe_interactions.engine.contingency_tables import (

@@ -9,7 +9,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import int64, types
 from numba.extending import intrinsic
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 
 __all__ = ["exp_nonpositive"]
 

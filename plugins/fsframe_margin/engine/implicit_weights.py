@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.side_by_side import in_threads
+from fsframe.kernels.threads import in_threads
 from fsframe_margin.engine import pair_blocks
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.tiled_passes import column_tiles

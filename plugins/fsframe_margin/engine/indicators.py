@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.nominal import level_places, unequal_share
+from fsframe.table.nominal import level_places, unequal_share
 
 __all__ = ["Indicators", "differences", "nominal_steps", "step_of_levels"]
 

@@ -7,7 +7,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 from fsframe_margin.engine.exponential import exp_nonpositive
 from fsframe_margin.engine.linear_kernels import add_weighted, weighted_difference
 from fsframe_margin.engine.margins import PairSpace

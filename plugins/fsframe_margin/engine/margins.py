@@ -12,8 +12,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError
+from fsframe.method.run import Run
 from fsframe_margin.engine import linear_kernels, neighbour_shares, pair_blocks, streamed_kernels
 from fsframe_margin.engine.indicators import Indicators
 from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM, Shares

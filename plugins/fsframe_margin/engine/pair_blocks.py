@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, SUM, Shares, row_coefficients
 from fsframe_margin.engine.tile_kernels import block_quadratics, block_scatter
 

@@ -10,8 +10,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.side_by_side import in_threads
+from fsframe.kernels.threads import in_threads
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.indicators import step_of_levels
 
 __all__ = ["Scaling", "learn_scaling", "scaling_over_parts"]

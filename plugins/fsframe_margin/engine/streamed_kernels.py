@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 from fsframe_margin.engine.linear_kernels import add_means, add_weighted, later_manhattan
 from fsframe_margin.engine.neighbour_shares import (
     SUM,

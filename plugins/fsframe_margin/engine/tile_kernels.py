@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, SUM
 
 __all__ = ["block_quadratics", "block_scatter"]

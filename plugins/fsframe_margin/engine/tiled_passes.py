@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
 from fsframe_margin.engine import neighbour_shares, pair_blocks
 from fsframe_margin.engine.margins import STORED_ROWS, PairSpace, Point
 from fsframe_margin.engine.training import Training

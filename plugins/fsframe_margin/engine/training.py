@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.indicators import nominal_steps
 from fsframe_margin.engine.standardise import Scaling, learn_scaling
 

@@ -10,8 +10,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
 from fsframe.resampling.groups import deal_groups, require_two
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.parallel_resamples import workers_within

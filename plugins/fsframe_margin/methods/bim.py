@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.method.run import Run
+from fsframe.method.selection import PairWeights, Selection
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.methods.boosted_settings import PROTOTYPES, BoostedSettings
 from fsframe_margin.methods.margin_selector import MarginSelector, carried
@@ -50,7 +50,7 @@ class Bim(BoostedSettings, MarginSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((90, 4))
     >>> y = X[:, 1] * X[:, 3] + 0.3 * rng.standard_normal(90) > 0

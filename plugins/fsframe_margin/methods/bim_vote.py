@@ -8,10 +8,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.method.classifier import Classifier
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training, training_of
 from fsframe_margin.methods.boosted_settings import BoostedSettings
@@ -69,7 +69,7 @@ class BimVote(BoostedSettings, Classifier):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((90, 4))
     >>> data = Dataset.from_arrays(X, X[:, 1] * X[:, 3] > 0)
     >>> fitted = BimVote(rounds=10).fit(data)

@@ -9,12 +9,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.params import Parameterised, choice, flag, integer, param, real
-from fsframe.contracts.run import Run, size_text
-from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
+from fsframe.kinds import MOST_TIMES
+from fsframe.method.run import Run, size_text
+from fsframe.method.selection import Selection
+from fsframe.params import Parameterised, choice, flag, integer, param, real
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.training import Training
 from fsframe_margin.engine.updates import RULES
 from fsframe_margin.methods.immigrate import descend

@@ -8,11 +8,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, integer, param, real
-from fsframe.contracts.run import Run, size_text
-from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.errors import DataError
+from fsframe.method.run import Run, size_text
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.params import choice, integer, param, real
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.methods.margin_selector import MarginSelector
 
@@ -60,7 +60,7 @@ class Gflip(MarginSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((80, 5))
     >>> found = Gflip(utility="zero-one").select(Dataset.from_arrays(X, X[:, 2] > 0))
     >>> int(found.selected[0])

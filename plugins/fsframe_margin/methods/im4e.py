@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, either, flag, integer, optional, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import choice, either, flag, integer, optional, param, real
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training
 from fsframe_margin.methods.margin_selector import TunedSelector, carried
@@ -70,7 +70,7 @@ class Im4e(TunedSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((80, 5))
     >>> found = Im4e().select(Dataset.from_arrays(X, X[:, 2] > 0))
     >>> found.selected, bool(abs(found.weights.sum() - 1) < 1e-12)

@@ -10,12 +10,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.cost import Cost
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, either, flag, integer, optional, param, real
-from fsframe.contracts.run import Run, size_text
-from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
+from fsframe.method.cost import Cost
+from fsframe.method.run import Run, size_text
+from fsframe.method.selection import Selection
+from fsframe.params import choice, either, flag, integer, optional, param, real
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training
 from fsframe_margin.engine.updates import RULES
@@ -100,7 +100,7 @@ class Immigrate(TunedSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((80, 4))
     >>> data = Dataset.from_arrays(X, X[:, 1] * X[:, 3] > 0)
     >>> found = Immigrate().select(data)

@@ -13,9 +13,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.run import Run, size_text
-from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
 from fsframe.errors import DataError
+from fsframe.method.run import Run, size_text
+from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe_margin.engine.training import Training
 from fsframe_margin.methods.margin_selector import MarginSelector, carried
 from fsframe_margin.methods.upstream_weights import upstream_matrix, upstream_pairs

@@ -8,10 +8,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import integer, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import integer, param, real
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.methods.margin_selector import MarginSelector, carried
 
@@ -56,7 +56,7 @@ class Irelief(MarginSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((80, 5))
     >>> Irelief(sigma=2).select(Dataset.from_arrays(X, X[:, 2] > 0)).selected
     array([2])

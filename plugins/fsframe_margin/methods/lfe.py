@@ -6,10 +6,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run, size_text
-from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import DataError
+from fsframe.method.run import Run, size_text
+from fsframe.method.selection import PairWeights, Selection
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.indicators import differences
 from fsframe_margin.engine.training import Training
@@ -44,7 +44,7 @@ class Lfe(MarginSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((80, 5))
     >>> Lfe(top=1).select(Dataset.from_arrays(X, X[:, 2] > 0)).selected
     array([2])

@@ -8,12 +8,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, optional, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
+from fsframe.method.classifier import Classifier
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import choice, optional, param, real
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training, training_of
 from fsframe_margin.methods.margin_selector import standardize_parameter
@@ -88,7 +88,7 @@ class Margin(Classifier):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> from fsframe_margin.methods.immigrate import Immigrate
     >>> X = np.random.default_rng(0).standard_normal((90, 4))
     >>> data = Dataset.from_arrays(X, X[:, 1] * X[:, 3] > 0)

@@ -9,11 +9,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import flag, integer, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import flag, integer, param
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.training import Training, require_margins, row_notes, training_of
 from fsframe_margin.methods.prototypes import (
     prototypes_over_parts,

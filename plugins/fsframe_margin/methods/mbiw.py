@@ -7,9 +7,9 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.methods.margin_selector import MarginSelector
 from fsframe_margin.methods.upstream_weights import feature_weights
@@ -42,7 +42,7 @@ class Mbiw(MarginSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [5.0]])
     >>> found = Mbiw().select(Dataset.from_arrays(X, [0, 0, 0, 1, 1, 1]))
     >>> int(np.argmin(found.instance_weights))

@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import integer, optional, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import integer, optional, param
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.standardise import scaling_over_parts
 from fsframe_margin.engine.training import Training, row_weights, varying_columns
 

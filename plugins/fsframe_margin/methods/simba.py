@@ -8,11 +8,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.params import choice, either, integer, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.kinds import MOST_TIMES
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import choice, either, integer, param, real
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training
 from fsframe_margin.methods.margin_selector import MarginSelector, carried
@@ -64,7 +64,7 @@ class Simba(MarginSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((80, 5))
     >>> Simba(top=1).select(Dataset.from_arrays(X, X[:, 2] > 0)).selected
     array([2])

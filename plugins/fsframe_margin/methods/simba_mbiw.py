@@ -7,10 +7,10 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, integer, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.params import choice, integer, param
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.methods.margin_selector import MarginSelector
 from fsframe_margin.methods.simba import simba_selection
@@ -55,7 +55,7 @@ class SimbaMbiw(MarginSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((80, 5))
     >>> found = SimbaMbiw(top=1).select(Dataset.from_arrays(X, X[:, 2] > 0))
     >>> found.selected, found.instance_weights.shape

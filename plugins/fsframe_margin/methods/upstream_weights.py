@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.selection import PairWeights, Selection
+from fsframe.method.selection import PairWeights, Selection
 
 __all__ = ["feature_weights", "pair_matrix", "upstream_matrix", "upstream_pairs"]
 

@@ -8,11 +8,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import integer, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.method.classifier import Classifier
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import integer, param
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training, features_of, take_training
 from fsframe_margin.methods.margin_selector import standardize_parameter
@@ -156,7 +156,7 @@ class WeightedKnn(Classifier):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((90, 4))
     >>> data = Dataset.from_arrays(X, X[:, 1] > 0)
     >>> float((WeightedKnn(k=3).fit(data).predict(X) == data.y).mean()) > 0.85

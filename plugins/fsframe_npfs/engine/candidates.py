@@ -13,9 +13,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.errors import RequestError
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.table.dataset import Dataset
 
 __all__ = [
     "CandidateFeatures",

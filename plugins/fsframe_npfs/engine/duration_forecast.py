@@ -6,7 +6,7 @@ import time
 
 import attrs
 
-from fsframe.contracts.remarks import remark
+from fsframe.remarks import remark
 
 __all__ = ["BRIEF", "LONG", "DurationForecast", "duration_text"]
 

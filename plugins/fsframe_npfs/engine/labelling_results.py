@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from fsframe.contracts.selection import Selection
+from fsframe.method.selection import Selection
 from fsframe.resampling.resamples import Recurring
 from fsframe_npfs.engine.candidates import Candidates, FragileColumns, count_codes
 

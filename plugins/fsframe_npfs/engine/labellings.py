@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
 from fsframe.registry import nulls
 from fsframe.resampling.work import portable
 from fsframe.resampling.wrapping import Base
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.resample_counts import BootstrapSampler
 
 __all__ = ["BASE", "DRAWS", "BootstrapDraws", "Relabelled", "class_codes", "permuted"]

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.resampling.groups import permuted_labels, permuted_within, rotated_labels
 from fsframe.resampling.null import CountNull, RelabellingNull
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.resample_counts import shard_counts
 from fsframe_npfs.engine.tails import selection_tail
 

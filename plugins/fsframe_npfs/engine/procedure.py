@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.remarks import remark
-from fsframe.contracts.run import Progress, Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
+from fsframe.method.run import Progress, Run
+from fsframe.method.selection import Selection
+from fsframe.remarks import remark
 from fsframe.resampling.null import CountNull, Null
 from fsframe.resampling.resamples import select_resamples
 from fsframe.resampling.wrapping import Base
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine import duration_forecast
 from fsframe_npfs.engine.candidates import CandidateFeatures, Candidates
 from fsframe_npfs.engine.count_decisions import (

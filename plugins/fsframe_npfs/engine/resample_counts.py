@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
 from fsframe.resampling.groups import FEWEST_GROUPS, Grouping, require_two
+from fsframe.table.dataset import Dataset
 
 __all__ = [
     "BootstrapSampler",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from fsframe.contracts.showing import some_of
+from fsframe.showing import some_of
 from fsframe_npfs.engine.candidates import equal_columns
 from fsframe_npfs.engine.procedure import CONSTANT_TOTAL, Procedure
 from fsframe_npfs.engine.seed_sensitivity import BORDERLINE, QUANTILE, WORTH_TRYING, remedy

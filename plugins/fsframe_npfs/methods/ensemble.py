@@ -9,12 +9,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, flag, integer, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.params import choice, flag, integer, param, real
 from fsframe.resampling.resamples import Recurring, select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.aggregation import (
     complete_ranks,
     linear_scores,

@@ -8,13 +8,13 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import integer, optional, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.params import integer, optional, param, real
 from fsframe.resampling.resamples import Recurring, select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.labellings import BASE, DRAWS, class_codes
 from fsframe_npfs.engine.path_integrals import integrate_paths, least_false_rates
 from fsframe_npfs.engine.resample_counts import complementary_halves

@@ -13,13 +13,13 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, integer, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.params import choice, integer, param, real
 from fsframe.resampling.resamples import Recurring, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.gaussian_knockoffs import (
     Sampler,
     e_values,

@@ -9,15 +9,15 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, flag, integer, offered, optional, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import choice, flag, integer, offered, optional, param, real
 from fsframe.registry import nulls
 from fsframe.resampling.null import CountNull, Null, RelabellingNull
 from fsframe.resampling.resamples import too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.candidates import (
     CandidateFeatures,
     CandidatePairs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.selection import PairWeights, Selection, rank_by_score
+from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe_npfs.engine.candidates import CandidatePairs
 from fsframe_npfs.engine.intervals import hoeffding
 from fsframe_npfs.engine.procedure import Procedure

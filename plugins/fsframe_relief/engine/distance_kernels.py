@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import LANES, at, count_differences, popcount
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.bit_counts import LANES, at, count_differences, popcount
+from fsframe.kernels.compiled import njit
 
 __all__ = [
     "across_distances",

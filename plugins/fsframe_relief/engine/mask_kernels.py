@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.bit_counts import (
+from fsframe.kernels.bit_counts import (
     LANES,
     at,
     at_most_bits,
@@ -15,7 +15,7 @@ from fsframe.contracts.bit_counts import (
     common_bits_of_four,
     popcount,
 )
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 from fsframe_relief.engine.neighbour_kernels import TIE, class_factors
 from fsframe_relief.engine.score_kernels import combine_groups
 

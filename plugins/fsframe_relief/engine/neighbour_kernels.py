@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 
 __all__ = ["class_factors", "nearest_weights", "radius_weights", "row_moments"]
 

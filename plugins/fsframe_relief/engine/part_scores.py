@@ -10,8 +10,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.run import Run
-from fsframe.contracts.side_by_side import in_threads
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
 from fsframe_relief.engine.column_summary import ColumnSummary
 from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.engine.scaling import scaled

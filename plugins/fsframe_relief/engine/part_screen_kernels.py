@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 from fsframe_relief.engine.neighbour_kernels import TIE
 from fsframe_relief.engine.part_kernels import UNIT, group_of
 from fsframe_relief.engine.screen_kernels import keep_smallest

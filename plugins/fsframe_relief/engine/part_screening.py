@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.side_by_side import in_threads
+from fsframe.kernels.threads import in_threads
 from fsframe_relief.engine import part_screen_kernels as kernels
 from fsframe_relief.engine.neighbour_kernels import TIE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.answer_statistics import adjusted_p_values
+from fsframe.method.answer_statistics import adjusted_p_values
 from fsframe.resampling.groups import permuted_rows
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.distances import full_distances

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import RowSource
+from fsframe.table.dataset import RowSource
 from fsframe_relief.engine.byte_table import ByteTable
 
 __all__ = ["content_groups", "content_order", "content_order_over_parts"]

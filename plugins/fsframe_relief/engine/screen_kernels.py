@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.compiled import njit
+from fsframe.kernels.compiled import njit
 from fsframe_relief.engine.byte_distances import TOGETHER, near_rows_of_four
 
 __all__ = [

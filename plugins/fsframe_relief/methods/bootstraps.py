@@ -6,10 +6,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.side_by_side import drawn_rows, in_threads
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.method.wrapping_stages import drawn_rows
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.column_summary import summarise
 from fsframe_relief.engine.columns import Columns, prepare_columns
 from fsframe_relief.engine.distances import full_distances

@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import integer, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import integer, param, real
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.neighbours import Ball, Rule
@@ -51,7 +51,7 @@ class IterativeRelief(ReliefSelector):
     Examples
     --------
     >>> import numpy as np
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).integers(0, 2, (80, 12))
     >>> data = Dataset.from_arrays(X, X[:, 1] ^ X[:, 4])
     >>> sorted(IterativeRelief(discrete_features="all", top=2).select(data).selected.tolist())

@@ -9,11 +9,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.params import choice, either, integer, listing, optional, param, real, text
-from fsframe.contracts.permutation_test import PermutationTest
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
+from fsframe.method.permutation_test import PermutationTest
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
+from fsframe.params import choice, either, integer, listing, optional, param, real, text
 from fsframe.resampling.resamples import too_many
 from fsframe_relief.engine.columns import MOST_ACROSS
 from fsframe_relief.engine.neighbours import Rule

@@ -8,10 +8,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run, size_text
-from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run, size_text
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.blocks import SMALL
 from fsframe_relief.engine.byte_table import ByteTable
 from fsframe_relief.engine.column_summary import ColumnSummary, few_levels, summarise

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import attrs
 
-from fsframe.contracts.params import choice, param
+from fsframe.params import choice, param
 from fsframe_relief.engine.neighbours import Nearest, Rule
 from fsframe_relief.methods.selector import ReliefSelector
 
@@ -31,7 +31,7 @@ class Relief(ReliefSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> data = Dataset.from_arrays([[0, 5], [1, 5], [8, 4], [9, 6]], ["a", "a", "b", "b"])
     >>> Relief(discrete_features="none").select(data).scores.round(3).tolist()
     [0.722, 0.0]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import attrs
 
-from fsframe.contracts.cost import Cost
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, integer, optional, param
+from fsframe.method.cost import Cost
+from fsframe.params import choice, integer, optional, param
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.neighbours import Nearest, Rule
 from fsframe_relief.methods.parameters import decay_parameter, ties_parameter
 from fsframe_relief.methods.selector import ReliefSelector
@@ -38,7 +38,7 @@ class Relieff(ReliefSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> data = Dataset.from_arrays([[0, 0], [1, 1], [0, 1], [1, 0]] * 6, [0, 0, 1, 1] * 6)
     >>> Relieff(k=5, discrete_features="all").select(data).scores.round(6).tolist()
     [0.5, 0.5]

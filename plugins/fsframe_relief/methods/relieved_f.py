@@ -34,7 +34,7 @@ class RelievedF(ReliefSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> data = Dataset.from_arrays([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1])
     >>> RelievedF(discrete_features="all").select(data).scores.tolist()
     [-0.5, -0.5]

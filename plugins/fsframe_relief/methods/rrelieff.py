@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import attrs
 
-from fsframe.contracts.params import choice, integer, param
+from fsframe.params import choice, integer, param
 from fsframe_relief.engine.neighbours import Nearest, Rule
 from fsframe_relief.methods.parameters import decay_parameter, ties_parameter
 from fsframe_relief.methods.selector import ReliefSelector
@@ -35,7 +35,7 @@ class Rrelieff(ReliefSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> data = Dataset.from_arrays([[i, i % 3] for i in range(12)], [i / 2 for i in range(12)])
     >>> Rrelieff(k=3, weighting="equal", discrete_features=[1]).select(data, seed=0).selected
     array([0])

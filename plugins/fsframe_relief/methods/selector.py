@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.neighbours import Nearest, Rule, Target
 from fsframe_relief.engine.part_scores import scores_over_parts

@@ -29,7 +29,7 @@ class Surf(ReliefSelector):
 
     Examples
     --------
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> import numpy as np
     >>> X = np.random.default_rng(0).integers(0, 2, (80, 6))
     >>> data = Dataset.from_arrays(X, X[:, 1] ^ X[:, 4])

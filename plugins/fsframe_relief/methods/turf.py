@@ -9,12 +9,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import count_or_fraction, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.params import count_or_fraction, param
 from fsframe.resampling.resamples import select_resamples
 from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.table.dataset import Dataset
 
 __all__ = ["Turf", "ranked_scores"]
 
@@ -46,7 +46,7 @@ class Turf(WrappingSelector):
     Examples
     --------
     >>> import numpy as np
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).integers(0, 2, (80, 40))
     >>> data = Dataset.from_arrays(X, X[:, 1] ^ X[:, 4])
     >>> sorted(Turf(base="multisurf", drop=0.2, top=2).select(data).selected.tolist())

@@ -8,11 +8,11 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.params import choice, integer, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.kinds import MOST_TIMES
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import choice, integer, param
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.neighbours import Nearest, Radius, Rule
 from fsframe_relief.methods.problem import discrete_columns, make_problem
 from fsframe_relief.methods.selector import ReliefSelector
@@ -44,7 +44,7 @@ class Vls(ReliefSelector):
     Examples
     --------
     >>> import numpy as np
-    >>> from fsframe.contracts.dataset import Dataset
+    >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).integers(0, 2, (80, 40))
     >>> data = Dataset.from_arrays(X, X[:, 1] ^ X[:, 4])
     >>> vls = Vls(discrete_features="all", subset=10, rounds=30, top=2)

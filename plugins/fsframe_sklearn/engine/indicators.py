@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.nominal import level_places
+from fsframe.table.dataset import Dataset
+from fsframe.table.nominal import level_places
 
 __all__ = ["Levels", "indicators", "learn_levels"]
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.showing import some_of
 from fsframe.errors import DataError, RequestError, one_line
 from fsframe.resampling.groups import deal_groups
+from fsframe.showing import some_of
+from fsframe.table.dataset import Dataset
 
 __all__ = ["drawn_rows", "guarded", "make_folds"]
 

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from fsframe.contracts.cost import Cost
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.params import integer, number_to_keep, param, real, text
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.showing import some_of
 from fsframe.errors import RequestError
+from fsframe.kinds import MOST_TIMES
+from fsframe.method.cost import Cost
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import integer, number_to_keep, param, real, text
+from fsframe.showing import some_of
+from fsframe.table.dataset import Dataset
 from fsframe_sklearn.engine.estimators import (
     LEARNERS,
     make_estimator,

@@ -9,13 +9,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.classifier import Classifier
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import flag, param, text
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe.errors import DataError, RequestError, one_line
+from fsframe.method.classifier import Classifier
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import flag, param, text
+from fsframe.table.dataset import Dataset
+from fsframe.table.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.estimators import (
     LEARNERS,
     make_estimator,

@@ -12,14 +12,14 @@ from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.nominal import level_places, sums_of_squares
-from fsframe.contracts.params import choice, number_to_keep, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import choice, number_to_keep, param, real
+from fsframe.table.dataset import Dataset
+from fsframe.table.nominal import level_places, sums_of_squares
+from fsframe.table.standardising import learn_scale, standardised
 
 __all__ = ["Correlation"]
 

@@ -9,8 +9,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import (
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.params import (
     count_or_fraction,
     integer,
     number_to_keep,
@@ -18,8 +19,7 @@ from fsframe.contracts.params import (
     param,
     text,
 )
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.table.dataset import Dataset
 from fsframe_sklearn.engine.estimators import parse_options
 from fsframe_sklearn.engine.rows import drawn_rows, guarded, make_folds
 from fsframe_sklearn.methods.learners import Fitted, Learner, LearnerSelector, check_scoring

@@ -9,11 +9,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.params import choice, integer, number_to_keep, optional, param, text
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.kinds import MOST_TIMES
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.params import choice, integer, number_to_keep, optional, param, text
+from fsframe.table.dataset import Dataset
 from fsframe_sklearn.engine.rows import drawn_rows, guarded, make_folds
 from fsframe_sklearn.methods.learners import (
     COEFFICIENT_COLUMNS,

@@ -9,12 +9,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import flag, optional, param, text
-from fsframe.contracts.run import Run
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.standardising import learn_scale, standardised
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.method.selector import Selector
+from fsframe.params import flag, optional, param, text
+from fsframe.table.dataset import Dataset
+from fsframe.table.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.estimators import (
     LEARNERS,
     make_estimator,

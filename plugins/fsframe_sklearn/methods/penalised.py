@@ -9,13 +9,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.kinds import MOST_TIMES
-from fsframe.contracts.params import choice, integer, number_to_keep, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.standardising import learn_scale, standardised
+from fsframe.kinds import MOST_TIMES
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import choice, integer, number_to_keep, param, real
+from fsframe.table.dataset import Dataset
+from fsframe.table.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.estimators import require_sklearn
 from fsframe_sklearn.engine.penalised_paths import Problem, largest_penalty, solve
 from fsframe_sklearn.engine.rows import guarded, make_folds

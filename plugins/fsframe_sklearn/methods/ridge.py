@@ -8,12 +8,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.classifier import Regressor
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, either, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.standardising import learn_scale, standardised
+from fsframe.method.classifier import Regressor
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import choice, either, param, real
+from fsframe.table.dataset import Dataset
+from fsframe.table.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.indicators import Levels, indicators, learn_levels
 
 __all__ = ["Ridge"]

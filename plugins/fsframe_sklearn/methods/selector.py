@@ -9,12 +9,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import number_to_keep, param, text
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import number_to_keep, param, text
+from fsframe.table.dataset import Dataset
 from fsframe_sklearn.engine.estimators import (
     make_estimator,
     parse_options,

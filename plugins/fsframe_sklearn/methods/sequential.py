@@ -8,10 +8,10 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, integer, number_to_keep, optional, param, real, text
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.params import choice, integer, number_to_keep, optional, param, real, text
+from fsframe.table.dataset import Dataset
 from fsframe_sklearn.engine.rows import drawn_rows, guarded, make_folds
 from fsframe_sklearn.methods.learners import LearnerSelector, check_scoring
 

@@ -7,13 +7,13 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.nominal import level_places, unequal_share
-from fsframe.contracts.params import number_to_keep, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.standardising import learn_scale
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import number_to_keep, param, real
+from fsframe.table.dataset import Dataset
+from fsframe.table.nominal import level_places, unequal_share
+from fsframe.table.standardising import learn_scale
 
 __all__ = ["Variance"]
 

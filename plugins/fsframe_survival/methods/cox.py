@@ -6,14 +6,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.contracts.classifier import Regressor
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, param, real
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.standardising import even_blocks
-from fsframe.contracts.survival import times_and_events
 from fsframe.errors import DataError
+from fsframe.method.classifier import Regressor
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.params import choice, param, real
+from fsframe.table.dataset import Dataset
+from fsframe.table.standardising import even_blocks
+from fsframe.table.survival import times_and_events
 from fsframe_survival.partial_likelihood import Times, fit_ridge
 
 __all__ = ["Cox"]

@@ -8,14 +8,14 @@ import attrs
 import numpy as np
 from scipy import stats
 
-from fsframe.contracts.cost import Cost
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, number_to_keep, param
-from fsframe.contracts.ranking import rank_by_score
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
-from fsframe.contracts.survival import times_and_events
+from fsframe.method.cost import Cost
+from fsframe.method.ranking import rank_by_score
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
+from fsframe.params import choice, number_to_keep, param
+from fsframe.table.dataset import Dataset
+from fsframe.table.survival import times_and_events
 from fsframe_survival.partial_likelihood import Times, score_tests
 
 __all__ = ["CoxScore"]

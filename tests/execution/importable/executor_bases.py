@@ -10,9 +10,9 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
 
 
 @attrs.frozen(kw_only=True)

@@ -8,12 +8,12 @@ import sys
 import attrs
 import numpy as np
 
-from fsframe.contracts.classifier import Classifier, FittedClassifier
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import choice, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.method.classifier import Classifier, FittedClassifier
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import choice, param
+from fsframe.table.dataset import Dataset
 
 HOW = ("none", "exit", "raise", "base", "chdir", "interrupt", "print")
 

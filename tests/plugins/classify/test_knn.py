@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import RequestError
+from fsframe.table.dataset import Dataset
 from fsframe_classify import knn as module
 from fsframe_classify.knn import Knn
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 HERE = Path(__file__).parent / "data"
 

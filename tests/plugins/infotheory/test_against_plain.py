@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory import plain
 from fsframe_infotheory.engine import counting
 from fsframe_infotheory.plain import CRITERIA

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
 from fsframe_infotheory.engine.edges import (
     default_bins,

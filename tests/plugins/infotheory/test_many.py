@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine import byte_cache
 from fsframe_infotheory.engine.byte_columns import Masks, tally_rows
 from fsframe_infotheory.engine.counting import Counter

@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.methods.mim import Mim
 
 

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError, RequestError
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.knn_terms import Estimator
 from fsframe_infotheory.engine.nearest_neighbours import (

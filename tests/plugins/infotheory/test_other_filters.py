@@ -9,9 +9,9 @@ from scipy.stats import chi2_contingency
 from sklearn.feature_selection import f_classif, f_regression
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 
 
 def numbers(seed=0, n=150):

@@ -15,10 +15,10 @@ import pytest
 
 import fsframe
 from fsframe import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, EngineError, RequestError
 from fsframe.execution import open_engine
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine import shards
 from fsframe_infotheory.engine.discretise import RULES, Discretiser
 from fsframe_infotheory.engine.encode import encode

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from fsframe import Chain, Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 from fsframe_infotheory.engine import sparse_table
 from fsframe_infotheory.engine.discretise import Discretiser
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import chi2_contingency
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.partner import partner_of

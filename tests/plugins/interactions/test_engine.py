@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_interactions import plain
 from fsframe_interactions.calibration import calibrate
 from fsframe_interactions.engine.best_pairs import best_pairs

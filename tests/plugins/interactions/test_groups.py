@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
+from fsframe.table.dataset import Dataset
 from fsframe_interactions.group_means import with_group_means
 
 

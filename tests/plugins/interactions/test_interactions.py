@@ -11,9 +11,9 @@ from scipy import stats
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.log_tails import false_discovery_rates
 from fsframe_interactions.interactions import Interactions
 

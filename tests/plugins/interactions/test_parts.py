@@ -11,11 +11,11 @@ import pytest
 
 import fsframe
 from fsframe import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, RequestError
 from fsframe.execution import open_engine
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 from fsframe_interactions import stored_bit_rows as module
 from fsframe_interactions.engine import best_pairs
 

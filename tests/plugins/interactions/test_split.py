@@ -10,10 +10,10 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 from fsframe_interactions.split import InteractionsSplit, choosing_half
 
 

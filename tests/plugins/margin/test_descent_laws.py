@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
+from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
 from fsframe_margin.engine import margins, quadratic_form
 from fsframe_margin.engine.margins import PairSpace

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
 from fsframe_margin.engine.logistic_margins import expected_margins, solve_logistic
 from fsframe_margin.engine.margins import PairSpace

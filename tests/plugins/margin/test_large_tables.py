@@ -6,9 +6,9 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine import implicit_weights, tiled_passes
 from fsframe_margin.engine.diagonal_rest import DiagonalRestSpace
 from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.selection import rank_by_score
+from fsframe.method.selection import rank_by_score
+from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.methods.im4e import descend_im4e

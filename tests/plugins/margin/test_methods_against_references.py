@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.boosting import boost, sigma_path, vote
 from fsframe_margin.engine.instance_weighting import instance_weights, margin_profiles
 from fsframe_margin.engine.margins import PairSpace

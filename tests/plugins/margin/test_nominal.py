@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import DataError
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.indicators import SQUARES, Indicators, nominal_steps
 from fsframe_margin.engine.logistic_margins import expected_margins

@@ -10,7 +10,7 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.contracts.params import format_value
+from fsframe.params import format_value
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = ROOT / "docs" / "methods"

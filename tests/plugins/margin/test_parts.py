@@ -10,9 +10,9 @@ import pytest
 
 import fsframe
 from fsframe import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.indicators import nominal_steps
 from fsframe_margin.engine.standardise import learn_scaling, scaling_over_parts
 

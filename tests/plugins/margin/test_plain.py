@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import RequestError
+from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
 from fsframe_margin.methods.im4e import Im4e, on_the_simplex
 from fsframe_margin.methods.immigrate import Immigrate

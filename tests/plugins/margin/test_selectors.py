@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.updates import RULES
 from fsframe_margin.methods.bim import Bim
 from fsframe_margin.methods.bim_vote import BimVote

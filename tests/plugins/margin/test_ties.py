@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.nearest_kernels import TIE, k_nearest
 
 UNITS = {

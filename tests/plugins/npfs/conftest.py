@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.params import integer, param
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
+from fsframe.params import integer, param
+from fsframe.table.dataset import Dataset
 
 LEVELS = 11
 

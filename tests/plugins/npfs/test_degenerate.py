@@ -8,10 +8,10 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.methods.npfs import Npfs
 
 
@@ -92,7 +92,7 @@ def test_columns_that_go_constant_in_a_bootstrap_are_not_marked_there(
 
 
 def test_exact_copies_that_a_redundancy_shy_base_leaves_out_are_pointed_at(slides: Any) -> None:
-    from fsframe.contracts.selector import Selector
+    from fsframe.method.selector import Selector
 
     @attrs.frozen(kw_only=True)
     class FirstOfCopies(Selector):
@@ -163,7 +163,7 @@ def test_parameters_that_would_be_ignored_are_refused(options: dict[str, Any], w
 
 
 def test_columns_preferred_whatever_the_label_are_named(slides: Any) -> None:
-    from fsframe.contracts.selector import Selector
+    from fsframe.method.selector import Selector
 
     @attrs.frozen(kw_only=True)
     class AlwaysFirst(Selector):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 from fsframe_npfs.engine.aggregation import (
     complete_ranks,
     linear_scores,

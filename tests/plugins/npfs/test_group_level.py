@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 
 def named(tables: int) -> tuple[int, int]:

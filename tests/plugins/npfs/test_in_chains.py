@@ -9,9 +9,9 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 from fsframe.registry import nulls
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.methods.npfs import Npfs
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.candidates import FragileColumns
 from fsframe_npfs.engine.count_decisions import decide_by_centred_counts
 from fsframe_npfs.engine.duration_forecast import DurationForecast

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import PluginError, RequestError
+from fsframe.method.run import Run
 from fsframe.resampling.null import CountNull, RelabellingNull
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.count_decisions import decide_by_centred_counts, shrinkage_factor
 from fsframe_npfs.methods.npfs import Npfs
 
@@ -185,8 +185,8 @@ def test_what_the_left_stage_found_on_the_whole_table_does_not_reach_the_bootstr
 def test_regression_targets_are_tested_too(slides: Any) -> None:
     import attrs
 
-    from fsframe.contracts.selection import Selection
-    from fsframe.contracts.selector import Selector
+    from fsframe.method.selection import Selection
+    from fsframe.method.selector import Selector
 
     @attrs.frozen(kw_only=True)
     class Correlation(Selector):

@@ -11,11 +11,11 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import PairWeights, Selection
-from fsframe.contracts.selector import Selector
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.method.selection import PairWeights, Selection
+from fsframe.method.selector import Selector
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.candidates import CandidatePairs, FragileColumns
 from fsframe_npfs.methods.npfs import Npfs
 

@@ -11,9 +11,9 @@ import pytest
 
 import fsframe
 from fsframe import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine import procedure
 
 N = 400

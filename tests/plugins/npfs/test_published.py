@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 from fsframe_npfs.engine.tails import binomial_tail, critical_value
 from fsframe_npfs.methods.npfs import Npfs
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.labellings import DRAWS, BootstrapDraws
 from fsframe_npfs.engine.resample_counts import (
     BootstrapSampler,

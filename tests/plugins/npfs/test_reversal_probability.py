@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 from fsframe_npfs.engine.seed_sensitivity import likely_exceedances, remedy, reversal_probability
 from fsframe_npfs.methods.npfs import Npfs
 

@@ -13,7 +13,7 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 from fsframe_infotheory.methods.mim import Mim
 from fsframe_npfs.engine.intervals import looks, settled
 from fsframe_npfs.engine.tails import binomial_tail, critical_value

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine import feature_scores, screening
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.neighbours import Nearest, Target

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.contracts import frozen_table
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import FsframeError
+from fsframe.method.run import Run
+from fsframe.table import frozen_table
+from fsframe.table.dataset import Dataset
 from fsframe_tables.genotypes import PackedGenotypes
 
 N, P = 61, 40

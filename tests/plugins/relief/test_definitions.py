@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.selection import Selection
+from fsframe.method.selection import Selection
+from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
 from fsframe_relief.methods.multisurf import Multisurf
 from fsframe_relief.methods.multisurfstar import Multisurfstar

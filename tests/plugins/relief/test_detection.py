@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 from fsframe_relief.methods.iterative_relief import IterativeRelief
 from fsframe_relief.methods.multisurf import Multisurf
 from fsframe_relief.methods.multisurfstar import Multisurfstar

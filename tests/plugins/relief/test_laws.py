@@ -6,9 +6,9 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.methods.iterative_relief import IterativeRelief
 from fsframe_relief.methods.multisurf import Multisurf

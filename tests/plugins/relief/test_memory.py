@@ -7,9 +7,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_relief.methods.iterative_relief import IterativeRelief
 from fsframe_relief.methods.multisurf import Multisurf
 from fsframe_relief.methods.relieff import Relieff

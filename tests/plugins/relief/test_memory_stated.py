@@ -9,7 +9,7 @@ import pytest
 
 import fsframe
 from fsframe import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 
 
 @pytest.mark.parametrize("missing", ["skip", "probability"])

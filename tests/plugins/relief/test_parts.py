@@ -12,9 +12,9 @@ import pytest
 
 import fsframe
 from fsframe import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine import part_scores, part_screening
 
 N = 600
@@ -120,7 +120,7 @@ def test_shuffled_rows_give_the_same_bits(tmp_path: Path) -> None:
 def test_weights_that_arrive_count_as_in_memory(tmp_path: Path) -> None:
     frame = table("numbers")
     rng = np.random.default_rng(1)
-    from fsframe.contracts.selection import Selection
+    from fsframe.method.selection import Selection
 
     whole = fsframe.read(frame)
     before = Selection(

@@ -6,10 +6,10 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
 from fsframe.resampling.groups import permuted_rows
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Sigmoid, Target

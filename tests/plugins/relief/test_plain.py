@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.distances import distance_rows

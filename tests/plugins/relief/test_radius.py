@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 from fsframe.registry import selectors
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.pair_sums import PairSums
 
 

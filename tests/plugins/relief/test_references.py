@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 from fsframe_relief.methods.multisurf import Multisurf
 from fsframe_relief.methods.multisurfstar import Multisurfstar
 from fsframe_relief.methods.relief import Relief

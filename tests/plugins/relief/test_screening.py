@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine import feature_scores, screening
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.neighbours import Nearest, Target

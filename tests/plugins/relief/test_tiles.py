@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.distances import distance_rows, full_distances

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 from fsframe_relief.engine import feature_scores
 from fsframe_relief.methods.relieff import Relieff
 from fsframe_relief.methods.rrelieff import Rrelieff

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_relief.methods.relieff import Relieff
 from fsframe_relief.methods.turf import Turf, ranked_scores
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn import datasets
 
-from fsframe.contracts.dataset import Dataset
+from fsframe.table.dataset import Dataset
 
 LOADERS = {
     "wine": datasets.load_wine,

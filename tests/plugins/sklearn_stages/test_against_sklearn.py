@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
-from fsframe.contracts.run import Run
+from fsframe.method.run import Run
 from fsframe_sklearn.engine.rows import make_folds
 from fsframe_sklearn.methods.correlation import Correlation
 from fsframe_sklearn.methods.elimination import Rfe, Rfecv

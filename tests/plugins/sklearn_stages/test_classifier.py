@@ -12,9 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_sklearn.methods.classifier import Sklearn
 
 

@@ -13,9 +13,9 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
 from fsframe.errors import DataError, RequestError
+from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 from fsframe_sklearn.engine.rows import drawn_rows, make_folds
 from fsframe_sklearn.methods.boruta import Boruta
 from fsframe_sklearn.methods.correlation import Correlation

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 import fsframe
-from fsframe.contracts.stability_metric import StabilityMetric
+from fsframe.method.stability_metric import StabilityMetric
 from fsframe_stability.overlap import Overlap
 
 metrics = fsframe.stability_metrics

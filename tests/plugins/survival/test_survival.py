@@ -13,8 +13,8 @@ import pytest
 
 import fsframe
 from fsframe import Chain, DataError, Dataset
-from fsframe.contracts.survival import times_and_events
 from fsframe.evaluation.measures.numbers import CIndex
+from fsframe.table.survival import times_and_events
 from fsframe.testing import tables
 from fsframe_survival.methods.cox import Cox
 from fsframe_survival.methods.cox_score import CoxScore

@@ -11,15 +11,15 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.recording import open_checkpoint
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
 from fsframe.errors import StoreError
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage import load_run
 from fsframe.storage.units.checkpoint import Checkpoint, units_folder
 from fsframe.storage.units.manifest import Manifest
 from fsframe.storage.units.unit_files import Unit, call_key
+from fsframe.table.dataset import Dataset
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
 

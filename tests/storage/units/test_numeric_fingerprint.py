@@ -13,7 +13,6 @@ import pytest
 from fsframe.chains.chain import Chain
 from fsframe.chains.recording import open_checkpoint
 from fsframe.cli import main
-from fsframe.contracts.dataset import Dataset
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
 from fsframe.storage.numeric_fingerprint import (
@@ -25,6 +24,7 @@ from fsframe.storage.numeric_fingerprint import (
 from fsframe.storage.units.checkpoint import units_folder
 from fsframe.storage.units.manifest import Manifest
 from fsframe.storage.units.unit_files import Unit
+from fsframe.table.dataset import Dataset
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
 ELSEWHERE = {**fingerprint(), "blas": "openblas 0.3.30 Haswell"}

@@ -15,11 +15,11 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.recording import open_checkpoint
-from fsframe.contracts.dataset import Dataset
-from fsframe.contracts.run import Run
-from fsframe.contracts.selection import Selection
+from fsframe.method.run import Run
+from fsframe.method.selection import Selection
 from fsframe.storage.units.checkpoint import Checkpoint
 from fsframe.storage.units.manifest import Manifest
+from fsframe.table.dataset import Dataset
 
 MANIFEST = Manifest(chain="x", seed=0, sha256="", software={})
 
@@ -81,7 +81,7 @@ KILLED = """
     import os, signal
     import numpy as np
     from fsframe.chains.chain import Chain
-    from fsframe.contracts.dataset import Dataset
+    from fsframe.table.dataset import Dataset
     from fsframe.chains.recording import open_checkpoint
     X = np.random.default_rng(4).normal(size=(40, 5))
     data = Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from fsframe.contracts.selection import PairWeights, Selection
 from fsframe.errors import StoreError
+from fsframe.method.selection import PairWeights, Selection
 from fsframe.storage.units.array_bytes import pack, unpack
 from fsframe.storage.units.selection_bytes import pack_selections, reduced, unpack_selections
 

@@ -3,8 +3,8 @@
 import attrs
 import numpy as np
 
-from fsframe.contracts.selection import Selection
-from fsframe.contracts.selector import Selector
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
 
 
 @attrs.frozen(kw_only=True)

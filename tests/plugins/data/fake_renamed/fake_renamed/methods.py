@@ -3,7 +3,7 @@
 import attrs
 
 from fsframe import Selection, Selector
-from fsframe.contracts.selection import rank_by_score
+from fsframe.method.selection import rank_by_score
 
 
 @attrs.frozen(kw_only=True)

@@ -2,7 +2,7 @@
 
 import attrs
 
-from fsframe.contracts.stability_metric import StabilityMetric, StabilityValue
+from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 
 
 @attrs.frozen(kw_only=True)

@@ -3,7 +3,7 @@
 import attrs
 import numpy as np
 
-from fsframe.contracts.classifier import Classifier
+from fsframe.method.classifier import Classifier
 
 
 @attrs.frozen(kw_only=True)

@@ -5,9 +5,9 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from fsframe.contracts.params import param, real
-from fsframe.contracts.selection import Selection, rank_by_score
-from fsframe.contracts.selector import Selector
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.params import param, real
 
 
 @attrs.frozen(kw_only=True)

@@ -2,8 +2,8 @@
 
 import attrs
 
-from fsframe.contracts.params import param, real
-from fsframe.contracts.selector import Selector
+from fsframe.method.selector import Selector
+from fsframe.params import param, real
 
 STEERING = "\x1b[2J\x9b1m\u202e\r"
 

@@ -1,0 +1,1 @@
+"""Compiled functions, their cache, bits and threads."""

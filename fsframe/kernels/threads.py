@@ -1,0 +1,89 @@
+"""Work in parallel threads."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+__all__ = ["in_order", "in_threads", "read_ahead"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list[R]:
+    """`work` of every unit, in order, in parallel threads.
+
+    The results depend on `threads` only if units write to the same memory.
+
+    Examples
+    --------
+    >>> in_threads(2, lambda b: b * b, range(4))
+    [0, 1, 4, 9]
+    """
+    listed = list(units)
+    if threads <= 1 or len(listed) <= 1:
+        return [work(unit) for unit in listed]
+    with ThreadPoolExecutor(min(threads, len(listed))) as pool:
+        return list(pool.map(work, listed))
+
+
+def in_order(
+    pool: ThreadPoolExecutor, work: Callable[[T], R], units: Iterable[T], ahead: int
+) -> Iterator[R]:
+    """`work` of every unit, in order, while the results are used.
+
+    Parameters
+    ----------
+    pool : ThreadPoolExecutor
+    work : callable
+    units : iterable
+    ahead : int ≥ 1
+        Most units that are begun and not yet used; the caller holds one result more.
+
+    Examples
+    --------
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     list(in_order(pool, lambda b: b * b, range(4), 3))
+    [0, 1, 4, 9]
+    """
+    waiting: deque[Future[R]] = deque()
+    for unit in units:
+        if len(waiting) == ahead:
+            yield waiting.popleft().result()
+        waiting.append(pool.submit(work, unit))
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def read_ahead(items: Iterator[T], threads: int) -> Iterator[T]:
+    """The items, each made by another thread while the one before it is in use.
+
+    Parameters
+    ----------
+    items : iterator
+        Of anything but None. Its errors are raised where the item would be yielded.
+    threads : int
+        With 1, no other thread is used, and each item is made when it is asked for.
+
+    Notes
+    -----
+    Two items are held at a time.
+
+    Examples
+    --------
+    >>> list(read_ahead(iter("abc"), 2))
+    ['a', 'b', 'c']
+    """
+    if threads <= 1:
+        yield from items
+        return
+    with ThreadPoolExecutor(1) as reader:
+        following = reader.submit(next, items, None)
+        while (item := following.result()) is not None:
+            following = reader.submit(next, items, None)
+            yield item
+            # Free it before the next one is waited for.
+            del item

@@ -1,0 +1,504 @@
+"""Kinds of parameters: their valid values, in words and in code.
+
+Conversion refuses loss of information (``3.9`` is not an integer) and non-finite numbers. Nothing
+here imports numpy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import numbers
+from collections.abc import Iterable
+from typing import Any, Protocol, runtime_checkable
+
+import attrs
+
+from fsframe.errors import PluginError, RequestError
+from fsframe.grammar import StageText, format_stages, parse_list, parse_stages
+from fsframe.suggest import did_you_mean
+
+__all__ = [
+    "MOST_TIMES",
+    "Kind",
+    "annotation",
+    "choice",
+    "count_or_fraction",
+    "either",
+    "flag",
+    "integer",
+    "is_flag",
+    "is_stages",
+    "listing",
+    "offered",
+    "offered_by",
+    "optional",
+    "real",
+    "stages",
+    "text",
+]
+
+
+MOST_TIMES = 100_000_000
+"""Upper limit for numbers of rounds, trees and the like; more is assumed to be a typing error."""
+
+
+@runtime_checkable
+class Kind(Protocol):
+    """The valid values of a parameter.
+
+    `convert` turns a Python value into the stored one, `parse` does the same for text (both raise
+    ValueError with the violated rule), `describe` states the rule in a few words, and `choices`
+    lists words for shell completion.
+    """
+
+    def convert(self, value: Any) -> Any: ...
+    def parse(self, text: str) -> Any: ...
+    def describe(self) -> str: ...
+    def choices(self) -> tuple[str, ...]: ...
+
+
+def real(
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+) -> Kind:
+    """A finite number, with inclusive (least, most) or exclusive (above, below) bounds.
+
+    >>> real(above=0).describe()
+    'a number > 0'
+    """
+    return _Real(least, most, above, below)
+
+
+def integer(
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    above: int | None = None,
+    below: int | None = None,
+) -> Kind:
+    """A whole number; ``3.0`` is accepted, ``3.9`` is not.
+
+    >>> integer(1).convert(3.0)
+    3
+    """
+    return _Integer(least, most, above, below)
+
+
+def flag() -> Kind:
+    """True or false."""
+    return _Flag()
+
+
+def is_flag(kind: Kind) -> bool:
+    """Whether a kind accepts only true or false."""
+    return isinstance(kind, _Flag)
+
+
+def is_stages(kind: Kind) -> bool:
+    """Whether a kind accepts the text of a chain, required or optional."""
+    return isinstance(kind.kind if isinstance(kind, _Optional) else kind, _Stages)
+
+
+def annotation(kind: Kind) -> str:
+    """The Python type that a kind accepts, for annotations.
+
+    A kind of another package may provide a method of this name; otherwise it is ``Any``.
+
+    >>> annotation(optional(either(integer(1), choice("auto", "all"))))
+    "int | Literal['auto', 'all'] | None"
+    """
+    own = getattr(kind, "annotation", None)
+    return str(own()) if callable(own) else "Any"
+
+
+def choice(*words: str) -> Kind:
+    """One of some words."""
+    return _Choice(words)
+
+
+def offered(registry: str) -> Kind:
+    """The name of an offer of plugins in `registry`, one of `fsframe.registry`.
+
+    Its existence is checked, without importing it.
+
+    >>> offered("nulls").parse("published")
+    'published'
+    """
+    return _Offered(registry)
+
+
+def text(what: str = "text") -> Kind:
+    """Any text; `what` describes it in a few words."""
+    return _Text(what)
+
+
+def either(*kinds: Kind) -> Kind:
+    """A value that one of several kinds accepts, tried in order.
+
+    >>> either(real(above=0), choice("cv")).parse("cv")
+    'cv'
+    """
+    return _Either(kinds)
+
+
+def optional(kind: Kind) -> Kind:
+    """A kind, or None."""
+    return _Optional(kind)
+
+
+def listing(kind: Kind, least: int = 0) -> Kind:
+    """A tuple of one kind, written ``[a,b]``.
+
+    >>> listing(integer()).parse("[1,2]")
+    (1, 2)
+    """
+    return _Listing(kind, least)
+
+
+def count_or_fraction() -> Kind:
+    """A count from 1, or a fraction in (0, 1]: ``1`` is one, ``1.0`` is all.
+
+    >>> count_or_fraction().parse("25%")
+    0.25
+    """
+    return _CountOrFraction()
+
+
+def stages() -> Kind:
+    """The text of a chain, kept in its canonical form."""
+    return _Stages()
+
+
+class _Worded:
+    """Base of kinds of which text is converted as it is, and nothing can be completed."""
+
+    def parse(self, text: str) -> Any:
+        return self.convert(text)  # type: ignore[attr-defined]
+
+    def choices(self) -> tuple[str, ...]:
+        return ()
+
+
+class _Number(_Worded):
+    """Base of kinds of numbers: `_taken` gives the stored number, or None for one out of range."""
+
+    def convert(self, value: Any) -> Any:
+        found = None
+        if isinstance(value, numbers.Real) and not isinstance(value, bool):
+            # 10**400 has no float.
+            with contextlib.suppress(OverflowError):
+                found = self._taken(value)
+        if found is None:
+            raise ValueError(f"must be {self.describe()}")  # type: ignore[attr-defined]
+        return found
+
+    def parse(self, text: str) -> Any:
+        try:
+            return self.convert(self._spelled(text.strip()))
+        except ValueError:
+            raise ValueError(f"must be {self.describe()}") from None  # type: ignore[attr-defined]
+
+    def _taken(self, number: Any) -> float | None:
+        raise NotImplementedError
+
+    def _spelled(self, text: str) -> float:
+        # Through int first: 2**60 + 1 must not pass through a double.
+        return int(text) if text.lstrip("+-").isdigit() else float(text)
+
+
+@attrs.frozen
+class _Real(_Number):
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def _taken(self, number: Any) -> float | None:
+        found = float(number)
+        return found if math.isfinite(found) and _within(found, self) else None
+
+    def describe(self) -> str:
+        return "a number" + _range(self)
+
+    def annotation(self) -> str:
+        return "float"
+
+
+@attrs.frozen
+class _Integer(_Number):
+    least: int | None = None
+    most: int | None = None
+    above: int | None = None
+    below: int | None = None
+
+    def _taken(self, number: Any) -> int | None:
+        return int(number) if _is_whole(number) and _within(int(number), self) else None
+
+    def describe(self) -> str:
+        return "a whole number" + _range(self)
+
+    def annotation(self) -> str:
+        return "int"
+
+
+@attrs.frozen
+class _CountOrFraction(_Number):
+    def _taken(self, number: Any) -> int | float | None:
+        if 0 < number <= 1 and not isinstance(number, numbers.Integral):
+            return float(number)
+        return int(number) if number >= 1 and _is_whole(number) else None
+
+    def _spelled(self, text: str) -> float:
+        return float(text[:-1]) / 100 if text.endswith("%") else super()._spelled(text)
+
+    def describe(self) -> str:
+        return "a count ≥ 1 or a fraction in (0, 1], such as 10, 0.1 or 10%"
+
+    def annotation(self) -> str:
+        return "int | float"
+
+
+def _is_whole(number: Any) -> bool:
+    # Integers need no test for finiteness.
+    return isinstance(number, numbers.Integral) or (math.isfinite(number) and int(number) == number)
+
+
+def _within(number: float, bounds: Any) -> bool:
+    return (
+        (bounds.least is None or number >= bounds.least)
+        and (bounds.most is None or number <= bounds.most)
+        and (bounds.above is None or number > bounds.above)
+        and (bounds.below is None or number < bounds.below)
+    )
+
+
+def _range(bounds: Any) -> str:
+    parts = [
+        f"{sign} {bound:g}" if isinstance(bound, float) else f"{sign} {bound}"
+        for sign, bound in (
+            ("≥", bounds.least),
+            (">", bounds.above),
+            ("≤", bounds.most),
+            ("<", bounds.below),
+        )
+        if bound is not None
+    ]
+    return " " + " and ".join(parts) if parts else ""
+
+
+@attrs.frozen
+class _Flag:
+    def convert(self, value: Any) -> bool:
+        # numpy.bool_ says `bool` by name only; it is not a subclass.
+        if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
+            return bool(value)
+        raise ValueError("must be true or false")
+
+    def parse(self, text: str) -> bool:
+        word = text.strip().lower()
+        if word in ("true", "yes", "on", "1"):
+            return True
+        if word in ("false", "no", "off", "0"):
+            return False
+        raise ValueError("must be true or false")
+
+    def describe(self) -> str:
+        return "true or false"
+
+    def annotation(self) -> str:
+        return "bool"
+
+    def choices(self) -> tuple[str, ...]:
+        return ("true", "false")
+
+
+@attrs.frozen
+class _Choice(_Worded):
+    words: tuple[str, ...]
+
+    def convert(self, value: Any) -> str:
+        if isinstance(value, str) and value in self.words:
+            return str(value)
+        hint = did_you_mean(value, self.words) if isinstance(value, str) else ""
+        raise ValueError(f"must be {self.describe()}{hint}")
+
+    def describe(self) -> str:
+        return " or ".join(self.words)
+
+    def annotation(self) -> str:
+        return f"Literal[{', '.join(map(repr, self.words))}]"
+
+    def choices(self) -> tuple[str, ...]:
+        return self.words
+
+
+def offered_by(kind: Kind) -> str:
+    """The registry whose names a kind accepts, for kinds made by `offered`; empty for others."""
+    return kind.registry if isinstance(kind, _Offered) else ""
+
+
+@attrs.frozen
+class _Offered(_Worded):
+    registry: str
+
+    def _offers(self) -> Any:
+        import fsframe.registry
+
+        return getattr(fsframe.registry, self.registry)
+
+    def convert(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"must be {self.describe()}")
+        try:
+            self._offers().offer(value)
+        except PluginError as error:
+            raise ValueError(str(error)) from None
+        except RequestError:
+            hint = did_you_mean(value, self.choices())
+            raise ValueError(f"must be {self.describe()}{hint}") from None
+        return str(value)
+
+    def describe(self) -> str:
+        return " or ".join(self.choices())
+
+    def annotation(self) -> str:
+        return "str"
+
+    def choices(self) -> tuple[str, ...]:
+        return tuple(self._offers())
+
+
+@attrs.frozen
+class _Text(_Worded):
+    what: str = "text"
+
+    def convert(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"must be {self.what}")
+        return str(value)
+
+    def describe(self) -> str:
+        return self.what
+
+    def annotation(self) -> str:
+        return "str"
+
+
+def _real_name(name: str) -> str:
+    from fsframe.registry import classifiers, real_name, selectors
+
+    return real_name(name, selectors, classifiers)
+
+
+@attrs.frozen
+class _Stages(_Worded):
+    """Text of a chain; its names are looked up when the chain is built."""
+
+    def convert(self, value: Any) -> str:
+        try:
+            found = parse_stages(value if isinstance(value, str) else str(value))
+            return format_stages(StageText(_real_name(s.name), s.params) for s in found)
+        except RequestError as error:
+            raise ValueError(f"must be {self.describe()}: {error}") from None
+
+    def describe(self) -> str:
+        return "a selector or a chain, such as jmi or (mim:top=50 jmi)"
+
+    def annotation(self) -> str:
+        return "str"
+
+
+@attrs.frozen
+class _Optional:
+    kind: Kind
+
+    def convert(self, value: Any) -> Any:
+        # The word "none" is accepted from programs too.
+        if value is None or (isinstance(value, str) and _is_none(value)):
+            return None
+        return self.kind.convert(value)
+
+    def parse(self, text: str) -> Any:
+        return None if _is_none(text) else self.kind.parse(text)
+
+    def describe(self) -> str:
+        return self.kind.describe() + ", or none"
+
+    def annotation(self) -> str:
+        return _union(self.kind, "None")
+
+    def choices(self) -> tuple[str, ...]:
+        return self.kind.choices()
+
+
+def _union(*kinds: Kind | str) -> str:
+    """The union of the types of some kinds, without repetition."""
+    texts = [kind if isinstance(kind, str) else annotation(kind) for kind in kinds]
+    return " | ".join(dict.fromkeys(texts))
+
+
+def _is_none(text: str) -> bool:
+    return text.strip().lower() == "none"
+
+
+@attrs.frozen
+class _Either:
+    kinds: tuple[Kind, ...]
+
+    def _first(self, method: str, value: Any) -> Any:
+        for kind in self.kinds:
+            try:
+                return getattr(kind, method)(value)
+            except ValueError:
+                continue
+        raise ValueError(f"must be {self.describe()}")
+
+    def convert(self, value: Any) -> Any:
+        return self._first("convert", value)
+
+    def parse(self, text: str) -> Any:
+        return self._first("parse", text)
+
+    def describe(self) -> str:
+        return " or ".join(kind.describe() for kind in self.kinds)
+
+    def annotation(self) -> str:
+        return _union(*self.kinds)
+
+    def choices(self) -> tuple[str, ...]:
+        return tuple(word for kind in self.kinds for word in kind.choices())
+
+
+@attrs.frozen
+class _Listing(_Worded):
+    kind: Kind
+    least: int = 0
+
+    def convert(self, value: Any) -> tuple[Any, ...]:
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise ValueError(f"must be {self.describe()}")
+        items = tuple(self.kind.convert(item) for item in value)
+        return self._enough(items)
+
+    def parse(self, text: str) -> tuple[Any, ...]:
+        try:
+            items = parse_list(text)
+        except RequestError as error:
+            raise ValueError(f"must be {self.describe()}: {error}") from None
+        return self._enough(tuple(self.kind.parse(item) for item in items))
+
+    def _enough(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        if len(items) < self.least:
+            raise ValueError(f"must be {self.describe()}")
+        return items
+
+    def describe(self) -> str:
+        most = f" (at least {self.least})" if self.least else ""
+        return f"a list [a,b,…] of {self.kind.describe()}{most}"
+
+    def annotation(self) -> str:
+        return f"Sequence[{annotation(self.kind)}]"

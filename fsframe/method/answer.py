@@ -1,0 +1,367 @@
+"""Results as columns of a table: one row per feature, or per pair, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.method.answer_statistics import (
+    Found,
+    by_common_names,
+    columns_seen,
+    feature_statistics,
+    pairs_tested,
+    statistics,
+)
+from fsframe.method.class_means import class_means
+from fsframe.method.ranking import rank_by_score
+from fsframe.table.dataset import Dataset
+
+__all__ = ["AnswerTable", "PairsTested", "feature_table", "pair_table"]
+
+Floats = NDArray[np.float64]
+_MISSING = -1
+
+
+class PairsTested(Protocol):
+    """Tests of pairs of columns of the table, such as `PairTests`."""
+
+    @property
+    def pairs(self) -> NDArray[np.intp]: ...
+    @property
+    def p_values(self) -> Floats: ...
+    @property
+    def q_values(self) -> Floats: ...
+    @property
+    def tables(self) -> Mapping[str, NDArray[Any]]: ...
+
+
+@attrs.frozen(eq=False)
+class AnswerTable:
+    """Columns of equal length, in order, with unique names.
+
+    Parameters
+    ----------
+    columns : mapping of str to (n,) array
+        Texts (object; None is missing), truth values, float64 (NaN is missing), or int64 (−1 is
+        missing).
+    """
+
+    columns: Mapping[str, NDArray[Any]]
+
+    def __len__(self) -> int:
+        return next((len(column) for column in self.columns.values()), 0)
+
+    def head(self, n: int | None) -> AnswerTable:
+        """The first n rows; all for None."""
+        return AnswerTable({name: column[:n] for name, column in self.columns.items()})
+
+    def where(self, mask: NDArray[np.bool_]) -> AnswerTable:
+        """The rows selected by `mask`."""
+        return AnswerTable({name: column[mask] for name, column in self.columns.items()})
+
+    def cells(self, name: str) -> list[Any]:
+        """The values of a column as Python objects, None where missing."""
+        column = self.columns[name]
+        values = column.tolist()
+        if column.dtype.kind == "f":
+            return [None if value != value else value for value in values]
+        if column.dtype.kind == "i":
+            return [None if value == _MISSING else value for value in values]
+        return list(values)
+
+    def to_frame(self, library: str = "polars") -> Any:
+        """A data frame with the same columns.
+
+        Parameters
+        ----------
+        library : {"polars", "pandas"}
+
+        Raises
+        ------
+        RequestError
+            If `library` is neither.
+        PluginError
+            If it is not installed.
+        """
+        if library not in ("polars", "pandas"):
+            raise RequestError(f"library {library!r} is neither polars nor pandas")
+        cells = {name: self.cells(name) for name in self.columns}
+        if library == "pandas":
+            try:
+                import pandas
+            except ImportError:
+                raise PluginError(
+                    "pandas is not installed; install it, or use a polars data frame: to_frame()"
+                ) from None
+            kinds: dict[str, Any] = {"i": "Int64", "f": "float64", "b": "bool", "O": "object"}
+            return pandas.DataFrame(
+                {
+                    name: pandas.Series(cells[name], dtype=kinds[column.dtype.kind])
+                    for name, column in self.columns.items()
+                }
+            )
+        import polars
+
+        types = {"i": polars.Int64, "f": polars.Float64, "b": polars.Boolean, "O": polars.String}
+        return polars.DataFrame(
+            cells, schema={name: types[c.dtype.kind] for name, c in self.columns.items()}
+        )
+
+
+def feature_table(
+    names: Sequence[str],
+    stages: Sequence[tuple[str, Found]],
+    data: Dataset | None = None,
+) -> AnswerTable:
+    """One row per feature: the kept ones in rank order, then the others, best first.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of all columns of the table.
+    stages : sequence of (str, Selection)
+        Names and results of the stages, left to right; the last one is that of the chain.
+    data : Dataset, optional
+        The table, for `direction` and the means.
+
+    Returns
+    -------
+    AnswerTable
+        ``rank`` (from 1, of those with a score), ``feature``, ``kept``, ``score``; if the last
+        stage gives them ``p``, ``q``, ``frequency``, ``frequency_low``, ``frequency_high``; with
+        `data`, ``direction`` and ``mean_CLASS`` for each class (``correlation`` for a numeric
+        target); then for each earlier stage ``STAGE_rank``, ``STAGE_score``, ``STAGE_kept``, and
+        its p, q and frequency.
+
+    Raises
+    ------
+    DataError
+        If `data` has other columns than `names`.
+    RequestError
+        If there is no stage.
+
+    Notes
+    -----
+    q is the adjusted p-value of the stage, or else that of Benjamini and Hochberg over the features
+    it tested (1995, J. R. Stat. Soc. B 57:289). The interval of a frequency is that of the stage,
+    or else Wilson's 95 % interval over its resamples (1927, J. Am. Stat. Assoc. 22:209) for the
+    share of resamples *of this table* that keep the feature. Folds of a cross-validation share
+    rows, so they have none. O(p log p) per stage, and one pass over `data`.
+
+    Examples
+    --------
+    >>> from fsframe.method.selection import Selection
+    >>> found = Selection(selected=[1], scores=[0.1, 0.9], tables={"p_values": [0.2, 0.01]})
+    >>> table = feature_table("ab", [("f", found)])
+    >>> {name: column.tolist() for name, column in table.columns.items()}
+    {'rank': [1, 2], 'feature': ['b', 'a'], 'kept': [True, False], 'score': [0.9, 0.1],
+     'p': [0.01, 0.2], 'q': [0.02, 0.2]}
+    """
+    if data is not None and tuple(data.feature_names) != tuple(names):
+        raise DataError(f"the columns of {data.name!r} are not those of this result")
+    if not stages:
+        raise RequestError("the chain has no stage that selects, so its result has no features")
+    n = len(names)
+    *earlier, (_, last) = stages
+    order, place = _order(n, [found for _, found in stages])
+    columns: list[tuple[str, NDArray[Any]]] = [
+        ("rank", place),
+        ("feature", _texts(names)),
+        ("kept", _marked(n, last.selected)),
+        ("score", np.asarray(last.scores, dtype=np.float64)),
+        *feature_statistics(n, last).items(),
+    ]
+    if data is not None:
+        columns += class_means(data)
+    for label, found in _labelled(earlier):
+        columns += [
+            (f"{label}_rank", _order(n, [found])[1]),
+            (f"{label}_score", np.asarray(found.scores, dtype=np.float64)),
+            (f"{label}_kept", _marked(n, found.selected)),
+            *((f"{label}_{key}", column) for key, column in feature_statistics(n, found).items()),
+        ]
+    return AnswerTable(_distinct((name, column[order]) for name, column in columns))
+
+
+def pair_table(
+    names: Sequence[str], stages: Sequence[tuple[str, Found]], tests: PairsTested | None = None
+) -> AnswerTable:
+    """One row per pair that the last stage with pairs weighted or tested, best first.
+
+    Parameters
+    ----------
+    names, stages
+        As in `feature_table`.
+    tests : PairTests, optional
+        Tests of pairs after the last stage.
+
+    Returns
+    -------
+    AnswerTable
+        ``rank``, ``feature``, ``with``, ``kept`` (whether both are), and if known ``weight``,
+        ``G2`` or ``F``, ``df``, ``p``, ``q``, ``frequency`` with its bounds; sorted by p, then by
+        absolute weight, then by column. Untested pairs of weight zero are left out. If the stage
+        has p-values, those of `tests` are ``interaction_p``, and so on.
+
+    Examples
+    --------
+    >>> from fsframe.method.pair_weights import PairWeights
+    >>> from fsframe.method.selection import Selection
+    >>> weights = PairWeights([0, 1], [[0, 3], [3, 0]])
+    >>> found = Selection(selected=[0], scores=[1.0, 1.0], pair_weights=weights)
+    >>> pair_table("ab", [("f", found)]).columns["weight"]
+    array([3.])
+    """
+    found = _pair_finder(stages)
+    empty = np.empty((0, 2), np.intp)
+    pairs, columns = (empty, {}) if found is None else _weighed_or_tested(found, len(names))
+    if tests is not None:
+        pairs, columns = _with_tests(pairs, columns, tests, len(names))
+    order = _pair_order(pairs, columns)
+    texts = _texts(names)
+    in_answer = _marked(len(names), stages[-1][1].selected if stages else empty[0:0, 0])
+    head = {
+        "rank": np.arange(1, len(pairs) + 1),
+        "feature": texts[pairs[order, 0]],
+        "with": texts[pairs[order, 1]],
+        "kept": in_answer[pairs[order]].all(axis=1),
+    }
+    return AnswerTable(head | {name: column[order] for name, column in columns.items()})
+
+
+def _pair_finder(stages: Sequence[tuple[str, Found]]) -> Found | None:
+    """The last stage with pair weights or tests of its own."""
+    for _, found in reversed(stages):
+        own = found.pair_weights is not None and "pair_weights" not in found.carried
+        seen = len(found.scores) if found.features_in is None else found.features_in.size
+        if own or pairs_tested(by_common_names(found.tables), seen) is not None:
+            return found
+    return None
+
+
+def _weighed_or_tested(found: Found, n: int) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]]:
+    """The pairs of a stage as (m, 2) columns, the lower first, and its statistics of each."""
+    seen, tables = columns_seen(found, n), by_common_names(found.tables)
+    tested = pairs_tested(tables, seen.size)
+    weights = None if "pair_weights" in found.carried else found.pair_weights
+    if tested is None:
+        assert weights is not None
+        i, j, w = weights.triplets()
+        live = np.flatnonzero(w)
+        pairs = np.column_stack((weights.columns[i[live]], weights.columns[j[live]]))
+        return np.sort(pairs, axis=1), {"weight": w[live].astype(np.float64)}
+    pairs = np.sort(seen[tested], axis=1)
+    columns: dict[str, NDArray[Any]] = {}
+    if weights is not None:
+        i, j, w = weights.triplets()
+        place = _places(np.column_stack((weights.columns[i], weights.columns[j])), pairs, n)
+        known = place >= 0
+        columns["weight"] = np.full(len(pairs), np.nan)
+        columns["weight"][known] = w[place[known]]
+    return pairs, columns | statistics(tables, len(pairs))
+
+
+def _with_tests(
+    pairs: NDArray[np.intp], columns: dict[str, NDArray[Any]], tests: PairsTested, n: int
+) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]]:
+    """The pairs and those that were tested after them, with the columns of both."""
+    new = tests.pairs[_places(pairs, tests.pairs, n) < 0]
+    every = np.concatenate((pairs, np.sort(new, axis=1)))
+    more = {
+        name: _lengthened(column, len(every), np.arange(len(pairs)))
+        for name, column in columns.items()
+    }
+    place = _places(every, tests.pairs, n)
+    known = statistics(by_common_names(tests.tables), len(tests.pairs))
+    found: dict[str, NDArray[Any]] = {
+        name: known[name] for name in ("G2", "F", "df") if name in known
+    }
+    found |= {"p": tests.p_values, "q": tests.q_values}
+    for name, column in found.items():
+        title = f"interaction_{name}" if name in columns else name
+        more[title] = _lengthened(column, len(every), place)
+    return every, more
+
+
+def _lengthened(column: NDArray[Any], length: int, place: NDArray[np.intp]) -> NDArray[Any]:
+    missing: float = _MISSING if column.dtype.kind == "i" else np.nan
+    longer = np.full(length, missing, dtype=column.dtype)
+    longer[place] = column
+    return longer
+
+
+def _distinct(columns: Iterable[tuple[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """Columns by unique names, since a class may have the name of a stage."""
+    found: dict[str, NDArray[Any]] = {}
+    for name, column in columns:
+        unique, number = name, 1
+        while unique in found:
+            number += 1
+            unique = f"{name}_{number}"
+        found[unique] = column
+    return found
+
+
+def _texts(names: Sequence[str]) -> NDArray[Any]:
+    found = np.empty(len(names), dtype=object)
+    found[:] = list(names)
+    return found
+
+
+def _marked(n: int, columns: NDArray[np.intp]) -> NDArray[np.bool_]:
+    mask = np.zeros(n, dtype=bool)
+    mask[columns] = True
+    return mask
+
+
+def _order(n: int, stages: Sequence[Found]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """All columns, best first, and the rank of those that the last stage considered.
+
+    The others follow in the order of the stage before it, and so on.
+    """
+    found = stages[-1]
+    order = dict.fromkeys(found.selected.tolist())
+    order.update(dict.fromkeys(rank_by_score(found.scores).tolist()))
+    place = np.full(n, _MISSING)
+    place[list(order)] = np.arange(1, len(order) + 1)
+    for earlier in reversed(stages[:-1]):
+        order.update(dict.fromkeys(earlier.selected.tolist()))
+        order.update(dict.fromkeys(rank_by_score(earlier.scores).tolist()))
+    order.update(dict.fromkeys(range(n)))
+    return np.array(list(order), dtype=np.intp), place
+
+
+def _labelled(stages: Sequence[tuple[str, Found]]) -> list[tuple[str, Found]]:
+    """Names of stages without their providers, numbered if they repeat."""
+    plain = [name.rpartition("/")[2] for name, _ in stages]
+    return [
+        (name if plain.count(name) == 1 else f"{name}_{place + 1}", found)
+        for place, (name, (_, found)) in enumerate(zip(plain, stages, strict=True))
+    ]
+
+
+def _places(pairs: NDArray[np.intp], wanted: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+    """Position of each wanted pair in `pairs`, −1 if absent; O(m log m)."""
+    keys = pairs.min(axis=1, initial=n) * n + pairs.max(axis=1, initial=0)
+    order = np.argsort(keys, kind="stable")
+    sought = wanted.min(axis=1, initial=n) * n + wanted.max(axis=1, initial=0)
+    at = np.searchsorted(keys[order], sought)
+    known = at < keys.size
+    known[known] = keys[order[at[known]]] == sought[known]
+    found = np.full(len(wanted), -1)
+    found[known] = order[at[known]]
+    return found
+
+
+def _pair_order(pairs: NDArray[np.intp], columns: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
+    none = np.zeros(len(pairs))
+    size = np.abs(np.nan_to_num(columns.get("weight", none)))
+    often = np.nan_to_num(columns.get("frequency", none))
+    p = np.nan_to_num(columns.get("p", none), nan=np.inf)
+    return np.lexsort((pairs[:, 1], pairs[:, 0], -often, -size, p))

@@ -1,0 +1,369 @@
+"""Contract of classifiers and regressors, which may end a chain and use upstream weights."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, ClassVar, Protocol
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.method.alternatives import ways_with_missing
+from fsframe.method.boundary import in_stage
+from fsframe.method.donors import Donors
+from fsframe.method.run import Run, make_run
+from fsframe.method.selection import Selection
+from fsframe.method.stage_view import filled_rows, first_missing, local_upstream, view
+from fsframe.params import Parameterised
+from fsframe.table.dataset import Dataset
+from fsframe.table.nominal import nominal_problems
+from fsframe.table.roles import weights_in_parts
+from fsframe.table.survival import LABELS
+
+__all__ = ["Classifier", "FittedClassifier", "FittedOnColumns", "FittedRegressor", "Regressor"]
+
+
+class FittedClassifier(Protocol):
+    """Interface of what an author's `_fit` returns.
+
+    `predict` takes (n, n_features) and returns class codes (n,); `predict_scores` returns (n,
+    n_classes), larger is more likely. Authors may add ``arrays() -> dict[str, array]``, the arrays
+    needed to predict again.
+    """
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]: ...
+    def predict_scores(self, X: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+
+class FittedRegressor(Protocol):
+    """Interface of what an author's `_fit` returns for a numeric target.
+
+    `predict` takes (n, n_features) and returns (n,) float64.
+    """
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class FittedOnColumns:
+    """A fitted classifier or regressor together with the columns that it was fitted on.
+
+    Parameters
+    ----------
+    columns : (n_in,) int
+        Columns of the original table.
+    n_features : int
+        Number of columns of that table.
+    classes : tuple
+        The class labels, by code; empty for a numeric target.
+    inner : FittedClassifier or FittedRegressor
+        The author's part, which sees `columns` only.
+    takes_missing : bool
+        Whether NaN among those columns is allowed.
+    fill : (n_features,) float64, optional
+        Values by which an earlier stage replaces missing ones; NaN: none.
+    donors : Donors, optional
+        Rows whose values it uses instead, as in `Selection.donors`.
+    name : str
+        Its name in messages.
+    method : type, optional
+        The classifier's class, for messages that name its plugin.
+    numbers : (n_in,) int, optional
+        Numbers of `columns` in messages, from 0, if the table was reduced (`on_its_columns`).
+    """
+
+    columns: NDArray[np.intp]
+    n_features: int
+    classes: tuple[Any, ...]
+    inner: Any
+    takes_missing: bool = False
+    fill: NDArray[np.float64] | None = None
+    donors: Donors | None = None
+    name: str = "the classifier"
+    method: type | None = None
+    numbers: NDArray[np.intp] | None = None
+
+    def on_its_columns(self) -> FittedOnColumns:
+        """The same for tables of `columns` only, in this order, whose predictions are equal.
+
+        Itself if `donors` supply missing values: the nearest rows are found by all columns.
+        """
+        if self.donors is not None:
+            return self
+        return attrs.evolve(
+            self,
+            columns=np.arange(self.columns.size),
+            n_features=self.columns.size,
+            fill=None if self.fill is None else self.fill[self.columns],
+            numbers=self.columns,
+        )
+
+    @property
+    def task(self) -> str:
+        """``"classification"``, or ``"regression"`` if it predicts numbers."""
+        return "classification" if self.classes else "regression"
+
+    def _in_stage(self) -> contextlib.AbstractContextManager[None]:
+        return in_stage(self.method or type(self.inner), self.name)
+
+    def _taken(self, X: ArrayLike) -> NDArray[np.float64]:
+        table = np.asarray(X)
+        if table.dtype not in (np.uint8, np.int8):
+            table = np.asarray(table, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != self.n_features:
+            raise DataError(
+                f"prediction needs the {self.n_features} columns of the training table, "
+                f"not an array of shape {table.shape}"
+            )
+        taken = filled_rows(table, self.columns, self.fill, self.donors).astype(
+            np.float64, copy=False
+        )
+        if not self.takes_missing and not np.isfinite(taken).all():
+            row, position = np.argwhere(~np.isfinite(taken))[0]
+            numbers = self.columns if self.numbers is None else self.numbers
+            raise DataError(
+                f"{self.name} cannot predict from missing or infinite values; the first is in row "
+                f"{row + 1}, column {numbers[position] + 1}; drop or fill them first"
+            )
+        return taken
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predictions for rows (n, n_features) of a table like the training table.
+
+        Returns
+        -------
+        (n,) int64 or float64
+            Class codes, or the numbers themselves.
+        """
+        taken = self._taken(X)
+        if self.task == "regression":
+            return self._numbers(taken)
+        with self._in_stage():
+            codes = np.asarray(self.inner.predict(taken), dtype=np.int64)
+        if codes.shape != (len(taken),) or (
+            codes.size and not 0 <= codes.min() <= codes.max() < len(self.classes)
+        ):
+            raise PluginError(
+                f"{self.name} predicted codes of shape {codes.shape}; they must be {len(taken)} "
+                f"codes in 0 … {len(self.classes) - 1}"
+            )
+        return codes
+
+    def _numbers(self, taken: NDArray[np.float64]) -> NDArray[np.float64]:
+        with self._in_stage():
+            found = np.asarray(self.inner.predict(taken), dtype=np.float64)
+        if found.shape != (len(taken),) or not np.isfinite(found).all():
+            raise PluginError(
+                f"{self.name} predicted an array of shape {found.shape} for {len(taken)} rows, or "
+                "numbers that are not finite; it must be one finite number for each row"
+            )
+        return found
+
+    def predict_scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Scores (n, n_classes), larger is more likely, for rows like the training table's.
+
+        Raises
+        ------
+        RequestError
+            If the target is numeric: there are no classes to score.
+        """
+        if self.task == "regression":
+            raise RequestError(f"{self.name} predicts numbers and so has no class scores")
+        taken = self._taken(X)
+        with self._in_stage():
+            scores = np.asarray(self.inner.predict_scores(taken), dtype=np.float64)
+        if scores.shape != (len(taken), len(self.classes)):
+            raise PluginError(
+                f"{self.name} returned scores of shape {scores.shape}, "
+                f"not ({len(taken)}, {len(self.classes)})"
+            )
+        return scores
+
+    def predict_labels(self, X: ArrayLike) -> list[Any]:
+        """Labels (n,) for rows like those of the training table; numbers for a numeric target."""
+        if self.task == "regression":
+            return [float(value) for value in self.predict(X)]
+        return [self.classes[code] for code in self.predict(X)]
+
+
+@attrs.frozen(kw_only=True)
+class Classifier(Parameterised):
+    """Base of all classifiers; authors declare parameters and write `_fit`.
+
+    A method for both classes and numeric targets, such as nearest neighbours, declares this with
+    `predicts` and checks ``data.task`` in `_fit`; one for numeric targets only derives from
+    `Regressor`.
+
+    Attributes
+    ----------
+    takes_missing : bool
+        Whether NaN in the features is allowed.
+    takes_nominal : bool
+        As `Selector.takes_nominal`, of training rows and new ones.
+    table_copies : float
+        How many float64 copies of its training rows it holds in addition to them; most hold one,
+        scaled. Counted if a run has a memory limit and the classifier sees all columns.
+    """
+
+    takes_missing: ClassVar[bool] = False
+    takes_nominal: ClassVar[bool] = False
+    table_copies: ClassVar[float] = 1.0
+
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        """As `Selector.role_problems`."""
+        if data.weight_name and data.in_parts:
+            yield weights_in_parts(self.method_name(), data.weight_name)
+        yield from nominal_problems(self.method_name(), self.takes_nominal, data)
+
+    def check_roles(self, data: Dataset) -> None:
+        """Raise DataError with all `role_problems`."""
+        problems = list(self.role_problems(data))
+        if problems:
+            raise DataError("\n".join(problems))
+
+    def _fit(
+        self, data: Dataset, upstream: Selection | None, run: Run
+    ) -> FittedClassifier | FittedRegressor:
+        """The author's part: learn from the columns of `data`, numbered 0 … n_features-1."""
+        raise NotImplementedError
+
+    def predicts(self) -> frozenset[str]:
+        """The supported tasks: some of ``"classification"``, ``"regression"``, ``"survival"``.
+
+        For survival it predicts risks: numbers that are larger where the event comes sooner.
+        """
+        return frozenset({"classification"})
+
+    def task_problems(self, data: Dataset) -> Iterator[str]:
+        """Reasons why it cannot be fitted to such a label; called before any work starts."""
+        if data.task not in self.predicts():
+            wants = LABELS[min(self.predicts())]
+            kind = {"regression": "regressor", "survival": "model of times, such as cox"}
+            yield (
+                f"{self.method_name()} needs {wants}, not {LABELS[data.task]} "
+                f"({data.label_name!r}); end the chain with a {kind.get(data.task, 'classifier')}, "
+                "or declare the kind of label (--task, --event)"
+            )
+
+    def missing_problems(self, data: Dataset) -> Iterator[str]:
+        """As `Selector.missing_problems`."""
+        if not self.takes_missing and first_missing(data) is not None:
+            name = self.method_name()
+            ways = ways_with_missing(name, data.task, classifier=True)
+            yield f"{name} does not take missing values; {ways}"
+
+    def missing_taken(self) -> bool:
+        """As `Selector.missing_taken`."""
+        return self.takes_missing
+
+    def score_kind(self) -> str:
+        """Kind of the scores of `predict_scores`, for measures that depend on it.
+
+        Returns
+        -------
+        str
+            ``"probabilities"`` (every row non-negative, with sum one), ``"scores"`` that order rows
+            by how likely a class is, or ``"labels"`` if they only repeat the prediction.
+        """
+        return "scores"
+
+    def tables_held(self, n_features: int) -> float:
+        """Number of copies (`table_copies`) of a table with `n_features` columns, those it sees."""
+        return self.table_copies
+
+    def rows_copied(self) -> float:
+        """Number of copies of the table's rows that resampling makes for one fit; 0."""
+        return 0.0
+
+    def fit(
+        self,
+        data: Dataset,
+        upstream: Selection | None = None,
+        run: Run | None = None,
+        seed: int | None = None,
+    ) -> FittedOnColumns:
+        """A fitted classifier that uses the columns and the weights of `upstream`.
+
+        Parameters
+        ----------
+        data : Dataset
+            The whole table, rows with count zero left out.
+        upstream : Selection, optional
+            What the chain kept; all columns by default.
+        run, seed
+            As in `Selector.select`.
+
+        Raises
+        ------
+        DataError
+            If the data are not for classification, or hold NaN and the method does not accept it.
+        RequestError
+            If the chain kept no column.
+        PluginError
+            If the author's part does not return a fitted classifier.
+        """
+        name = self.method_name()
+        for problem in self.task_problems(data):
+            raise DataError(problem)
+        columns = np.arange(data.n_features) if upstream is None else np.sort(upstream.selected)
+        if not columns.size:
+            raise RequestError(f"{name}: the chain kept no column to predict with")
+        if data.categorical.any():
+            self.check_roles(data.take_columns(columns))
+        rows = np.arange(data.n_samples) if data.counts is None else np.flatnonzero(data.counts)
+        local = view(data, columns, upstream).loaded()
+        local = local if rows.size == data.n_samples else local.take_rows(rows)
+        for problem in self.missing_problems(local):
+            raise DataError(problem)
+        arrived = local_upstream(upstream, columns, rows)
+        with in_stage(type(self), name):
+            fitted = self._fit(local, arrived, make_run(run, seed))
+        scoring = data.task != "classification" or hasattr(fitted, "predict_scores")
+        if not (hasattr(fitted, "predict") and scoring):
+            kind = "classifier" if data.task == "classification" else "regressor"
+            raise PluginError(f"{name} returned {type(fitted).__name__}, not a fitted {kind}")
+        return FittedOnColumns(
+            columns=columns,
+            n_features=data.n_features,
+            classes=data.classes,
+            inner=fitted,
+            takes_missing=self.takes_missing,
+            fill=None if upstream is None else upstream.fill,
+            donors=None if upstream is None else upstream.donors,
+            name=name,
+            method=type(self),
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Regressor(Classifier):
+    """Base of methods that predict numbers only; otherwise as `Classifier`.
+
+    `_fit` gets a numeric target in ``data.y`` and returns a `FittedRegressor`. It is offered by the
+    hook ``fsframe_regressors``, ends a chain like a classifier, and raises an error on a table with
+    classes before any work starts.
+
+    Examples
+    --------
+    >>> import attrs
+    >>> @attrs.frozen(eq=False)
+    ... class Line:
+    ...     beta: NDArray[np.float64]
+    ...     def predict(self, X):
+    ...         return np.column_stack([np.ones(len(X)), X]) @ self.beta
+    >>> @attrs.frozen(kw_only=True)
+    ... class LeastSquares(Regressor):
+    ...     def _fit(self, data, upstream, run):
+    ...         root = np.sqrt(np.ones(data.n_samples) if data.counts is None else data.counts)
+    ...         design = np.column_stack([np.ones(data.n_samples), data.X]) * root[:, None]
+    ...         return Line(np.linalg.lstsq(design, data.y * root)[0])
+    >>> data = Dataset.from_arrays([[0.0], [1.0], [2.0]], [0.5, 2.5, 4.5])
+    >>> LeastSquares().fit(data).predict([[10.0]]).round(6).tolist()
+    [20.5]
+    """
+
+    def predicts(self) -> frozenset[str]:
+        return frozenset({"regression"})

@@ -1,0 +1,264 @@
+"""The context of a stage besides data: random stream, limits, progress, executor, checkpoint."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+import numpy as np
+
+from fsframe.errors import MemoryBoundError, RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from fsframe.method.selection import Selection
+    from fsframe.table.dataset import Dataset
+
+__all__ = ["DEFAULT_MEMORY", "Progress", "Run", "Steps", "size_text"]
+
+DEFAULT_MEMORY = 2 * 1024**3
+"""Default limit of a method's temporary arrays, in bytes."""
+
+
+@attrs.frozen(kw_only=True)
+class Progress:
+    """Progress of a piece of work: `done` of `total` units of `label`, at stage path `key`."""
+
+    label: str
+    done: int
+    total: int
+    key: tuple[int, ...] = ()
+
+
+def size_text(n_bytes: float) -> str:
+    """A number of bytes as readable text.
+
+    >>> size_text(64e6), size_text(3 << 30)
+    ('61 MiB', '3.0 GiB')
+    """
+    return f"{n_bytes / 2**20:.0f} MiB" if n_bytes < 2**30 else f"{n_bytes / 2**30:.1f} GiB"
+
+
+def available_threads() -> int:
+    """Number of processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Steps(Protocol):
+    """Steps of one long fit, each computed once."""
+
+    def get(
+        self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]
+    ) -> dict[str, NDArray[Any]]:
+        """The arrays of step `number`: those stored by an earlier attempt, else the result of
+        `compute`.
+        """
+        ...
+
+
+class _Unkept:
+    """Steps that are not stored: each is computed when it is requested."""
+
+    def get(
+        self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]
+    ) -> dict[str, NDArray[Any]]:
+        return {name: np.array(value, order="C") for name, value in compute().items()}
+
+
+def _seed(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+        raise RequestError(f"the seed must be a whole number ≥ 0, not {value!r}")
+    return int(value)
+
+
+@attrs.frozen(kw_only=True)
+class Run:
+    """The context of one piece of work: random stream, limits, executor, checkpoint.
+
+    Parameters
+    ----------
+    entropy : int
+        The seed of the whole run.
+    key : tuple of int
+        Position of this piece of work in the run: stage, then unit, then inner stage, …
+    memory : int
+        Memory limit in bytes of one fit, in addition to the table it is given.
+    route_memory : int, optional
+        The limit by which a method chooses between algorithms whose results differ in rounding or
+        in what they return; `memory` by default. It is the same for any number of workers, while
+        `memory` is the share of each.
+    threads : int
+        Number of threads a method may use; results do not depend on it.
+    first : int
+        Number of the first part in a batch of parts: in a batch that starts at 40, `child(2)` is
+        part 42, so that the division of work into batches changes nothing.
+    listener : callable, optional
+        Called with a Progress from time to time.
+    executor : Engine or concurrent.futures.Executor, optional
+        Where resamples are computed; by default in this process, one after the other. Results do
+        not depend on it.
+    checkpoint : Checkpoint, optional
+        Where finished units are stored, so that a killed run can be continued.
+    pace : dict
+        Seconds per resample so far, by resampled chain; shared by all parts of a run. It affects
+        only the sizes of batches.
+
+    Examples
+    --------
+    >>> a = Run(entropy=7).child(0, 3).generator().random()
+    >>> b = Run(entropy=7, key=(0, 3)).generator().random()
+    >>> a == b
+    True
+    >>> Run(key=(0,)).batch(40).child(2).key
+    (0, 42)
+    """
+
+    entropy: int = attrs.field(default=0, converter=_seed)
+    key: tuple[int, ...] = ()
+    memory: int = DEFAULT_MEMORY
+    route_memory: int | None = None
+    threads: int = attrs.field(factory=available_threads)
+    first: int = 0
+    listener: Callable[[Progress], None] | None = attrs.field(default=None, eq=False, repr=False)
+    # Of types in higher layers: fsframe.execution.Engine, fsframe.storage.units.Checkpoint.
+    executor: Any = attrs.field(default=None, eq=False, repr=False)
+    checkpoint: Any = attrs.field(default=None, eq=False, repr=False)
+    pace: dict[str, float] = attrs.field(factory=dict, eq=False, repr=False)
+
+    @property
+    def route(self) -> int:
+        """The limit by which algorithms are chosen: `route_memory`, or `memory` if that is not set.
+
+        >>> Run(memory=100, route_memory=400).route, Run(memory=100).route
+        (400, 100)
+        """
+        return self.memory if self.route_memory is None else self.route_memory
+
+    def must_hold(self, n_bytes: float, what: str, instead: str = "screen first") -> None:
+        """Raise an error, before any allocation, for work that exceeds the memory limit.
+
+        Parameters
+        ----------
+        n_bytes : float
+            Bytes that would be held at a time.
+        what : str
+            What needs the memory, for the message: "im4e: the table in two orders".
+        instead : str
+            Advice besides allowing more memory.
+
+        Raises
+        ------
+        MemoryBoundError
+            With both sizes.
+
+        Examples
+        --------
+        >>> from fsframe.errors import RequestError
+        >>> try:
+        ...     Run(memory=1 << 20).must_hold(5 << 20, "im4e: two copies")
+        ... except RequestError as error:
+        ...     print(str(error)[:39])
+        im4e: two copies takes 5 MiB besides th
+        """
+        if n_bytes > self.memory:
+            fewer = "" if self.route <= self.memory else ", use fewer workers (--workers)"
+            raise MemoryBoundError(
+                f"{what} takes {size_text(n_bytes)} besides the table, more than the "
+                f"{size_text(self.memory)} of memory that one fit may hold; {instead}{fewer}, or "
+                "allow more (--memory)"
+            )
+
+    def child(self, *key: int) -> Run:
+        """The context of a part; its stream does not depend on which process runs it, or when."""
+        return attrs.evolve(self, key=self._path(key), first=0)
+
+    def batch(self, first: int) -> Run:
+        """The same context for a batch of parts that starts at part `first`."""
+        return attrs.evolve(self, first=self.first + first)
+
+    def stage(self, position: int) -> Run:
+        """The context of one stage of a chain that runs on a batch of parts.
+
+        The stage comes before the part in the key, the batch's start stays with the part.
+        """
+        return attrs.evolve(self, key=(*self.key, position))
+
+    def _path(self, key: tuple[int, ...]) -> tuple[int, ...]:
+        return (*self.key, key[0] + self.first, *key[1:]) if key else self.key
+
+    def quiet(self) -> Run:
+        """The same context for work inside a unit: without progress reports, executor and
+        checkpoint.
+        """
+        return attrs.evolve(self, listener=None, executor=None, checkpoint=None)
+
+    def units(self, what: str, data: Dataset, upstream: Selection | None = None) -> Steps:
+        """Steps of one long fit that are stored with the run, so that it can continue after a kill.
+
+        Parameters
+        ----------
+        what : str
+            Text that identifies everything a step depends on besides `data`, `upstream` and this
+            run: method, parameters.
+        data, upstream
+            As passed to the method.
+
+        Returns
+        -------
+        Steps
+            ``units.get(t, compute)`` gives the arrays of step t; `compute` is called only if they
+            are not stored already. Within a resample nothing is stored: the resample is the unit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from fsframe.table.dataset import Dataset
+        >>> data = Dataset.from_arrays([[0.0], [1.0]], ["a", "b"])
+        >>> units = Run().units("doubling from 1", data)
+        >>> x = np.ones(1)
+        >>> for t in range(3):
+        ...     x = units.get(t, lambda: {"x": 2 * x})["x"]
+        >>> x
+        array([8.])
+        """
+        if self.checkpoint is None:
+            return _Unkept()
+        steps: Steps = self.checkpoint.fit_steps(what, data, self, upstream)
+        return steps
+
+    def generator(self, *key: int) -> np.random.Generator:
+        """The random generator of this work, or of a part of it.
+
+        Notes
+        -----
+        ``SeedSequence(entropy, spawn_key=key)``: two keys give independent streams, and a stream is
+        the same on every worker and after every interruption.
+        """
+        sequence = np.random.SeedSequence(self.entropy, spawn_key=self._path(key))
+        return np.random.Generator(np.random.PCG64(sequence))
+
+    def progress(self, done: int, total: int, label: str) -> None:
+        """Report that `done` of `total` units are finished."""
+        if self.listener is None:
+            return
+        try:
+            self.listener(Progress(label=label, done=done, total=total, key=self.key))
+        except BaseException as error:
+            # Not an error of the reporting stage.
+            error.from_outside = True  # type: ignore[attr-defined]
+            raise
+
+
+def make_run(run: Run | None, seed: int | None, **options: Any) -> Run:
+    """`run` itself, or a new one with that seed (0 by default)."""
+    if run is not None:
+        return run
+    return Run(entropy=0 if seed is None else seed, **options)

@@ -1,0 +1,1 @@
+"""The table that methods are given: values, label, kinds and roles of columns."""

@@ -1,0 +1,281 @@
+"""What a column holds, examined before it has a role."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.table.column_kinds import level_text
+from fsframe.table.frame_columns import frame_column, frame_names
+
+__all__ = [
+    "USUAL_CODES",
+    "Block",
+    "ColumnFacts",
+    "Contents",
+    "FrameColumns",
+    "contents_of_frame",
+    "gathered",
+    "likely_codes",
+    "one_column",
+]
+
+_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?|[0-9]{1,2}[./][0-9]{1,2}[./]([0-9]{2}|[0-9]{4})"
+)
+_COMMENTS = re.compile(r"\b(comments?|remarks?|notes?|free.?text)\b", re.IGNORECASE)
+_FEW, _WORDS = 10, 4
+# Common codes for missing values: nines, minima of integer types, powers of ten.
+USUAL_CODES = np.array(
+    [sign * value for value in (99, 999, 9999, 99999, 999999, 1e30) for sign in (1, -1)]
+    + [-9, -32768, -2147483648]
+)
+
+
+@attrs.frozen(kw_only=True)
+class ColumnFacts:
+    """Summary of one column.
+
+    Parameters
+    ----------
+    name : str
+        ``f1, f2, …`` where the file has none.
+    kind : {"number", "whole number", "two values", "text", "date", "empty"}
+        *Two values* are two different numbers.
+    different : int
+        Different values, missing ones left out.
+    missing : int
+    low, high : float
+        Range of numbers; NaN for other columns.
+    examples : tuple of str
+        For text: the most common values, at most three.
+    counts_rows : bool
+        Whether it is 0, 1, 2, … or 1, 2, 3, … down the table.
+    codes : tuple of (float, int)
+        Repeated extreme values that look like codes for missing ones, with how often they occur.
+    wordy : bool
+        Whether text is free: comments, or many values of several words.
+    """
+
+    name: str
+    kind: str
+    different: int
+    missing: int
+    low: float = float("nan")
+    high: float = float("nan")
+    examples: tuple[str, ...] = ()
+    counts_rows: bool = False
+    codes: tuple[tuple[float, int], ...] = ()
+    wordy: bool = False
+
+    @property
+    def constant(self) -> bool:
+        """Whether there is one value only."""
+        return self.different == 1
+
+
+def _number_facts(X: NDArray[np.float64], names: Sequence[str]) -> Iterator[ColumnFacts]:
+    """The facts of each numeric column."""
+    ordered = np.array(X.T, order="C")
+    ordered.sort(axis=1)
+    known = np.isfinite(ordered)
+    missing = np.isnan(ordered).sum(axis=1)
+    changes = ((ordered[:, 1:] != ordered[:, :-1]) & ~np.isnan(ordered[:, 1:])).sum(axis=1)
+    whole = ((ordered == np.floor(ordered)) | ~known).all(axis=1)
+    rows = np.arange(len(X), dtype=np.float64)
+    for k, name in enumerate(names):
+        gaps = int(missing[k])
+        if gaps == len(X):
+            yield ColumnFacts(name=name, kind="empty", different=0, missing=gaps)
+            continue
+        different = int(changes[k]) + 1
+        kind = "whole number" if whole[k] else "number"
+        first = X[0, k]
+        yield ColumnFacts(
+            name=name,
+            kind="two values" if different == 2 else kind,
+            different=different,
+            missing=gaps,
+            low=float(ordered[k, 0]),
+            high=float(ordered[k, len(X) - gaps - 1]),
+            counts_rows=bool(
+                len(X) > 2 and first in (0.0, 1.0) and np.array_equal(X[:, k], first + rows)
+            ),
+            codes=tuple(likely_codes(X[:, k])),
+        )
+
+
+def _text_facts(cells: Sequence[str | None], name: str) -> ColumnFacts:
+    """The facts of a column of text; None is a missing cell."""
+    times = Counter(text for text in cells if text is not None)
+    missing = len(cells) - sum(times.values())
+    common = sorted(times, key=lambda text: (-times[text], text))[:3]
+    dates = bool(times) and all(_DATE.fullmatch(text) for text in times)
+    return ColumnFacts(
+        name=name,
+        kind="date" if dates else "text" if times else "empty",
+        different=len(times),
+        missing=missing,
+        examples=tuple(common),
+        wordy=bool(_COMMENTS.search(name))
+        or (len(times) > _FEW and any(len(text.split()) >= _WORDS for text in times)),
+    )
+
+
+def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
+    """The lowest and the highest value with how often they occur, if they look like codes for a
+    missing one.
+
+    A code is an outlier: it is further from the other values than these are from each other, or it
+    is the only negative one. The others must be at least three different ones.
+    """
+    found = []
+    for code in (np.nanmin(values), np.nanmax(values)):
+        times = int(np.count_nonzero(values == code))
+        if code not in USUAL_CODES or times < 2:
+            continue
+        rest = values[(values != code) & ~np.isnan(values)]
+        if not len(rest):
+            continue
+        low, high = float(rest.min()), float(rest.max())
+        gap = low - code if code < low else code - high
+        apart = gap > high - low or (code <= -9 and low >= 0)
+        if apart and len(np.unique(rest)) >= 3:
+            found.append((float(code), times))
+    return found
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Contents:
+    """Summary of a file.
+
+    Parameters
+    ----------
+    path : Path
+    form : str
+        Description of the format.
+    n_rows : int
+    columns : tuple of ColumnFacts
+    named : bool
+        Whether the file has column names.
+    label_array : int, optional
+        The column that is a separate array in the file, hence the label.
+    beside : int
+        How many of the last columns are annotations, not features.
+    row_names : bool
+        Whether the first column holds row names, which are not read.
+    repeated_rows : int
+        Rows equal to an earlier one in all columns.
+    repeated_columns : tuple of (int, int)
+        Columns equal to an earlier one, with that one.
+    """
+
+    path: Path
+    form: str
+    n_rows: int
+    columns: tuple[ColumnFacts, ...] = attrs.field(repr=False)
+    named: bool = True
+    label_array: int | None = None
+    beside: int = 0
+    row_names: bool = False
+    repeated_rows: int = 0
+    repeated_columns: tuple[tuple[int, int], ...] = ()
+    _column: Callable[[int], NDArray[Any] | list[str | None]] = attrs.field(repr=False)
+
+    def codes(self, column: int) -> NDArray[np.int64]:
+        """A column as (n_rows,) codes of its different values; -1 where missing."""
+        return _coded(self._column(column))
+
+    def levels(self, column: int) -> list[str]:
+        """The different values of a column, as text, in the order of their codes."""
+        values = self._column(column)
+        if isinstance(values, list):
+            return sorted({value for value in values if value is not None})
+        return [level_text(value) for value in np.unique(values[~np.isnan(values)]).tolist()]
+
+
+# The first column, numbers (NaN in columns of text), and texts by column.
+Block = tuple[int, NDArray[np.float64], dict[int, list[str | None]]]
+
+
+@attrs.frozen
+class FrameColumns:
+    """The columns of a data frame."""
+
+    frame: Any
+
+    def blocks(self) -> Iterator[Block]:
+        for k in range(len(frame_names(self.frame))):
+            yield one_column(k, self.column(k))
+
+    def column(self, column: int) -> NDArray[Any] | list[str | None]:
+        return frame_column(self.frame, column)
+
+
+def contents_of_frame(frame: Any, name: str) -> Contents:
+    """The columns of a data frame, which messages call by `name`."""
+    return gathered(Path(name), "data frame", frame_names(frame), len(frame), FrameColumns(frame))
+
+
+def one_column(column: int, values: NDArray[Any] | list[str | None]) -> Block:
+    """One column as a block."""
+    if isinstance(values, list):
+        return column, np.full((len(values), 1), np.nan), {column: values}
+    return column, values[:, None], {}
+
+
+def gathered(path: Path, form: str, names: Sequence[str], n_rows: int, source: Any) -> Contents:
+    """The facts of all columns of `source`, which gives them in blocks."""
+    facts: list[ColumnFacts] = []
+    rows = np.zeros(n_rows, dtype=np.uint64)
+    signs: dict[int, int] = {}
+    repeated = []
+    draw = np.random.default_rng(0)
+    for start, X, texts in source.blocks():
+        odd = draw.integers(1, 1 << 63, X.shape[1], dtype=np.uint64)
+        factors = odd * np.uint64(2) + np.uint64(1)
+        for k, found in enumerate(_number_facts(X, names[start : start + X.shape[1]])):
+            column = start + k
+            if column in texts:
+                cells = texts[column]
+                found = _text_facts(cells, names[column])
+                bits = np.array([hash_of(text) for text in cells], dtype=np.uint64)
+            else:
+                # Zero equals minus zero; all missing values are equal.
+                bits = np.where(np.isnan(X[:, k]), np.nan, X[:, k] + 0.0).view(np.uint64)
+            facts.append(found)
+            rows += bits * factors[k]
+            earlier = signs.setdefault(hash(bits.tobytes()), column)
+            if earlier != column and not found.constant and found.different:
+                repeated.append((column, earlier))
+    return Contents(
+        path=path,
+        form=form,
+        n_rows=n_rows,
+        columns=tuple(facts),
+        repeated_rows=n_rows - len(np.unique(rows)),
+        repeated_columns=tuple(repeated),
+        column=source.column,
+    )
+
+
+def hash_of(text: str | None) -> int:
+    """A 64-bit hash of a text, constant within a process."""
+    return hash(text) & 0xFFFFFFFFFFFFFFFF
+
+
+def _coded(values: NDArray[Any] | list[str | None]) -> NDArray[np.int64]:
+    if isinstance(values, list):
+        place = {text: k for k, text in enumerate(sorted({v for v in values if v is not None}))}
+        return np.array([-1 if v is None else place[v] for v in values])
+    known = ~np.isnan(values)
+    codes = np.full(len(values), -1)
+    codes[known] = np.unique(values[known], return_inverse=True)[1]
+    return codes

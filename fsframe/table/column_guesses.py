@@ -1,0 +1,350 @@
+"""What the columns of a table are likely to be: the label, identifiers, covariates, free text.
+
+Commands, `fsframe.read` and data frames guess here, so that they guess alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError, UntidyTableError
+from fsframe.table.asked_columns import AskedColumns, only
+from fsframe.table.column_facts import ColumnFacts, Contents, contents_of_frame
+from fsframe.table.column_kinds import as_ordinal
+from fsframe.table.covariates import Covariate, adjusted_for, covariates_of
+from fsframe.table.frame_columns import columns_of, values_of
+from fsframe.table.label_guess import (
+    guess_label,
+    is_likely_label,
+    is_usual_label,
+    likely_names,
+    looks_like_identifier,
+    looks_measured,
+)
+
+__all__ = [
+    "Guesses",
+    "added",
+    "as_words",
+    "check_default_label",
+    "check_frame_label",
+    "check_label_in_parts",
+    "column_keys",
+    "spelled_key",
+    "untidy",
+    "untidy_frame",
+]
+
+_MANY, _FEWEST_NAMES = 20, 8
+_FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
+
+
+def column_keys(found: Contents) -> tuple[str | int, ...]:
+    """Keys of the columns: names, or positions where a name is ambiguous or looks like one."""
+    names = [column.name for column in found.columns]
+    times = Counter(names)
+    return tuple(
+        name
+        if found.named
+        and name
+        and times[name] == 1
+        and "," not in name
+        and not name.strip().lstrip("-").isdigit()
+        else column
+        for column, name in enumerate(names)
+    )
+
+
+def spelled_key(key: str | int) -> str:
+    """A column as an option names it: by name, or by number from 1."""
+    return key if isinstance(key, str) else str(key + 1)
+
+
+class Guesses:
+    """The columns of a table besides the label, classified by the question that each raises.
+
+    Parameters
+    ----------
+    found : Contents
+    label : int
+        The column of the label.
+    skip : set of int
+        Columns that are left out, or have another role.
+
+    Notes
+    -----
+    An identifier column counts the rows, or differs in every row and is text or has an identifier's
+    name (``id``, ``nr``, …). A column identifies groups of rows if it has at least 8 different
+    values, two rows per value on average and one label per value. Free text has nearly as many
+    values as rows.
+    """
+
+    def __init__(self, found: Contents, label: int, skip: set[int]) -> None:
+        self.found = found
+        self.label = label
+        self.names = tuple(column.name for column in found.columns)
+        self.keys = column_keys(found)
+        taken = skip | {label}
+        first_beside = len(found.columns) - found.beside
+        free = {k: c for k, c in enumerate(found.columns[:first_beside]) if k not in taken}
+        beside = {k: found.columns[k] for k in range(first_beside, len(found.columns))}
+        self.identifiers = [k for k, c in free.items() if looks_like_identifier(c, found.n_rows)]
+        rest = {k: c for k, c in free.items() if k not in self.identifiers}
+        whose = rest | {k: c for k, c in beside.items() if k not in taken}
+        self.people = [k for k, c in whose.items() if self._repeats(k, c)]
+        self.beside = sorted(beside)
+        rest = {k: c for k, c in rest.items() if k not in self.people}
+        self.dates = [k for k, c in rest.items() if c.kind == "date"]
+        self.texts = [k for k, c in rest.items() if c.kind == "text"]
+        self.prose = [
+            k
+            for k in self.texts
+            if (2 * rest[k].different > found.n_rows > _MANY or rest[k].wordy)
+            and not is_likely_label(rest[k])
+        ]
+        self.texts = [k for k in self.texts if k not in self.prose]
+        self.empty = [k for k, c in rest.items() if c.kind == "empty"]
+        self.constant = [k for k, c in rest.items() if c.constant]
+        self.coded = [k for k, c in rest.items() if c.codes]
+        self.gaps = [k for k, c in rest.items() if c.missing and c.kind != "empty"]
+        self._rest = rest
+
+    @cached_property
+    def covariates(self) -> list[Covariate]:
+        """Columns that describe how samples were taken, or people, the most confounded first."""
+        able = [k for k in self._rest if k not in (*self.dates, *self.prose, *self.constant)]
+        return covariates_of(self.found, able, self.label)
+
+    def _repeats(self, k: int, column: ColumnFacts) -> bool:
+        n = self.found.n_rows
+        if not _FEWEST_NAMES <= column.different <= n // 2 or column.missing:
+            return False
+        if column.kind not in ("text", "whole number"):
+            return False
+        codes, of_label = self.found.codes(k), self.found.codes(self.label)
+        if self.found.columns[self.label].different > _MANY:
+            return False
+        mark = np.zeros(column.different, dtype=of_label.dtype)
+        mark[codes] = of_label
+        if not (mark[codes] == of_label).all():
+            return False
+        # Numeric identifiers of groups come in runs, and not in the order of the label.
+        runs = int(np.count_nonzero(np.diff(codes))) + 1 == column.different
+        turns = int(np.count_nonzero(np.diff(mark))) > self.found.columns[self.label].different - 1
+        return column.kind == "text" or (runs and turns)
+
+    @property
+    def left_out(self) -> list[int]:
+        """Columns that cannot be features; never one that is likely to be a label."""
+        out = {*self.identifiers, *self.dates, *self.prose, *self.empty, *self.people[1:]}
+        columns = self.found.columns
+        return sorted(k for k in out - set(self.beside) if not is_likely_label(columns[k]))
+
+    def suggested(
+        self,
+        options: Mapping[str, Any],
+        group: int | None = None,
+        known: Iterable[int] = (),
+        adjusting: bool = True,
+    ) -> dict[str, Any]:
+        """The given arguments of `read`, with suggested ones added.
+
+        `group` is the column of groups that `options` names; `known` are columns whose kind they
+        declare. Without `adjusting`, which few methods can do, technical columns are dropped.
+        """
+        found, known = dict(options), set(known)
+        grouped = group is not None or bool(self.people)
+        if group is None and self.people:
+            found["groups"] = self.keys[self.people[0]]
+        out = [k for k in self.left_out if k not in known]
+        if group is not None:
+            out += [k for k in self.people[:1] if k not in self.beside]
+        nominal = [k for k in self.texts if k not in known]
+        if "adjust" not in options:
+            adjust, aside = adjusted_for(self.found, self.covariates, known, grouped)
+            if not adjusting:
+                adjust, aside = [], [c.column for c in self.covariates if c.technical]
+            if adjust:
+                found["adjust"] = [self.names[k] for k in adjust]
+            out += [k for k in aside if k not in out]
+            nominal = [k for k in nominal if k not in (*adjust, *aside)]
+        if out:
+            found["drop"] = [*found.get("drop", ()), *(self.keys[k] for k in out)]
+        texts = [self.keys[k] for k in nominal]
+        if texts and not isinstance(found.get("categorical"), bool):
+            found["categorical"] = [*found.get("categorical", ()), *texts]
+        return found
+
+
+def check_default_label(
+    found: Contents,
+    given: Mapping[str, Any],
+    last: int,
+    skip: set[int],
+    task: str | None,
+) -> list[str]:
+    """Warnings about the last column as the label; UntidyTableError, with what to say, if unsure.
+
+    Parameters
+    ----------
+    found : Contents
+    given : mapping of str to JSON values
+        The arguments of `fsframe.read` so far.
+    last : int
+        The column that is the label by default.
+    skip : set of int
+        Columns that have another role.
+    task : str, optional
+        With ``"regression"`` a measurement may be the label.
+    """
+    guess = guess_label(found.columns, found.n_rows, skip, found.path)
+    name = found.columns[last].name
+    measured = guess.place == last and task == "regression"
+    if guess.sure or measured:
+        return [
+            f"the last column, {name!r}, was taken as the label: {doubt} (--label, label=)"
+            for doubt in guess.doubts
+        ]
+    ways = []
+    for place in dict.fromkeys((guess.place, last)):
+        guesses = Guesses(found, place, skip)
+        if given.get("dates"):
+            guesses.dates = []
+        said = guesses.suggested({**given, "label": guesses.keys[place]}, adjusting=False)
+        ways.append(added(said, given))
+    of = found.columns[guess.place].name
+    raise UntidyTableError(
+        f"{found.path}: no label is named, and the last column, {name!r}, may not be it: "
+        + (guess.doubts[0] if guess.place == last else f"{of!r} looks more like one")
+        + ". Name the label:",
+        tuple(ways),
+    )
+
+
+def untidy(
+    problem: str, found: Contents, given: Mapping[str, Any], label: int, skip: set[int]
+) -> DataError:
+    """The error about columns that cannot be used as they are, with what would settle it."""
+    guesses = Guesses(found, label, skip)
+    if given.get("dates"):
+        guesses.dates = []
+    way = added(guesses.suggested(given, adjusting=False), given)
+    return UntidyTableError(f"{problem}\nWhat would settle it:", (way,) if way else ())
+
+
+def check_frame_label(
+    frame: Any, asked: AskedColumns, name: str, given: Mapping[str, Any], task: str | None
+) -> list[str]:
+    """`check_default_label` of a data frame; columns are examined only if there is a doubt."""
+    last = only(asked, "label")
+    columns = columns_of(frame)
+    if last is None or is_usual_label(columns[last][0]):
+        return []
+    values, _ = values_of(columns[last][1])
+    others = [series for k, (_, series) in enumerate(columns) if k != last]
+    wordy = any(str(series.dtype).startswith(("object", "str", "String")) for series in others)
+    named = any(is_usual_label(title) for title, _ in columns) or (
+        len(columns) > _MANY and bool(likely_names([title for title, _ in columns]))
+    )
+    different = len(np.unique(values)) if isinstance(values, np.ndarray) else _MANY + 1
+    plain = different <= min(_MANY, max(2, len(frame) // 2))
+    if plain and not wordy and not named:
+        return []
+    seen = contents_of_frame(frame, name)
+    return check_default_label(seen, _said(given), last, _taken(asked), task)
+
+
+def check_label_in_parts(names: Sequence[str], last: str, labels: NDArray[Any], what: str) -> None:
+    """Raise UntidyTableError if the last column of a table in parts is no sure label.
+
+    Only names and the label are known, so that a measurement is doubted with many features only.
+    """
+    if is_usual_label(last):
+        return
+    usual = [name for name in names if is_usual_label(name)]
+    different = len(np.unique(labels)) if labels.dtype.kind in "if" else 0
+    kind = "number" if labels.dtype.kind == "f" else "whole number"
+    measured = len(names) > _MANY and looks_measured(kind, different, len(labels))
+    if usual or measured:
+        better = [*usual, *(name for name in likely_names(names) if name != last)][:1]
+        raise UntidyTableError(
+            f"{what}: no label is named, and the last column, {last!r}, may not be it: "
+            + (f"{usual[0]!r} looks more like one" if usual else f"{different} different numbers")
+            + ". Name the label:",
+            tuple({"label": name} for name in dict.fromkeys((*better, last))),
+        )
+
+
+def untidy_frame(
+    error: UntidyTableError, frame: Any, asked: AskedColumns, name: str, given: Mapping[str, Any]
+) -> DataError:
+    """`untidy` of a data frame with a label; otherwise the error itself."""
+    label = only(asked, "label")
+    if label is None:
+        return error
+    seen = contents_of_frame(frame, name)
+    return untidy(error.problem, seen, _said(given), label, _taken(asked))
+
+
+def _said(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that are not the defaults; several keys as lists."""
+    said = {key: value for key, value in given.items() if value not in (None, (), [])}
+    for key in ("drop", "categorical", "adjust"):
+        if isinstance(said.get(key), (str, int)) and not isinstance(said[key], bool):
+            said[key] = [said[key]]
+        elif key in said and not isinstance(said[key], bool):
+            said[key] = list(said[key])
+    return said
+
+
+def _taken(asked: AskedColumns) -> set[int]:
+    return {place for role, found in asked.items() if role != "label" for place in found}
+
+
+def added(said: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, object]:
+    """What `said` adds to the arguments `given`; of lists, the members that are new."""
+    new: dict[str, object] = {}
+    for key, value in said.items():
+        known = given.get(key)
+        if isinstance(value, (list, tuple)) and isinstance(known, (list, tuple)):
+            value = [one for one in value if one not in known]
+            if value:
+                new[key] = value
+        elif value != known:
+            new[key] = value
+    return new
+
+
+def as_words(options: Mapping[str, Any]) -> list[str]:
+    """Arguments of `fsframe.read` as words of a command.
+
+    >>> as_words({"drop": ["id", "date of birth"], "label": 3})
+    ['--label', '4', '--drop', 'id,date of birth']
+    """
+    words: list[str] = []
+    for key in sorted(options, key=lambda key: (_FIRST.get(key, 9), key)):
+        value = options[key]
+        if key == "header":
+            words.append("--header" if value else "--no-header")
+        elif key == "na":
+            codes = value if isinstance(value, (list, tuple)) else [value]
+            words += [word for code in codes for word in ("--na", str(code))]
+        elif key == "categorical" and value is True:
+            continue
+        elif key == "ordinal":
+            orders = as_ordinal(value).items()
+            parts = (f"{name}={'<'.join(order)}" if order else str(name) for name, order in orders)
+            words += ["--ordinal", ",".join(parts)]
+        elif key in ("label", "groups", "weight"):
+            words += [f"--{key}", spelled_key(value)]
+        elif isinstance(value, (list, tuple)):
+            words += [f"--{key}", ",".join(map(spelled_key, value))]
+        else:
+            words += [f"--{key}", str(value)]
+    return words

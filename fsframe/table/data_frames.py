@@ -1,0 +1,334 @@
+"""Data frames of pandas, polars and pyarrow as columns, with their names and kinds.
+
+None of these libraries is imported; only methods of the frame are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError, UntidyTableError
+from fsframe.showing import some_of
+from fsframe.suggest import did_you_mean
+from fsframe.table.asked_columns import AskedColumns, only
+from fsframe.table.column_kinds import (
+    ColumnKind,
+    check_readings,
+    coded,
+    days_of,
+    level_text,
+    looks_boolean,
+    numbers_of,
+    ranks,
+)
+from fsframe.table.frame_columns import as_list, columns_of, values_of
+
+__all__ = [
+    "ColumnRefusals",
+    "FrameParts",
+    "find_named",
+    "group_values",
+    "is_frame",
+    "label_values_of",
+    "take_frame",
+]
+
+Keys = str | int | Iterable[str | int]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class FrameParts:
+    """The contents of a data frame, called as the arguments of `Dataset.from_arrays`.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float64, uint8 or int8, or a sparse array of scipy
+    feature_names : tuple of str
+    categorical : (n_features,) bool
+    y : (n_samples,) numbers or text, or None
+    label_name : str
+    warnings : tuple of str
+    groups : (n_samples,) object, or None
+    group_name : str
+    kinds : mapping of str to ColumnKind
+        Kinds of columns that do not simply hold numbers.
+    keep : (n_features,) bool, optional
+        Columns that every stage keeps.
+    weights : (n_samples,) object, or None
+    weight_name : str
+    """
+
+    X: Any
+    feature_names: tuple[str, ...]
+    categorical: NDArray[np.bool_]
+    y: NDArray[Any] | None
+    label_name: str
+    warnings: tuple[str, ...]
+    groups: NDArray[Any] | None = None
+    group_name: str = ""
+    kinds: Mapping[str, ColumnKind] = attrs.field(factory=dict)
+    keep: NDArray[np.bool_] | None = None
+    weights: NDArray[Any] | None = None
+    weight_name: str = "weight"
+
+
+def is_frame(given: Any) -> bool:
+    """Whether something is a pandas or polars data frame, or a pyarrow table.
+
+    >>> is_frame([[1, 2]]), is_frame(np.zeros((2, 2)))
+    (False, False)
+    """
+    home = type(given).__module__.partition(".")[0]
+    return home in ("pandas", "polars", "pyarrow") and type(given).__name__ in (
+        "DataFrame",
+        "Table",
+        "RecordBatch",
+    )
+
+
+def take_frame(
+    frame: Any,
+    asked: AskedColumns | None = None,
+    *,
+    all_categorical: bool = False,
+    orders: Sequence[tuple[str, ...]] = (),
+    dates: str | None = None,
+    worded: Sequence[str] = (),
+) -> FrameParts:
+    """The features and the label of a frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        Missing values (NaN, NA, null) become NaN; an index is not a column.
+    asked : mapping of str to sequence of int, optional
+        Columns by role, as `check_asked_of_frame` returns them; without a label if it has none.
+    all_categorical : bool
+        Whether all columns are categorical, not only those asked for and those of a categorical
+        type (category, Categorical, Enum, dictionary).
+    orders : sequence of tuple of str
+        The orders of the levels of the ordinal columns.
+    dates
+        As in `Dataset.from_frame`.
+    worded : sequence of str
+        Columns that are categorical if they hold text.
+
+    Raises
+    ------
+    DataError
+        Listing all columns that hold neither numbers nor categories.
+    """
+    asked = asked or {}
+    columns = columns_of(frame)
+    names = [name for name, _ in columns]
+    marked = set(asked.get("categorical", ()))
+    order_of = dict(zip(asked.get("ordinal", ()), orders, strict=True))
+    check_readings(dates=dates)
+    grouping, weighing = only(asked, "groups"), only(asked, "weight")
+    aside = {*asked.get("drop", ()), grouping, weighing}
+    left = [place for place in range(len(names)) if place not in aside]
+    if len(left) < 1 + ("label" in asked):
+        raise DataError(
+            f"the frame has {len(left)} usable columns; a table needs at least one feature"
+        )
+    place = only(asked, "label")
+    features = [column for column in left if column != place]
+    mask = np.zeros(len(features), dtype=bool)
+    kept: list[NDArray[Any]] = []
+    notes, refused = [], ColumnRefusals()
+    kinds: dict[str, ColumnKind] = {}
+    for position, column in enumerate(features):
+        name, series = columns[column]
+        values, is_category = values_of(series)
+        order = order_of.get(column, _own_order(series))
+        is_category = is_category or (name in worded and isinstance(values, list))
+        is_category = is_category or all_categorical or column in marked
+        mask[position] = order is None and is_category
+        found: NDArray[Any] | None
+        if order is not None:
+            found, kind = _ordered(values, order, name, refused)
+        elif isinstance(values, list) and mask[position]:
+            found, kind, note = coded(values, name)
+            notes.append(note)
+        elif isinstance(values, list):
+            found, kind = _worded(values, name, dates, refused)
+        elif values is None:
+            found, kind = _dated(series, name, dates, refused)
+        else:
+            found = values
+            kind = ColumnKind("boolean") if str(series.dtype).lower().startswith("bool") else None
+        if kind is not None:
+            kinds[name] = kind
+        if found is not None:
+            kept.append(found)
+    refused.check("the frame")
+    forms = {values.dtype for values in kept}
+    small = len(forms) == 1 and forms <= {np.dtype(np.uint8), np.dtype(np.int8)}
+    X = np.empty((len(kept[0]), len(kept)), dtype=kept[0].dtype if small else np.float64)
+    for position, values in enumerate(kept):
+        X[:, position] = values
+    y, label_name = None, "class"
+    if place is not None:
+        label_name = names[place]
+        y = label_values_of(columns[place][1], label_name)
+    return FrameParts(
+        X=X,
+        feature_names=tuple(names[column] for column in features),
+        categorical=mask,
+        y=y,
+        label_name=label_name,
+        groups=None if grouping is None else group_values(columns[grouping][1]),
+        group_name="" if grouping is None else names[grouping],
+        warnings=tuple(notes),
+        kinds=kinds,
+        keep=np.isin(features, asked.get("keep", ())),
+        weights=None if weighing is None else group_values(columns[weighing][1]),
+        weight_name="weight" if weighing is None else names[weighing],
+    )
+
+
+class ColumnRefusals:
+    """Columns that cannot be used, by problem; reported all at once."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.dates: list[str] = []
+        self.order: list[str] = []
+
+    def check(self, table: str) -> None:
+        """Raise DataError if a column was refused."""
+        problems = []
+        if self.text:
+            problems.append(
+                f"{_listed(self.text)} hold{'s' * (len(self.text) == 1)} neither numbers nor "
+                "categories: drop them (--drop, drop=), declare them categorical "
+                "(--categorical, categorical=), or ordinal (--ordinal, ordinal=)"
+            )
+        if self.dates:
+            problems.append(
+                f"{_listed(self.dates)} hold{'s' * (len(self.dates) == 1)} dates: drop them "
+                "(--drop, drop=), or convert them to days (--dates days, dates='days')"
+            )
+        problems += self.order
+        if problems:
+            kind = UntidyTableError if self.text or self.dates else DataError
+            raise kind(f"{table}: " + "; ".join(problems))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"column{'s' * (len(names) > 1)} {some_of([repr(name) for name in names], 10)}"
+
+
+def _own_order(series: Any) -> tuple[str, ...] | None:
+    """The order of levels of an ordered categorical column of pandas."""
+    kind = series.dtype
+    if not getattr(kind, "ordered", False) or not hasattr(kind, "categories"):
+        return None
+    return tuple(level_text(level) for level in kind.categories)
+
+
+def _ordered(
+    values: NDArray[Any] | list[Any] | None,
+    order: tuple[str, ...],
+    name: str,
+    refused: ColumnRefusals,
+) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
+    """Ranks of an ordinal column."""
+    if values is None:
+        refused.order.append(f"column {name!r} is of a type without levels")
+        return None, None
+    if isinstance(values, list) or order:
+        texts = [
+            "" if value is None or value != value else level_text(value)
+            for value in (values if isinstance(values, list) else values.tolist())
+        ]
+        unknown = sorted({text for text in texts if text} - set(order))
+        if unknown:
+            refused.order.append(
+                f"these levels are missing from the order of column {name!r}: "
+                f"{', '.join(unknown[:10])} (--ordinal '{name}=low<high', ordinal={{{name!r}: "
+                "['low', 'high']})"
+            )
+            return None, None
+        kind = ColumnKind("ordinal", order)
+        return numbers_of(texts, kind, lambda text: not text, str), kind
+    found, levels = ranks(np.asarray(values, dtype=np.float64))
+    return found, ColumnKind("ordinal", levels)
+
+
+def _worded(
+    values: list[Any], name: str, dates: str | None, refused: ColumnRefusals
+) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
+    """A column of text without a declared kind: boolean, dates, or refused."""
+    texts = ["" if value is None else str(value) for value in values]
+    there = {text for text in texts if text}
+    words = looks_boolean(there)
+    if words is not None:
+        kind = ColumnKind("boolean", words)
+    elif there and all(days_of(text) is not None for text in there):
+        if dates is None:
+            refused.dates.append(name)
+            return None, None
+        kind = ColumnKind("date")
+    else:
+        refused.text.append(name)
+        return None, None
+    return numbers_of(texts, kind, lambda text: not text, str), kind
+
+
+def _dated(
+    series: Any, name: str, dates: str | None, refused: ColumnRefusals
+) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
+    """Days of a column of dates; anything else is refused."""
+    if not str(series.dtype).lower().startswith(("date", "timestamp")):
+        refused.text.append(name)
+        return None, None
+    if dates is None:
+        refused.dates.append(name)
+        return None, None
+    texts = ["" if value is None else str(value) for value in as_list(series)]
+    kind = ColumnKind("date")
+    return numbers_of(texts, kind, lambda text: not text, str), kind
+
+
+def find_named(names: Sequence[str], keys: Keys, what: str) -> list[int]:
+    """Positions of columns by name or number; DataError lists keys that name none, or several."""
+    found: list[int] = []
+    wrong: list[str] = []
+    for key in [keys] if isinstance(keys, (str, int)) else keys:
+        if isinstance(key, str):
+            places = [place for place, name in enumerate(names) if name == key]
+        else:
+            places = [key % len(names)] if -len(names) <= key < len(names) else []
+        if len(places) == 1:
+            found += places
+        else:
+            hint = did_you_mean(key, list(names)) if isinstance(key, str) and not places else ""
+            wrong.append(f"{key!r}" + (" (several)" if places else hint))
+    if wrong:
+        raise DataError(f"{what}: the frame has no column {', '.join(wrong)}")
+    return found
+
+
+def group_values(series: Any) -> NDArray[Any]:
+    """The names of groups in a column, None where missing."""
+    found = np.empty(len(series), dtype=object)
+    found[:] = as_list(series)
+    return found
+
+
+def label_values_of(series: Any, name: str) -> NDArray[Any]:
+    """The label in a column as numbers or texts, None where missing."""
+    values, _ = values_of(series)
+    if values is None:
+        raise DataError(f"label {name!r} holds {series.dtype}, neither numbers nor text")
+    if isinstance(values, list):
+        return np.array(values, dtype=object)
+    if values.dtype.kind == "f" and np.all(values == np.round(values)):
+        return values if np.abs(values).max(initial=0) >= 2**53 else values.astype(np.int64)
+    return values

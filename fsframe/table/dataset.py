@@ -1,0 +1,523 @@
+"""The table that a chain runs on, made from arrays or data frames, with roles of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fsframe.errors import DataError, RequestError, UntidyTableError
+from fsframe.suggest import did_you_mean
+from fsframe.table.annotated_arrays import (
+    check_asked_of_frame,
+    is_annotated,
+    is_labelled,
+    of_labelled,
+    take_annotated,
+)
+from fsframe.table.array_checks import (
+    as_groups,
+    as_labels,
+    as_mask,
+    as_matrix,
+    as_names,
+    infer_task,
+    kept_columns,
+    whole_weights,
+)
+from fsframe.table.column_guesses import check_frame_label, untidy_frame
+from fsframe.table.column_kinds import (
+    ColumnKind,
+    Ordinal,
+    as_ordinal,
+    check_readings,
+    level_text,
+)
+from fsframe.table.data_frames import is_frame, take_frame
+from fsframe.table.frozen_arrays import freeze
+from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
+from fsframe.table.roles import SideColumns, feature_sets
+from fsframe.table.survival import signed_times
+
+Keys = str | int | Iterable[str | int]
+
+__all__ = ["ColumnSource", "Dataset", "RowSource", "infer_task"]
+
+
+def _as_one(groups: dict[str, tuple[str, ...]], name: str, columns: tuple[str, ...]) -> None:
+    """Replace a column in its group by its indicators, or make a group of them."""
+    of = [title for title, members in groups.items() if name in members]
+    for title in of:
+        members = groups[title]
+        at = members.index(name)
+        groups[title] = (*members[:at], *columns, *members[at + 1 :])
+    if not of and len(columns) > 1:
+        groups[name] = columns
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Dataset(FrozenTable):
+    """A table of features with a label.
+
+    Make one with `Dataset.from_arrays` or `fsframe.read`.
+
+    Parameters
+    ----------
+    matrix : (n_samples, n_features) float64, uint8 or int8, C order, or a ColumnSource
+        The features; NaN is a missing value. Bytes stay bytes and `SparseColumns` stay sparse: `X`
+        converts them to float64 on access, `columns` only the columns it returns.
+    y : (n_samples,) int64 or float64
+        Class codes ``0 … n_classes-1`` (position in `classes`), or the target when `task` is
+        ``"regression"``; when it is ``"survival"``, times until an event, negative where censored
+        (`fsframe.table.survival`).
+    classes : tuple
+        The labels of the codes, sorted; empty for regression.
+    feature_names : tuple of str
+        Unique, one per column.
+    categorical : (n_features,) bool
+        Nominal columns: their numbers are codes of categories.
+    keep : (n_features,) bool, optional
+        Columns that every stage keeps; None: none.
+    feature_groups : mapping of str to tuple of str
+        Features that are kept or dropped together, by the name of their group. It may name columns
+        that this table does not have.
+    times : SideColumns, optional
+        Time of each row: resamples keep the order. Not a feature.
+    covariates : SideColumns, optional
+        Covariates to adjust for. Not features.
+    kinds : mapping of str to ColumnKind
+        Kinds of columns that do not simply hold numbers, with the levels of their codes. It may
+        name columns that this table does not have.
+    counts : (n_samples,) int64, optional
+        Number of times a bootstrap drew each row, or its weight; zero leaves it out. None: once.
+    name, label_name, task : str
+        Names of the table and its label; ``"classification"``, ``"regression"`` or ``"survival"``.
+    groups : (n_samples,) int64, optional
+        Which rows belong together (recordings of one person, members of one family), as codes
+        ``0 … n_groups-1``: no resample, fold or permutation separates them. None: each row by
+        itself. The names of the groups are not stored, since they may be names of people.
+    group_name : str
+        What the groups are, such as ``person``; empty if there are none.
+    weight_name : str
+        Name of the weights if `counts` are weights of rows; else empty.
+    warnings : tuple of str
+        Warnings from reading the data.
+    reading : mapping of str to JSON values
+        The arguments that were given to `fsframe.read`.
+    """
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: ArrayLike | ColumnSource,
+        y: ArrayLike,
+        feature_names: Sequence[str] | None = None,
+        *,
+        categorical: Sequence[int] | Sequence[bool] | NDArray[Any] | None = None,
+        groups: ArrayLike | None = None,
+        group_name: str = "group",
+        name: str = "data",
+        label_name: str = "class",
+        task: str | None = None,
+        warnings: Sequence[str] = (),
+        kinds: Mapping[str, ColumnKind] | None = None,
+        keep: Sequence[int] | Sequence[bool] | NDArray[Any] | None = None,
+        weights: ArrayLike | None = None,
+        weight_name: str = "weight",
+        event: ArrayLike | None = None,
+    ) -> Dataset:
+        """A Dataset from arrays, checked.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) numbers, a data frame, or a ColumnSource
+            A data frame (pandas, polars, pyarrow) also gives names and categorical columns; a scipy
+            sparse matrix stays sparse if that saves half of the memory. NaN is a missing value;
+            infinite values raise an error. uint8 and int8 (genotypes) are stored as they are,
+            without a copy.
+        y : (n_samples,)
+            Labels of any sortable kind, or a numeric target.
+        feature_names : sequence of str, optional
+            ``f1, f2, …`` by default.
+        categorical : (n_features,) bool or column indices, optional
+            Columns whose numbers are codes of categories; none by default.
+        groups : (n_samples,) numbers or text, optional
+            Rows of equal value belong together and are never separated; not a feature.
+        group_name : str
+            What the groups are, for messages.
+        task : {"classification", "regression"}, optional
+            By default regression if `y` holds numbers that are not whole, else classification.
+        kinds : mapping of str to ColumnKind, optional
+            Kinds of columns that do not simply hold numbers, as the field.
+        keep : (n_features,) bool or column indices, optional
+            Columns that every stage keeps; not all of them.
+        weights : (n_samples,) whole numbers ≥ 0, optional
+            A row of weight 2 counts as two equal rows.
+        weight_name : str
+            What the weights are, for messages.
+        event : (n_samples,) 0 or 1, optional
+            `y` are times until an event, observed (1) or censored (0); `task` is then survival.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        DataError
+            If shapes disagree, names repeat, values are infinite or not numbers, a label or a
+            group is missing, or there are fewer than two classes or groups.
+
+        Examples
+        --------
+        >>> data = Dataset.from_arrays([[1.0, 0.0], [0.0, 1.0]], ["ill", "well"])
+        >>> data.n_samples, data.classes, data.feature_names
+        (2, ('ill', 'well'), ('f1', 'f2'))
+        """
+        if is_labelled(X):
+            X = of_labelled(X, ())
+        if is_frame(X):
+            parts = take_frame(X)
+            X, warnings = parts.X, (*parts.warnings, *warnings)
+            kinds = parts.kinds if kinds is None else kinds
+            feature_names = parts.feature_names if feature_names is None else feature_names
+            if categorical is None:
+                categorical = parts.categorical
+        matrix: Any = X if hasattr(X, "read") else as_matrix(X)  # type: ignore[arg-type]
+        n_samples, n_features = matrix.shape
+        names = as_names(feature_names, n_features)
+        if event is not None:
+            y, task = signed_times(y, event, label_name), "survival"
+        codes, classes, kind = as_labels(y, n_samples, label_name, task)
+        mask = as_mask(categorical, n_features)
+        together = None if groups is None else as_groups(groups, n_samples, group_name)
+        return cls(
+            matrix=matrix,
+            y=codes,
+            classes=classes,
+            feature_names=names,
+            categorical=mask,
+            name=name,
+            label_name=label_name,
+            task=kind,
+            groups=together,
+            group_name="" if together is None else group_name,
+            warnings=tuple(warnings),
+            kinds=dict(kinds or {}),
+            keep=kept_columns(keep, n_features),
+            counts=None if weights is None else whole_weights(weights, n_samples, weight_name),
+            weight_name="" if weights is None else weight_name,
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        label: str | int | None = None,
+        *,
+        drop: Keys = (),
+        categorical: Keys | bool | None = None,
+        groups: str | int | None = None,
+        name: str = "data",
+        task: str | None = None,
+        ordinal: Ordinal | None = None,
+        dates: str | None = None,
+        encode: str | None = None,
+        keep: Keys = (),
+        weight: str | int | None = None,
+        event: str | None = None,
+        feature_groups: Mapping[str, Sequence[str]] | None = None,
+        time: str | None = None,
+        adjust: str | Iterable[str] = (),
+        layer: str | None = None,
+    ) -> Dataset:
+        """A Dataset from a data frame, with names and kinds of columns, and the label as one
+        column.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table, AnnData, or of xarray
+            Numeric or boolean columns; missing values become NaN. Categorical columns (category,
+            Categorical, Enum, dictionary) are nominal, ordered ones of pandas ordinal. An index is
+            not a column.
+            Features of an AnnData are its ``X``; label and groups are columns of ``obs``. A
+            DataArray of xarray is samples × features, named by the coordinate of the second
+            dimension; a Dataset has a variable over the samples for each column. Coordinates along
+            the samples are columns if a role names them.
+        label : str or int, optional
+            The label by name, or by position from 0; by default the last column. A column of
+            several levels of names has the tuple of these, or its text.
+        drop : str, int or several
+            Columns to leave out.
+        categorical : str, int, several, or True, optional
+            Further categorical columns; text is coded 0, 1, … in sorted order.
+        groups : str or int, optional
+            Column of numbers or text whose equal values mark rows that belong together; not a
+            feature.
+        task : {"classification", "regression"}, optional
+            As in `from_arrays`.
+        ordinal : str, int, several, or mapping of these to sequences, optional
+            Ordinal columns with the order of their levels, ``{"size": ["S", "M", "L"]}``, or the
+            name alone if the levels are numbers. They become ranks 0, 1, ….
+        dates : {"days"}, optional
+            Dates become days since 1970-01-01; without this they raise an error.
+        encode : {"onehot"}, optional
+            A column of 0 and 1, called ``column=level``, for each level of a nominal column.
+        keep : str, int or several
+            Columns that every stage keeps.
+        weight : str or int, optional
+            Column of whole numbers that say how many rows each row stands for; not a feature.
+        event : str, optional
+            Column of 0 and 1 that says whether the label, a time, ended with the event; not a
+            feature.
+        feature_groups : mapping of str to sequence of str, optional
+            Features that are kept or dropped together, by the name of their group.
+        time : str, optional
+            Column of the time of each row: numbers, or dates with `dates`; not a feature.
+        adjust : str or several
+            Covariates to adjust for; not features.
+        layer : str, optional
+            Layer of an AnnData that holds the features, in place of ``X``.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        DataError
+            If a column does not exist, or features hold text or dates; all are listed. Also as
+            `from_arrays`.
+
+        Examples
+        --------
+        >>> import polars
+        >>> frame = polars.DataFrame({"kind": ["x", "y"], "a": [1, 2], "b": [0.5, None]})
+        >>> data = Dataset.from_frame(frame, label="kind")
+        >>> data.feature_names, data.classes, data.label_name
+        (('a', 'b'), ('x', 'y'), 'kind')
+        """
+        if is_labelled(frame):
+            adjusting = (adjust,) if isinstance(adjust, str) else tuple(adjust)
+            frame = of_labelled(frame, (groups, weight, event, time, *adjusting, label))
+        if not is_frame(frame) and not is_annotated(frame):
+            raise DataError(
+                f"{type(frame).__name__} is not a pandas or polars data frame, a pyarrow table "
+                "or an xarray object; use Dataset.from_arrays"
+            )
+        if layer is not None and not is_annotated(frame):
+            raise RequestError(f"layer={layer!r} is for an AnnData, not {type(frame).__name__}")
+        # Columns with several levels of names are called by the text of the tuple.
+        label, groups, weight = (
+            str(key) if isinstance(key, tuple) else key for key in (label, groups, weight)
+        )
+        orders = as_ordinal(ordinal)
+        asked = check_asked_of_frame(
+            frame, label=label, drop=drop, categorical=categorical, groups=groups, ordinal=orders,
+            keep=keep, weight=weight, event=event, time=time, adjust=adjust,
+        )  # fmt: skip
+        every = categorical is True
+        if is_annotated(frame):
+            parts = take_annotated(frame, asked, layer, all_categorical=every, dates=dates)
+        else:
+            given = {"label": label, "drop": drop, "categorical": categorical, "groups": groups,
+                     "dates": dates, "adjust": adjust}  # fmt: skip
+            doubts = []
+            if label is None:
+                kind = task if event is None else "regression"
+                doubts = check_frame_label(frame, asked, name, given, kind)
+            try:
+                parts = take_frame(
+                    frame, asked, all_categorical=every, orders=tuple(orders.values()), dates=dates,
+                    worded=(adjust,) if isinstance(adjust, str) else tuple(adjust),
+                )  # fmt: skip
+            except UntidyTableError as error:
+                raise untidy_frame(error, frame, asked, name, given) from None
+            parts = attrs.evolve(parts, warnings=(*doubts, *parts.warnings))
+        found = cls.from_arrays(
+            **attrs.asdict(parts, recurse=False),
+            name=name,
+            task=task if event is None else "regression",
+        )
+        beside = {name: frame.obs[name] for name in frame.obs} if is_annotated(frame) else {}
+        data = found.with_roles(feature_groups, time, adjust, beside)
+        return data.with_events(event).encoded(encode)
+
+    def with_roles(
+        self,
+        feature_groups: Mapping[str, Sequence[str]] | None = None,
+        time: str | None = None,
+        adjust: str | Iterable[str] = (),
+        beside: Mapping[str, Any] | None = None,
+    ) -> Dataset:
+        """The table with roles for columns: groups of features, time, covariates.
+
+        Parameters
+        ----------
+        feature_groups : mapping of str to sequence of str, optional
+            Features that are kept or dropped together, by the name of their group.
+        time : str, optional
+            Column of the time of each row; no longer a feature.
+        adjust : str or several
+            Covariates to adjust for; no longer features.
+        beside : mapping of str to (n_samples,) numbers or text, optional
+            Further columns that `time` and `adjust` may name.
+
+        Raises
+        ------
+        DataError
+            If there is no such column, it has gaps, or no feature is left.
+
+        Examples
+        --------
+        >>> data = Dataset.from_arrays([[1.0, 7, 0], [2, 8, 1]], ["a", "b"])
+        >>> data.with_roles(time="f1", adjust="f3").feature_names
+        ('f2',)
+        """
+        if self.in_parts and (time is not None or adjust):
+            raise DataError(
+                f"{self.name}: a table in parts supports neither a time (--time) nor covariates "
+                "(--adjust); read it into memory"
+            )
+        names = {"time": [] if time is None else [time]}
+        names["adjust"] = [adjust] if isinstance(adjust, str) else list(dict.fromkeys(adjust))
+        place = {name: column for column, name in enumerate(self.feature_names)}
+        known = [*place, *(beside or {})]
+        unknown = [
+            f"{self.name}: no column {name!r} ({option}){did_you_mean(name, known)}"
+            for option, wanted in names.items()
+            for name in wanted
+            if name not in known
+        ]
+        if unknown:
+            raise DataError("\n".join(unknown))
+        found: dict[str, Any] = {}
+        for option, wanted in names.items():
+            columns, nominal = {}, []
+            for name in wanted:
+                at = place.get(name)
+                columns[name] = beside[name] if at is None else self.columns(at, at + 1)[:, 0]  # type: ignore[index]
+                nominal.append(at is not None and bool(self.categorical[at]))
+            if columns:
+                found[option] = SideColumns.of(columns, nominal, f"{self.name}, column")
+        taken = {*names["time"], *names["adjust"]}
+        if len(taken) < len(names["time"]) + len(names["adjust"]):
+            raise DataError(f"{self.name}: column {time!r} cannot be both the time and a covariate")
+        left = np.array([k for k, name in enumerate(self.feature_names) if name not in taken])
+        if not left.size:
+            raise DataError(f"{self.name}: no feature is left besides {', '.join(sorted(taken))}")
+        data = self.take_columns(left)
+        groups = {name: tuple(members) for name, members in (feature_groups or {}).items()}
+        feature_sets(groups, data.feature_names, did_you_mean)
+        # A column that counts the rows may be the time.
+        counting = f"1 column counting the rows: {time};"
+        return attrs.evolve(
+            data,
+            warnings=tuple(note for note in data.warnings if not note.startswith(counting)),
+            feature_groups=groups or data.feature_groups,
+            times=found.get("time", data.times),
+            covariates=found.get("adjust", data.covariates),
+        )
+
+    def with_events(self, event: str | None) -> Dataset:
+        """The table with the label as survival times, given the column of events; unchanged with
+        None.
+
+        The column says with 1 and 0 whether each time ended with the event or was censored, and is
+        no longer a feature.
+
+        Raises
+        ------
+        DataError
+            If there is no such column, or its values or the times are invalid (`signed_times`).
+
+        Examples
+        --------
+        >>> data = Dataset.from_arrays([[0.5, 1], [2, 0]], [3.5, 7], ["a", "dead"])
+        >>> data.with_events("dead")
+        <Dataset 'data': 2 samples × 1 features (float64); time class: 3.5 to 7; 1 of 2 events seen>
+        """
+        if event is None:
+            return self
+        if event not in self.feature_names:
+            hint = did_you_mean(event, self.feature_names)
+            raise DataError(f"{self.name}: no column {event!r} for the events{hint}")
+        place = self.feature_names.index(event)
+        if self.categorical[place]:
+            raise DataError(
+                f"{self.name}: events {event!r} must be numbers, not names: 1 if the event was "
+                "observed, 0 if the time is censored"
+            )
+        seen = np.asarray(self.columns(place, place + 1))[:, 0]
+        y = freeze(signed_times(self.y, seen, self.label_name, event))
+        others = self.take_columns(np.delete(np.arange(self.n_features), place))
+        return attrs.evolve(others, y=y, classes=(), task="survival")
+
+    def encoded(self, how: str | None) -> Dataset:
+        """With ``"onehot"``, indicator columns instead of nominal ones; unchanged with None.
+
+        Each level becomes a column ``NAME=LEVEL`` at the place of the nominal column; two levels
+        become one column, for the second. A missing value is missing in all.
+
+        Raises
+        ------
+        DataError
+            If a name would occur twice, or the table is read from its file by columns.
+        RequestError
+            If `how` is neither.
+
+        Examples
+        --------
+        >>> data = Dataset.from_arrays([[1.0, 3], [2, 4], [3, 5]], [0, 1, 0], categorical=[1])
+        >>> data.encoded("onehot").feature_names
+        ('f1', 'f2=3', 'f2=4', 'f2=5')
+        """
+        check_readings(encode=how)
+        places = [] if how is None else np.flatnonzero(self.categorical).tolist()
+        if not places:
+            return self
+        if not self.nbytes:
+            raise DataError(
+                f"{self.name}: a table that is read from its file by columns cannot be encoded; "
+                "read it into memory (in_memory=True), or declare its columns as numbers"
+            )
+        blocks: list[NDArray[Any]] = []
+        names: list[str] = []
+        kinds = dict(self.kinds)
+        groups = dict(self.feature_groups)
+        keep = np.zeros(self.n_features, bool) if self.keep is None else self.keep
+        kept: list[bool] = []
+        start = 0
+        for place in [*places, self.n_features]:
+            blocks.append(np.asarray(self.columns(start, place), dtype=self._kind))
+            names += self.feature_names[start:place]
+            kept += keep[start:place].tolist()
+            start = place + 1
+            if place == self.n_features:
+                break
+            name, values = self.feature_names[place], self.columns(place, place + 1)[:, 0]
+            codes = np.unique(values[~np.isnan(values)])
+            spelled = kinds.pop(name).levels if name in kinds else ()
+            before = len(names)
+            for code in (codes[1:] if len(codes) == 2 else codes).tolist():
+                level = spelled[int(code)] if spelled else level_text(code)
+                column = (values == code).astype(self._kind)
+                if self._kind.kind == "f":
+                    column[np.isnan(values)] = np.nan
+                blocks.append(column[:, None])
+                names.append(f"{name}={level}")
+                kept.append(bool(keep[place]))
+                kinds[names[-1]] = ColumnKind("indicator", (level,), name)
+            _as_one(groups, name, tuple(names[before:]))
+        return attrs.evolve(
+            self,
+            matrix=freeze(np.ascontiguousarray(np.concatenate(blocks, axis=1))),
+            feature_names=as_names(names, len(names)),
+            categorical=np.zeros(len(names), dtype=bool),
+            kinds=kinds,
+            keep=kept_columns(np.array(kept), len(names)),
+            feature_groups=groups,
+        )

@@ -1,0 +1,229 @@
+"""The guess of the label column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+import attrs
+
+from fsframe.errors import DataError
+from fsframe.table.column_facts import ColumnFacts
+
+__all__ = [
+    "PERSONAL",
+    "TECHNICAL",
+    "USUAL_LABELS",
+    "LabelGuess",
+    "guess_label",
+    "is_likely_label",
+    "is_usual_label",
+    "likely_names",
+    "looks_like_identifier",
+    "looks_measured",
+    "name_words",
+]
+
+USUAL_LABELS = ("class", "label", "target", "y", "outcome")
+"""Names that mean the label wherever the column is."""
+
+_LIKELY = frozenset({
+    "class", "classes", "label", "labels", "target", "outcome", "diagnosis", "dx", "response",
+    "responder", "status", "disease", "phenotype", "condition", "state", "result", "survival",
+    "survived", "relapse", "recurrence", "remission", "progression", "death", "died", "event",
+    "subtype", "type", "group", "grade", "stage", "case", "control", "treatment", "arm",
+    "severity", "verdict", "quality", "risk",
+})  # fmt: skip
+TECHNICAL = frozenset({
+    "batch", "plate", "centre", "center", "site", "hospital", "clinic", "ward", "run", "lot",
+    "lane", "chip", "slide", "scanner", "operator", "machine", "instrument", "lab",
+    "laboratory", "kit",
+})  # fmt: skip
+"""Words in names of columns that tell how samples were taken or measured."""
+
+PERSONAL = frozenset({
+    "age", "sex", "gender", "race", "ethnicity", "smoker", "smoking",
+})  # fmt: skip
+"""Words in names of columns that describe a person."""
+
+_IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_NOUNS = {
+    "number": "numbers, like a measurement",
+    "whole number": "numbers, like a measurement",
+    "text": "texts",
+}
+_MANY, _FEW, _FEWEST_ROWS, _NEIGHBOURS = 20, 10, 8, 10
+
+
+@attrs.frozen(kw_only=True)
+class LabelGuess:
+    """The column that is probably the label.
+
+    Parameters
+    ----------
+    place : int
+    doubts : tuple of str
+        Why another column may be meant.
+    sure : bool
+        Whether a command may take it without being told.
+    """
+
+    place: int
+    doubts: tuple[str, ...] = ()
+    sure: bool = True
+
+
+def name_words(name: str) -> list[str]:
+    """The words of a column name, in lower case.
+
+    >>> name_words("ER_status"), name_words("PatientID"), name_words("Batch no. 2")
+    (['er', 'status'], ['patient', 'id'], ['batch', 'no', '2'])
+    """
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def is_usual_label(name: str) -> bool:
+    """Whether a name is one of `USUAL_LABELS`, in any case."""
+    return name.strip().lower() in USUAL_LABELS
+
+
+def is_likely_label(column: ColumnFacts) -> bool:
+    """Whether a column has the name and the few values of a label."""
+    if is_usual_label(column.name):
+        return column.different > 1
+    return 2 <= column.different <= _FEW and bool(_LIKELY & set(name_words(column.name)))
+
+
+def likely_names(names: Sequence[str]) -> list[str]:
+    """Those of the names that labels often have.
+
+    >>> likely_names(["age", "Diagnosis", "ER_status", "g1"])
+    ['Diagnosis', 'ER_status']
+    """
+    return [name for name in names if _LIKELY & set(name_words(name))]
+
+
+def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
+    """Whether a column counts the rows, or names every row differently."""
+    if column.counts_rows:
+        return True
+    if n_rows < _FEWEST_ROWS or column.missing or column.different < n_rows:
+        return False
+    named = bool(_IDENTIFIER.match(column.name.strip().lower())) or column.name.endswith("ID")
+    return column.kind == "text" or (column.kind == "whole number" and named)
+
+
+def looks_measured(kind: str, different: int, n_rows: int) -> bool:
+    """Whether a column of numbers has so many different ones that it looks like a measurement.
+
+    >>> looks_measured("number", 120, 120), looks_measured("whole number", 3, 120)
+    (True, False)
+    """
+    if different > _MANY:
+        return kind in ("number", "whole number")
+    return kind == "number" and different > max(2, n_rows // 2)
+
+
+def guess_label(
+    columns: Sequence[ColumnFacts], n_rows: int, skip: Collection[int] = (), what: object = "table"
+) -> LabelGuess:
+    """The column that is probably the label, and whether that is sure.
+
+    Parameters
+    ----------
+    columns : sequence of ColumnFacts
+    n_rows : int
+    skip : collection of int
+        Columns that are left out, or have another role.
+    what : object
+        Names the table in messages.
+
+    Raises
+    ------
+    DataError
+        If no column can be the label.
+
+    Notes
+    -----
+    It is sure if the last column is called class, label, target, y or outcome; or if it does not
+    look like a measurement and no column has such a name. Otherwise the column with such a name is
+    the guess; or the one with few values whose name comes nearest (diagnosis, response, …), text
+    before numbers and the first before others; or the last column, which is sure if it is the only
+    measurement, as in a regression on few values.
+    """
+    usable = [
+        k
+        for k, column in enumerate(columns)
+        if k not in skip
+        and not looks_like_identifier(column, n_rows)
+        and column.kind != "date"
+        and column.different > 1
+    ]
+    if not usable:
+        raise DataError(
+            f"{what} has no column that could be a label: all are left out, hold row "
+            "names, or have a single value"
+        )
+    last = usable[-1]
+    lowered = {columns[k].name.strip().lower(): k for k in reversed(usable)}
+    usual = [lowered[word] for word in USUAL_LABELS if word in lowered]
+    if last in usual:
+        return LabelGuess(place=last)
+    name = columns[last].name
+    if usual:
+        doubt = f"it is not the last column, which is {name!r}"
+        return LabelGuess(place=usual[0], doubts=(doubt,), sure=False)
+    alike = _one_of_many(columns, usable)
+    measured = looks_measured(columns[last].kind, columns[last].different, n_rows) or (
+        columns[last].kind == "text" and 2 * columns[last].different > n_rows > _MANY
+    )
+    if not measured and not alike:
+        return LabelGuess(place=last)
+    what_is = (
+        f"{columns[last].different} different {_noun(columns[last])}"
+        if measured
+        else "the values of the columns before it"
+    )
+    few = _candidates(columns, usable, alike)
+    if few:
+        doubt = f"chosen because it has few values; the last column, {name!r}, has {what_is}"
+        return LabelGuess(place=few[0], doubts=(doubt,), sure=False)
+    before = [columns[k] for k in usable[-1 - _NEIGHBOURS : -1]]
+    like_it = sum(looks_measured(c.kind, c.different, n_rows) for c in before)
+    sure = columns[last].kind != "text" and not alike and 2 * like_it < len(before) + (not before)
+    doubt = f"{what_is}: if it is not what is to be predicted, name the label"
+    return LabelGuess(place=last, doubts=(doubt,), sure=sure)
+
+
+def _noun(column: ColumnFacts) -> str:
+    return "texts" if column.kind == "text" else "numbers, like a measurement"
+
+
+def _one_of_many(columns: Sequence[ColumnFacts], usable: Sequence[int]) -> bool:
+    """Whether the last column has few numbers, the same range as all those before it, and another
+    column has others: one of many genotypes or answers."""
+    if len(usable) < 2 * _NEIGHBOURS:
+        return False
+    last, before = columns[usable[-1]], [columns[k] for k in usable[-1 - _NEIGHBOURS : -1]]
+    if last.kind not in ("two values", "whole number"):
+        return False
+    shape = (last.kind, last.different, last.low, last.high)
+    if any((c.kind, c.different, c.low, c.high) != shape for c in before):
+        return False
+    return any(is_likely_label(columns[k]) for k in usable[:-1])
+
+
+def _candidates(columns: Sequence[ColumnFacts], usable: Sequence[int], alike: bool) -> list[int]:
+    """Columns of few values that may be the label, the likeliest first."""
+    few = []
+    for k in usable[:-1]:
+        column = columns[k]
+        likely = is_likely_label(column)
+        if not 2 <= column.different <= _FEW or (TECHNICAL | PERSONAL) & set(
+            name_words(column.name)
+        ):
+            continue
+        if likely or (not alike and column.kind in ("text", "two values")):
+            few.append((not likely, column.kind != "text", k != usable[0], k))
+    return [k for *_, k in sorted(few)]

@@ -1,0 +1,115 @@
+"""Columns scaled to mean 0 and standard deviation 1, learned from training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.table.frozen_table import ColumnSource
+
+__all__ = ["even_blocks", "learn_scale", "standardised"]
+
+Floats = NDArray[np.float64]
+
+_BLOCK_VALUES = 1 << 19
+
+
+def learn_scale(
+    table: NDArray[Any] | ColumnSource, counts: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Centre and scale of every column; (x − centre) / scale has mean 0 and deviation 1.
+
+    Parameters
+    ----------
+    table : (n, p) float64, uint8 or int8, or a ColumnSource
+        NaN where a value is missing.
+    counts : (n,) float64, optional
+        How often each row was drawn; 1 by default.
+
+    Returns
+    -------
+    centre, scale : (p,) float64
+        The scale of a column that is constant here, or entirely missing, is infinite: its values in
+        new rows become 0.
+
+    Notes
+    -----
+    A column is constant if its deviation is within rounding error: the mean of forty 0.1 is not
+    exactly 0.1, and a new value divided by the remaining 1e-17 would dominate all other columns.
+    Columns are taken in blocks of 4 MB as float64, which does not change the result.
+
+    Examples
+    --------
+    >>> learn_scale(np.array([[1.0, 0.1], [3.0, 0.1]]))
+    (array([2. , 0.1]), array([ 1., inf]))
+    """
+    centre, scale = np.empty(table.shape[1]), np.empty(table.shape[1])
+    for start, stop in even_blocks(*table.shape):
+        X = np.asarray(_columns(table, start, stop), dtype=np.float64)
+        centre[start:stop], scale[start:stop] = _learned(X, counts)
+    return centre, scale
+
+
+def standardised(table: NDArray[Any] | ColumnSource, centre: Floats, scale: Floats) -> Floats:
+    """(x − centre) / scale of every column: one new array, and no other of its size.
+
+    Parameters
+    ----------
+    table : (n, p) float64, uint8 or int8, or a ColumnSource
+    centre, scale : (p,) float64
+
+    Returns
+    -------
+    (n, p) float64
+
+    Examples
+    --------
+    >>> X = np.array([[1, 4], [3, 4]], dtype=np.uint8)
+    >>> standardised(X, *learn_scale(X)).tolist()
+    [[-1.0, 0.0], [1.0, 0.0]]
+    """
+    found = np.empty(table.shape)
+    for start, stop in even_blocks(*table.shape):
+        block = found[:, start:stop]
+        np.subtract(_columns(table, start, stop), centre[start:stop], out=block)
+        block /= scale[start:stop]
+    return found
+
+
+def even_blocks(n: int, p: int) -> Iterator[tuple[int, int]]:
+    """Bounds of blocks of columns of 4 MB as float64, none of a single column unless p is 1.
+
+    NumPy adds up a single column in another order than several side by side.
+
+    Examples
+    --------
+    >>> list(even_blocks(1 << 18, 5))
+    [(0, 2), (2, 5)]
+    """
+    width = max(2, _BLOCK_VALUES // max(1, n))
+    starts = list(range(0, p, width))
+    if len(starts) > 1 and p - starts[-1] == 1:
+        starts.pop()
+    yield from pairwise([*starts, p])
+
+
+def _columns(table: NDArray[Any] | ColumnSource, start: int, stop: int) -> NDArray[Any]:
+    return table[:, start:stop] if isinstance(table, np.ndarray) else table.read(start, stop)
+
+
+def _learned(X: Floats, counts: Floats | None) -> tuple[Floats, Floats]:
+    known = ~np.isnan(X)
+    weight = known if counts is None else known * counts[:, None]
+    total = np.maximum(weight.sum(axis=0), 1.0)
+    filled = np.where(known, X, 0.0)
+    # Values of the order 1e200 must not overflow when squared.
+    size = np.abs(filled).max(axis=0)
+    size[size == 0] = 1.0
+    filled = filled / size
+    centre = (weight * filled).sum(axis=0) / total
+    spread = np.sqrt((weight * (filled - centre) ** 2).sum(axis=0) / total)
+    return centre * size, np.where(spread > 1e-14, spread * size, np.inf)
