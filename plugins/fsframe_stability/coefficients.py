@@ -8,9 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_stability.agreement import ratio
-from fsframe_stability.chance import Counts, corrected_for_chance
-from fsframe_stability.pairwise import PairwiseMetric
+from fsframe_stability.agreement import PairwiseMetric, ratio
+from fsframe_stability.overlaps import Counts, corrected_for_chance
 
 __all__ = [
     "Dice",

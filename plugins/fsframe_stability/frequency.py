@@ -11,8 +11,8 @@ from scipy.special import xlogy
 
 from fsframe.method.stability_metric import StabilityValue
 from fsframe.params import param, real
-from fsframe_stability.overlap import Overlap
-from fsframe_stability.pairwise import OverlapMetric, undefined
+from fsframe_stability.agreement import OverlapMetric, undefined
+from fsframe_stability.overlaps import Overlap
 
 __all__ = ["Davis", "Krizek", "Novovicova", "SomolCw", "SomolCwrel"]
 

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from fsframe.method.stability_metric import StabilityValue
 from fsframe.params import flag, param, real
-from fsframe_stability.overlap import Overlap
-from fsframe_stability.pairwise import OverlapMetric, undefined
+from fsframe_stability.agreement import OverlapMetric, undefined
+from fsframe_stability.overlaps import Overlap
 
 __all__ = [
     "Nogueira",

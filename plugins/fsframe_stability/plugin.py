@@ -88,22 +88,22 @@ _OFFERED = {
         "Křížek, Kittler, Hlaváč 2007",
     ),
     "yu": (
-        "yu:Yu",
+        "similar_features:Yu",
         "Agreement that counts similar features as matches, corrected for chance",
         "Yu, Han, Berens 2012",
     ),
     "zucknick": (
-        "zucknick:Zucknick",
+        "similar_features:Zucknick",
         "Jaccard's index with partial credit for similar features",
         "Zucknick, Richardson, Stronach 2008",
     ),
     "zucknick-corrected": (
-        "zucknick:ZucknickCorrected",
+        "similar_features:ZucknickCorrected",
         "Zucknick's index beyond chance",
         _BOMMERT_2017,
     ),
     "sechidis": (
-        "sechidis:Sechidis",
+        "similar_features:Sechidis",
         "Nogueira's φ with similar features treated as equivalent",
         "Sechidis et al. 2020",
     ),

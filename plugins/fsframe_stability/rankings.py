@@ -15,9 +15,8 @@ from scipy.special import digamma
 from fsframe.errors import DataError
 from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.params import choice, integer, optional, param
-from fsframe_stability.agreement import ratio
-from fsframe_stability.pairwise import mean_over_pairs, undefined
-from fsframe_stability.products import one_thread_product, whole_gram
+from fsframe_stability.agreement import mean_over_pairs, ratio, undefined
+from fsframe_stability.overlaps import one_thread_product, whole_gram
 
 __all__ = [
     "Canberra",

@@ -14,10 +14,9 @@ from scipy.stats import hypergeom
 
 import fsframe
 from fsframe_stability.agreement import kappa, unadjusted
-from fsframe_stability.chance import corrected_for_chance, expected_score, intersection_law
 from fsframe_stability.coefficients import dice, hamming, jaccard, ochiai
-from fsframe_stability.similarity import alike
-from fsframe_stability.yu import expected_replaceable, replaceable
+from fsframe_stability.overlaps import corrected_for_chance, expected_score, intersection_law
+from fsframe_stability.similar_features import alike, expected_replaceable, replaceable
 
 metrics = fsframe.stability_metrics
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import fsframe
 from fsframe.method.stability_metric import StabilityMetric
-from fsframe_stability.overlap import Overlap
+from fsframe_stability.overlaps import Overlap
 
 metrics = fsframe.stability_metrics
 NAMES = [
