@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -22,12 +22,14 @@ from fsframe.evaluation.recorded import (
     recorded_evaluation,
     recorded_stability,
 )
-from fsframe.evaluation.summary import CurvePoint, Evaluation, Measure
 from fsframe.method.answer import AnswerTable
 from fsframe.showing import html_table
 from fsframe.storage import RunRecord
 from fsframe.storage import load_run as read_run
 from fsframe.table.dataset import Dataset
+
+if TYPE_CHECKING:
+    from fsframe.evaluation.summary import CurvePoint, Evaluation, Measure
 
 __all__ = ["EvaluationResult", "StabilityResult", "as_result", "frame_of", "load_run"]
 

@@ -14,7 +14,6 @@ from fsframe.chains.memory_shares import most_tables_held
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.fold_task import (
-    DEFAULT_CLASSIFIER,
     FoldTask,
     gather_folds,
     inner_places,
@@ -29,7 +28,7 @@ from fsframe.evaluation.folds import (
     repeated_folds,
     unstratified_folds,
 )
-from fsframe.evaluation.grid import ChainGrid
+from fsframe.evaluation.grid import DEFAULT_CLASSIFIER, ChainGrid
 from fsframe.evaluation.measuring import (
     default_measures,
     find_measures,

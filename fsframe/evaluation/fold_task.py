@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, MemoryBoundError
 from fsframe.evaluation.folds import Split, deal, deal_groups
-from fsframe.evaluation.grid import ChainGrid
+from fsframe.evaluation.grid import DEFAULT_CLASSIFIER, ChainGrid
 from fsframe.evaluation.measuring import group_tables, measure_tables
 from fsframe.method.classifier import Classifier
 from fsframe.method.prediction_measure import PredictionMeasure
@@ -25,17 +25,12 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.survival import times_and_events
 
 __all__ = [
-    "DEFAULT_CLASSIFIER",
     "FoldTask",
     "full_ranking",
     "gather_folds",
     "inner_places",
     "strata",
 ]
-
-
-DEFAULT_CLASSIFIER = "weighted-knn"
-"""For a chain without a classifier, if none is named; it uses the upstream weights."""
 
 
 @attrs.frozen(kw_only=True)

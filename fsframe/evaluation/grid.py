@@ -13,7 +13,10 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_list, parse_stages
 
-__all__ = ["ChainGrid", "combined", "grid_texts", "spelled_out"]
+__all__ = ["DEFAULT_CLASSIFIER", "ChainGrid", "combined", "grid_texts", "spelled_out"]
+
+DEFAULT_CLASSIFIER = "weighted-knn"
+"""For a chain without a classifier, if none is named; it uses the upstream weights."""
 
 _MOST = 1000
 _MOST_CHARACTERS = 4_000_000

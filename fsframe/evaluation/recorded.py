@@ -6,12 +6,12 @@ can be shown without its plugins, and showing it runs nothing that it names.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import attrs
 
 from fsframe.errors import FsframeError, StoreError
-from fsframe.evaluation.fold_task import DEFAULT_CLASSIFIER
-from fsframe.evaluation.grid import grid_texts
-from fsframe.evaluation.summary import Evaluation, summarise_tables
+from fsframe.evaluation.grid import DEFAULT_CLASSIFIER, grid_texts
 from fsframe.grammar import parse_stages
 from fsframe.registry import classifiers, find_offer, selectors
 from fsframe.storage import RunRecord
@@ -21,6 +21,9 @@ from fsframe.storage.checked_tables import (
     stability_tables,
     text_parameter,
 )
+
+if TYPE_CHECKING:
+    from fsframe.evaluation.summary import Evaluation
 
 __all__ = [
     "RecordedEvaluation",
@@ -93,6 +96,9 @@ def recorded_evaluation(record: RunRecord) -> RecordedEvaluation:
     StoreError
         If its tables or parameters do not fit together.
     """
+    # Here, so that showing any other run does not load the statistics of evaluations.
+    from fsframe.evaluation.summary import summarise_tables
+
     stage, where = record.stages[-1], record.stage_paths()[-1]
     tables = fold_tables(stage.tables, record.n_features, where)
     base = _base(record, where)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.method.ranking import rank_by_score
 from fsframe.showing import interval_text, number_text
 from fsframe.storage import RunRecord, printable
 from fsframe.storage.selector_tables import bootstrap_tables
+
+if TYPE_CHECKING:
+    from fsframe.evaluation.comparison import Comparison
 
 __all__ = [
     "Decision",

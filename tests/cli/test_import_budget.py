@@ -106,6 +106,9 @@ def test_scipys_large_packages_are_imported_when_they_are_used(stage: str) -> No
     modules = imported(fsframe(*words, python=["-X", "importtime"]))
     large = ("stats", "spatial", "optimize", "sparse", "cluster", "interpolate")
     assert not modules & {f"scipy.{name}" for name in large}
+    # Nor the statistics of evaluations, which is what the result is not.
+    loaded = {name for name in modules if name.startswith("fsframe.evaluation.")}
+    assert loaded <= {f"fsframe.evaluation.{name}" for name in ("grid", "plugin", "recorded")}
 
 
 @pytest.mark.parametrize("module", ["fsframe", "fsframe.errors", "fsframe.params"])
