@@ -82,8 +82,8 @@ class Fcbf(InformationFilter):
     Notes
     -----
     Features of SU(X, Y) > δ are taken from the best down; each kept one removes all worse ones with
-    SU(X, X_kept) ≥ SU(X, Y). Ties within 1e-10: the lower column is the better one, and equal
-    uncertainties remove. O(p n) per kept feature. Scores are SU(X, Y) of all features.
+    SU(X, X_kept) ≥ SU(X, Y); so do columns that are always kept or `given`. Ties within 1e-10: the
+    lower column is the better one, and equal uncertainties remove. O(p n) per kept feature. Scores are SU(X, Y) of all features.
 
     References
     ----------
@@ -112,7 +112,9 @@ class Fcbf(InformationFilter):
         kept: list[int] = []
         with counter_of(encoded, run) as counter:
             for feature in given:
-                left[_redundant(counter, encoded, int(feature), scores)] = np.nan
+                redundant = _redundant(counter, encoded, int(feature), scores)
+                # A column that is always kept may be worse than those that share with it.
+                left[redundant & (scores <= scores[feature] + TIE)] = np.nan
             for feature in rank_by_score(left, least=TIE):
                 if len(kept) == most:
                     break

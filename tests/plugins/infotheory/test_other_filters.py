@@ -121,6 +121,32 @@ def test_fcbf_equals_the_published_loop(seed, delta):
     assert found.selected.tolist() == literal_fcbf(X, y, delta)
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("by", ["keep", "given"])
+def test_fcbf_with_a_kept_noise_column_keeps_the_better_ones(by, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 12))
+    y = X[:, :3].sum(axis=1) + rng.normal(size=200) > 0
+    alone = fsframe.selectors["fcbf"]().select(Dataset.from_arrays(X, y))
+    assert alone.scores[5] < alone.scores[:3].min()
+    if by == "keep":
+        found = fsframe.selectors["fcbf"]().select(Dataset.from_arrays(X, y, keep=[5]))
+    else:
+        found = fsframe.selectors["fcbf"](given=("f6",)).select(Dataset.from_arrays(X, y))
+    assert found.selected[0] == 5
+    better = [f for f in alone.selected.tolist() if alone.scores[f] > alone.scores[5]]
+    assert found.selected[1:].tolist()[: len(better)] == better and better
+
+
+def test_fcbf_with_a_kept_column_removes_its_copy_and_what_is_worse():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 200)
+    best = np.where(rng.random(200) < 0.8, y, 1 - y)
+    worse = np.where(rng.random(200) < 0.9, best, 1 - best)
+    data = Dataset.from_arrays(np.column_stack([best, worse, best]), y, keep=[2])
+    assert fsframe.selectors["fcbf"]().select(data).selected.tolist() == [2]
+
+
 def test_pair_weights_by_hand(table):
     found = fsframe.selectors["mim"](pairs="synergy").select(table("tiny"))
     pairs = found.pair_weights
