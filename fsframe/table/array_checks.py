@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.frozen_arrays import freeze
+from fsframe.table.magnitudes import LARGEST, check_whole, too_large, too_large_in_words
 from fsframe.table.sparse_columns import SparseColumns, as_table, is_sparse
 
 __all__ = [
@@ -47,7 +48,8 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
 
     (n_samples, n_features) float64 in C order, NaN where missing. Arrays of bytes (uint8, int8)
     stay bytes, and scipy's sparse ones stay sparse if that saves half of the memory. DataError if
-    there is anything but finite real numbers and NaN, another shape, or nothing.
+    there is anything but NaN and real numbers up to `magnitudes.LARGEST`, whole numbers that would
+    become equal, another shape, or nothing.
     """
     if is_sparse(X):
         table = as_table(X)
@@ -66,15 +68,10 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
         )
     if matrix.dtype.kind != "f":
         return freeze(matrix)
-    with np.errstate(over="ignore", invalid="ignore"):
-        # A finite sum has no infinite terms, and takes half the time of a check of each.
-        finite = np.isfinite(matrix.sum())
-    if not finite and (infinite := np.isinf(matrix)).any():
-        row, column = np.argwhere(infinite)[0]
-        raise DataError(
-            f"{int(infinite.sum())} infinite values, the first in row {row + 1}, column "
-            f"{column + 1}; replace them, or leave them empty to mark them missing"
-        )
+    check_whole(given)
+    wrong = too_large(matrix)
+    if wrong is not None:
+        raise DataError(too_large_in_words(int(wrong.sum()), *np.argwhere(wrong)[0].tolist()))
     return freeze(matrix)
 
 
@@ -212,6 +209,12 @@ def as_labels(
     if kind in ("regression", "survival"):
         if labels.dtype.kind not in "fiub":
             raise DataError(f"label {label_name!r} holds text; {kind} needs numbers")
+        large = np.flatnonzero(np.abs(labels.astype(np.float64)) > LARGEST)
+        if large.size:
+            raise DataError(
+                f"label {label_name!r} is {labels[large[0]]:g} in row {large[0] + 1}, and the "
+                f"square of a number above {LARGEST:g} is infinite; divide the label by a constant"
+            )
         return freeze(labels.astype(np.float64)), (), kind
     if kind != "classification":
         raise DataError(f"task must be classification or regression, not {kind!r}")

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.table.magnitudes import EXACT, check_whole
+
 __all__ = [
     "as_list",
     "columns_of",
@@ -63,7 +65,9 @@ def values_of(series: Any) -> tuple[NDArray[Any] | list[Any] | None, bool]:
         return _plain(as_list(series)), True
     if kind in ("uint8", "int8", "UInt8", "Int8") and not _has_missing(series):
         return series.to_numpy().astype(kind.lower(), copy=False), False
-    if kind.lower().startswith(("int", "uint", "float", "bool", "double")):
+    if kind.lower().startswith(("int", "uint")):
+        return _as_whole(series), False
+    if kind.lower().startswith(("float", "bool", "double")):
         return _as_floats(series), False
     if kind.startswith(("object", "str", "String", "large_string")):
         return _plain(as_list(series)), False
@@ -85,6 +89,15 @@ def _as_floats(series: Any) -> NDArray[np.float64]:
     import polars
 
     return np.asarray(series.cast(polars.Float64).fill_null(float("nan")).to_numpy())
+
+
+def _as_whole(series: Any) -> NDArray[np.float64]:
+    """A column of whole numbers; DataError if two of them would become equal."""
+    found = _as_floats(series)
+    if (np.abs(found) > EXACT).any():
+        known = [value for value in as_list(series) if value is not None]
+        check_whole(np.array(known)[:, None], f"column {series.name!r}")
+    return found
 
 
 def as_list(series: Any) -> list[Any]:

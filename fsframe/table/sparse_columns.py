@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.frozen_arrays import freeze
+from fsframe.table.magnitudes import too_large, too_large_in_words
 
 __all__ = ["SparseColumns", "as_table", "is_sparse"]
 
@@ -121,22 +122,18 @@ def as_table(matrix: Any) -> SparseColumns | NDArray[Any]:
     Raises
     ------
     DataError
-        If it contains anything but real numbers, or infinite ones.
+        If it contains anything but real numbers, or numbers above `magnitudes.LARGEST`.
     """
     if matrix.dtype.kind not in "fiub" or len(matrix.shape) != 2:
         raise DataError(f"the features must be a table of real numbers, not of {matrix.dtype}")
     if 0 in matrix.shape:
         raise DataError(f"a matrix of shape {matrix.shape} holds no table")
     found = _of(matrix)
-    with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(found.values.sum())
-    if not finite and (infinite := np.isinf(found.values)).any():
-        place = int(np.flatnonzero(infinite)[0])
-        column = int(np.searchsorted(found.starts, place, side="right"))
-        raise DataError(
-            f"{int(infinite.sum())} infinite values, the first in row "
-            f"{int(found.rows[place]) + 1}, column {column}; replace them, or mark them missing"
-        )
+    wrong = too_large(found.values)
+    if wrong is not None:
+        place = int(np.flatnonzero(wrong)[0])
+        column = int(np.searchsorted(found.starts, place, side="right")) - 1
+        raise DataError(too_large_in_words(int(wrong.sum()), int(found.rows[place]), column))
     n, p = found.shape
     if 2 * found.nbytes <= found.dtype.itemsize * n * p:
         return found

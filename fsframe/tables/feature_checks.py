@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,30 +12,39 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.showing import some_of
 from fsframe.table.column_facts import USUAL_CODES, likely_codes
+from fsframe.table.magnitudes import LARGEST, check_whole, too_large
 
 __all__ = [
     "FeatureReview",
     "check_finite",
+    "check_spelled",
     "feature_warnings",
 ]
 
+_WHOLE = re.compile(r"[+-]?[0-9]{16,19}")
+
 
 def check_finite(X: NDArray[Any], where: Callable[[int, int], str]) -> None:
-    """Raise DataError, naming the first, if a value is infinite; NaN is missing, not infinite."""
-    if X.dtype.kind != "f":
-        return
-    infinite = np.isinf(X)
-    if infinite.any():
-        row, column = np.unravel_index(int(np.argmax(infinite)), X.shape)
-        more = int(infinite.sum()) - 1
+    """Raise DataError, naming the first, if a value is infinite or too large (`magnitudes`)."""
+    wrong = too_large(X)
+    if wrong is not None:
+        row, column = np.unravel_index(int(np.argmax(wrong)), X.shape)
+        more = int(wrong.sum()) - 1
         others = f" ({more} more like it)" if more else ""
-        columns = np.flatnonzero(infinite.any(axis=0))
+        columns = np.flatnonzero(wrong.any(axis=0))
         if len(columns) > 1:
             others += f" in {len(columns)} columns"
         raise DataError(
-            f"{where(int(row), int(column))}: infinite, or too large for a 64-bit number{others}; "
-            "correct it, or leave the field empty if missing"
+            f"{where(int(row), int(column))}: infinite, or too large (above {LARGEST:g} in "
+            f"magnitude, so that its square is infinite){others}; correct it, divide the column by "
+            "a constant, or leave the field empty if missing"
         )
+
+
+def check_spelled(texts: Iterable[str], where: str) -> None:
+    """Refuse whole numbers, as spelled in a column, of which two become the same float64."""
+    whole = {int(text) for text in texts if _WHOLE.fullmatch(text)}
+    check_whole(np.array(sorted(whole))[:, None], where)
 
 
 class FeatureReview:

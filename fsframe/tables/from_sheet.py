@@ -26,9 +26,10 @@ from fsframe.table.column_kinds import (
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.label_guess import is_usual_label, likely_names, looks_measured
+from fsframe.table.magnitudes import EXACT
 from fsframe.tables.cell_syntax import is_number
 from fsframe.tables.column_lookup import check_names, column_mask
-from fsframe.tables.feature_checks import check_finite, feature_warnings
+from fsframe.tables.feature_checks import check_finite, check_spelled, feature_warnings
 from fsframe.tables.file_contents import contents_of_sheet
 from fsframe.tables.label_column import (
     check_classes,
@@ -125,6 +126,7 @@ def from_sheet(
             unsettled = bool(undeclared)
             raise
         check_finite(X, lambda row, column: sheet.where(row, columns[column]))
+        _check_whole(sheet, columns, X)
     if weighing is not None and weighing not in missing:
         with _noted(problems):
             weights = _weights(sheet, weighing, taken.texts[weighing])
@@ -197,6 +199,15 @@ def _watch(
                 )
 
     return watch
+
+
+def _check_whole(sheet: Sheet, columns: list[int], X: NDArray[Any]) -> None:
+    """Refuse columns of which two whole numbers, as spelled, become the same float64."""
+    if X.dtype.kind != "f":
+        return
+    large = [columns[k] for k in np.flatnonzero((np.abs(X) > EXACT).any(axis=0)).tolist()]
+    for column, texts in sheet.take([], large).texts.items() if large else ():
+        check_spelled(texts, f"{sheet.path}: {sheet.word(column)}")
 
 
 def _column_name(sheet: Sheet, column: int) -> str:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.array_checks import infer_task
+from fsframe.table.magnitudes import EXACT
 from fsframe.tables.cell_syntax import is_missing, is_number
+from fsframe.tables.feature_checks import check_spelled
 from fsframe.tables.size_limits import MAX_CLASSES
 
 __all__ = ["check_classes", "label_missing", "label_values"]
@@ -75,6 +77,8 @@ def label_values(
     if not np.isfinite(numbers).all():
         row = int(np.flatnonzero(~np.isfinite(numbers))[0])
         raise DataError(f"{where(row)}: the label is infinite; correct it, or take the row out")
+    if np.abs(numbers).max(initial=0) > EXACT:
+        check_spelled(different, "the label")
     kind = task or infer_task(numbers)
     whole = np.all(numbers == np.round(numbers)) and np.abs(numbers).max(initial=0) < 2**53
     if kind == "classification" and whole:

@@ -30,6 +30,7 @@ from fsframe.table.column_kinds import ColumnKind
 from fsframe.table.data_frames import group_values, label_values_of
 from fsframe.table.dataset import Dataset
 from fsframe.table.kept_folders import kept_folder, temporary_folder
+from fsframe.table.magnitudes import LARGEST
 from fsframe.tables.array_files import LARGE
 from fsframe.tables.column_lookup import (
     check_names,
@@ -453,11 +454,14 @@ def _one_pass(
         found = _facts_of(reader, features, small)
         save_facts(stored, key, found)
     facts, n_samples, digest, dtype = found
-    if facts.infinite.any():
-        column = int(np.flatnonzero(facts.infinite)[0])
+    wrong = (facts.infinite > 0) | (facts.high > LARGEST) | (facts.low < -LARGEST)
+    # Of a column without values, low and high are infinite.
+    wrong &= facts.missing < n_samples
+    if wrong.any():
         raise DataError(
-            f"{reader.what}: feature {features[column]!r} holds {int(facts.infinite[column])} "
-            "infinite values; correct them, or leave them empty if missing"
+            f"{reader.what}: feature {features[int(np.flatnonzero(wrong)[0])]!r} holds "
+            f"infinite values, or values above {LARGEST:g}, whose squares are; correct them, "
+            "divide the column by a constant, or leave them empty if missing"
         )
     return TableParts(
         reader=reader,

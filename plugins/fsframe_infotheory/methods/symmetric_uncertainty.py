@@ -83,7 +83,8 @@ class Fcbf(InformationFilter):
     -----
     Features of SU(X, Y) > δ are taken from the best down; each kept one removes all worse ones with
     SU(X, X_kept) ≥ SU(X, Y); so do columns that are always kept or `given`. Ties within 1e-10: the
-    lower column is the better one, and equal uncertainties remove. O(p n) per kept feature. Scores are SU(X, Y) of all features.
+    lower column is the better one, and equal uncertainties remove. O(p n) per kept feature. Scores
+    are SU(X, Y) of all features.
 
     References
     ----------
