@@ -99,3 +99,27 @@ def test_an_unfinished_run_keeps_the_memory_that_its_algorithms_were_chosen_for(
         assert call("resume r.h5 --data small.csv").code == 0
         assert fsframe.load_run("r.h5").environment["request"] == limited.environment["request"]
         (here / "r.h5").unlink()
+
+
+def test_what_a_killed_run_wrote_is_told_from_the_file_of_another_request(
+    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fsframe
+    import fsframe.chains.recording as recording
+    from fsframe.errors import StoreError
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    chain, out, units = "mim:top=2 npfs:n=5", here / "r.h5", here / "r.h5.units"
+    with monkeypatch.context() as patched:
+        patched.setattr(recording, "write_run", full)
+        assert call(f"chain {chain} on small.csv --out r.h5 --memory 200MB").code == 5
+    fsframe.select(chain, here / "small.csv").save(out)
+    refused = call("resume r.h5")
+    assert refused.code == 5 and "is the file of another run" in refused.err and units.exists()
+    out.unlink()
+    same = fsframe.select(chain, here / "small.csv", memory=200_000_000)
+    same.save(out)
+    done = call("resume r.h5 --json")
+    assert done.code == 0 and done.json["digests"] == same.digests() and not units.exists()

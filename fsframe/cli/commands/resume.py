@@ -163,6 +163,7 @@ def _csv_destination(
 
 def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | None:
     """The record at `out`, if the run was killed after writing it; removes its units."""
+    from fsframe.chains.recording import recorded_request
     from fsframe.storage import load_run
     from fsframe.storage.units.checkpoint import Checkpoint
 
@@ -172,8 +173,8 @@ def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | 
         record = load_run(out)
     except FsframeError:
         record = None
-    asked = (manifest.chain, manifest.seed, manifest.sha256)
-    if record is not None and (record.chain, record.seed, record.data.sha256) == asked:
+    asked = attrs.evolve(manifest, numerics={})
+    if record is not None and not recorded_request(record).differences(asked):
         Checkpoint.open(out, manifest, overwrite=True).finish()
         return record
     if overwrite:
