@@ -48,10 +48,13 @@ def counted(number: int, thing: str) -> str:
 def number_text(value: float | None, digits: int = 4) -> str:
     """A number as a cell of a table; a dash where it is undefined.
 
-    >>> number_text(0.5), number_text(float("nan"))
-    ('0.5000', '—')
+    >>> number_text(0.5), number_text(float("nan")), number_text(-0.001, 2)
+    ('0.5000', '—', '0.00')
     """
-    return "—" if value is None or value != value else f"{value:.{digits}f}"
+    if value is None or value != value:
+        return "—"
+    shown = f"{value:.{digits}f}"
+    return shown.lstrip("-") if float(shown) == 0 else shown
 
 
 def some_of(names: Sequence[str], most: int = 5) -> str:

@@ -210,8 +210,9 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
         yield ""
         yield from _table_of(result, d, letters)
     yield ""
-    yield "± is the corrected standard error, 95 % an interval within the range; * best,"
-    yield "‡ fewest features within ± of the best, P none is both better and more stable."
+    yield "±: corrected standard error. 95 %: interval of the mean. kept: features. φ: stability."
+    yield "*: best. ‡: fewest features, with a value within ± of the best."
+    yield "P: Pareto front, no other chain has both a better value and a larger φ."
     if not result.papers:
         yield f"No tests: {result.metric} has no value in some folds."
         return

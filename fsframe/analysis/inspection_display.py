@@ -58,8 +58,7 @@ def inspection_lines(found: Inspection) -> Iterator[str]:
     if found.forecast is not None:
         seconds = duration(found.forecast.seconds)
         yield from _wrapped(
-            f"forecast, not measured: about {seconds} of processor time "
-            f"({found.forecast.formula}), on one core; correct within a factor of three",
+            f"forecast: about {seconds} of processor time, correct within a factor of three",
             indent="  ",
             first="  ",
         )

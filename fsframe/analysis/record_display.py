@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from fsframe.analysis.text_table import shown_width, table_lines
 from fsframe.method.selection import rank_by_score
 from fsframe.registry import selectors
+from fsframe.report.decisions import decisions
 from fsframe.report.pair_wording import interacting, pair_test_words, pair_weight_words
-from fsframe.report.verdict import decisions
 from fsframe.showing import counted, some_of
 from fsframe.storage import RunRecord, StageRecord, printable
 from fsframe.storage.selector_tables import clusters
@@ -297,15 +297,15 @@ def _bars(scores: NDArray[np.float64], room: int) -> list[str]:
 
 def _earlier_scores(record: RunRecord) -> list[StageRecord]:
     """The last selecting stage but one, whose scores are shown beside the final ones."""
-    selecting = [stage for stage in record.stages if stage.selection is not None]
-    return selecting[-2:-1]
+    ranking = {id(found) for _, found in record.ranking_stages()}
+    return [stage for stage in record.stages if id(stage.selection) in ranking][-2:-1]
 
 
 def _short(value: float) -> str:
     if math.isnan(value):
         return "—"
     # Scores must be finite: the largest double stands for infinity.
-    return "∞" if value >= sys.float_info.max else f"{value:.4g}"
+    return "∞" if value >= sys.float_info.max else f"{value + 0.0:.4g}"
 
 
 def pair_lines(record: RunRecord) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fsframe.analysis.comparison_display import csv_text
+from fsframe.contracts.showing import number_text
 from fsframe.errors import PluginError, RequestError, StoreError
 from fsframe.escaping import tex
 from fsframe.evaluation.comparison import Comparison
@@ -127,14 +128,14 @@ def _latex_table(result: Comparison) -> str:
             column = result.values[d]
             best = column.max() if result.larger_is_better else column.min()
             error = result.standard_error[d, c]
-            shown = f"{column[c]:.3f}" + ("" if error != error else rf" \pm {error:.3f}")
+            shown = number_text(column[c], 3) + ("" if error != error else rf" \pm {error:.3f}")
             cells.append(rf"$\mathbf{{{shown}}}$" if column[c] == best else f"${shown}$")
         lines.append(rf"\texttt{{{tex(chain)}}} & {' & '.join(cells)} \\")
     lines.append(r"\midrule")
     beside = {result.rule: result.larger_class}
     beside |= {f"{name}, all features": of for name, of in result.all_features.items()}
     for name, of in beside.items():
-        cells = ["---" if value != value else f"${value:.3f}$" for value in of.tolist()]
+        cells = ["---" if value != value else f"${number_text(value, 3)}$" for value in of.tolist()]
         lines.append(rf"{tex(name)} & {' & '.join(cells)} \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 

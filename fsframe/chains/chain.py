@@ -213,8 +213,8 @@ class Chain:
         cost = self.cost(data.n_samples, data.n_features)
         if cost is not None and cost.seconds > _LONG:
             yield (
-                f"forecast, not measured: {cost.seconds / 3600:.1f} hours of processor time "
-                f"({cost.formula}); screen first (mim:top=100), or try a smaller table"
+                f"forecast: about {cost.seconds / 3600:.1f} hours of processor time. Screen first "
+                "(mim:top=100), or try a smaller table"
             )
 
     def cost(self, n: int, p: int) -> Cost | None:

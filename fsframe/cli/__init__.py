@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import click
 
-from fsframe.cli.command_group import CommandGroup, contained_option
+from fsframe.cli.command_group import READER_GONE, CommandGroup, contained_option
 from fsframe.cli.shared_options import forget_traceback, requested_traceback, traceback_option
 from fsframe.cli.signals import WRITTEN, written_summary
 from fsframe.cli.terminal import escape_unencodable, say, say_error, say_usage
@@ -29,6 +29,10 @@ __all__ = ["cli", "main"]
 _EPILOG = """\b
 Example:
   fsframe chain immigrate npfs on examples/parkinsons.csv
+
+\b
+Completion of commands, stages, parameters and columns, for bash (zsh and fish likewise):
+  eval "$(_FSFRAME_COMPLETE=bash_source fsframe)"
 """
 
 
@@ -119,7 +123,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         # The reader of our output went away (`| head`); avoid further errors.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return READER_GONE
     except OSError as error:
         # Errors of the system: no permission, a name too long, a full disk.
         place = f"{error.filename}: " if error.filename else ""

@@ -22,8 +22,11 @@ from fsframe.registry.importing import interrupted
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["CommandGroup", "contained_option", "is_contained", "run_contained"]
+__all__ = ["READER_GONE", "CommandGroup", "contained_option", "is_contained", "run_contained"]
 
+
+READER_GONE = 141
+"""Exit code where the reader of the output went away, as of a program stopped by SIGPIPE."""
 
 MEMORY = 4_000_000_000
 """Bytes of address space of the child, of which the program reserves about 1.1 GB."""
@@ -158,8 +161,11 @@ class CommandGroup(click.Group):
             return super().invoke(ctx)
         except (FsframeError, click.ClickException, click.Abort, click.exceptions.Exit):
             raise
-        except (KeyboardInterrupt, MemoryError, BrokenPipeError):
+        except (KeyboardInterrupt, MemoryError):
             raise
+        except BrokenPipeError:
+            # click would make exit code 1 of it, that of an error.
+            raise click.exceptions.Exit(READER_GONE) from None
         except BaseException as error:
             name = ctx.invoked_subcommand
             if name is None or name in self._commands.own:

@@ -176,7 +176,16 @@ class StageGroup(click.Group):
         # Users often append it to a command, where a stage would parse it.
         if any(param.name == "dry_run" for param in self.params) and "--dry-run" in args:
             args = ["--dry-run", *(arg for arg in args if arg != "--dry-run")]
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if not any(error.option_name in param.opts for param in self._last.params):
+                raise
+            raise click.UsageError(
+                f"{error.option_name} goes after the table: {ctx.command_path} STAGES "
+                f"{self._last_name} DATA {error.option_name} …",
+                ctx,
+            ) from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

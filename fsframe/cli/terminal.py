@@ -11,7 +11,9 @@ import codecs
 import io
 import json
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable
 from typing import Any
 
@@ -32,14 +34,34 @@ __all__ = [
     "say_usage",
 ]
 
+_NARROWEST = 40
 # Since click 8.2 a command without arguments raises this with its help.
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
 def say(text: str = "", *, err: bool = False) -> None:
-    """Print one line, on stdout or stderr."""
-    click.echo(printable(text), err=err)
+    """Print one line, on stdout or stderr; on a terminal, wrapped to its width between words."""
+    for line in _wrapped(printable(text), sys.stderr if err else sys.stdout):
+        click.echo(line, err=err)
+
+
+def _wrapped(text: str, stream: Any) -> list[str]:
+    """The text as lines that fit a terminal, no word of which is cut; one line elsewhere."""
+    if stream is None or not stream.isatty():
+        return [text]
+    width = shutil.get_terminal_size().columns
+    if len(text) <= max(width, _NARROWEST):
+        return [text]
+    indent = " " * (len(text) - len(text.lstrip(" ")) + 2)
+    return textwrap.wrap(
+        text,
+        max(width, _NARROWEST),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
 
 
 def say_lines(lines: Iterable[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 __all__ = ["corrected_standard_error", "interval_within", "one_standard_error"]
 
@@ -91,7 +90,7 @@ def interval_within(
             return None
         if error > 0 and 0 < share < 1:
             middle, reach = np.log(share / (1 - share)), t * error / (share * (1 - share))
-            low, high = special.expit(middle - reach), special.expit(middle + reach)
+            low, high = scipy.special.expit(middle - reach), scipy.special.expit(middle + reach)
         elif units is not None:
             low, high = _wilson(share, units)
         else:

@@ -10,6 +10,7 @@ import attrs
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.evaluation.summary import LEADING, Measure
 from fsframe.method.answer import AnswerTable
+from fsframe.report.decisions import decisions
 from fsframe.report.figures import figures
 from fsframe.report.methods_text import (
     checklist,
@@ -33,7 +34,7 @@ from fsframe.report.section import (
     Text,
     safe,
 )
-from fsframe.report.verdict import decisions, verdict
+from fsframe.report.verdict import verdict
 from fsframe.showing import interval_text, number_text
 
 __all__ = [

@@ -126,8 +126,9 @@ def _results(found: Comparison) -> Iterator[Block]:
     yield Text(
         "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003), "
         "from … to the 95 % interval within the range of the measure, kept the mean number of "
-        "features, φ their stability from fold to fold. * best, ‡ fewest features within ± of "
-        "the best, P no chain is both better and more stable. In brackets: baselines.",
+        "features, φ their stability from fold to fold. *: best. ‡: fewest features, with a value "
+        "within ± of the best. P: Pareto front, no other chain has both a better value and a "
+        "larger φ. In brackets: baselines.",
         "quiet",
     )
     header = ["table", "chain", name, "±", "from", "to", "kept", "φ", "mark"]

@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
-from fsframe.method.ranking import rank_by_score
+from fsframe.report.decisions import doubtful
 from fsframe.showing import interval_text, number_text
 from fsframe.storage import RunRecord, printable
-from fsframe.storage.selector_tables import bootstrap_tables
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Comparison
 
 __all__ = [
-    "Decision",
-    "decisions",
     "heading",
     "measure_words",
     "verdict",
@@ -30,7 +25,6 @@ __all__ = [
 
 _NAMED = 5
 _BEST_NAMED = 3
-_DOUBTFUL = 0.05
 _OFTEN = 0.9
 _LEVEL = 0.05
 
@@ -90,16 +84,16 @@ def _certainty(record: RunRecord) -> str:
     if not stages:
         return "No stage selects, so every feature is used as it is."
     k = record.selected.size
-    doubtful = _doubtful(record)
-    if doubtful is not None:
-        near = len(doubtful)
-        borderline = f"{near} {'is' if near == 1 else 'are'} borderline" if near else ""
-        settled = k - int(np.isin(record.selected, doubtful).sum())
+    near = doubtful(record)
+    if near is not None:
+        m = near.size
+        borderline = f"{m} {'is' if m == 1 else 'are'} borderline" if m else ""
+        settled = k - int(np.isin(record.selected, near).sum())
         if not k:
-            told = f"; {borderline}" if near else ""
+            told = f"; {borderline}" if m else ""
             return f"None stands out from what permuted or random labels give{told}."
         told = f"{settled} of the {k} would be kept with nearly any seed"
-        told += f", {borderline}" if near else ""
+        told += f", {borderline}" if m else ""
         return f"On these rows {told}; whether other rows would give them too was not tested."
     if not k:
         return "No feature passed."
@@ -121,88 +115,6 @@ def _certainty(record: RunRecord) -> str:
         "Nothing was tested or repeated, so this run cannot say how many of them would be "
         "selected again; add `npfs` to the chain, or run `fsframe stability`."
     )
-
-
-def _doubtful(record: RunRecord) -> NDArray[np.int64] | None:
-    """Columns whose decision another seed may reverse, the most doubtful first.
-
-    None where the last selecting stage does not know the probability of that.
-    """
-    stages = [stage for stage in record.stages if stage.selection is not None]
-    found = bootstrap_tables(stages[-1]) if stages else None
-    if found is None or found.doubt is None:
-        return None
-    order = np.argsort(-found.doubt, kind="stable")
-    return found.columns[order[found.doubt[order] > _DOUBTFUL]]
-
-
-@attrs.frozen(kw_only=True)
-class Decision:
-    """One of three verdicts on features, and what would change it.
-
-    Parameters
-    ----------
-    verdict : {"kept", "borderline", "not kept"}
-    tested : bool
-        Whether a test decided that knows how much its decisions depend on the seed.
-    names : tuple of str
-        The features; those that are borderline with what was decided.
-    change : str
-    """
-
-    verdict: str
-    tested: bool
-    names: tuple[str, ...]
-    change: str
-
-
-def decisions(record: RunRecord) -> list[Decision]:
-    """The verdicts on the features of a run, without those that no feature has.
-
-    A feature is borderline if the test that decided would decide otherwise with another seed, with
-    a probability above 0.05; it is then neither among the kept nor among the others.
-    """
-    if not any(stage.selection is not None for stage in record.stages):
-        return []
-    doubtful = _doubtful(record)
-    tested = doubtful is not None
-    chosen = set(record.selected.tolist())
-    # The kept ones first.
-    near = [] if doubtful is None else sorted(doubtful.tolist(), key=lambda c: c not in chosen)
-    kept = [c for c in record.selected.tolist() if c not in near]
-    ranked = rank_by_score(record.scores).tolist()
-    # Those that the last stage did not score come last.
-    others = [*ranked, *sorted(set(range(record.n_features)) - set(ranked))]
-    rest = [c for c in others if c not in chosen and c not in near]
-    names = record.feature_names
-    found = (
-        Decision(
-            verdict="kept",
-            tested=tested,
-            names=tuple(names[c] for c in kept),
-            change="Another seed would almost always keep them too. Other rows may not: fsframe "
-            "stability tries some."
-            if tested
-            else "Other rows may give others: fsframe stability tries some.",
-        ),
-        Decision(
-            verdict="borderline",
-            tested=tested,
-            names=tuple(f"{names[c]} ({'kept' if c in chosen else 'not kept'})" for c in near),
-            change="Another seed may decide otherwise. More resamples decide, or more rows.",
-        ),
-        Decision(
-            verdict="not kept",
-            tested=tested,
-            names=tuple(names[c] for c in rest),
-            change="No evidence in these rows, which is not evidence that they are irrelevant. "
-            "More rows may bring some in."
-            if tested
-            else "They scored too low for the limits of the chain, which is not evidence that "
-            "they are irrelevant. Larger limits keep more.",
-        ),
-    )
-    return [each for each in found if each.names]
 
 
 def _of_evaluation(record: RunRecord, recorded: RecordedEvaluation) -> tuple[str, str]:

@@ -43,6 +43,13 @@ def _stages(value: Any) -> tuple[StageRecord, ...]:
     return tuple(value)
 
 
+def _fills(selection: Selection) -> bool:
+    """Whether the stage itself gave values for missing ones."""
+    return (selection.fill is not None and "fill" not in selection.carried) or (
+        selection.donors is not None and "donors" not in selection.carried
+    )
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -224,7 +231,7 @@ class RunRecord:
         """
         if data is not None:
             self.require_table(data)
-        return feature_table(self.feature_names, self._selecting(), data)
+        return feature_table(self.feature_names, self.ranking_stages(), data)
 
     def pair_table(self) -> AnswerTable:
         """Results of every pair, best first; `fsframe.method.answer.pair_table`."""
@@ -232,7 +239,7 @@ class RunRecord:
         # If the method also ran as a stage, its tables have these results and more.
         own = tests is not None and any(stage.name == tests.name for stage in self.stages)
         found = None if tests is None or own else tests.found
-        return pair_table(self.feature_names, self._selecting(), found)
+        return pair_table(self.feature_names, self.ranking_stages(), found)
 
     def to_frame(
         self, *, pairs: bool = False, data: Dataset | None = None, library: str = "polars"
@@ -241,8 +248,16 @@ class RunRecord:
         table = self.pair_table() if pairs else self.feature_table(data)
         return table.to_frame(library)
 
-    def _selecting(self) -> list[tuple[str, Selection]]:
-        return [(s.name, s.selection) for s in self.stages if s.selection is not None]
+    def ranking_stages(self) -> list[tuple[str, Selection]]:
+        """Names and results of the stages that rank features, from left to right."""
+        found = [(s.name, s.selection) for s in self.stages if s.selection is not None]
+        # Stages that fill gaps prepare the table; their scores rank nothing.
+        ranking = [pair for pair in found if not _fills(pair[1])]
+        if not ranking:
+            return found
+        # A last one may have left out columns without any value.
+        same = set(ranking[-1][1].selected.tolist()) == set(self.selected.tolist())
+        return ranking if same else [*ranking, found[-1]]
 
     @property
     def pair_weights(self) -> PairWeights | None:

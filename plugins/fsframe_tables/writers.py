@@ -115,7 +115,10 @@ def _short(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    # Adding 0.0 makes minus zero plain.
+    return f"{value + 0.0:.4g}"
 
 
 def _is_text(cells: Sequence[Any]) -> bool:

@@ -29,6 +29,14 @@ def test_a_stream_that_goes_away_is_no_traceback(line: str, code: int) -> None:
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
 
 
+@pytest.mark.parametrize("words", ["methods", "inspect examples/parkinsons.csv", "--help"])
+def test_a_reader_that_has_seen_enough_makes_no_error(words: str) -> None:
+    line = f"({FSFRAME} {words}; echo $? >&2) | head -n 1"
+    root = Path(__file__).parents[2]
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, cwd=root)
+    assert done.stderr.strip() in ("0", "141")
+
+
 def test_the_installed_script_is_the_same_program() -> None:
     script = os.path.join(os.path.dirname(sys.executable), "fsframe")
     done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=60)

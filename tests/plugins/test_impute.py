@@ -193,3 +193,10 @@ def test_apply_fills_what_the_run_fills(call: Call, here: Path) -> None:  # noqa
         "6 missing values filled in" in done.err
         and "text columns were not filled in: kind" in done.err
     )
+
+
+def test_filling_gaps_ranks_no_feature() -> None:
+    columns = Chain.parse("impute mim:top=2").run(with_gaps()).feature_table().columns
+    assert list(columns) == ["rank", "feature", "kept", "score"]
+    # Alone, or where it leaves columns out, it is what decides.
+    assert len(Chain.parse("impute").run(with_gaps()).feature_table()) == 5

@@ -250,8 +250,8 @@ def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
 
 
 def test_a_feature_is_kept_borderline_or_neither_and_the_page_says_what_would_change_it():
+    from fsframe.report.decisions import decisions
     from fsframe.report.page import report_page
-    from fsframe.report.verdict import decisions
 
     record = Chain.parse("mim:top=1 npfs:n=20,null=published").run(small(), seed=1)
     last = record.stages[-1]

@@ -147,7 +147,7 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
         raise ModuleNotFoundError("No module named 'sklearn'")
 
     monkeypatch.setattr("fsframe_sklearn.engine.estimators.import_module", refuse)
-    with pytest.raises(PluginError, match=r"fsframe\[sklearn\]"):
+    with pytest.raises(PluginError, match=r"pip install scikit-learn"):
         Sklearn(estimator="sklearn.svm.SVC")
 
 
