@@ -43,6 +43,14 @@ def findings_of(
     found, facts = guesses.found, guesses.found.columns
     covariates = [c for c in guesses.covariates if c.column not in known]
     yield from (_covariate(c, guesses, suggested) for c in covariates if c.same)
+    for k in guesses.twice:
+        name, other = guesses.names[k], guesses.names.index(guesses.names[k]) + 1
+        yield Finding(
+            columns=(name,),
+            what=f"column {k + 1} has the name of column {other}: rename it in "
+            "the file to use both, or leave it out",
+            option=_option("--drop", [guesses.keys[k]]),
+        )
     yield from _grouped(
         guesses,
         "identifies the source of repeated rows: one label for each value, {different} values",
@@ -66,6 +74,16 @@ def findings_of(
                 "like a code for a missing value",
                 option=f"--na {code:g}",
             )
+    for k in guesses.odd:
+        if k in known:
+            continue
+        shown = ", ".join(f"{text!r} ({times} times)" for text, times in facts[k].odd)
+        limits = any(text[:1] in "<>≤≥" for text, _ in facts[k].odd)
+        what = f"numbers but for {shown}: missing values?"
+        if limits:
+            what += " A limit of detection may be replaced in the file instead, such as by its half"
+        words = [word for text, _ in facts[k].odd for word in ("--na", text)]
+        yield Finding(columns=(guesses.names[k],), what=what, option=shlex.join(words))
     asked = [k for k in guesses.texts if k not in known and k not in {c.column for c in covariates}]
     for what, columns, option in (
         ("dates: use them as numbers of days (--dates days) or as the order of rows in folds "
@@ -137,7 +155,7 @@ def _few_rows(guesses: Guesses) -> Iterator[Finding]:
         )
     if column.different > _CLASSES:
         return
-    codes, levels = guesses.found.codes(guesses.label), guesses.found.levels(guesses.label)
+    codes, levels = guesses.found.classes(guesses.label)
     sizes = {name: int((codes == k).sum()) for k, name in enumerate(levels)}
     rare = {
         name: size for name, size in sizes.items() if size < min(_RARE, guesses.found.n_rows / 5)

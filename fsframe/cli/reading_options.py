@@ -64,7 +64,7 @@ _FORM = (
     click.option(
         "--decimal",
         type=click.Choice([".", ","]),
-        help="Decimal mark in text. [default: .]",
+        help="Decimal mark in text. [default: detected]",
     ),
     click.option(
         "--encoding", metavar="NAME", help="Text encoding, such as windows-1252. [default: utf-8]"

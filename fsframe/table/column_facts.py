@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fsframe.table.column_kinds import level_text
 from fsframe.table.frame_columns import frame_column, frame_names
+from fsframe.table.spelled_numbers import odd_cells
 
 __all__ = [
     "USUAL_CODES",
@@ -24,6 +25,7 @@ __all__ = [
     "contents_of_frame",
     "gathered",
     "likely_codes",
+    "merged_spellings",
     "one_column",
 ]
 
@@ -62,6 +64,8 @@ class ColumnFacts:
         Repeated extreme values that look like codes for missing ones, with how often they occur.
     wordy : bool
         Whether text is free: comments, or many values of several words.
+    odd : tuple of (str, int)
+        In text that is mostly numbers: the few spellings that are none, with how often they occur.
     """
 
     name: str
@@ -74,6 +78,7 @@ class ColumnFacts:
     counts_rows: bool = False
     codes: tuple[tuple[float, int], ...] = ()
     wordy: bool = False
+    odd: tuple[tuple[str, int], ...] = ()
 
     @property
     def constant(self) -> bool:
@@ -124,6 +129,7 @@ def _text_facts(cells: Sequence[str | None], name: str) -> ColumnFacts:
         different=len(times),
         missing=missing,
         examples=tuple(common),
+        odd=() if dates else odd_cells(times),
         wordy=bool(_COMMENTS.search(name))
         or (len(times) > _FEW and any(len(text.split()) >= _WORDS for text in times)),
     )
@@ -171,6 +177,8 @@ class Contents:
         How many of the last columns are annotations, not features.
     row_names : bool
         Whether the first column holds row names, which are not read.
+    takes_codes : bool
+        Whether codes of missing values can be said when the table is read.
     repeated_rows : int
         Rows equal to an earlier one in all columns.
     repeated_columns : tuple of (int, int)
@@ -185,6 +193,7 @@ class Contents:
     label_array: int | None = None
     beside: int = 0
     row_names: bool = False
+    takes_codes: bool = True
     repeated_rows: int = 0
     repeated_columns: tuple[tuple[int, int], ...] = ()
     _column: Callable[[int], NDArray[Any] | list[str | None]] = attrs.field(repr=False)
@@ -192,6 +201,17 @@ class Contents:
     def codes(self, column: int) -> NDArray[np.int64]:
         """A column as (n_rows,) codes of its different values; -1 where missing."""
         return _coded(self._column(column))
+
+    def classes(self, column: int) -> tuple[NDArray[np.int64], list[str]]:
+        """A column as codes of its classes, −1 where missing, and their names; spellings of a class
+        that differ in case or blanks are one."""
+        values = self._column(column)
+        if not isinstance(values, list):
+            return self.codes(column), self.levels(column)
+        same = merged_spellings([value for value in values if value is not None])
+        merged = [value if value is None else same.get(value, value) for value in values]
+        names = sorted({value for value in merged if value is not None})
+        return _coded(merged), names
 
     def levels(self, column: int) -> list[str]:
         """The different values of a column, as text, in the order of their codes."""
@@ -221,7 +241,9 @@ class FrameColumns:
 
 def contents_of_frame(frame: Any, name: str) -> Contents:
     """The columns of a data frame, which messages call by `name`."""
-    return gathered(Path(name), "data frame", frame_names(frame), len(frame), FrameColumns(frame))
+    names, source = frame_names(frame), FrameColumns(frame)
+    found = gathered(Path(name), "data frame", names, len(frame), source)
+    return attrs.evolve(found, takes_codes=False)
 
 
 def one_column(column: int, values: NDArray[Any] | list[str | None]) -> Block:
@@ -229,6 +251,26 @@ def one_column(column: int, values: NDArray[Any] | list[str | None]) -> Block:
     if isinstance(values, list):
         return column, np.full((len(values), 1), np.nan), {column: values}
     return column, values[:, None], {}
+
+
+def merged_spellings(texts: Sequence[str]) -> dict[str, str]:
+    """Spellings that differ in case or blanks only, by the commonest one, which replaces them.
+
+    Texts of one character are left, as genotypes may differ in case.
+
+    >>> merged_spellings(["Good", "good", "Good", "Poor", "a", "A"])
+    {'good': 'Good'}
+    """
+    times = Counter(texts)
+    alike: dict[str, list[str]] = {}
+    for text in times:
+        if len(text) > 1:
+            alike.setdefault(" ".join(text.casefold().split()), []).append(text)
+    found = {}
+    for spellings in alike.values():
+        best = min(spellings, key=lambda text: (-times[text], text))
+        found.update({text: best for text in sorted(spellings) if text != best})
+    return found
 
 
 def gathered(path: Path, form: str, names: Sequence[str], n_rows: int, source: Any) -> Contents:

@@ -6,7 +6,7 @@ Commands, `fsframe.read` and data frames guess here, so that they guess alike.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -101,7 +101,12 @@ class Guesses:
         self.beside = sorted(beside)
         rest = {k: c for k, c in rest.items() if k not in self.people}
         self.dates = [k for k, c in rest.items() if c.kind == "date"]
-        self.texts = [k for k, c in rest.items() if c.kind == "text"]
+        shared = Counter(column.name for column in found.columns)
+        first_of = {column.name: k for k, column in reversed([*enumerate(found.columns)])}
+        self.twice = [k for k, c in rest.items() if shared[c.name] > 1 and first_of[c.name] != k]
+        rest = {k: c for k, c in rest.items() if k not in self.twice}
+        self.odd = [k for k, c in rest.items() if c.odd]
+        self.texts = [k for k, c in rest.items() if c.kind == "text" and not c.odd]
         self.prose = [
             k
             for k in self.texts
@@ -127,7 +132,7 @@ class Guesses:
             return False
         if column.kind not in ("text", "whole number"):
             return False
-        codes, of_label = self.found.codes(k), self.found.codes(self.label)
+        codes, of_label = self.found.codes(k), self.found.classes(self.label)[0]
         if self.found.columns[self.label].different > _MANY:
             return False
         mark = np.zeros(column.different, dtype=of_label.dtype)
@@ -142,9 +147,29 @@ class Guesses:
     @property
     def left_out(self) -> list[int]:
         """Columns that cannot be features; never one that is likely to be a label."""
-        out = {*self.identifiers, *self.dates, *self.prose, *self.empty, *self.people[1:]}
+        out = {
+            *self.identifiers,
+            *self.dates,
+            *self.prose,
+            *self.empty,
+            *self.people[1:],
+            *self.twice,
+        }
         columns = self.found.columns
         return sorted(k for k in out - set(self.beside) if not is_likely_label(columns[k]))
+
+    def missing_codes(self, known: Collection[int]) -> list[str]:
+        """Texts in columns of numbers, and repeated extreme values, that stand for missing ones.
+
+        A number is none if it lies within the range of another column.
+        """
+        columns = self.found.columns
+        codes = [text for k in self.odd if k not in known for text, _ in columns[k].odd]
+        for k in self.coded:
+            for code, _ in columns[k].codes:
+                if not any(c.low < code < c.high for c in self._rest.values()):
+                    codes.append(f"{code:g}")
+        return list(dict.fromkeys(codes))
 
     def suggested(
         self,
@@ -174,6 +199,9 @@ class Guesses:
                 found["adjust"] = [self.names[k] for k in adjust]
             out += [k for k in aside if k not in out]
             nominal = [k for k in nominal if k not in (*adjust, *aside)]
+        codes = [code for code in self.missing_codes(known) if code not in found.get("na", ())]
+        if codes and self.found.takes_codes:
+            found["na"] = [*found.get("na", ()), *codes]
         if out:
             found["drop"] = [*found.get("drop", ()), *(self.keys[k] for k in out)]
         texts = [self.keys[k] for k in nominal]

@@ -139,7 +139,7 @@ def _described(found: Contents, k: int, label: int, technical: bool) -> Covariat
             column=k, technical=technical, p=float("nan"), pure=0, same=False, shown=""
         )
     own, levels = _levels(found, k)
-    of_label, classes = found.codes(label), found.levels(label)
+    of_label, classes = found.classes(label)
     counts = np.zeros((len(levels), len(classes)), dtype=np.int64)
     known = (own >= 0) & (of_label >= 0)
     np.add.at(counts, (own[known], of_label[known]), 1)

@@ -27,6 +27,7 @@ from fsframe.table.column_kinds import (
     ranks,
 )
 from fsframe.table.frame_columns import as_list, columns_of, values_of
+from fsframe.table.spelled_numbers import spelled_numbers
 
 __all__ = [
     "ColumnRefusals",
@@ -275,6 +276,8 @@ def _worded(
             refused.dates.append(name)
             return None, None
         kind = ColumnKind("date")
+    elif (spelled := spelled_numbers([text or None for text in texts])) is not None:
+        return spelled[0], None
     else:
         refused.text.append(name)
         return None, None

@@ -6,8 +6,12 @@ import re
 
 __all__ = ["MISSING", "is_missing", "is_number"]
 
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "?")
-"""Spellings of a missing value besides an empty field; `nan` in any case and with a sign too."""
+MISSING = (
+    *("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "?"),
+    *("#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"),
+)
+"""Spellings of a missing value besides an empty field, with the errors of
+spreadsheets; `nan` in any case and with a sign too."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)

@@ -17,6 +17,7 @@ __all__ = [
     "field_splitter",
     "first_record",
     "is_header",
+    "sign_of",
     "trimmed",
     "unquote",
 ]
@@ -24,6 +25,12 @@ __all__ = [
 _WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
 _CANDIDATES = (",", "\t", ";")
 _NAMES = {",": "comma", "\t": "tab", ";": "semicolon", " ": "space"}
+
+
+def sign_of(given: str | None) -> str | None:
+    """The character that a delimiter given by word or character means; None if there is none."""
+    sign = None if given is None else _WORDS.get(given, given)
+    return sign if sign is not None and len(sign) == 1 and sign not in '"\n\r\0' else None
 
 
 def choose_delimiter(

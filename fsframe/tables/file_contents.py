@@ -23,7 +23,7 @@ def contents(
     label: str | int | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     encoding: str | None = None,
     na: str | float | Iterable[str | float] = (),
     x: str = "/X",
@@ -65,4 +65,4 @@ def _contents_of(source: Table) -> Contents:
             named=arrays.names is not None or bool(arrays.beside),
             beside=len(arrays.beside),
         )
-    return found
+    return attrs.evolve(found, takes_codes=False)

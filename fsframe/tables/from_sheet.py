@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.showing import some_of
 from fsframe.table.asked_columns import AskedColumns, only
+from fsframe.table.column_facts import merged_spellings
 from fsframe.table.column_guesses import check_default_label, untidy
 from fsframe.table.column_kinds import (
     ColumnKind,
@@ -73,7 +74,7 @@ def from_sheet(
         The arguments of `fsframe.read`.
     """
     path, n = sheet.path, sheet.n_fields
-    warnings: list[str] = []
+    warnings = list(sheet.notes)
     place, group, weighing = (only(asked, role) for role in ("label", "groups", "weight"))
     dropped = set(asked["drop"])
     roles = {None if guessed else place, group, weighing}
@@ -88,7 +89,14 @@ def from_sheet(
         )
     assert place is not None
     columns = [column for column in left if column != place]
-    names, label_name = _names(sheet, columns, place)
+    taken_up = {c for role, found in asked.items() if role != "label" for c in found} | dropped
+    try:
+        names, label_name = _names(sheet, columns, place)
+    except DataError as error:
+        seen = contents_of_sheet(sheet)
+        if guessed:
+            check_default_label(seen, given, place, taken_up, task)
+        raise untidy(str(error), seen, given, place, taken_up) from None
     mask = column_mask(
         sheet.names, n, columns, all_categorical or asked["categorical"],
         f"{path}, categorical column",
@@ -99,7 +107,6 @@ def from_sheet(
     taken = sheet.take(columns, beside, _watch(sheet, place, weighing, missing))
     problems = list(missing.values())
     texts, X = taken.texts[place], taken.X
-    taken_up = {c for role, found in asked.items() if role != "label" for c in found} | dropped
     undeclared = [c for c in taken.bad if not mask[columns.index(c)] and c not in asked["ordinal"]]
     if guessed and _doubtful(sheet, place, texts, label_name, bool(undeclared)):
         seen = contents_of_sheet(sheet)
@@ -108,6 +115,11 @@ def from_sheet(
         X = X.astype(np.float64, copy=False)
     if sheet.cells.decimal == ",":
         texts = [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
+    same = merged_spellings([text for text in texts if not sheet.missing(text)])
+    if same:
+        spelled = ", ".join(f"{text!r} as {best!r}" for text, best in same.items())
+        warnings.append(f"spellings of one class were merged: {spelled}")
+        texts = [same.get(text, text) for text in texts]
     if place not in missing:
         with _noted(problems):
             labels, kind = label_values(
@@ -300,6 +312,10 @@ def _kinds_of_columns(
                 dated.append(column)
                 continue
             kind = ColumnKind("date")
+        elif (spelled := sheet.numbers_spelled(column)) is not None:
+            X[:, place], left_out = spelled
+            notes.append(f"column {name!r} was read as numbers without {left_out}")
+            continue
         else:
             refused[column] = bad[column]
             continue

@@ -12,7 +12,15 @@ from fsframe.errors import DataError, FsframeError, RequestError, one_line
 from fsframe.table.data_frames import is_frame
 from fsframe.tables.array_table import ArrayTable
 
-__all__ = ["Reader", "check_options", "named_paths", "read_frame", "reader_of", "zip_members"]
+__all__ = [
+    "Reader",
+    "check_options",
+    "named_paths",
+    "read_frame",
+    "reader_of",
+    "spelled_text",
+    "zip_members",
+]
 
 
 class Reader(ABC):
@@ -25,9 +33,13 @@ class Reader(ABC):
     options : frozenset of str
         Which of the arguments ``x`` and ``y`` of `fsframe.read`, paths inside the file, `_read`
         takes as well.
+    spelled : bool
+        Whether `_read` returns comma-separated text (bytes, UTF-8) with the cells as spelled, which
+        is read as a file of text is.
     """
 
     options: ClassVar[frozenset[str]] = frozenset()
+    spelled: ClassVar[bool] = False
 
     @final
     def read(self, path: Path, **given: str) -> Any:
@@ -42,7 +54,7 @@ class Reader(ABC):
 
         Returns
         -------
-        pandas.DataFrame, polars.DataFrame, pyarrow.Table or ArrayTable
+        pandas.DataFrame, polars.DataFrame, pyarrow.Table, ArrayTable, or bytes if `spelled`
 
         Raises
         ------
@@ -59,6 +71,8 @@ class Reader(ABC):
             raise DataError(
                 f"{path} cannot be read by {type(self).__name__}: {one_line(error)}"
             ) from error
+        if self.spelled and isinstance(frame, bytes):
+            return frame
         if not is_frame(frame) and not isinstance(frame, ArrayTable):
             raise DataError(
                 f"{path}: {type(self).__name__} returned {type(frame).__name__}, not a data frame"
@@ -109,6 +123,16 @@ def read_frame(path: Path, name: str, **given: str) -> Any:
     reader = readers[name]()
     check_options(path, name, sorted(set(given) - reader.options))
     return reader.read(path, **given)
+
+
+def spelled_text(path: Path, name: str) -> bytes | None:
+    """The text of a file whose reader, of that name, returns cells as spelled; else None."""
+    from fsframe.registry import readers
+
+    if name not in readers or not readers[name].spelled:
+        return None
+    text: bytes = readers[name]().read(path)
+    return text
 
 
 def check_options(path: Path, name: str, wrong: Sequence[str]) -> None:

@@ -11,9 +11,11 @@ from typing import NoReturn
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.showing import some_of
+from fsframe.table.spelled_numbers import spelled_numbers
 from fsframe.tables.cell_syntax import is_number
 from fsframe.tables.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
 from fsframe.tables.column_lookup import column_word
@@ -24,10 +26,18 @@ from fsframe.tables.dialect import (
     field_splitter,
     first_record,
     is_header,
+    sign_of,
     trimmed,
     unquote,
 )
 from fsframe.tables.size_limits import MAX_COLUMNS, check_size
+from fsframe.tables.spreadsheet_lines import (
+    decimal_mark,
+    joined_names,
+    second_names,
+    title_end,
+    totals_begin,
+)
 from fsframe.tables.text_file import load_text
 
 __all__ = ["Sheet", "load_sheet"]
@@ -52,6 +62,8 @@ class Sheet:
     first_line : int
         The line of the file in which the first row begins, from 1.
     missing : Missing
+    notes : tuple of str
+        Lines that were left out, and how numbers are spelled.
     """
 
     path: Path
@@ -61,6 +73,7 @@ class Sheet:
     cells: CellText = attrs.field(repr=False)
     first_line: int
     missing: Missing = attrs.field(factory=Missing, repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def n_fields(self) -> int:
@@ -120,6 +133,12 @@ class Sheet:
             return not all(is_number(cell) or self.missing(cell) for cell in cells)
         numbers = np.array([float(cell) for cell in cells])
         return bool(numbers[0] in (0.0, 1.0) and np.all(np.diff(numbers) == 1))
+
+    def numbers_spelled(self, column: int) -> tuple[NDArray[np.float64], str] | None:
+        """A column of numbers with units, percent signs or separators of thousands, as
+        `spelled_numbers` reads it; None if it is of another kind."""
+        cells = self.column(column)
+        return spelled_numbers([None if self.missing(text) else text for text in cells])
 
     def where(self, row: int, column: int) -> str:
         """Line and column of a cell, for messages."""
@@ -235,23 +254,34 @@ def load_sheet(
     delimiter: str | None = None,
     label: str | int | None = None,
     header: bool | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     encoding: str | None = None,
     na: Sequence[str] = (),
+    text: bytes | None = None,
     one_column: bool = False,
 ) -> Sheet:
     """The table in a text file; arguments are those of `fsframe.read`.
 
     `label` helps to decide whether the first line holds names; with `one_column` a single column is
-    a table too. DataError if the file cannot be read, holds no rows, or rows differ in length.
+    a table too. `text` is what to read in place of the file. DataError if the file cannot be read,
+    holds no rows, or rows differ in length.
     """
-    if decimal not in (".", ","):
+    if decimal not in (None, ".", ","):
         raise RequestError(f"decimal must be a point or a comma, not {decimal!r}")
-    raw, first_line = trimmed(load_text(path, encoding), path)
+    raw, first_line = trimmed(load_text(path, encoding) if text is None else text, path)
     check_quotes(raw, first_line, path)
+    notes = []
+    title = 0 if header is False else title_end(raw, sign_of(delimiter))
+    if title:
+        above = raw[:title].decode(errors="replace").strip(" \n\t,;")
+        notes.append(f"the lines above the names were taken as a title: {above[:60]!r}")
+        first_line += raw.count(b"\n", 0, title)
+        raw = raw[title:]
     end = first_record(raw)
     beginning = raw[: min(end, 1 << 20)].decode(errors="ignore")
-    sign = choose_delimiter(beginning, path, delimiter, decimal=decimal, one_column=one_column)
+    sign = choose_delimiter(
+        beginning, path, delimiter, decimal=decimal or ".", one_column=one_column
+    )
     if sign == " ":
         raw = _single_blanks(raw)
         end = first_record(raw)
@@ -267,7 +297,19 @@ def load_sheet(
             f"{path}, line {first_line} has more than {MAX_COLUMNS} columns (delimiter: "
             f"{delimiter_name(sign)}); keep such a table as HDF5"
         )
-    spelled = field_splitter(chr(byte))(raw[:end].decode().removesuffix("\n"))
+    split = field_splitter(chr(byte))
+    if decimal is None:
+        decimal = decimal_mark(raw, end, chr(byte))
+        if decimal == ",":
+            notes.append("numbers have decimal commas (--decimal ,)")
+    if not one_column:
+        stop = totals_begin(raw, split)
+        if end < stop < len(raw):
+            notes.append(
+                f"the last line holds totals and is left out: {raw[stop:].decode()[:40]!r}"
+            )
+            raw = raw[:stop]
+    spelled = split(raw[:end].decode().removesuffix("\n"))
     first = [unquote(field) for field in spelled]
     rows = CellText(
         raw=raw,
@@ -286,6 +328,7 @@ def load_sheet(
         cells=rows,
         first_line=first_line + raw.count(b"\n", 0, end),
         missing=Missing(tuple(str(code).strip() for code in na)),
+        notes=tuple(notes),
     )
     if header is None:
         header = is_header(first, lambda column: _blocks(sheet, column), label)
@@ -299,8 +342,22 @@ def load_sheet(
         )
     if end >= len(raw):
         raise DataError(f"{path} holds a line of names and no rows")
-    second = raw[end : first_record(raw, end)].removesuffix(b"\n")
-    n_second = len(field_splitter(chr(byte))(second.decode()))
+    second = second_names(raw, end, split, first)
+    if second is not None:
+        after = first_record(raw, end)
+        shown = ", ".join(text for text in second if text)
+        names = joined_names(first, second)
+        quoted = [f'"{name}"' if chr(byte) in name else name for name in names]
+        return attrs.evolve(
+            sheet,
+            names=tuple(names),
+            spelled_names=tuple(spelled if names == first else quoted),
+            cells=attrs.evolve(rows, start=after),
+            first_line=first_line + raw.count(b"\n", 0, after),
+            notes=(*notes, f"the second line was taken as names or units: {shown[:60]}"),
+        )
+    row = raw[end : first_record(raw, end)].removesuffix(b"\n")
+    n_second = len(split(row.decode()))
     if n_second == len(first) + 1:
         named = attrs.evolve(
             sheet,
@@ -316,7 +373,7 @@ def load_sheet(
             pass
     if n_second != len(first):
         # Before errors about names: the second row may be malformed.
-        sheet._refuse(RaggedLine(0, n_second, second))
+        sheet._refuse(RaggedLine(0, n_second, row))
     return sheet
 
 

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.table.data_frames import take_frame
 from fsframe.table.frame_columns import frame_column, frame_names, frame_texts
+from fsframe.table.spelled_numbers import spelled_numbers
 from fsframe.tables.array_files import load_arrays
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.dialect import delimiter_name
 from fsframe.tables.locate import file_kind, find_table, in_parts
 from fsframe.tables.parts import large_in_file, rows_of_parts
-from fsframe.tables.reader import named_paths, read_frame
+from fsframe.tables.reader import named_paths, read_frame, spelled_text
 from fsframe.tables.row_readers import RowReader
 from fsframe.tables.sheet import Sheet, load_sheet
 from fsframe.tables.table import Block, Column, Table, quoted
@@ -71,23 +72,38 @@ class TextInFile(Table):
 
     def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         taken = self.sheet.take(columns)
-        if taken.bad:
-            raise self.sheet.not_numbers(taken.bad)
-        return np.asarray(taken.X, dtype=np.float64)
+        found = np.asarray(taken.X, dtype=np.float64)
+        bad = dict(taken.bad)
+        for column in taken.bad:
+            spelled = self.sheet.numbers_spelled(column)
+            if spelled is not None:
+                found[:, list(columns).index(column)] = spelled[0]
+                del bad[column]
+        if bad:
+            raise self.sheet.not_numbers(bad)
+        return found
 
     def column(self, column: int) -> Column:
         taken = self.sheet.take([column])
         if taken.bad:
-            return self._texts([column])[column]
+            texts = self._texts([column])[column]
+            spelled = spelled_numbers(texts)
+            return texts if spelled is None else spelled[0]
         return np.asarray(taken.X[:, 0], dtype=np.float64)
 
     def blocks(self) -> Iterator[Block]:
         every = list(range(self.sheet.n_fields))
         taken = self.sheet.take(every)
         texts = self._texts(sorted(taken.bad))
+        X: NDArray[Any] = taken.X
+        for column in sorted(texts):
+            spelled = spelled_numbers(texts[column])
+            if spelled is not None:
+                X[:, column] = spelled[0]
+                del texts[column]
         width = max(1, _BLOCK // max(1, self.n_rows))
         for start in range(0, len(every), width):
-            block = taken.X[:, start : start + width].astype(np.float64, copy=False)
+            block = X[:, start : start + width].astype(np.float64, copy=False)
             yield start, block, {k: texts[k] for k in texts if start <= k < start + width}
 
     def _texts(self, columns: Sequence[int]) -> dict[int, list[str | None]]:
@@ -241,7 +257,7 @@ def open_table(
     label: str | int | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     encoding: str | None = None,
     na: str | float | Iterable[str | float] = (),
     x: str = "/X",
@@ -266,10 +282,11 @@ def open_table(
     """
     found = find_table(path)
     kind, codes = file_kind(found), missing_codes(na)
-    if kind == "text":
+    text = spelled_text(found, kind)
+    if kind == "text" or text is not None:
         return TextInFile.of(
             load_sheet(
-                found, delimiter=delimiter, label=label, header=header, decimal=decimal,
+                found, text=text, delimiter=delimiter, label=label, header=header, decimal=decimal,
                 encoding=encoding, na=codes, one_column=one_column,
             )
         )  # fmt: skip

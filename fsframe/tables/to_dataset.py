@@ -32,7 +32,7 @@ from fsframe.tables.feature_groups import feature_groups_of
 from fsframe.tables.from_sheet import from_sheet
 from fsframe.tables.locate import file_kind, find_table, in_parts, table_name
 from fsframe.tables.parts import large_in_file, read_parts
-from fsframe.tables.reader import check_options, named_paths, read_frame
+from fsframe.tables.reader import check_options, named_paths, read_frame, spelled_text
 from fsframe.tables.sheet import load_sheet
 
 __all__ = ["read"]
@@ -41,7 +41,7 @@ Keys = str | int | Iterable[str | int]
 _BY_NAME = ("time", "event", "adjust")
 """Roles whose columns are given by name only, including names assigned to unnamed columns."""
 
-_FORM = {"x": "/X", "y": "/y", "names": "/feature_names", "decimal": "."}
+_FORM = {"x": "/X", "y": "/y", "names": "/feature_names"}
 """Defaults of the arguments about the form of a file; None for the others."""
 
 
@@ -55,7 +55,7 @@ def read(
     task: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     encoding: str | None = None,
     na: str | float | Iterable[str | float] = (),
     x: str = "/X",
@@ -101,8 +101,8 @@ def read(
         One character, or tab, comma, semicolon, space; detected by default.
     header : bool, optional
         Whether the first line holds names; detected by default.
-    decimal : {".", ","}
-        Decimal mark in text.
+    decimal : {".", ","}, optional
+        Decimal mark in text; detected by default.
     encoding : str, optional
         Of text, such as ``"windows-1252"``; UTF-8 by default.
     na : str, number or several
@@ -209,7 +209,7 @@ def read(
             given, label, drop=drop, keep=keep, groups=groups, task=task,
             categorical=categorical, x=x, y=y, names=names, na=codes,
             ordinal=ordinal, dates=dates, encode=encode, weight=weight, delimiter=delimiter,
-            header=header is not None, encoding=encoding, decimal=decimal != ".",
+            header=header is not None, encoding=encoding, decimal=decimal not in (None, "."),
             in_memory=in_memory, time=time, adjust=bool(adjust),
         ).with_roles(sets).with_events(event)  # fmt: skip
         reading = dict(found.reading)
@@ -252,9 +252,11 @@ def read(
     kind = file_kind(found)
     if in_memory is None and large_in_file(found, kind, x):
         return by_parts([found])
-    if kind == "text":
+    text = spelled_text(found, kind)
+    if kind == "text" or text is not None:
         sheet = load_sheet(
             found,
+            text=text,
             delimiter=delimiter,
             label=label,
             header=header,

@@ -37,7 +37,7 @@ GOOD = "a,b,class\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
         ("a,b,class\n1,2,x\n3,1e999,y\n5,6,x\n7,8,y\n", ["line 3, column 2 (b)", "too large"]),
         ('a,b,class\n1,2,x\n3,"4,y\n5,6,x\n', ["line 3", "never closed"]),
         ('a,b,class\n1,2,x\n"3\n",z,y\n5,6,x\n7,8,y\n', ["line 3, column 2 (b)", "'z'"]),
-        ("a;b;class\n1,5;2;x\n3,5;4;y\n", ["line 2, column 1 (a)", "decimals with a point"]),
+        ("a;b;class\n1,5;2;x\n3.5;4;y\n", ["line 2, column 1 (a)", "decimals with a point"]),
         ("a,b,class\n1,5,2,x\n3,5,4,y\n", ["line 2 has 4 fields", "decimal"]),
         (
             "a,b,class\nu,2,x\nv,4,y\nw,6,x\n",

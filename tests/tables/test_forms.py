@@ -32,11 +32,13 @@ def test_blanks_at_the_ends_of_lines_do_not_count_where_blanks_delimit(put, plai
     assert read(put(text, "data")).classes == ("very ill", "well")
 
 
-def test_decimal_commas_are_read_where_they_are_said_and_refused_with_the_way_out(put, plain):
+def test_decimal_commas_are_read_where_they_are_said_or_nothing_else_fits(put, plain):
     path = put(PLAIN.replace(",", ";").replace(".", ","), "german.csv")
     assert read(path, decimal=",").sha256 == plain.sha256
+    assert read(path).sha256 == plain.sha256
+    assert "numbers have decimal commas (--decimal ,)" in read(path).warnings
     with pytest.raises(DataError, match=r"'2,5' is not a number; .*decimal=',', --decimal ,"):
-        read(path)
+        read(path, decimal=".")
     with pytest.raises(DataError, match=r"'2\.5' is not a number"):
         read(put(PLAIN.replace(",", ";")), decimal=",")
     with pytest.raises(RequestError, match="cannot be both the delimiter and the decimal mark"):
