@@ -43,10 +43,10 @@ from sklearn.base import (  # type: ignore[import-untyped]
 from sklearn.feature_selection import SelectorMixin  # type: ignore[import-untyped]
 
 from fsframe.chains.chain import Chain
+from fsframe.errors import FsframeWarning as FsframeWarning
 from fsframe.method.classifier import Classifier, FittedOnColumns
 from fsframe.method.selection import Pair, Selection
 from fsframe.method.selector import Selector
-from fsframe.errors import FsframeWarning as FsframeWarning
 
 _Stages = (
     str

@@ -18,6 +18,7 @@ from fsframe.analysis.record_display import (
     size_facts,
 )
 from fsframe.analysis.text_table import table_lines
+from fsframe.registry import default_names, stability_metrics
 from fsframe.showing import counted, interval_text, number_text
 from fsframe.storage import RunRecord, place_file, printable
 
@@ -74,7 +75,7 @@ def evaluation_object(
         "agreement": None if found.agreement is None else attrs.asdict(found.agreement),
         "kept": found.kept,
         "stability": {
-            "metric": "nogueira",
+            "metric": next(iter(default_names(stability_metrics)), ""),
             "value": found.stability.value,
             "interval": found.stability.interval,
             "undefined": found.stability.undefined,

@@ -17,6 +17,7 @@ from fsframe.cli.shared_options import all_options, json_option, quiet_option
 from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.errors import RequestError, StoreError
 from fsframe.grammar import StageText
+from fsframe.registry import classifiers, default_names
 
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
@@ -69,7 +70,7 @@ fold_options = all_options(
         "--classifier",
         metavar="STAGE|PATH",
         help="Classifier for a chain that does not end with one: a stage, or the name of a "
-        "scikit-learn classifier. [default: weighted-knn]",
+        f"scikit-learn classifier. [default: {', '.join(default_names(classifiers))}]",
     ),
     click.option(
         "--unstratified",

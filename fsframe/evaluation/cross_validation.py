@@ -28,7 +28,7 @@ from fsframe.evaluation.folds import (
     repeated_folds,
     unstratified_folds,
 )
-from fsframe.evaluation.grid import DEFAULT_CLASSIFIER, ChainGrid
+from fsframe.evaluation.grid import ChainGrid, default_classifier
 from fsframe.evaluation.measuring import (
     default_measures,
     find_measures,
@@ -141,7 +141,7 @@ class CrossValidation(WrappingSelector):
     classifier: str = param(
         "",
         text("a classifier"),
-        help=f"Classifier for a chain without one; empty means {DEFAULT_CLASSIFIER}.",
+        help=f"Classifier for a chain without one; empty means {default_classifier()}.",
     )
     inner_folds: int = param(
         5, integer(2), help="Number of folds inside the training rows, for tuning."
@@ -432,7 +432,7 @@ class CrossValidation(WrappingSelector):
 
 def _classifier_problems(text: str) -> Iterator[str]:
     """Problems of the classifier for chains without one."""
-    name = text or DEFAULT_CLASSIFIER
+    name = text or default_classifier()
     try:
         chains = ChainGrid.parse(name).chains
     except FsframeError as error:

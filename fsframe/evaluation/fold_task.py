@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, MemoryBoundError
 from fsframe.evaluation.folds import Split, deal, deal_groups
-from fsframe.evaluation.grid import DEFAULT_CLASSIFIER, ChainGrid
+from fsframe.evaluation.grid import ChainGrid, default_classifier
 from fsframe.evaluation.measuring import group_tables, measure_tables
 from fsframe.method.classifier import Classifier
 from fsframe.method.prediction_measure import PredictionMeasure
@@ -65,7 +65,7 @@ class FoldTask(Base):
         found = ChainGrid.parse(self.base)
         if found.chains[0].classifier is not None:
             return found
-        return ChainGrid.parse(f"{self.base} {self.classifier or DEFAULT_CLASSIFIER}")
+        return ChainGrid.parse(f"{self.base} {self.classifier or default_classifier()}")
 
     def without_groups(self, data: Dataset) -> tuple[Dataset, NDArray[np.intp]]:
         """`data` without the column of groups, and the remaining columns."""

@@ -12,14 +12,17 @@ import attrs
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_list, parse_stages
+from fsframe.registry import classifiers, default_names
 
-__all__ = ["DEFAULT_CLASSIFIER", "ChainGrid", "combined", "grid_texts", "spelled_out"]
-
-DEFAULT_CLASSIFIER = "weighted-knn"
-"""For a chain without a classifier, if none is named; it uses the upstream weights."""
+__all__ = ["ChainGrid", "combined", "default_classifier", "grid_texts", "spelled_out"]
 
 _MOST = 1000
 _MOST_CHARACTERS = 4_000_000
+
+
+def default_classifier() -> str:
+    """The name of the classifier for chains without one; empty if its plugin is not loaded."""
+    return next(iter(default_names(classifiers)), "")
 
 
 @attrs.frozen

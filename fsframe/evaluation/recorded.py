@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from fsframe.errors import FsframeError, StoreError
-from fsframe.evaluation.grid import DEFAULT_CLASSIFIER, grid_texts
+from fsframe.evaluation.grid import default_classifier, grid_texts
 from fsframe.grammar import parse_stages
 from fsframe.registry import classifiers, find_offer, selectors
 from fsframe.storage import RunRecord
@@ -145,7 +145,7 @@ def _chains(base: str, classifier: object, where: str) -> list[str]:
     try:
         if not _ends_with_classifier(base):
             given = classifier if isinstance(classifier, str) and classifier else ""
-            base = f"{base} {given or DEFAULT_CLASSIFIER}"
+            base = f"{base} {given or default_classifier()}"
         return grid_texts(base)
     except FsframeError as error:
         raise StoreError(f"{where}: the chain under study cannot be read: {error}") from None

@@ -20,7 +20,7 @@ from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.params import choice, either, flag, integer, listing, param, real, text
-from fsframe.registry import stability_metrics
+from fsframe.registry import default_names, stability_metrics
 from fsframe.resampling.groups import Grouping, deal_groups, require_two
 from fsframe.resampling.resamples import Recurring, select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
@@ -79,9 +79,9 @@ class StabilityStudy(WrappingSelector):
     reads_own_base: ClassVar[bool] = True
 
     metric: tuple[str, ...] = param(
-        ("nogueira", "kuncheva"),
+        default_names(stability_metrics),
         listing(text("the name of a stability metric"), least=1),
-        help="Stability metrics, such as [nogueira,kuncheva].",
+        help=f"Stability metrics, such as [{','.join(default_names(stability_metrics))}].",
     )
     resample: str = param(
         "subsample",

@@ -18,7 +18,7 @@ from fsframe.evaluation.measures.numbers import R2, CIndex
 from fsframe.evaluation.measuring import default_measures, measure_tables, parts_of
 from fsframe.method.selection import Selection
 from fsframe.method.stability_metric import StabilityValue
-from fsframe.registry import stability_metrics
+from fsframe.registry import default_names, stability_metrics
 from fsframe.storage.checked_tables import FoldTables, fold_tables
 
 LEADING = {"classification": "accuracy", "regression": "r2", "survival": "c-index"}
@@ -426,9 +426,10 @@ def _by_group(tables: FoldTables) -> ByGroup | None:
 def _stability(kept: NDArray[np.bool_]) -> StabilityValue:
     if len(kept) < 2:
         return StabilityValue(value=float("nan"), undefined="there is only one fold")
-    if "nogueira" not in stability_metrics:
-        return StabilityValue(value=float("nan"), undefined="the metric nogueira is not installed")
-    metric = stability_metrics["nogueira"]()
+    name = next(iter(default_names(stability_metrics)), "")
+    if not name:
+        return StabilityValue(value=float("nan"), undefined="no default metric is installed")
+    metric = stability_metrics[name]()
     found: StabilityValue = metric(kept)
     return found
 

@@ -12,6 +12,7 @@ from fsframe.registry.registry import Offer as Offer
 from fsframe.registry.registry import Registry as Registry
 from fsframe.registry.registry import commands as commands
 from fsframe.registry.registry import default_manager as default_manager
+from fsframe.registry.registry import default_names as default_names
 from fsframe.registry.registry import engines as engines
 from fsframe.registry.registry import find_offer as find_offer
 from fsframe.registry.registry import measures as measures

@@ -204,13 +204,17 @@ class SelectorEntry(Entry):
 
 @attrs.frozen(kw_only=True)
 class ClassifierEntry(Entry):
-    """A classifier on offer; `uses` names the weights it uses from the stage on its left."""
+    """A classifier on offer; `uses` names the weights it uses from the stage on its left.
+
+    `default`: it ends chains that are evaluated and name no classifier; of bundled plugins only.
+    """
 
     kind: ClassVar[str] = "classifier"
 
     uses: frozenset[str] = attrs.field(
         default=frozenset(), converter=_words, validator=_check_words
     )
+    default: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -225,9 +229,17 @@ class RegressorEntry(ClassifierEntry):
 
 @attrs.frozen(kw_only=True)
 class StabilityMetricEntry(Entry):
-    """A stability metric on offer."""
+    """A stability metric on offer.
+
+    `default` is its place among the metrics that a stability study measures by default, from 1; the
+    first is also that of evaluations. 0: none of them. Of bundled plugins only. `fleiss`: its
+    values are an agreement beyond chance, for which reports use Fleiss' terms (poor, excellent).
+    """
 
     kind: ClassVar[str] = "stability metric"
+
+    default: int = 0
+    fleiss: bool = False
 
 
 @attrs.frozen(kw_only=True)

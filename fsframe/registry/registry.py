@@ -28,6 +28,7 @@ __all__ = [
     "classifiers",
     "commands",
     "default_manager",
+    "default_names",
     "engines",
     "find_offer",
     "measures",
@@ -389,6 +390,22 @@ def default_manager() -> PluginManager:
     if _manager is None:
         _manager = PluginManager()
     return _manager
+
+
+def default_names(registry: Registry) -> tuple[str, ...]:
+    """The bundled objects that their entries declare as defaults, in the order of these.
+
+    Examples
+    --------
+    >>> default_names(classifiers), default_names(selectors)
+    (('weighted-knn',), ())
+    """
+    declared = [
+        (int(getattr(offer.entry, "default", 0)), offer.name)
+        for offer in registry.offers()
+        if offer.plugin.source.bundled
+    ]
+    return tuple(name for place, name in sorted(declared) if place)
 
 
 selectors = Registry(entries.SelectorEntry, "fsframe.method.selector:Selector", default_manager)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
+from fsframe.registry import stability_metrics
 from fsframe.report.decisions import doubtful
 from fsframe.showing import interval_text, number_text
 from fsframe.storage import RunRecord, printable
@@ -161,7 +162,9 @@ def _of_stability(record: RunRecord, recorded: RecordedStability) -> tuple[str, 
     if not np.isfinite(metric.value):
         return first, f"{printable(metric.name)} is not defined for these sets."
     bounds = "" if metric.interval is None else f", {interval_text(metric.interval, 2)}"
-    word = f": {_alike(metric.value)}" if metric.name.rpartition("/")[2] == "nogueira" else ""
+    offered = stability_metrics.matching(metric.name)
+    fleiss = bool(offered) and getattr(offered[0].entry, "fleiss", False)
+    word = f": {_alike(metric.value)}" if fleiss else ""
     return first, f"Stability by {printable(metric.name)} is {metric.value:.2f}{bounds}{word}."
 
 

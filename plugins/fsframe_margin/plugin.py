@@ -139,4 +139,5 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
             summary=summary,
             uses=uses,
             reference=reference,
+            default=name == "weighted-knn",
         )

@@ -122,6 +122,9 @@ _OFFERED = {
 }
 
 
+_DEFAULTS = ("nogueira", "kuncheva")
+
+
 @hookimpl
 def fsframe_stability_metrics() -> Iterator[StabilityMetricEntry]:
     """All metrics of this package."""
@@ -131,4 +134,6 @@ def fsframe_stability_metrics() -> Iterator[StabilityMetricEntry]:
             target=f"fsframe_stability.{target}",
             summary=summary,
             reference=reference,
+            default=_DEFAULTS.index(name) + 1 if name in _DEFAULTS else 0,
+            fleiss=name == "nogueira",
         )

@@ -10,6 +10,7 @@ from fsframe.cli.protocol_run import output_options, protocol_request, run_proto
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.grammar import StageText, format_list, format_stages
+from fsframe.registry import default_names, stability_metrics
 
 __all__ = ["stability"]
 
@@ -20,7 +21,8 @@ __all__ = ["stability"]
     "--metric",
     multiple=True,
     metavar="NAME",
-    help="Stability metric; may be given more than once. [default: nogueira, kuncheva]",
+    help="Stability metric; may be given more than once. "
+    f"[default: {', '.join(default_names(stability_metrics))}]",
 )
 @click.option("--resample", metavar="subsample|bootstrap|folds", help="[default: subsample]")
 @click.option("--n", metavar="N", help="Number of resamples. [default: 30]")
