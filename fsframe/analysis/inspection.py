@@ -16,12 +16,12 @@ from fsframe.analysis.proposals import first_chain
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError
 from fsframe.method.cost import Cost
-from fsframe.table.asked_columns import WORDS, check_asked
 from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_guesses import Guesses, as_words
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.dataset import Dataset
 from fsframe.table.label_guess import guess_label
+from fsframe.table.roles import ROLES, check_asked
 from fsframe.tables import read
 from fsframe.tables.column_lookup import as_keys, column_word, find_column, find_columns
 from fsframe.tables.file_contents import contents
@@ -113,7 +113,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     n = len(names)
 
     def find(role: str, keys: Sequence[str | int]) -> list[int]:
-        return find_columns(names, n, keys, f"{path}, {WORDS[role]}")
+        return find_columns(names, n, keys, f"{path}, {ROLES[role].word}")
 
     ordinal = list(as_ordinal(options.get("ordinal")))
     drop, groups = options.get("drop", ()), options.get("groups")

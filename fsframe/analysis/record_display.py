@@ -21,6 +21,7 @@ from fsframe.report.pair_wording import interacting, pair_test_words, pair_weigh
 from fsframe.showing import counted, some_of
 from fsframe.storage import RunRecord, StageRecord, printable
 from fsframe.storage.selector_tables import clusters
+from fsframe.table.roles import side_roles
 
 __all__ = [
     "closing_lines",
@@ -148,6 +149,10 @@ def _other_roles(record: RunRecord) -> str:
         roles += f" with weights ({printable(weights['name'])})"
     if isinstance(adjusted, list) and adjusted:
         roles += f", adjusted for {', '.join(printable(str(name)) for name in adjusted)},"
+    for role in side_roles():
+        if role.name not in ("time", "adjust") and (given := record.environment.get(role.name)):
+            names = map(str, given if isinstance(given, list) else [given])
+            roles += f", {role.fact.format(', '.join(map(printable, names)))},"
     return roles
 
 

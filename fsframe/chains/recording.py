@@ -42,6 +42,7 @@ from fsframe.storage.units.selection_bytes import pack_selections, unpack_select
 from fsframe.storage.units.unit_files import Unit, call_key
 from fsframe.table.column_kinds import ColumnKind, kinds_as_json
 from fsframe.table.dataset import Dataset
+from fsframe.table.roles import ROLES
 
 __all__ = [
     "as_chain_result",
@@ -433,10 +434,9 @@ def _facts_of_table(data: Dataset) -> dict[str, Any]:
         found["weights"] = {"name": data.weight_name, "sum": total}
     if data.feature_groups:
         found["feature_groups"] = {k: list(of) for k, of in data.feature_groups.items()}
-    if data.times is not None:
-        found["time"] = data.times.names[0]
-    if data.covariates is not None:
-        found["adjust"] = list(data.covariates.names)
+    for role, columns in data.side_columns().items():
+        one = ROLES[role].given == "name"
+        found[role] = columns.names[0] if one else list(columns.names)
     return found
 
 

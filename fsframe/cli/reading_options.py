@@ -13,6 +13,7 @@ import click
 from fsframe.cli.shared_options import all_options
 from fsframe.cli.terminal import say
 from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableError
+from fsframe.table.roles import ROLES, side_roles
 
 if TYPE_CHECKING:
     from fsframe.storage import RunRecord
@@ -47,6 +48,14 @@ def _list_option(name: str, **settings: Any) -> Callable[[F], F]:
         callback=lambda context, option, given: ",".join(given) or None,
         **settings,
     )
+
+
+def _of_role(name: str) -> Callable[[F], F]:
+    """The option of a role of columns."""
+    role = ROLES[name]
+    make: Any = _list_option if role.given == "columns" else click.option
+    found: Callable[[F], F] = make(role.option, metavar=role.metavar, help=role.help)
+    return found
 
 
 _FORM = (
@@ -100,28 +109,13 @@ form_options = all_options(*_FORM)
 """The options that say how a table is spelled, not which column is what."""
 
 reading_options = all_options(
-    click.option(
-        "--label",
-        metavar="NAME|NUMBER",
-        help="Column of the label: its name, or its number from 1 (from the end: -1). "
-        "[default: the last column, if it looks like a label]",
-    ),
+    _of_role("label"),
     click.option(
         "--task",
         type=click.Choice(["classification", "regression"]),
         help="Kind of label. [default: classes, unless it holds numbers that are not whole]",
     ),
-    _list_option("--drop", metavar="NAME,…", help="Columns to leave out, such as identifiers."),
-    _list_option(
-        "--categorical",
-        metavar="NAME,…",
-        help="Nominal columns, such as blood groups.",
-    ),
-    _list_option(
-        "--ordinal",
-        metavar="NAME[=LOW<…<HIGH],…",
-        help="Columns with ordered levels: size=S<M<L; without levels, in numeric order.",
-    ),
+    *map(_of_role, ("drop", "categorical", "ordinal")),
     click.option(
         "--dates",
         type=click.Choice(["days"]),
@@ -132,28 +126,8 @@ reading_options = all_options(
         type=click.Choice(["onehot"]),
         help="Nominal columns become indicator columns.",
     ),
-    _list_option(
-        "--keep",
-        metavar="NAME,…",
-        help="Columns that every stage has to keep.",
-    ),
-    click.option(
-        "--weight",
-        metavar="NAME|NUMBER",
-        help="Column of weights: copies of each row.",
-    ),
-    click.option(
-        "--event",
-        metavar="NAME",
-        help="Survival data: column of 1 (event) and 0 (censored); the label is the time.",
-    ),
-    click.option(
-        "--groups",
-        metavar="NAME|NUMBER",
-        help="Column naming rows to keep together in every split, such as one person's.",
-    ),
-    click.option("--time", metavar="NAME", help="Column of time: resamples respect its order."),
-    _list_option("--adjust", metavar="NAME,…", help="Covariates to adjust for."),
+    *map(_of_role, ("keep", "weight", "event", "groups")),
+    *(_of_role(role.name) for role in side_roles()),
     click.option(
         "--feature-groups",
         metavar="FILE",
@@ -182,16 +156,18 @@ def reading_arguments(**options: Any) -> dict[str, Any]:
 
     arguments: dict[str, Any] = {
         "feature_groups": feature_groups_of(options.get("feature_groups")),
-        "ordinal": _orders(options.get("ordinal")),
         "na": tuple(options.get("na") or ()),
         "delimiter": (options.get("delimiter") or "").replace("\\t", "\t"),
         "header": options.get("header"),
     }
-    for key in ("label", "groups", "weight"):
-        arguments[key] = _column(options.get(key), f"--{key}")
-    for key in ("drop", "keep", "adjust", "categorical"):
-        arguments[key] = _list(options.get(key))
-    for key in ("task", "event", "decimal", "encoding", "dates", "encode", "time"):
+    for key, role in ROLES.items():
+        given = options.get(key)
+        if role.given == "column":
+            given = _column(given, role.option)
+        elif role.given == "columns":
+            given = _orders(given) if key == "ordinal" else _list(given)
+        arguments[key] = given
+    for key in ("task", "decimal", "encoding", "dates", "encode"):
         arguments[key] = options.get(key)
     for key, name in (("x", "x_path"), ("y", "y_path"), ("names", "names_path")):
         arguments[key] = options.get(name)
@@ -221,12 +197,11 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
     if not isinstance(found, dict):
         return {}
     kinds: dict[str, tuple[type, ...]] = {
-        **dict.fromkeys(("label", "groups", "weight"), (str, int)),
-        **dict.fromkeys(("drop", "keep", "adjust", "na"), (list,)),
-        "categorical": (list, bool),
+        **{name: role.values for name, role in ROLES.items() if name != "ordinal"},
+        "na": (list,),
         "header": (bool,),
     }
-    texts = ("time", "event", "task", "dates", "encode", "delimiter", "decimal", "encoding")
+    texts = ("task", "dates", "encode", "delimiter", "decimal", "encoding")
     kinds |= dict.fromkeys((*texts, "x", "y", "names"), (str,))
     lists = {
         key: found[key]

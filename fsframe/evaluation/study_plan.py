@@ -23,6 +23,7 @@ from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.suggest import did_you_mean
 from fsframe.table.dataset import Dataset
+from fsframe.table.roles import ROLES
 from fsframe.tables import read
 
 __all__ = ["StudyFaults", "StudyPlan", "StudyTable", "plan_of", "read_plan"]
@@ -31,17 +32,8 @@ _LISTS = ("tables", "chains", "selectors", "classifiers", "measures", "seeds")
 _PROTOCOL = ("folds", "repeats", "scheme", "inner-folds")
 _KEYS = (*_LISTS, *_PROTOCOL, "name", "all-features", "rope")
 _READING: dict[str, tuple[type, ...]] = {
-    "label": (str, int),
+    **{role.name: role.values for role in ROLES.values()},
     "task": (str,),
-    "drop": (list,),
-    "keep": (list,),
-    "categorical": (list, bool),
-    "ordinal": (list, dict),
-    "groups": (str, int),
-    "weight": (str, int),
-    "event": (str,),
-    "time": (str,),
-    "adjust": (list,),
     "feature_groups": (dict, str),
     "na": (list,),
     "delimiter": (str,),

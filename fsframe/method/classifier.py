@@ -20,7 +20,7 @@ from fsframe.method.stage_view import filled_rows, first_missing, local_upstream
 from fsframe.params import Parameterised
 from fsframe.table.dataset import Dataset
 from fsframe.table.nominal import nominal_problems
-from fsframe.table.roles import weights_in_parts
+from fsframe.table.side_columns import weights_in_parts
 from fsframe.table.survival import LABELS
 
 __all__ = ["Classifier", "FittedClassifier", "FittedOnColumns", "FittedRegressor", "Regressor"]

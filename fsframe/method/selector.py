@@ -32,7 +32,8 @@ from fsframe.params import Parameterised, number_to_keep
 from fsframe.table.array_checks import as_counts
 from fsframe.table.dataset import Dataset
 from fsframe.table.nominal import nominal_problems
-from fsframe.table.roles import weights_in_parts
+from fsframe.table.roles import ROLES
+from fsframe.table.side_columns import weights_in_parts
 from fsframe.table.survival import LABELS
 
 __all__ = ["Selector"]
@@ -64,6 +65,9 @@ class Selector(Parameterised):
         Whether values of nominal columns (`data.categorical`) are only compared for equality, so
         that other codes of their levels give the same result. Otherwise a table with nominal
         columns raises an error.
+    honours : set of str
+        Side roles of columns that it uses, besides the time and the covariates: other tables with
+        such roles are refused (`fsframe.table.roles`).
     takes_kept : bool
         Whether it supports columns that are always kept (`data.keep`). The core adds those that the
         author's part does not return; a greedy method starts from them.
@@ -121,6 +125,7 @@ class Selector(Parameterised):
     takes_short_counts: ClassVar[bool] = False
     takes_groups: ClassVar[bool] = True
     takes_nominal: ClassVar[bool] = False
+    honours: ClassVar[frozenset[str]] = frozenset()
     takes_kept: ClassVar[bool] = True
     takes_weights: ClassVar[bool] = True
     takes_parts: ClassVar[bool] = False
@@ -391,6 +396,13 @@ class Selector(Parameterised):
                 "with conditional or partial relevance (mim, chi2, anova-f, jmi, cmim, cmi), or "
                 "npfs after it, which permutes labels within strata"
             )
+        for role, columns in data.sides.items():
+            if role not in self.honours:
+                yield (
+                    f"{name} does not use {', '.join(columns.names)} ({ROLES[role].option}): leave "
+                    f"the option out and the column too (--drop {','.join(columns.names)}), or use "
+                    "a method that honours it"
+                )
         yield from nominal_problems(name, self.takes_nominal, data)
 
     def works_in_parts(self, data: Dataset) -> bool:

@@ -16,7 +16,7 @@ from fsframe.table.array_checks import kept_columns
 from fsframe.table.data_frames import is_frame, take_frame
 from fsframe.table.dataset import Dataset
 from fsframe.table.frame_columns import frame_names
-from fsframe.table.roles import SideColumns, feature_sets
+from fsframe.table.side_columns import SideColumns, feature_sets
 from fsframe.tables.column_lookup import find_columns
 
 __all__ = ["Roles", "roles_of"]

@@ -12,9 +12,9 @@ import numpy as np
 
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
-from fsframe.table.asked_columns import WORDS, AskedColumns, check_asked, only
 from fsframe.table.data_frames import FrameParts, find_named, group_values, label_values_of
 from fsframe.table.frame_columns import frame_names
+from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
 from fsframe.table.sparse_columns import is_sparse
 
 __all__ = [
@@ -106,9 +106,9 @@ def check_asked_of_frame(frame: Any, **roles: Any) -> AskedColumns:
 
     def find(role: str, keys: Sequence[str | int]) -> list[int]:
         if annotated and role in ("label", "groups", "weight"):
-            return [len(names) + place for place in find_named(beside, keys, WORDS[role])]
-        known = every if role in ("time", "adjust") else names
-        return find_named(known, keys, WORDS[role])
+            return [len(names) + place for place in find_named(beside, keys, ROLES[role].word)]
+        known = every if ROLES[role].side else names
+        return find_named(known, keys, ROLES[role].word)
 
     n_columns = 0 if annotated else len(names)
     return check_asked(find, lambda k: f"column {every[k]!r}", n_columns, **roles)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, UntidyTableError
-from fsframe.table.asked_columns import AskedColumns, only
 from fsframe.table.column_facts import ColumnFacts, Contents, contents_of_frame
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.covariates import Covariate, adjusted_for, covariates_of
@@ -27,6 +26,7 @@ from fsframe.table.label_guess import (
     looks_like_identifier,
     looks_measured,
 )
+from fsframe.table.roles import AskedColumns, only
 
 __all__ = [
     "Guesses",

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, UntidyTableError
 from fsframe.showing import some_of
 from fsframe.suggest import did_you_mean
-from fsframe.table.asked_columns import AskedColumns, only
 from fsframe.table.column_kinds import (
     ColumnKind,
     check_readings,
@@ -27,6 +26,7 @@ from fsframe.table.column_kinds import (
     ranks,
 )
 from fsframe.table.frame_columns import as_list, columns_of, values_of
+from fsframe.table.roles import AskedColumns, only
 from fsframe.table.spelled_numbers import spelled_numbers
 
 __all__ = [

@@ -39,7 +39,8 @@ from fsframe.table.column_kinds import (
 from fsframe.table.data_frames import is_frame, take_frame
 from fsframe.table.frozen_arrays import freeze
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
-from fsframe.table.roles import SideColumns, feature_sets
+from fsframe.table.roles import asked_sides, names_of
+from fsframe.table.side_columns import SideColumns, feature_sets
 from fsframe.table.survival import signed_times
 
 Keys = str | int | Iterable[str | int]
@@ -88,6 +89,8 @@ class Dataset(FrozenTable):
         Time of each row: resamples keep the order. Not a feature.
     covariates : SideColumns, optional
         Covariates to adjust for. Not features.
+    sides : mapping of str to SideColumns
+        Columns of further side roles by role (`fsframe.table.roles`). Not features.
     kinds : mapping of str to ColumnKind
         Kinds of columns that do not simply hold numbers, with the levels of their codes. It may
         name columns that this table does not have.
@@ -233,6 +236,7 @@ class Dataset(FrozenTable):
         time: str | None = None,
         adjust: str | Iterable[str] = (),
         layer: str | None = None,
+        **sides: str | Iterable[str],
     ) -> Dataset:
         """A Dataset from a data frame, with names and kinds of columns, and the label as one
         column.
@@ -281,6 +285,8 @@ class Dataset(FrozenTable):
             Covariates to adjust for; not features.
         layer : str, optional
             Layer of an AnnData that holds the features, in place of ``X``.
+        sides : str or several
+            Columns of further side roles (`fsframe.table.roles`).
 
         Returns
         -------
@@ -300,9 +306,10 @@ class Dataset(FrozenTable):
         >>> data.feature_names, data.classes, data.label_name
         (('a', 'b'), ('x', 'y'), 'kind')
         """
+        further = asked_sides(sides, "from_frame")
+        texts = [*names_of(adjust), *(name for names in further.values() for name in names)]
         if is_labelled(frame):
-            adjusting = (adjust,) if isinstance(adjust, str) else tuple(adjust)
-            frame = of_labelled(frame, (groups, weight, event, time, *adjusting, label))
+            frame = of_labelled(frame, (groups, weight, event, time, *texts, label))
         if not is_frame(frame) and not is_annotated(frame):
             raise DataError(
                 f"{type(frame).__name__} is not a pandas or polars data frame, a pyarrow table "
@@ -317,7 +324,7 @@ class Dataset(FrozenTable):
         orders = as_ordinal(ordinal)
         asked = check_asked_of_frame(
             frame, label=label, drop=drop, categorical=categorical, groups=groups, ordinal=orders,
-            keep=keep, weight=weight, event=event, time=time, adjust=adjust,
+            keep=keep, weight=weight, event=event, time=time, adjust=adjust, **further,
         )  # fmt: skip
         every = categorical is True
         if is_annotated(frame):
@@ -332,7 +339,7 @@ class Dataset(FrozenTable):
             try:
                 parts = take_frame(
                     frame, asked, all_categorical=every, orders=tuple(orders.values()), dates=dates,
-                    worded=(adjust,) if isinstance(adjust, str) else tuple(adjust),
+                    worded=tuple(texts),
                 )  # fmt: skip
             except UntidyTableError as error:
                 raise untidy_frame(error, frame, asked, name, given) from None
@@ -343,7 +350,7 @@ class Dataset(FrozenTable):
             task=task if event is None else "regression",
         )
         beside = {name: frame.obs[name] for name in frame.obs} if is_annotated(frame) else {}
-        data = found.with_roles(feature_groups, time, adjust, beside)
+        data = found.with_roles(feature_groups, time, adjust, beside, **further)
         return data.with_events(event).encoded(encode)
 
     def with_roles(
@@ -352,6 +359,7 @@ class Dataset(FrozenTable):
         time: str | None = None,
         adjust: str | Iterable[str] = (),
         beside: Mapping[str, Any] | None = None,
+        **sides: str | Iterable[str],
     ) -> Dataset:
         """The table with roles for columns: groups of features, time, covariates.
 
@@ -365,6 +373,8 @@ class Dataset(FrozenTable):
             Covariates to adjust for; no longer features.
         beside : mapping of str to (n_samples,) numbers or text, optional
             Further columns that `time` and `adjust` may name.
+        sides : str or several
+            Columns of further side roles; no longer features.
 
         Raises
         ------
@@ -377,13 +387,13 @@ class Dataset(FrozenTable):
         >>> data.with_roles(time="f1", adjust="f3").feature_names
         ('f2',)
         """
-        if self.in_parts and (time is not None or adjust):
+        names = {"time": names_of(time), "adjust": names_of(adjust)}
+        names |= asked_sides(sides, "with_roles")
+        if self.in_parts and any(names.values()):
             raise DataError(
                 f"{self.name}: a table in parts supports neither a time (--time) nor covariates "
                 "(--adjust); read it into memory"
             )
-        names = {"time": [] if time is None else [time]}
-        names["adjust"] = [adjust] if isinstance(adjust, str) else list(dict.fromkeys(adjust))
         place = {name: column for column, name in enumerate(self.feature_names)}
         known = [*place, *(beside or {})]
         unknown = [
@@ -403,8 +413,8 @@ class Dataset(FrozenTable):
                 nominal.append(at is not None and bool(self.categorical[at]))
             if columns:
                 found[option] = SideColumns.of(columns, nominal, f"{self.name}, column")
-        taken = {*names["time"], *names["adjust"]}
-        if len(taken) < len(names["time"]) + len(names["adjust"]):
+        taken = {name for wanted in names.values() for name in wanted}
+        if time in names["adjust"]:
             raise DataError(f"{self.name}: column {time!r} cannot be both the time and a covariate")
         left = np.array([k for k, name in enumerate(self.feature_names) if name not in taken])
         if not left.size:
@@ -418,8 +428,9 @@ class Dataset(FrozenTable):
             data,
             warnings=tuple(note for note in data.warnings if not note.startswith(counting)),
             feature_groups=groups or data.feature_groups,
-            times=found.get("time", data.times),
-            covariates=found.get("adjust", data.covariates),
+            times=found.pop("time", data.times),
+            covariates=found.pop("adjust", data.covariates),
+            sides={**data.sides, **found},
         )
 
     def with_events(self, event: str | None) -> Dataset:

@@ -22,7 +22,8 @@ from fsframe.showing import html_block, html_table, listed
 from fsframe.table.array_checks import as_counts
 from fsframe.table.column_kinds import ColumnKind
 from fsframe.table.frozen_arrays import freeze
-from fsframe.table.roles import SideColumns, time_blocks, times_of_wholes
+from fsframe.table.roles import ROLES, side_roles
+from fsframe.table.side_columns import SideColumns, time_blocks, times_of_wholes
 from fsframe.table.sparse_columns import SparseColumns
 from fsframe.table.survival import times_and_events
 
@@ -113,6 +114,7 @@ class FrozenTable:
     feature_groups: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, repr=False)
     times: SideColumns | None = attrs.field(default=None, repr=False)
     covariates: SideColumns | None = attrs.field(default=None, repr=False)
+    sides: Mapping[str, SideColumns] = attrs.field(factory=dict, repr=False)
 
     def __repr__(self) -> str:
         return f"<Dataset {self.name!r}: {'; '.join(self._facts())}>"
@@ -156,10 +158,8 @@ class FrozenTable:
         if (self.feature_sets >= 0).any():
             many = np.unique(self.feature_sets[self.feature_sets >= 0]).size
             facts.append(f"{many} group{'s' * (many > 1)} of features")
-        if self.times is not None:
-            facts.append(f"in the order of {printable(self.times.names[0])}")
-        if self.covariates is not None:
-            facts.append(f"adjusted for {', '.join(map(printable, self.covariates.names))}")
+        for role, columns in self.side_columns().items():
+            facts.append(ROLES[role].fact.format(", ".join(map(printable, columns.names))))
         if self.keep is not None:
             facts.append(f"{int(self.keep.sum())} columns always kept")
         if self.weight_name and self.counts is not None:
@@ -170,6 +170,12 @@ class FrozenTable:
         elif self.counts is not None:
             facts.append(f"a resample of {int(self.counts.sum())} rows")
         return facts
+
+    def side_columns(self) -> dict[str, SideColumns]:
+        """The columns of side roles, by role: time, covariates (``adjust``), and further ones."""
+        held = {"time": self.times, "adjust": self.covariates, **self.sides}
+        every = {role.name: held.get(role.name) for role in side_roles()}
+        return {name: columns for name, columns in every.items() if columns is not None}
 
     def kind_of(self, column: int) -> str:
         """The kind of a column: numeric, nominal, ordinal, boolean, date or indicator."""
@@ -373,9 +379,8 @@ class FrozenTable:
                     digest.update(block.result())  # type: ignore[arg-type]
         if self.groups is not None:
             digest.update(b"groups" + self.groups.astype("<i8").tobytes())
-        for word, columns in (("times", self.times), ("covariates", self.covariates)):
-            if columns is not None:
-                digest.update(word.encode() + columns.tobytes())
+        for role, columns in self.side_columns().items():
+            digest.update(ROLES[role].digest.encode() + columns.tobytes())
         if self.weight_name and self.counts is not None:
             digest.update(b"weights" + self.counts.astype("<i8").tobytes())
         return digest.hexdigest()
@@ -431,6 +436,7 @@ class FrozenTable:
             self, matrix=matrix, y=self.y[rows], counts=counts, groups=groups,
             times=None if self.times is None else self.times.take_rows(rows),
             covariates=None if self.covariates is None else self.covariates.take_rows(rows),
+            sides={role: columns.take_rows(rows) for role, columns in self.sides.items()},
         )  # fmt: skip
 
     def with_counts(self, counts: NDArray[np.integer[Any]] | None) -> Self:

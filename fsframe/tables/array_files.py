@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.asked_columns import WORDS, AskedColumns, check_asked, only
 from fsframe.table.dataset import Dataset
+from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.cells import Missing
 from fsframe.tables.column_lookup import check_names, column_word, find_columns
@@ -26,8 +26,6 @@ LARGE = 2 * 1024**3
 
 # Numbers in one block of a table on disk while it is checked: 32 MiB as float64.
 _BLOCK = 1 << 22
-
-_OF_ROWS = ("label", "groups", "weight", "time", "adjust")
 
 
 def load_arrays(
@@ -203,11 +201,11 @@ def check_asked_of_arrays(table: ArrayTable, **roles: Any) -> AskedColumns:
     names, p, beside = table.feature_names, table.X.shape[1], _annotations(table)
 
     def find(role: str, keys: Sequence[str | int]) -> list[int]:
-        own = [key for key in keys if key in beside and role in _OF_ROWS]
+        own = [key for key in keys if key in beside and ROLES[role].of_rows]
         others = [key for key in keys if key not in own]
         return [
             *(p + beside.index(str(key)) for key in own),
-            *find_columns(names, p, others, f"{table.path}, {WORDS[role]}"),
+            *find_columns(names, p, others, f"{table.path}, {ROLES[role].word}"),
         ]
 
     def word(place: int) -> str:

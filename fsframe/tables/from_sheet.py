@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.showing import some_of
-from fsframe.table.asked_columns import AskedColumns, only
 from fsframe.table.column_facts import merged_spellings
 from fsframe.table.column_guesses import check_default_label, untidy
 from fsframe.table.column_kinds import (
@@ -28,6 +27,7 @@ from fsframe.table.column_kinds import (
 from fsframe.table.dataset import Dataset
 from fsframe.table.label_guess import is_usual_label, likely_names, looks_measured
 from fsframe.table.magnitudes import EXACT
+from fsframe.table.roles import AskedColumns, only
 from fsframe.tables.cell_syntax import is_number
 from fsframe.tables.column_lookup import check_names, column_mask
 from fsframe.tables.feature_checks import check_finite, check_spelled, feature_warnings

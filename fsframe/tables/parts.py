@@ -24,13 +24,13 @@ from fsframe.errors import DataError, RequestError
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import available_threads
 from fsframe.table.array_checks import whole_weights
-from fsframe.table.asked_columns import WORDS, check_asked
 from fsframe.table.column_guesses import check_label_in_parts
 from fsframe.table.column_kinds import ColumnKind
 from fsframe.table.data_frames import group_values, label_values_of
 from fsframe.table.dataset import Dataset
 from fsframe.table.kept_folders import kept_folder, temporary_folder
 from fsframe.table.magnitudes import LARGEST
+from fsframe.table.roles import ROLES, check_asked, side_roles
 from fsframe.tables.array_files import LARGE
 from fsframe.tables.column_lookup import (
     check_names,
@@ -71,8 +71,6 @@ _KINDS = ("parquet", "arrow", "hdf5")
 _TEXT = "its columns have kinds already; leave it out"
 _MADE = "write the parts with these columns as numbers"
 _INSTEAD = {
-    "adjust": "strata of covariates need the table in memory; load it by "
-    "fsframe.read(polars.read_parquet(…)), or --drop the covariates",
     "dates": _MADE,
     "decimal": _TEXT,
     "delimiter": _TEXT,
@@ -81,8 +79,6 @@ _INSTEAD = {
     "header": _TEXT,
     "in_memory": "to load a single file, give its path",
     "ordinal": _MADE,
-    "time": "resampling in time order needs the table in memory; load it by "
-    "fsframe.read(polars.read_parquet(…)), or --drop the time",
 }
 """Options that tables in parts do not support, and what to do instead."""
 
@@ -267,7 +263,8 @@ def read_parts(
     RequestError
         If an option is given that tables in parts do not support.
     """
-    wrong = [f"{key}: {_INSTEAD[key]}" for key in sorted(others) if others[key]]
+    instead = _INSTEAD | {role.name: role.not_in_parts for role in side_roles()}
+    wrong = [f"{key}: {instead[key]}" for key in sorted(others) if others[key]]
     if wrong:
         raise RequestError("a table in parts is read without " + "; ".join(wrong))
     paths = files_of(given) if isinstance(given, (str, os.PathLike, list, tuple)) else []
@@ -277,7 +274,7 @@ def read_parts(
     n = len(everything)
     own_label = isinstance(reader, Hdf5Rows) and (label is None or label == y.strip("/"))
     check_asked(
-        lambda role, keys: find_columns(everything, n, keys, f"{what}, {WORDS[role]}"),
+        lambda role, keys: find_columns(everything, n, keys, f"{what}, {ROLES[role].word}"),
         lambda place: f"{what}: {column_word(place, everything[place])}",
         0 if own_label else n, label=None if own_label else label,
         drop=drop, groups=groups, weight=weight, keep=keep, categorical=categorical,

@@ -11,7 +11,6 @@ import attrs
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.annotated_arrays import is_annotated, is_labelled
-from fsframe.table.asked_columns import WORDS, check_asked
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -24,6 +23,7 @@ from fsframe.table.column_kinds import (
 from fsframe.table.data_frames import is_frame
 from fsframe.table.dataset import Dataset
 from fsframe.table.frozen_arrays import freeze
+from fsframe.table.roles import ROLES, asked_sides, check_asked
 from fsframe.tables.array_files import check_asked_of_arrays, dataset_from_arrays, load_arrays
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.column_lookup import as_keys, find_column, find_columns
@@ -38,9 +38,6 @@ from fsframe.tables.sheet import load_sheet
 __all__ = ["read"]
 
 Keys = str | int | Iterable[str | int]
-_BY_NAME = ("time", "event", "adjust")
-"""Roles whose columns are given by name only, including names assigned to unnamed columns."""
-
 _FORM = {"x": "/X", "y": "/y", "names": "/feature_names"}
 """Defaults of the arguments about the form of a file; None for the others."""
 
@@ -71,6 +68,7 @@ def read(
     feature_groups: str | os.PathLike[str] | Mapping[str, Sequence[str]] | None = None,
     time: str | None = None,
     adjust: str | Iterable[str] = (),
+    **sides: str | Iterable[str],
 ) -> Dataset:
     """The table in a file.
 
@@ -136,6 +134,8 @@ def read(
         are always before test rows, and bootstraps draw blocks of time.
     adjust : str or several
         Covariates to adjust for; not features.
+    sides : str or several
+        Columns of further side roles (`fsframe.table.roles`); not features.
 
     Returns
     -------
@@ -166,14 +166,16 @@ def read(
     """
     sets = feature_groups_of(feature_groups)
     drop, keep = as_keys(drop), as_keys(keep)
-    adjust = (adjust,) if isinstance(adjust, str) else tuple(adjust)
+    further = asked_sides({"adjust": adjust, **sides}, "read")
+    texts = tuple(name for names_of_role in further.values() for name in names_of_role)
+    adjust = further.pop("adjust", [])
     if categorical is not None and not isinstance(categorical, bool):
         categorical = as_keys(categorical)
     codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
     roles: dict[str, Any] = {
         "drop": drop, "categorical": categorical, "groups": groups, "ordinal": ordinal,
         "dates": dates, "encode": encode, "keep": keep, "weight": weight, "event": event,
-        "feature_groups": sets, "time": time, "adjust": adjust,
+        "feature_groups": sets, "time": time, "adjust": adjust, **further,
     }  # fmt: skip
     form: dict[str, Any] = {
         "x": x, "y": y, "names": names, "delimiter": delimiter, "header": header,
@@ -200,7 +202,7 @@ def read(
         raise RequestError("task survival: name the column of events (--event, event=)")
     check_readings(dates=dates, encode=encode)
     orders = as_ordinal(ordinal)
-    wanted = {role: roles.get(role, label) for role in WORDS} | {"ordinal": orders}
+    wanted = {role: roles.get(role, label) for role in ROLES} | {"ordinal": orders}
     every = categorical is True
     listed_sets = {title: list(members) for title, members in sets.items()}
 
@@ -210,7 +212,7 @@ def read(
             categorical=categorical, x=x, y=y, names=names, na=codes,
             ordinal=ordinal, dates=dates, encode=encode, weight=weight, delimiter=delimiter,
             header=header is not None, encoding=encoding, decimal=decimal not in (None, "."),
-            in_memory=in_memory, time=time, adjust=bool(adjust),
+            in_memory=in_memory, time=time, adjust=adjust, **further,
         ).with_roles(sets).with_events(event)  # fmt: skip
         reading = dict(found.reading)
         if event:
@@ -236,16 +238,16 @@ def read(
             "drop": list(drop),
             "categorical": list(categorical) if isinstance(categorical, tuple) else categorical,
             "keep": list(keep),
-            "adjust": list(adjust),
             "ordinal": {str(key): list(order) for key, order in orders.items()} or None,
             "feature_groups": listed_sets or None,
             "in_memory": None,
+            **{name: given for name, given in sides.items() if isinstance(given, str)},
         }
     )
     reading = {key: value for key, value in given.items() if value not in (None, [])}
 
     def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
-        whole = data.with_roles(sets, time, adjust, beside).with_events(event)
+        whole = data.with_roles(sets, time, adjust, beside, **further).with_events(event)
         return attrs.evolve(whole.encoded(encode), reading=reading)
 
     found = find_table(path)
@@ -266,15 +268,15 @@ def read(
         )
         asked = check_asked(
             lambda role, keys: find_columns(
-                sheet.names, sheet.n_fields, keys, f"{sheet.path}, {WORDS[role]}"
+                sheet.names, sheet.n_fields, keys, f"{sheet.path}, {ROLES[role].word}"
             ),
             lambda place: f"{sheet.path}: {sheet.word(place)}",
             sheet.n_fields,
-            **wanted if sheet.names else {k: v for k, v in wanted.items() if k not in _BY_NAME},
+            **wanted if sheet.names else {k: v for k, v in wanted.items() if not _by_name(k)},
         )
         found_in = from_sheet(
             sheet, asked, guessed=label is None, all_categorical=every, task=task,
-            orders=tuple(orders.values()), dates=dates, worded=adjust, given=reading,
+            orders=tuple(orders.values()), dates=dates, worded=texts, given=reading,
         )  # fmt: skip
         return finished(found_in)
     table: Any
@@ -325,3 +327,8 @@ def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Datas
 
 def _row_of(table: str, name: str, row: int) -> str:
     return f"{table}, column {name!r}, row {row + 1}"
+
+
+def _by_name(role: str) -> bool:
+    """Whether columns of a role may have names assigned to unnamed columns."""
+    return role == "event" or ROLES[role].side

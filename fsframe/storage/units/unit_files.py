@@ -32,6 +32,7 @@ from fsframe.storage.units.array_bytes import pack, unpack
 from fsframe.storage.units.selection_bytes import pack_selections
 from fsframe.table.dataset import Dataset
 from fsframe.table.frozen_table import declared_roles
+from fsframe.table.roles import ROLES
 
 __all__ = [
     "FitSteps",
@@ -206,9 +207,9 @@ def call_key(
     _add(digest, b"" if upstream is None else pack_selections([upstream]))
     if data.groups is not None:
         _add(digest, b"groups" + _bytes(data.groups))
-    for word, columns in ((b"times", data.times), (b"covariates", data.covariates)):
-        if columns is not None:
-            _add(digest, word + columns.tobytes() + bytes([columns.handled]))
+    for role, columns in data.side_columns().items():
+        word = ROLES[role].digest.encode()
+        _add(digest, word + columns.tobytes() + bytes([columns.handled]))
     key = ".".join(map(str, run.key)) or "-"
     return f"{key}~{run.first}~{digest.hexdigest()[:32]}"
 
