@@ -38,18 +38,6 @@ def continuous():  # type: ignore[no-untyped-def]
 
     n, p = 2000, 96
     Z, rows = rng.random((n, p)), np.arange(n)
-    W = np.empty((n, n), np.int32)
-    across = np.ascontiguousarray(np.rint(Z * 4095).astype(np.int16).T)
-
-    def whole_distances() -> Any:
-        for i in range(0, n, 64):
-            screen_kernels.whole_distances(across, rows[i : i + 64], W[i : i + 64])
-        return W
-
-    # cdist turns whole numbers into doubles, and is faster than any expression of 16-bit arrays
-    Q = np.ascontiguousarray(across.T).astype(float)
-    yield "whole_distances", f"{n} × {p} (cdist)", whole_distances, lambda: cdist(Q, Q, "cityblock")
-
     b, m = 64, 30
     index = rng.integers(0, n, (b, m)).astype(np.int32)
     starts = np.tile(np.array([0, m]), (b, 1))

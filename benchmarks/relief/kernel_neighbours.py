@@ -87,23 +87,6 @@ def cases():  # type: ignore[no-untyped-def]
 
     yield "radius_weights", f"{size}, star (comparisons)", radius, bounded
 
-    W = rng.integers(50_000, 120_000, (64, 2000)).astype(np.int32)
-    edges, slack = np.array([0, 1000, 2000]), np.full(64, 100)
-    index, starts = np.empty((64, 2000), np.int32), np.empty((64, 3), np.int64)
-
-    def likely() -> Any:
-        screen_kernels.likely_neighbours(W, np.arange(64), edges, 10, slack, index, starts)
-        return np.concatenate([index[r, : starts[r, -1]] for r in range(64)])
-
-    def below() -> Any:
-        near = np.empty(W.shape, bool)
-        for c in (0, 1):
-            part = W[:, edges[c] : edges[c + 1]]
-            edge = np.partition(part, 9, axis=1)[:, 9:10]
-            near[:, edges[c] : edges[c + 1]] = part <= edge + slack[:, None]
-        return np.nonzero(near)[1]
-
-    yield "likely_neighbours", "64 × 2000 distances, k = 10 (partition)", likely, below
     yield from lists(rng)
     yield from permutations(rng)
 

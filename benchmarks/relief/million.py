@@ -5,8 +5,7 @@
 Normal columns, two classes that follow a product of two of them. A number of targets is drawn
 (`m`); the time of comparing them with all rows, and of scoring, is measured separately from that of
 reading and preparing the table, which is needed once. `all_rows` is calculated from both. With
-`--all` every row is a target, and nothing is calculated. `--no-bytes` screens by 16-bit numbers, as
-tables of few rows or many columns are. A line of JSON each goes to `--out`.
+`--all` every row is a target, and nothing is calculated. A line of JSON each goes to `--out`.
 """
 
 from __future__ import annotations
@@ -49,11 +48,8 @@ def main() -> int:
     parser.add_argument("--targets", type=int, default=2000)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--no-bytes", action="store_true")
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
-    if given.no_bytes:
-        feature_scores.bytes_suffice = lambda *_: False
     comparing = feature_scores._listed_scores = Stopwatch(feature_scores._listed_scores)
     for n in given.rows:
         rng = np.random.default_rng(1)
@@ -70,8 +66,7 @@ def main() -> int:
         elapsed, processor = time.perf_counter() - elapsed, time.process_time() - processor
         each, before = comparing.processor / m, processor - comparing.processor
         line = {
-            "what": f"relieff, {n} × {given.columns}, "
-            f"screened by {'16-bit numbers' if given.no_bytes else 'bytes'}",
+            "what": f"relieff, {n} × {given.columns}, screened by bytes",
             "targets": m,
             "seconds": round(elapsed, 1),
             "processor_s_before": round(before, 2),

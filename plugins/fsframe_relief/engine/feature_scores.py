@@ -12,12 +12,7 @@ from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.distances import distance_rows, full_distances
 from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Target
 from fsframe_relief.engine.pair_sums import PairSums
-from fsframe_relief.engine.screening import (
-    NearestBytes,
-    NearestScreen,
-    bytes_suffice,
-    screening_pays,
-)
+from fsframe_relief.engine.screening import NearestBytes, bytes_suffice, screening_pays
 from fsframe_relief.engine.tree_neighbours import NearestTrees, tree_pays
 
 __all__ = ["feature_scores", "mean_distance", "mean_of"]
@@ -164,10 +159,10 @@ def _listing(columns: Columns, rule: Any, target: Target, memory: int) -> _Listi
     """The way to nearest neighbours that fits the table; None if all distances are needed."""
     if tree_pays(columns, rule):
         return NearestTrees(columns, rule, target)
-    if screening_pays(columns, rule, target, memory):
-        if bytes_suffice(columns, rule, target, memory):
-            return NearestBytes(columns, rule, target, memory)
-        return NearestScreen(columns, rule, target, memory)
+    if screening_pays(columns, rule, target, memory) and bytes_suffice(
+        columns, rule, target, memory
+    ):
+        return NearestBytes(columns, rule, target, memory)
     return None
 
 

@@ -95,7 +95,7 @@ def test_all_neighbours_and_their_ties_are_candidates(kind: str, n: int, p: int,
 
 @pytest.mark.parametrize("text", ["relieff", "relieff:k=3,weighting=rank", "relief:m=500"])
 @pytest.mark.parametrize("copies", [0, 2500])
-def test_scores_have_the_bits_of_the_finer_screen(
+def test_scores_have_the_bits_of_all_exact_distances(
     text: str, copies: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(2)
@@ -104,7 +104,9 @@ def test_scores_have_the_bits_of_the_finer_screen(
     y = (X[:, 0] * X[:, 1] + rng.normal(size=3000) > 0).astype(int)
     data = Dataset.from_arrays(X, y)
     method = fsframe.Chain.parse(text)
-    expected = method.select(data)
+    with monkeypatch.context() as patch:
+        patch.setattr(feature_scores, "bytes_suffice", lambda *given: False)
+        expected = method.select(data)
     settled = []
     real = screening.NearestBytes.candidates
 
@@ -122,7 +124,7 @@ def test_scores_have_the_bits_of_the_finer_screen(
     assert settled and all(settled) == (copies == 0)
 
 
-def test_tables_that_bytes_do_not_tell_apart_are_screened_more_finely() -> None:
+def test_tables_that_bytes_do_not_tell_apart_are_not_screened() -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(9000, 10))
     y = rng.integers(0, 2, 9000)

@@ -1,4 +1,4 @@
-"""Neighbours that whole numbers let through are those of a look at all exact distances."""
+"""Neighbours that bytes let through are those of a look at all exact distances."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ METHODS = [
 def both_ways(method, data, **options):
     """Scores with the screen and without, and how often it was used."""
     used = []
-    listed = screening.NearestScreen.listed
+    listed = screening.NearestBytes.listed
 
     def counted(self, rows):
         used.append(len(rows))
@@ -39,7 +39,9 @@ def both_ways(method, data, **options):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screening, "ROWS_PER_NEIGHBOUR", 0)
-        patch.setattr(screening.NearestScreen, "listed", counted)
+        patch.setattr(screening, "LEAST_ROWS", 0)
+        patch.setattr(feature_scores, "bytes_suffice", lambda *_: True)
+        patch.setattr(screening.NearestBytes, "listed", counted)
         found = method.select(data, **options).scores
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feature_scores, "screening_pays", lambda *_: False)
@@ -74,9 +76,9 @@ def test_screened_and_all_distances_give_the_same_scores(method, n, p, digits, d
     assert used or not np.ptp(X, axis=0).any()
 
 
-def test_an_instance_that_whole_numbers_put_too_far_is_still_found():
-    # Column 0 is rounded up for row 1 and down for row 2: by whole numbers row 2 is nearer to row
-    # 0, in truth row 1 is.
+def test_an_instance_that_bytes_put_too_far_is_still_found():
+    # Column 0 is rounded up for row 1 and down for row 2: by bytes row 2 is nearer to row 0, in
+    # truth row 1 is.
     step = 1 / screening.LEVELS
     X = np.zeros((60, 3))
     X[1:, 0] = 1.0
@@ -88,17 +90,18 @@ def test_an_instance_that_whole_numbers_put_too_far_is_still_found():
     columns = prepare_columns(X, np.zeros(3, bool))
     ones = np.ones(60)
     target = Target(y=y, prior=np.bincount(y) / 60, counts=ones, omega=ones / 60)
-    screen = screening.NearestScreen(columns, Nearest(k=1), target, 1 << 30)
-    whole = np.abs(screen.across[:, :1].astype(int) - screen.across).sum(axis=0)
+    screen = screening.NearestBytes(columns, Nearest(k=1), target, 1 << 30)
+    codes = screen.mine.view(np.uint8).astype(int)
+    whole = np.abs(codes[:1] - codes).sum(axis=1)
     assert whole[2] < whole[1]
     index, weight, length, _ = screen.listed(np.arange(1))
     hits = [j for j, w in zip(index[0, : length[0]], weight[0], strict=False) if w < 0]
     assert hits == [1]
 
 
-@pytest.mark.parametrize("memory", [1 << 16, 1 << 19, 1 << 30])
+@pytest.mark.parametrize("memory", [1 << 19, 1 << 21, 1 << 30])
 def test_the_bound_on_memory_moves_only_the_borders_of_blocks(memory):
     rng = np.random.default_rng(0)
-    data = Dataset.from_arrays(rng.normal(size=(900, 6)), rng.integers(0, 2, 900))
+    data = Dataset.from_arrays(rng.normal(size=(2900, 6)), rng.integers(0, 2, 2900))
     found = Relieff(k=5).select(data, run=Run(memory=memory, threads=2)).scores
     np.testing.assert_allclose(found, Relieff(k=5).select(data).scores, rtol=0, atol=1e-13)
