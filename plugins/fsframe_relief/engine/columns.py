@@ -13,10 +13,7 @@ from fsframe_relief.engine.byte_table import ByteTable
 from fsframe_relief.engine.column_summary import ColumnSummary, summarise
 from fsframe_relief.engine.scaling import scaled
 
-__all__ = ["MOST_ACROSS", "Columns", "prepare_columns"]
-
-MOST_ACROSS = 512
-"""Rows longer than this are summed as fast along columns, without a second copy of the table."""
+__all__ = ["Columns", "prepare_columns"]
 
 SLICE = 1 << 20
 """Values converted at a time: bounds temporaries to some 10 MB."""
@@ -47,9 +44,8 @@ class Columns:
 
     Attributes
     ----------
-    plain, scaled, across : column numbers, (n, n_plain) float64, (n_plain or more, n) float64
-        Complete continuous columns, scaled to 0 … 1; up to 512 of them also column by column, with
-        zeros up to a multiple of 8.
+    plain, scaled : column numbers, (n, n_plain) float64
+        Complete continuous columns, scaled to 0 … 1.
     levelled, codes, planes, known : column numbers, (n, n_levelled) codes, bit planes
         Discrete columns, complete ones first; `gap` is the code of a missing value.
     special, values, n_real, weight : column numbers, (n, n_special) float64
@@ -64,7 +60,6 @@ class Columns:
     n_features: int
     plain: NDArray[np.intp]
     scaled: NDArray[np.float64]
-    across: NDArray[np.float64]
     levelled: NDArray[np.intp]
     codes: NDArray[Any]
     n_levels: NDArray[np.int64]
@@ -94,8 +89,7 @@ class Columns:
             raise ValueError("probabilities of missing values are tied to the order of the labels")
         names = ("scaled", "codes", "planes", "known", "values")
         moved: dict[str, Any] = {k: np.ascontiguousarray(getattr(self, k)[rows]) for k in names}
-        across = np.ascontiguousarray(self.across[:, rows])
-        return attrs.evolve(self, n=len(rows), across=across, **moved)
+        return attrs.evolve(self, n=len(rows), **moved)
 
     def weighted(self, weight: NDArray[np.float64]) -> Columns:
         """The same columns, made for weighted distances, with other weights (n_features,)."""
@@ -209,13 +203,11 @@ def prepare_columns(
     gaps = missing[levelled] > 0
     codes, n_levels = _level_codes(X, levelled, low, high, whole, bool(gaps.any()), order)
     planes, known, segments = _bit_planes(codes, n_levels, bool(gaps.any()))
-    plain_values = scaled(X, plain, low, high, order, threads)
     return Columns(
         n=n,
         n_features=p,
         plain=plain,
-        scaled=plain_values,
-        across=_across(plain_values),
+        scaled=scaled(X, plain, low, high, order, threads),
         levelled=levelled,
         codes=codes,
         n_levels=n_levels,
@@ -236,16 +228,6 @@ def prepare_columns(
         constant_weight=float(weights[constant].sum()),
         blank=np.flatnonzero(blank),
     )
-
-
-def _across(Z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Column by column, with columns of zeros up to a multiple of 8; nothing if there are many."""
-    n, p = Z.shape
-    if p > MOST_ACROSS:
-        return np.empty((0, n))
-    found = np.zeros((-(-p // 8) * 8, n))
-    found[:p] = Z.T
-    return found
 
 
 def _level_codes(

@@ -14,7 +14,6 @@ from fsframe.kernels.bit_counts import LANES, at, count_differences, popcount
 from fsframe.kernels.compiled import njit
 
 __all__ = [
-    "across_distances",
     "fill_differences",
     "mismatch_distances",
     "plain_distances",
@@ -74,46 +73,6 @@ def plain_distances(Z: Floats, rows: Places, first: int, out: Floats) -> None:
             for r in range(r0, r1):
                 for j in range(j0, j1):
                     out[r, j] += tile[r - r0, j - j0]
-
-
-@njit(fastmath=FAST)
-def across_distances(across: Floats, rows: Places, first: int, out: Floats) -> None:
-    """`plain_distances` for few columns, from ``across[a, i]``, vectorised over instances.
-
-    The number of columns is padded with zeros to a multiple of 8.
-    """
-    p, n = across.shape
-    b = rows.shape[0]
-    mine = np.empty((b, p))
-    for a in range(p):
-        for r in range(b):
-            mine[r, a] = across[a, rows[r]]
-    for j0 in range(first, n, 4 * TILE):
-        j1 = min(n, j0 + 4 * TILE)
-        for a in range(0, p, 8):
-            y0 = across[a, j0:j1]
-            y1 = across[a + 1, j0:j1]
-            y2 = across[a + 2, j0:j1]
-            y3 = across[a + 3, j0:j1]
-            y4 = across[a + 4, j0:j1]
-            y5 = across[a + 5, j0:j1]
-            y6 = across[a + 6, j0:j1]
-            y7 = across[a + 7, j0:j1]
-            for r in range(b):
-                o = out[r, j0:j1]
-                x = mine[r, a : a + 8]
-                x0 = x[0]
-                x1 = x[1]
-                x2 = x[2]
-                x3 = x[3]
-                x4 = x[4]
-                x5 = x[5]
-                x6 = x[6]
-                x7 = x[7]
-                for j in range(j1 - j0):
-                    o[j] += (
-                        (abs(x0 - y0[j]) + abs(x1 - y1[j])) + (abs(x2 - y2[j]) + abs(x3 - y3[j]))
-                    ) + ((abs(x4 - y4[j]) + abs(x5 - y5[j])) + (abs(x6 - y6[j]) + abs(x7 - y7[j])))
 
 
 @njit(fastmath=FAST)

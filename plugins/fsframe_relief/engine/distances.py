@@ -34,7 +34,6 @@ def distance_rows(
     O(b n p) time, `out` and as much again where values are missing.
     """
     from fsframe_relief.engine.distance_kernels import (
-        across_distances,
         mismatch_distances,
         plain_distances,
         probability_distances,
@@ -43,9 +42,7 @@ def distance_rows(
 
     out[:, first:] = 0.0
     shared = np.zeros_like(out) if columns.shares else np.empty((0, 0))
-    if columns.across.size:
-        across_distances(columns.across, rows, first, out)
-    elif columns.plain.size:
+    if columns.plain.size:
         plain_distances(columns.scaled, rows, first, out)
     if columns.levelled.size:
         mismatch_distances(

@@ -15,7 +15,6 @@ from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.params import choice, either, integer, listing, optional, param, real, text
 from fsframe.resampling.resamples import too_many
-from fsframe_relief.engine.columns import MOST_ACROSS
 from fsframe_relief.engine.neighbours import Rule
 
 __all__ = ["ReliefParameters", "decay_parameter", "ties_parameter"]
@@ -111,13 +110,13 @@ class ReliefParameters(Selector):
     )
 
     def tables_held(self, n_features: int) -> float:
-        """One scaled copy, a second by columns if there are few, whole numbers to screen by, and
-        blocks of distances; gaps under the probability rule take values, levels and states."""
+        """One scaled copy, bytes to screen by, and blocks of distances; gaps under the probability
+        rule take values, levels and states."""
         if not self.table_copies:
             return 0.0  # of a few columns at a time
         if self.missing == "probability":
             return 3.0
-        return 2.75 if n_features <= MOST_ACROSS else 1.5
+        return 1.75
 
     def rule(self) -> Rule:
         """Neighbours and their weights."""
