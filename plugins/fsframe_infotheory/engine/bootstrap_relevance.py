@@ -12,6 +12,7 @@ from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bootstrap_counts import (
     draw_rows,
+    equal_width_sums,
     packed_sums,
     relevance_sums,
 )
@@ -25,6 +26,9 @@ __all__ = ["bootstrap_edges", "bootstrap_relevance"]
 
 END = 64
 """Rows at each end of a sorted column that are searched for the drawn extremes."""
+
+FEW = 1 << 14
+"""Draws, rows times bootstraps, up to which columns are counted in one pass over a block."""
 
 BOOTSTRAP_BYTES = 1 << 17
 """Bytes of bit rows of bootstrap counts that are processed at a time."""
@@ -87,7 +91,17 @@ def bootstrap_relevance(
         block = None
         if not bins.as_levels[start:stop].all():
             block = np.asarray(data.columns(start, stop), dtype=np.float64)[order].T
-        for j in (start + np.flatnonzero(~packed[start:stop])).tolist():
+        listed = start + np.flatnonzero(~packed[start:stop])
+        if block is not None and draws.size <= FEW:
+            plain = listed[~bins.as_levels[listed] & ~data.categorical[listed]]
+            together = np.ascontiguousarray(block[plain - start])
+            many, edges = equal_width_of_many(together, drawn, discretiser)
+            if many.any():
+                sums = np.empty((2, len(counts), np.count_nonzero(many)))
+                equal_width_sums(together[many], edges, draws, starts, table, sums[0], sums[1])
+                put(slice(None), plain[many], sums[0], sums[1])
+                listed = np.setdiff1d(listed, plain[many])
+        for j in listed.tolist():
             if block is None or bins.as_levels[j]:
                 # The same levels in every bootstrap: those not drawn have counts of zero, which
                 # change nothing.
@@ -114,6 +128,34 @@ def bootstrap_relevance(
 
     in_threads(run.threads, count_listed, encoded.bounds)
     return bits
+
+
+def equal_width_of_many(
+    block: NDArray[np.float64], counts: NDArray[np.int64], discretiser: Discretiser
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which columns have bins of equal width in every bootstrap, and their edges.
+
+    `block` is (m, n), `counts` (n_bootstraps, n). Columns with gaps, with whole numbers only in a
+    bootstrap, or constant in one, are left to `bootstrap_edges`. Returns (m,) and, for these
+    columns, (k, n_bootstraps, n_bins − 1).
+    """
+    totals = counts.sum(axis=1)
+    many = ~np.isnan(block).any(axis=1)
+    if discretiser.rule not in ("auto", "equal-width") or not (totals == totals[0]).all():
+        return np.zeros(len(block), dtype=bool), np.empty((0, len(counts), 0))
+    broken = block != np.floor(block)
+    low, high = np.empty((2, len(block), len(counts)))
+    for b, live in enumerate(counts > 0):
+        part = block[:, live]
+        low[:, b], high[:, b] = part.min(axis=1), part.max(axis=1)
+        many &= broken[:, live].any(axis=1)
+    many &= (low < high).all(axis=1)
+    n_bins = discretiser.n_bins(int(totals[0]))
+    edges = equal_width_edges(low[many].ravel(), high[many].ravel(), n_bins)
+    edges = edges.reshape(-1, len(counts), n_bins - 1)
+    distinct = (edges[:, :, 1:] > edges[:, :, :-1]).all(axis=(1, 2))
+    many[many] = distinct
+    return many, np.ascontiguousarray(edges[distinct])
 
 
 def bootstrap_edges(
