@@ -34,6 +34,7 @@ CSV_NAMES = (
 """The columns of the table of results."""
 
 _MOST_PAIRWISE = 6
+_FEW_TABLES = 6
 
 
 def result_columns(results: Iterable[Comparison]) -> dict[str, list[Any]]:
@@ -210,7 +211,7 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
         yield ""
         yield from _table_of(result, d, letters)
     yield ""
-    yield "±: corrected standard error. 95 %: interval of the mean. kept: features. φ: stability."
+    yield "±: corrected standard error. 95 %: interval of the mean. φ: stability."
     yield "*: best. ‡: fewest features, with a value within ± of the best."
     yield "P: Pareto front, no other chain has both a better value and a larger φ."
     if not result.papers:
@@ -318,13 +319,18 @@ def _rank_lines(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
     yield f"Nemenyi's critical difference at {ranks.level:g}: {ranks.difference:.2f} ranks"
     for group in ranks.groups:
         yield "no significant difference by Wilcoxon–Holm: " + " ".join(letters[c] for c in group)
-    yield "Wilcoxon–Holm p-values:"
     if len(letters) <= _MOST_PAIRWISE:
+        yield "Wilcoxon–Holm p-values:"
         yield from _matrix(letters, lambda i, j: f"{p[i, j]:.3g}", right=True)
     else:
-        yield "  (in --json)"
+        first = order[0]
+        yield f"Wilcoxon–Holm p-values of {letters[first]} against the others:"
+        others = [[letters[c], f"{p[first, c]:.3g}"] for c in order[1:]]
+        yield from table_lines(["", "p"], others, right={1})
     if result.overall is None:
         return
+    if len(result.data) < _FEW_TABLES:
+        yield f"From {len(result.data)} tables the following probabilities say very little."
     yield "Bayesian signed-rank test: probability that the row is better by more than"
     yield f"{result.rope:g} (and that they are practically equal):"
     some, chances = order[:_MOST_PAIRWISE], result.overall

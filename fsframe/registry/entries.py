@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import attrs
@@ -181,7 +181,9 @@ class SelectorEntry(Entry):
     ``scores``, ``weights``, ``pair-weights``, ``instance-weights``, ``fill``; with ``pair-test``
     the class is a `fsframe.method.pair_tests.PairTester`, which tests the pairs of other chains'
     results. `wraps`: it resamples the stages on its left. `pair_weight` describes the weight of a
-    pair in the heading of a list, with a hint for reading after a colon. `compiles`: it uses
+    pair in the heading of a list, with a hint for reading after a colon. `chosen` names, for
+    tables of its result, the parameters whose values these hold as far as the method chose them
+    (`n` if none was given); methods texts print them. `compiles`: it uses
     kernels compiled by numba, so ``fsframe warm`` runs its family. `proposed` is its priority among
     the methods that ``fsframe inspect`` suggests, from 1; 0 means never. Its class then implements
     `Selector.proposal` and `Selector.cost`.
@@ -198,6 +200,7 @@ class SelectorEntry(Entry):
     )
     wraps: bool = False
     pair_weight: str = attrs.field(default="", validator=_check_line)
+    chosen: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
     compiles: bool = False
     proposed: int = 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import attrs
 
@@ -27,6 +28,8 @@ __all__ = [
     "versions",
 ]
 
+_NAMED_LIBRARIES = ("python", "numpy", "scipy", "numba")
+
 
 def references(record: RunRecord) -> list[tuple[str, str]]:
     """(method, reference) of every method of the run that is installed."""
@@ -50,7 +53,10 @@ def methods_paragraph(record: RunRecord) -> str:
     size = f"{record.n_samples} samples and {record.n_features} features"
     classes = f"{len(data.class_names)} classes" if data.class_names else "a number"
     label = f" (label {printable(data.label)}, {classes})" if data.label else ""
-    text = [f"The table {printable(data.name)} has {size}{label}."]
+    text = [
+        f"The table {printable(data.name)} has {size}{label}; the SHA-256 of its values is "
+        f"{printable(data.sha256)}."
+    ]
     numbers = {name: place for place, (name, _) in enumerate(references(record), start=1)}
     text.append(
         f"Features were selected with fsframe {record.fsframe_version or '(version not recorded)'}"
@@ -84,14 +90,50 @@ def methods_paragraph(record: RunRecord) -> str:
         text.append(
             f"Rows of one {printable(name)} were kept together in every resample ({number} groups)."
         )
+    if record.pair_tests is not None:
+        name, tests = record.pair_tests.name, record.pair_tests.found
+        mark = f" [{numbers[name]}]" if name in numbers else ""
+        text.append(
+            f"{tests.n_tested} pairs of features were tested for interaction by "
+            f"{printable(name)}{mark}; q-values allow for {tests.n_chosen_from} pairs."
+        )
+    text.append(
+        "Intervals are 95 % intervals; q-values without another name are those of "
+        "Benjamini and Hochberg (1995, J. R. Stat. Soc. B 57:289)."
+    )
     text.append(f"The random seed was {record.seed}.")
+    if record.command:
+        text.append(f"The command was `{printable(record.command, longest=600)}`.")
+    libraries = [
+        f"{name} {record.environment[name]}"
+        for name in _NAMED_LIBRARIES
+        if isinstance(record.environment.get(name), str)
+    ]
+    if libraries:
+        text.append(f"It ran with {', '.join(libraries)}.")
     return " ".join(text)
 
 
 def given_params(stage: StageRecord, equals: str = "=") -> str:
-    """The parameters of a stage that have a value."""
+    """The parameters of a stage that have a value, those that it chose itself included."""
     given = {name: value for name, value in stage.params.items() if value is not None}
+    given |= _chosen(stage, given)
     return ", ".join(f"{name}{equals}{format_value(value)}" for name, value in given.items())
+
+
+def _chosen(stage: StageRecord, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of parameters that the method chose, as its entry says where to find them."""
+    offer = _offer(stage.name)
+    declared: Mapping[str, tuple[str, ...]] = getattr(offer and offer.entry, "chosen", {})
+    found: dict[str, Any] = {}
+    for table, names in declared.items():
+        values = stage.tables.get(table)
+        # Files may come from anybody.
+        if values is None or values.shape != (len(names),) or values.dtype.kind not in "iuf":
+            continue
+        pairs = zip(names, values.tolist(), strict=True)
+        found |= {name: value for name, value in pairs if name not in given}
+    return found
 
 
 def versions(record: RunRecord) -> str:

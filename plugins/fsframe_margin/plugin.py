@@ -8,7 +8,8 @@ from fsframe.registry.entries import ClassifierEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
 _IMMIGRATE = (
-    "Zhao, Hong, Liu: IMMIGRATE, a margin-based feature selection method with interaction terms"
+    "Zhao, Hong, Liu 2020, IMMIGRATE: A margin-based feature selection method with interaction "
+    "terms, Entropy 22(3):291, doi:10.3390/e22030291"
 )
 _ESANN = "Prat, Belanche: Instance and feature weighted k-nearest-neighbours algorithm, ESANN 2016"
 _SIMBA = "Gilad-Bachrach, Navot, Tishby: Margin based feature selection, ICML 2004"

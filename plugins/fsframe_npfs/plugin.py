@@ -20,8 +20,10 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         wraps=True,
         proposed=1,
         pair_weight="share of resamples",
+        chosen={"numbers": ("n", "permutations", "permuted_n"), "level": ("largest p kept",)},
         reference="Ditzler, Polikar, Rosen 2015, A bootstrap based Neyman-Pearson test for "
-        "identifying variable importance, IEEE Trans. Neural Netw. Learn. Syst. 26(4):880",
+        "identifying variable importance, IEEE Trans. Neural Netw. Learn. Syst. 26(4):880-886, "
+        "doi:10.1109/TNNLS.2014.2320415",
     )
     yield SelectorEntry(
         name="ensemble",

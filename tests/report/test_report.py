@@ -369,3 +369,24 @@ def test_the_script_of_the_page_runs_under_its_own_policy(page, tmp_path):
     )  # fmt: skip
     assert '<button type="button">' in done.stdout
     assert "CONSOLE" not in done.stderr
+
+
+def test_the_methods_text_suffices_to_repeat_the_test():
+    from fsframe.report.methods_text import methods_paragraph, references
+
+    chain = "mim:top=1 npfs:n=20,permutations=49"
+    record = Chain.parse(chain).run(small(), seed=7, command="fsframe chain … --seed 7")
+    text = methods_paragraph(record)
+    numbers = record.stages[-1].tables["numbers"].tolist()
+    assert numbers[:2] == [20, 49]
+    # What the method chose itself is told too.
+    assert record.stages[-1].params["permuted_n"] is None
+    assert f"permuted_n = {numbers[2]}" in text and "n = 20, " in text
+    for told in (record.data.sha256, "seed was 7", "`fsframe chain … --seed 7`", "numpy "):
+        assert told in text
+    assert "doi:10.1109/TNNLS.2014.2320415" in dict(references(record))["npfs"]
+    # A file may hold anything under that name.
+    last = record.stages[-1]
+    tables = {**last.tables, "numbers": np.zeros((2, 2))}
+    other = attrs.evolve(record, stages=(record.stages[0], attrs.evolve(last, tables=tables)))
+    assert "permuted_n" not in methods_paragraph(other)
