@@ -94,7 +94,7 @@ def _left_on_disk(file: Any, path: Path, name: str, in_memory: bool | None) -> A
         return None
     if in_memory is None and 8 * form[0][0] * form[0][1] <= LARGE:
         return None
-    from fsframe.tables.hdf5_columns import Hdf5Columns
+    from fsframe.tables.hdf5 import Hdf5Columns
 
     return Hdf5Columns.of(path, name, *form)
 

@@ -1,23 +1,93 @@
-"""Arrays of an HDF5 file, read from this file only: no links to others, no external storage."""
+"""Arrays and columns of an HDF5 file, read from this file only: no links to others."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import mmap
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import attrs
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.storage.guarded_hdf5 import no_hdf5_plugins
-from fsframe.tables.hdf5_heaps import check_heaps, check_lengths
 from fsframe.tables.size_limits import check_expansion, check_size, shown
 
-__all__ = ["Hdf5Arrays"]
+__all__ = ["Hdf5Arrays", "Hdf5Columns", "check_heaps", "check_lengths", "file_mark"]
+
+_SIGNATURE = b"GCOL\x01\x00\x00\x00"
+_HEADER = struct.Struct("<8sQ")
+_OBJECT = struct.Struct("<HHIQ")
+
+
+def check_heaps(path: Path) -> None:
+    """Check every global heap collection of the file; DataError says where the first is damaged.
+
+    A collection is found by its signature, version and reserved bytes, eight in all; it is followed
+    by its size and by objects, each with its number, its size, and as many bytes filled up to a
+    multiple of eight. Number 0 is free space, whose size covers its own header (HDF5 file format
+    specification 3.0, III.E). O(size of the file), read once through the page cache.
+    """
+    with path.open("rb") as file:
+        try:
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError:
+            return  # an empty file
+        with content:
+            place = content.find(_SIGNATURE)
+            while place >= 0:
+                _walk(content, place, path)
+                place = content.find(_SIGNATURE, place + 1)
+
+
+def check_lengths(path: Path, name: str, offset: int | None, n: int) -> None:
+    """Raise DataError if a text of a contiguous dataset is longer than its file.
+
+    HDF5 would allocate memory for it first.
+
+    The `n` references, each a length of 4 bytes, an address of 8 and a number of 4, begin at
+    `offset`, which is None for chunked datasets; these are not checked.
+    """
+    if offset is None or not n:
+        return
+    size = path.stat().st_size
+    form = np.dtype([("length", "<u4"), ("address", "<u8"), ("number", "<u4")])
+    found = np.fromfile(path, form, count=n, offset=offset)
+    if len(found) < n or int(found["length"].max()) > size:
+        raise DataError(f"{path} is damaged: a text of {name!r} is longer than the file")
+
+
+def _walk(content: mmap.mmap, place: int, path: Path) -> None:
+    def damaged(what: str) -> DataError:
+        return DataError(
+            f"{path} is damaged: of the heap of text at byte {place}, {what}; take another copy of "
+            "the file"
+        )
+
+    if place + _HEADER.size > len(content):
+        raise damaged("the header is cut off")
+    _, size = _HEADER.unpack_from(content, place)
+    end = place + size
+    if size < _HEADER.size or end > len(content):
+        raise damaged(f"the size, {size} bytes, does not fit the file")
+    at, numbers = place + _HEADER.size, set()
+    while at + _OBJECT.size <= end:
+        number, _, _, length = _OBJECT.unpack_from(content, at)
+        # Free space counts its own header.
+        needed = length if number == 0 else _OBJECT.size + -(-length // 8) * 8
+        if needed < _OBJECT.size or needed % 8 or at + needed > end:
+            raise damaged(f"object {number} at byte {at} has no possible size, {length}")
+        if number and number in numbers:
+            raise damaged(f"there are two objects {number}")
+        numbers.add(number)
+        at += needed
+
 
 # Those that come with HDF5 and h5py: deflate, shuffle, fletcher32, szip, nbit, scaleoffset, lzf.
 # A file can name any other, and HDF5 would look for a library of it and run that.
@@ -238,3 +308,84 @@ class Hdf5Arrays:
                 8 * math.prod(dataset.shape), f"{self._path}: {name!r} of shape {dataset.shape}"
             )
         return np.asarray(dataset[()])
+
+
+@attrs.frozen(eq=False)
+class Hdf5Columns:
+    """Some columns of a dataset on disk, as `fsframe.table.dataset.ColumnSource`.
+
+    Parameters
+    ----------
+    path : Path
+        Absolute, so that worker processes find it too.
+    name : str
+        Path of the dataset within the file.
+    columns : (n_features,) int
+        Which columns of the dataset, ascending.
+    n_samples : int
+    dtype : numpy dtype
+        As stored.
+    stamp : (int, int)
+        Size and time of change of the file when it was checked.
+    codes : tuple of float
+        Codes of missing values.
+
+    Notes
+    -----
+    The file is opened for each reading, so the object can be sent to other processes. Reading a
+    span costs what HDF5 needs for the chunks it touches: chunks of few columns read fastest.
+    """
+
+    path: Path
+    name: str
+    columns: NDArray[np.intp] = attrs.field(repr=False)
+    n_samples: int
+    dtype: np.dtype[Any]
+    stamp: tuple[int, int] = attrs.field(repr=False)
+    codes: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, path: Path, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Hdf5Columns:
+        """All columns of the dataset `name` in the file at `path`."""
+        absolute = path.absolute()
+        return cls(absolute, name, np.arange(shape[1]), shape[0], dtype, file_mark(absolute))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples, features."""
+        return self.n_samples, len(self.columns)
+
+    def with_codes(self, codes: tuple[float, ...]) -> Hdf5Columns:
+        """The same columns, NaN where they hold one of the codes."""
+        return attrs.evolve(self, codes=codes, dtype=np.dtype(np.float64))
+
+    def take(self, columns: NDArray[np.intp]) -> Hdf5Columns:
+        """Only these of the columns, given ascending by position."""
+        return attrs.evolve(self, columns=self.columns[columns])
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Columns ``start … stop-1``, (n_samples, stop-start), as stored (float64 with codes).
+
+        DataError if the file has changed since it was checked, or cannot be read.
+        """
+        wanted = self.columns[start:stop]
+        if not len(wanted):
+            return np.empty((self.n_samples, 0), dtype=self.dtype)
+        if file_mark(self.path) != self.stamp:
+            raise DataError(f"{self.path} was changed while it was in use; start again")
+        first, last = int(wanted[0]), int(wanted[-1]) + 1
+        with Hdf5Arrays(self.path) as file:
+            span = file.block(self.name, slice(None), slice(first, last))
+        found = span if last - first == len(wanted) else span[:, wanted - first]
+        if self.codes:
+            return np.where(np.isin(found, self.codes), np.nan, found).astype(self.dtype)
+        return found
+
+
+def file_mark(path: Path) -> tuple[int, int]:
+    """Size and time of change of a file."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+    return status.st_size, status.st_mtime_ns

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from fsframe.errors import RequestError
 from fsframe.storage.atomic import check_destination, place_file
+from fsframe.tables.cell_syntax import defused, is_formula
 from fsframe.tables.dialect import unquote
-from fsframe.tables.formulas import defused, is_formula
 from fsframe.tables.table import Table, quoted
 
 __all__ = ["reduced_text", "write_reduced"]
@@ -47,7 +47,7 @@ def write_reduced(
         Whether an existing file may be replaced; never that of `table`.
     defuse : bool
         Whether an apostrophe is put before cells that a spreadsheet would take for formulas
-        (`fsframe.tables.formulas.is_formula`), names of columns too.
+        (`fsframe.tables.cell_syntax.is_formula`), names of columns too.
     apart_from : sequence of paths
         Other files that must not be replaced.
 

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, one_line
-from fsframe.tables.hdf5 import Hdf5Arrays
-from fsframe.tables.hdf5_columns import file_mark
+from fsframe.tables.hdf5 import Hdf5Arrays, file_mark
 
 __all__ = [
     "FrameRows",

@@ -12,7 +12,7 @@ from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.hdf5 import Hdf5Arrays
 from fsframe.tables.reader import Reader
-from fsframe_tables.sparse import compressed, sparse_table
+from fsframe_tables.matrices import compressed, sparse_table
 
 __all__ = ["AnnDataReader"]
 

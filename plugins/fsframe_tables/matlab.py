@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,156 @@ from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.hdf5 import Hdf5Arrays
 from fsframe.tables.reader import Reader
-from fsframe_tables.mat_elements import MatVariables
-from fsframe_tables.sparse import compressed, sparse_table
+from fsframe.tables.size_limits import check_size, decompressed_bound
+from fsframe.tables.text_file import load_bytes
+from fsframe_tables.matrices import compressed, sparse_table
 
-__all__ = ["MatReader"]
+__all__ = ["MatReader", "MatVariables"]
+
+_HEAD, _CELL, _CHAR, _SPARSE = 128, 1, 4, 5
+_MATRIX, _PACKED = 14, 15
+# Types of stored values, and the classes of arrays that hold numbers.
+_TYPES = {
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    9: "f8",
+    12: "i8",
+    13: "u8",
+}
+_TEXTS = {2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+_CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8",
+            15: "u8"}  # fmt: skip
+
+
+class _Damaged(Exception):
+    """An impossible size or type."""
+
+
+class MatVariables:
+    """The variables of a file, by name; DataError if the file is damaged.
+
+    References
+    ----------
+    MathWorks, MAT-File Format (level 5).
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        raw = load_bytes(path)
+        self._order = {b"IM": "<", b"MI": ">"}.get(raw[126:128], "")
+        if not self._order:
+            raise DataError(f"{path} is not a MAT file, or its beginning is damaged")
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self._parts: dict[str, tuple[int, list[tuple[int, bytes]]]] = {}
+        try:
+            for name, shape, kind, parts in self._variables(raw):
+                if kind in _CLASSES or kind in (_CELL, _SPARSE):
+                    self.shapes[name] = shape
+                    self._parts[name] = kind, parts
+        except (_Damaged, ValueError, zlib.error, UnicodeDecodeError) as error:
+            raise DataError(f"{path} is a MAT file that is damaged: {error}") from None
+
+    def get(self, name: str) -> NDArray[Any]:
+        """The variable of that name.
+
+        Raises
+        ------
+        DataError
+            If its parts do not form an array of its shape.
+        """
+        kind, parts = self._parts[name]
+        shape = self.shapes[name]
+        what = f"{self._path}: {name!r} of shape {shape}"
+        if kind != _SPARSE:
+            check_size(8 * math.prod(shape), what)
+        try:
+            if kind == _CELL:
+                return self._cell(parts, shape)
+            if kind == _SPARSE:
+                arrays = [self._numbers(*part) for part in parts[:3]]
+                if len(shape) != 2 or len(arrays) < 3:
+                    raise _Damaged("a sparse matrix lacks a part")
+                rows, columns, values = arrays
+                matrix = compressed("csc", [values, rows, columns], (shape[0], shape[1]), what)
+                return sparse_table(matrix, what)
+            if len(parts) != 1:
+                raise _Damaged("it holds complex numbers, or no numbers")
+            values = self._numbers(*parts[0])
+            if values.size != math.prod(shape):
+                raise _Damaged(f"it holds {values.size} values")
+            return values.reshape(shape, order="F").astype(_CLASSES[kind])
+        except (_Damaged, ValueError, UnicodeDecodeError) as error:
+            raise DataError(f"{what}: {error}") from None
+
+    def _variables(
+        self, raw: bytes
+    ) -> Iterator[tuple[str, tuple[int, ...], int, list[tuple[int, bytes]]]]:
+        left = decompressed_bound(len(raw))
+        for kind, content in self._elements(raw[_HEAD:], padded=False):
+            if kind == _PACKED:
+                unpacker = zlib.decompressobj()
+                content = unpacker.decompress(content, left + 1)
+                if len(content) > left:
+                    raise _Damaged("it would decompress to more than is allowed")
+                left -= len(content)
+                inner = next(self._elements(content), (0, b""))
+                kind, content = inner
+            if kind == _MATRIX and content:
+                yield self._matrix(content)
+
+    def _matrix(self, content: bytes) -> tuple[str, tuple[int, ...], int, list[tuple[int, bytes]]]:
+        flags, sizes, name, *parts = [*self._elements(content), (0, b""), (0, b""), (0, b"")]
+        parts = parts[: len(parts) - 3] if len(parts) >= 3 else []
+        numbers = self._numbers(*flags)
+        shape = self._numbers(*sizes)
+        if not numbers.size or not 2 <= shape.size <= 32 or shape.min() < 0:
+            raise _Damaged("an array without class or shape")
+        called = bytes(name[1]).decode("ascii", errors="replace")
+        return called, tuple(int(size) for size in shape), int(numbers[0]) & 0xFF, parts
+
+    def _elements(self, content: bytes, padded: bool = True) -> Iterator[tuple[int, bytes]]:
+        """Types and contents of the elements of a file or of an array."""
+        place, byteorder = 0, "little" if self._order == "<" else "big"
+        while place + 8 <= len(content):
+            first = int.from_bytes(content[place : place + 4], byteorder)  # type: ignore[arg-type]
+            if first >> 16:
+                size, kind, begin = first >> 16, first & 0xFFFF, place + 4
+                if size > 4:
+                    raise _Damaged(f"a small element of {size} bytes")
+                place += 8
+            else:
+                kind, begin = first, place + 8
+                size = int.from_bytes(content[place + 4 : begin], byteorder)  # type: ignore[arg-type]
+                place = begin + (size if not padded and kind == _PACKED else -(-size // 8) * 8)
+            if begin + size > len(content):
+                raise _Damaged(f"an element of {size} bytes where {len(content) - begin} are left")
+            yield kind, content[begin : begin + size]
+
+    def _numbers(self, kind: int, content: bytes) -> NDArray[Any]:
+        if kind not in _TYPES:
+            raise _Damaged(f"values of type {kind}")
+        return np.frombuffer(content, dtype=self._order + _TYPES[kind])
+
+    def _cell(self, parts: list[tuple[int, bytes]], shape: tuple[int, ...]) -> NDArray[Any]:
+        """A cell array of text, as (n,) str objects."""
+        if len(parts) != math.prod(shape):
+            raise _Damaged(f"{len(parts)} cells")
+        found = np.empty(len(parts), dtype=object)
+        for place, (kind, content) in enumerate(parts):
+            _, _, inner, values = self._matrix(content) if kind == _MATRIX else ("", (), 0, [])
+            if inner != _CHAR or len(values) != 1 or values[0][0] not in _TEXTS:
+                raise _Damaged("a cell that is not text")
+            encoding = _TEXTS[values[0][0]]
+            if encoding.startswith(("utf-16", "utf-32")):
+                encoding += "-le" if self._order == "<" else "-be"
+            found[place] = values[0][1].decode(encoding).strip()
+        return found
+
 
 _TABLES = ("X", "x", "data", "fea", "features")
 _LABELS = ("y", "Y", "label", "labels", "class", "target", "gnd")

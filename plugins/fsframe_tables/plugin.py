@@ -13,26 +13,26 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
     """Parquet, Arrow, Excel, ARFF, MAT, NPY, sparse matrices, svmlight, AnnData, PLINK and GCT."""
     yield ReaderEntry(
         name="parquet",
-        target="fsframe_tables.columnar:ParquetReader",
+        target="fsframe_tables.frames:ParquetReader",
         summary="Parquet files",
         starts=(b"PAR1",),
     )
     yield ReaderEntry(
         name="arrow",
-        target="fsframe_tables.columnar:ArrowReader",
+        target="fsframe_tables.frames:ArrowReader",
         summary="Arrow IPC files (Feather version 2)",
         starts=(b"ARROW1",),
     )
     yield ReaderEntry(
         name="excel",
-        target="fsframe_tables.excel:ExcelReader",
+        target="fsframe_tables.frames:ExcelReader",
         summary="The first sheet of Excel workbooks (.xlsx)",
         requires="fastexcel",
         zip_member="xl/workbook.xml",
     )
     yield ReaderEntry(
         name="arff",
-        target="fsframe_tables.arff:ArffReader",
+        target="fsframe_tables.frames:ArffReader",
         summary="Attribute-relation files of Weka; nominal attributes are categorical",
         endings=(".arff",),
         reference="Witten, Frank, Hall 2011",

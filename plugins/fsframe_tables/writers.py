@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from fsframe.escaping import printable, tex
-from fsframe.tables.formulas import defused
+from fsframe.tables.cell_syntax import defused
 from fsframe.tables.writer import Columns, Writer
 
 _MARKS = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>|~&#$!@"})

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from fsframe.errors import DataError
-from fsframe.tables.hdf5 import Hdf5Arrays
-from fsframe.tables.hdf5_heaps import check_heaps
+from fsframe.tables.hdf5 import Hdf5Arrays, check_heaps
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The first sheet of an Excel workbook, read by fastexcel."""
+"""Parquet, Arrow, Excel and ARFF files, read by libraries into data frames."""
 
 from __future__ import annotations
 
@@ -9,9 +9,42 @@ from typing import Any
 
 from fsframe.errors import DataError
 from fsframe.tables.reader import Reader
-from fsframe.tables.size_limits import decompressed_bound, shown
+from fsframe.tables.size_limits import check_expansion, check_size, decompressed_bound, shown
+from fsframe.tables.text_file import load_text
 
-__all__ = ["ExcelReader"]
+__all__ = ["ArffReader", "ArrowReader", "ExcelReader", "ParquetReader"]
+
+
+class ParquetReader(Reader):
+    """A Parquet file as a polars DataFrame."""
+
+    def _read(self, path: Path) -> Any:
+        import polars
+
+        lazy = polars.scan_parquet(path, glob=False)
+        _check(lazy, path)
+        return polars.read_parquet(path, glob=False)
+
+
+class ArrowReader(Reader):
+    """An Arrow IPC file, such as Feather version 2, as a polars DataFrame."""
+
+    def _read(self, path: Path) -> Any:
+        import polars
+
+        _check(polars.scan_ipc(path, glob=False), path)
+        return polars.read_ipc(path)
+
+
+def _check(lazy: Any, path: Path) -> None:
+    """Refuse by the declared size, before anything is decompressed."""
+    import polars
+
+    rows = int(lazy.select(polars.len()).collect().item())
+    columns = len(lazy.collect_schema())
+    check_expansion(rows, columns, path.stat().st_size, str(path))
+    check_size(2 * 8 * rows * columns, f"{path} with {rows} rows × {columns} columns")
+
 
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)"')
 _FIRST = re.compile(rb'<c r="([A-Z]+)([0-9]+)"')
@@ -78,3 +111,33 @@ def _number(letters: bytes) -> int:
     for letter in letters:
         found = 26 * found + letter - 64
     return found - 1
+
+
+class ArffReader(Reader):
+    """An ARFF file as a polars DataFrame: nominal attributes as Enum, ``?`` as missing.
+
+    Notes
+    -----
+    SciPy reads numeric and nominal attributes; it refuses those of text, and sparse rows.
+    """
+
+    def _read(self, path: Path) -> Any:
+        import io
+
+        import polars
+        from scipy.io import arff
+
+        records, meta = arff.loadarff(io.StringIO(load_text(path).decode()))
+        columns = []
+        for name in meta.names():
+            kind, levels = meta[name]
+            values = records[name]
+            if kind == "nominal":
+                texts = [text.decode() for text in values.tolist()]
+                found = [None if text == "?" else text for text in texts]
+                columns.append(polars.Series(name, found, polars.Enum(list(levels))))
+            elif kind == "numeric":
+                columns.append(polars.Series(name, values.astype(float)))
+            else:
+                columns.append(polars.Series(name, [str(value) for value in values]))
+        return polars.DataFrame(columns)
