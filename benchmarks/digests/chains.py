@@ -17,7 +17,8 @@ archives
     What is read from run files of each version of the format.
 
 ``--only`` takes names of methods, families, ways or commands, joined by commas; what matches one
-name of each kind is run: ``--only relieff,surf,gaps`` is two methods on one table. Differences are
+name of each kind is run: ``--only relieff,surf,gaps`` is two methods on one table. Without it, runs
+that differ little from others are left out, unless ``--every`` is given. Differences are
 listed by name, with both texts if they are texts. Exit status 1 if there is one.
 
 Within one checkout, too, a run that was interrupted, and one by two workers, must equal the one
@@ -54,6 +55,7 @@ def main() -> int:
     parser.add_argument("--against", type=Path, help="compare with digests written before")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this part")
     parser.add_argument("--only", default="", help="methods, families, ways, words of commands")
+    parser.add_argument("--every", action="store_true", help="every method in every way")
     parser.add_argument("--processes", type=int, default=2, help="default 2")
     parser.add_argument("--jobs", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -61,7 +63,7 @@ def main() -> int:
         _run_all(asked.jobs)
         return 0
     words = [word for word in asked.only.split(",") if word]
-    jobs = _jobs(asked.part or PARTS, words)
+    jobs = _jobs(asked.part or PARTS, words, asked.every or bool(words))
     if not jobs:
         parser.error(f"--only {asked.only}: no method, family, way or command has such a name")
     began = time.perf_counter()
@@ -80,10 +82,10 @@ def main() -> int:
     return int(bool(problems))
 
 
-Job = tuple[str, str, list[str], list[str]]
+Job = tuple[str, str, list[str], list[str], bool]
 
 
-def _jobs(parts: list[str] | tuple[str, ...], words: list[str]) -> list[Job]:
+def _jobs(parts: list[str] | tuple[str, ...], words: list[str], every: bool) -> list[Job]:
     """What to compute, each as a part, a name, families and ways."""
     methods = named_methods()
     families = [name for name in FAMILIES if name in words] or list(FAMILIES)
@@ -94,12 +96,12 @@ def _jobs(parts: list[str] | tuple[str, ...], words: list[str]) -> list[Job]:
         lines = [line for line in COMMANDS.splitlines() if line]
         chosen = [line for line in lines if not words or set(line.split()) & set(rest)]
         if chosen:
-            jobs.append(("texts", "", chosen, []))
+            jobs.append(("texts", "", chosen, [], every))
     if "methods" in parts:
         chosen = [name for name in methods if name in rest] if rest else methods
-        jobs += [("methods", name, families, ways) for name in chosen]
+        jobs += [("methods", name, families, ways, every) for name in chosen]
     if "archives" in parts and not words:
-        jobs.append(("archives", "", [], []))
+        jobs.append(("archives", "", [], [], every))
     return jobs
 
 
@@ -137,7 +139,7 @@ def _run_all(path: Path) -> None:
 
 def _run(job: Job, workers: concurrent.futures.Executor) -> dict[str, str]:
     """The digests of one job, by name."""
-    part, name, some, ways = job
+    part, name, some, ways, every = job
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as made:
         folder = Path(made)
@@ -148,7 +150,7 @@ def _run(job: Job, workers: concurrent.futures.Executor) -> dict[str, str]:
         elif name == METRICS:
             found = dict(metric_digests())
         else:
-            found = dict(method_digests(name, some, ways, folder, workers))
+            found = dict(method_digests(name, some, ways, folder, workers, every=every))
     return {f"{part} | {name}": value for name, value in found.items()}
 
 
