@@ -159,8 +159,10 @@ class Chain:
     def request_problems(self, data: Dataset) -> Iterator[str]:
         """The problems of parameters that `check_request` raises, one sentence each."""
         for stage in self.stages:
-            if isinstance(stage.method, Selector):
-                for problem in stage.method.check_request(data):
+            method = stage.method
+            # The problems of a label that it does not take are told by `role_problems`.
+            if isinstance(method, Selector) and data.task in method.tasks_taken():
+                for problem in method.check_request(data):
                     yield f"{stage.name}: {problem}"
 
     def role_problems(self, data: Dataset) -> Iterator[str]:

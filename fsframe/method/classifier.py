@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, PluginError, RequestError
-from fsframe.method.alternatives import ways_with_missing
+from fsframe.method.alternatives import nominal_problems, ways_with_missing, weights_in_parts
 from fsframe.method.boundary import in_stage
 from fsframe.method.donors import Donors
 from fsframe.method.run import Run, make_run
@@ -19,8 +19,6 @@ from fsframe.method.selection import Selection
 from fsframe.method.stage_view import filled_rows, first_missing, local_upstream, view
 from fsframe.params import Parameterised
 from fsframe.table.dataset import Dataset
-from fsframe.table.nominal import nominal_problems
-from fsframe.table.side_columns import weights_in_parts
 from fsframe.table.survival import LABELS
 
 __all__ = ["Classifier", "FittedClassifier", "FittedOnColumns", "FittedRegressor", "Regressor"]

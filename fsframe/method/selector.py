@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, PluginError
-from fsframe.method.alternatives import selectors_for, ways_with_missing
+from fsframe.method.alternatives import (
+    nominal_problems,
+    selectors_for,
+    selectors_that,
+    ways_with_missing,
+    weights_in_parts,
+)
 from fsframe.method.boundary import in_stage
 from fsframe.method.cost import Cost
 from fsframe.method.permutation_test import PermutationTest
@@ -31,9 +37,7 @@ from fsframe.method.wrapping_stages import one_by_one
 from fsframe.params import Parameterised, number_to_keep
 from fsframe.table.array_checks import as_counts
 from fsframe.table.dataset import Dataset
-from fsframe.table.nominal import nominal_problems
 from fsframe.table.roles import ROLES
-from fsframe.table.side_columns import weights_in_parts
 from fsframe.table.survival import LABELS
 
 __all__ = ["Selector"]
@@ -391,10 +395,12 @@ class Selector(Parameterised):
             )
         adjusted = data.covariates
         if adjusted is not None and not adjusted.handled and not self.adjusts():
+            others = selectors_that(lambda method: bool(method.adjusts()))
+            after = selectors_that(lambda method: bool(method.adjusts_base()), wrapping=True)
             yield (
                 f"{name} cannot adjust for {', '.join(adjusted.names)} (--adjust): use a method "
-                "with conditional or partial relevance (mim, chi2, anova-f, jmi, cmim, cmi), or "
-                "npfs after it, which permutes labels within strata"
+                f"with conditional or partial relevance ({others}), or "
+                f"after it a stage that permutes labels within strata ({after})"
             )
         for role, columns in data.sides.items():
             if role not in self.honours:

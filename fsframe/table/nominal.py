@@ -1,35 +1,11 @@
-"""Nominal columns: their levels, sums of squares, and methods that do not accept them."""
+"""Nominal columns: their levels, and sums of squares."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.showing import some_of
-from fsframe.table.dataset import Dataset
-
-__all__ = ["level_places", "nominal_problems", "sums_of_squares", "unequal_share"]
-
-
-def nominal_problems(name: str, takes_nominal: bool, data: Dataset) -> Iterator[str]:
-    """Why the method `name` refuses the nominal columns of `data`, if it does.
-
-    Yields
-    ------
-    str
-        One sentence with the columns, and what to do.
-    """
-    places = () if takes_nominal else np.flatnonzero(data.categorical)
-    if len(places):
-        named = some_of([repr(data.feature_names[place]) for place in places])
-        hold = "holds" if len(places) == 1 else "hold"
-        yield (
-            f"{name} needs numeric columns, and {named} {hold} categories: encode them as "
-            "indicator columns (--encode onehot, encode='onehot'), leave them out (--drop), or "
-            "use a method that accepts them (mim, relieff, immigrate, …)"
-        )
+__all__ = ["level_places", "sums_of_squares", "unequal_share"]
 
 
 def level_places(

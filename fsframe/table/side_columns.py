@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.table.frozen_arrays import freeze
 
-__all__ = ["SideColumns", "feature_sets", "time_blocks", "times_of_wholes", "weights_in_parts"]
+__all__ = ["SideColumns", "feature_sets", "time_blocks", "times_of_wholes"]
 
 _LEVELS, _PARTS = 10, 5
 
@@ -193,12 +193,3 @@ def feature_sets(
             "dropped with one group only"
         )
     return freeze(codes)
-
-
-def weights_in_parts(name: str, weights: str) -> str:
-    """Why the method `name` does not support row weights of a table in parts, and what to do."""
-    return (
-        f"{name} does not support row weights ({weights!r}) of a table in parts; methods that sum "
-        "over rows do (mim, chi2, anova-f, mrmr, jmi). Leave the weights out (--drop "
-        f"{weights}), or read the table into memory, as fsframe.read(polars.read_parquet(…))"
-    )
