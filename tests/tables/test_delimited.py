@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsframe.errors import UntidyTableError
+from fsframe.table.magnitudes import LARGEST
 from fsframe.tables import cells, read
 from fsframe.tables.cell_syntax import is_missing
 
@@ -217,7 +218,7 @@ def test_constant_and_counting_columns_are_remarked(put):
     assert "1 column counting the rows: id" in notes
 
 
-FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+FLOATS = st.floats(-LARGEST, LARGEST)
 
 
 @settings(max_examples=60, deadline=None)
