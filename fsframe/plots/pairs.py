@@ -83,7 +83,7 @@ def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
             spine.set_visible(False)
         bar = panel.figure.colorbar(image, ax=panel, shrink=0.8)
         # Above the bar: beside it, the label of a small matrix would be cut off.
-        bar.ax.set_title("weight", fontsize="medium")
+        bar.ax.set_title("weight", fontsize="medium", loc="left")
         return panel.figure
 
 
