@@ -32,11 +32,11 @@ from fsframe.chains.chain import Chain
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine import byte_cache
-from fsframe_infotheory.engine.bootstrap_counts import draw_rows, packed_sums, relevance_sums
+from fsframe_infotheory.engine.bootstraps import draw_rows, packed_sums, relevance_sums
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.entropy import clogc_table
-from fsframe_infotheory.engine.sample_layout import Layout
+from fsframe_infotheory.engine.layout import Layout
 
 RUN = Run(threads=1)
 

@@ -1,4 +1,9 @@
-"""Columns of a table as bytes, where values are few enough, and the counts of those bytes."""
+"""Columns of a table as bytes, where values are few enough, and the counts of those bytes.
+
+Levels are counted in each class in one pass and any row order: 64 rows are compared with a level at
+once, and population counts of the resulting bits with the rows of a class give its counts. No
+sorting, no codes, exact integers.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +13,163 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.kernels.bit_counts import equal_bits, popcount
+from fsframe.kernels.compiled import njit
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import ByteLevels
 from fsframe_infotheory.engine.byte_cache import TableBytes, fill
-from fsframe_infotheory.engine.level_counts import class_masks, tally
-from fsframe_infotheory.engine.sample_layout import Layout
+from fsframe_infotheory.engine.layout import Layout
 
-__all__ = ["Masks", "RawColumns", "Tally", "tally_rows"]
+__all__ = [
+    "MISSING_BYTE",
+    "Masks",
+    "RawColumns",
+    "Tally",
+    "class_masks",
+    "tally",
+    "tally_rows",
+]
+
+
+MISSING_BYTE = 254
+"""Byte of a missing value; 255 is not used."""
+
+FEW = 32
+"""Longest range of bytes that are compared with 64 rows at once; else row by row."""
+
+
+def class_masks(layout: Layout, n_rows: int) -> NDArray[np.uint64]:
+    """Bit rows of how often each row counts, in the order of the table, for whole counts.
+
+    Returns
+    -------
+    (n_classes, n_planes, ceil(n_rows / 64)) uint64
+        Bit r of ``masks[c, i]`` is bit i of the count of row r, if that is of class c.
+    """
+    counts = np.bincount(layout.order, minlength=n_rows)
+    n_planes = max(1, int(counts.max(initial=1)).bit_length())
+    n_words = -(-n_rows // 64)
+    bits = np.zeros((layout.n_classes, n_planes, n_words * 64), np.uint8)
+    for c, (first, stop) in enumerate(zip(layout.starts[:-1], layout.starts[1:], strict=True)):
+        rows = layout.order[first:stop]
+        for plane in range(n_planes):
+            bits[c, plane, rows] = (counts[rows] >> plane) & 1
+    packed = np.packbits(bits, axis=2, bitorder="little").view("<u8")
+    return packed.astype(np.uint64, copy=False)
+
+
+@njit()
+def tally(raw, rows, masks, sizes, table, n_levels, holes, top, values, sums_j, sums_jy):
+    """Write the bytes that occur in some rows of `raw`, and Σ c·log₂c over them and over classes.
+
+    Parameters
+    ----------
+    raw : (m, n_rows) uint8
+        Columns of bytes, one after the other in memory.
+    rows : (k,) int64
+        Which of the m columns.
+    masks : (n_classes, n_planes, n_words) uint64
+        See `class_masks`; every row of the table counts at least once.
+    sizes : (n_classes,) int64
+        Samples of each class.
+    table : (n + 1,) float64
+        c·log₂c.
+    n_levels, holes, top : (k,) int64
+        Results: how many bytes occur, the one for missing values included; whether that one does;
+        and the largest byte.
+    values : (k · 256,) uint8
+        Result: the bytes that occur, ascending, one column after the other without gaps.
+    sums_j, sums_jy : (k,) float64
+        Results.
+
+    Notes
+    -----
+    O(n levels / 64) per column up to 32 neighbouring bytes, O(n) beyond.
+    """
+    n_classes, n_planes, n_words = masks.shape
+    n_rows = raw.shape[1]
+    n_whole = n_rows // 64
+    # The last rows of a column, if they do not fill a word: no read beyond the array.
+    tail = np.zeros(64, np.uint8)
+    counts = np.zeros((256, n_classes), np.int64)
+    left = np.zeros(n_classes, np.int64)
+    bits = np.empty(n_words, np.uint64)
+    position = 0
+    for k in range(rows.size):
+        row = rows[k]
+        column = raw[row]
+        lowest, highest, largest = np.uint8(255), np.uint8(0), np.uint8(0)
+        for i in range(n_rows):
+            byte = column[i]
+            lowest = min(lowest, byte)
+            largest = max(largest, byte)
+            highest = max(highest, byte if byte < MISSING_BYTE else np.uint8(0))
+        top[k] = largest
+        for i in range(64 * n_whole, n_rows):
+            tail[i - 64 * n_whole] = column[i]
+        first, last = np.int64(lowest), np.int64(highest)
+        if first > last:
+            # Nothing but missing values.
+            first, last = np.int64(0), np.int64(-1)
+        few = last - first < FEW
+        if few:
+            for c in range(n_classes):
+                left[c] = sizes[c]
+            for value in range(first, last + 1):
+                level = np.int64(value)
+                for word in range(n_whole):
+                    bits[word] = equal_bits(raw, row * n_rows + word * 64, np.uint8(level))
+                if n_whole < n_words:
+                    bits[n_whole] = equal_bits(tail, 0, np.uint8(level))
+                for c in range(n_classes):
+                    found = np.int64(0)
+                    for plane in range(n_planes):
+                        size = np.int64(0)
+                        mask = masks[c, plane]
+                        for word in range(n_words):
+                            size += np.int64(popcount(bits[word] & mask[word]))
+                        found += size << plane
+                    counts[level, c] = found
+                    left[c] -= found
+            for c in range(n_classes):
+                counts[MISSING_BYTE, c] = left[c]
+        else:
+            counts[:] = 0
+            for c in range(n_classes):
+                for plane in range(n_planes):
+                    for word in range(n_words):
+                        mask_word = masks[c, plane, word]
+                        i = word * 64
+                        while mask_word:
+                            if mask_word & np.uint64(1):
+                                counts[column[i], c] += 1 << plane
+                            mask_word >>= np.uint64(1)
+                            i += 1
+        j = 0.0
+        jy = 0.0
+        begin = position
+        for step in range(last - first + 2):
+            level = np.int64(first + step)
+            if step > last - first:
+                level = np.int64(MISSING_BYTE)
+            total = np.int64(0)
+            for c in range(n_classes):
+                total += counts[level, c]
+            if total > 0:
+                for c in range(n_classes):
+                    jy += table[counts[level, c]]
+                j += table[total]
+                values[position] = level
+                position += 1
+        n_levels[k] = position - begin
+        holes[k] = position > begin and values[position - 1] == MISSING_BYTE
+        sums_j[k] = j
+        sums_jy[k] = jy
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Masks:
-    """The rows of a table that count, by class; see `level_counts.class_masks`."""
+    """The rows of a table that count, by class; see `class_masks`."""
 
     bits: NDArray[np.uint64]
     sizes: NDArray[np.int64]

@@ -22,8 +22,8 @@ class Criterion:
     Parameters
     ----------
     term : callable
-        From the `information_terms.Terms` of all features with one partner, or, with
-        nearest-neighbour estimates, `fsframe_infotheory.engine.knn_terms.EstimatedTerms`, to
+        From the `entropy.Terms` of all features with one partner, or, with
+        nearest-neighbour estimates, `fsframe_infotheory.engine.neighbours.EstimatedTerms`, to
         (n_features,) values.
     score : callable
         ``score(relevance, folded, n_selected)`` to (n_features,) scores in bits, larger is better;

@@ -16,6 +16,7 @@ from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_cache import TableBytes, cached_bytes
 from fsframe_infotheory.engine.byte_columns import Masks, RawColumns
 from fsframe_infotheory.engine.discretise import Discretiser
+from fsframe_infotheory.engine.layout import Layout
 from fsframe_infotheory.engine.packing import (
     PACKED_LEVELS,
     Chunk,
@@ -25,7 +26,6 @@ from fsframe_infotheory.engine.packing import (
     pack,
     weighted_sums,
 )
-from fsframe_infotheory.engine.sample_layout import Layout
 
 __all__ = ["Encoded", "Sums", "encode"]
 

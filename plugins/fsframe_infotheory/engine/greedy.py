@@ -12,8 +12,8 @@ from fsframe.method.ranking import TIE
 from fsframe.method.run import Run
 from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded, Sums
-from fsframe_infotheory.engine.knn_terms import Estimator
 from fsframe_infotheory.engine.lazy_greedy import least_conditional_relevance
+from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.part_counts import AnyEncoded, counter_of, joint, partner_of
 from fsframe_infotheory.engine.stopping import NOT_POSITIVE, Stopping
 

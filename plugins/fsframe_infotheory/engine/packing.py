@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.bit_counts import LANES
 from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins
-from fsframe_infotheory.engine.bit_rows import pack_blocks, unpack_feature
 from fsframe_infotheory.engine.byte_columns import Masks, RawColumns, tally_rows
 from fsframe_infotheory.engine.code_counts import grouped_sums, level_sums, weighted_dense_sums
 from fsframe_infotheory.engine.column_kernels import as_flat, write_codes
-from fsframe_infotheory.engine.sample_layout import Layout
+from fsframe_infotheory.engine.layout import Layout, pack_blocks, unpack_feature
 
 __all__ = [
     "MOST_BYTES",

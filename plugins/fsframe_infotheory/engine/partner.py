@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.bit_counts import LANES
-from fsframe_infotheory.engine.bit_rows import level_rows
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.entropy import sum_clogc
+from fsframe_infotheory.engine.layout import Layout, level_rows
 from fsframe_infotheory.engine.packing import block_of, codes_in
-from fsframe_infotheory.engine.sample_layout import Layout
 
 __all__ = ["Partner", "joint", "partner_of"]
 

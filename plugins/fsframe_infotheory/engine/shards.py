@@ -36,6 +36,7 @@ from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_columns import RawColumns
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import Encoded
+from fsframe_infotheory.engine.layout import Layout
 from fsframe_infotheory.engine.packing import (
     PACKED_LEVELS,
     Chunk,
@@ -46,7 +47,6 @@ from fsframe_infotheory.engine.packing import (
     pack,
     write_levels,
 )
-from fsframe_infotheory.engine.sample_layout import Layout
 
 __all__ = ["ShardFormat", "Shards", "shards_of"]
 

@@ -14,7 +14,7 @@ from fsframe.method.selection import PairWeights, Selection
 from fsframe.params import choice, integer, param
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.encode import Encoded
-from fsframe_infotheory.engine.knn_terms import Estimator
+from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.part_counts import EncodedParts, counter_of, partner_of
 from fsframe_infotheory.methods.filter import InformationFilter
 from fsframe_infotheory.methods.greedy_filter import GreedyFilter

@@ -19,10 +19,10 @@ from fsframe_infotheory.engine.byte_cache import cached_bytes
 from fsframe_infotheory.engine.criterion import Criterion
 from fsframe_infotheory.engine.encode import Encoded, encode
 from fsframe_infotheory.engine.greedy import Ranking, select_greedily
-from fsframe_infotheory.engine.knn_terms import Estimator
+from fsframe_infotheory.engine.layout import MOST_REPEATED
+from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.packing import PACKED_LEVELS
 from fsframe_infotheory.engine.part_counts import AnyEncoded, EncodedParts
-from fsframe_infotheory.engine.sample_layout import MOST_REPEATED
 from fsframe_infotheory.engine.sparse_table import EncodedSparse
 from fsframe_infotheory.engine.stopping import Stopping
 from fsframe_infotheory.engine.strata import with_strata, without_last

@@ -12,7 +12,7 @@ from fsframe.method.cost import Cost
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine.bootstrap_relevance import bootstrap_relevance
+from fsframe_infotheory.engine.bootstraps import bootstrap_relevance
 from fsframe_infotheory.engine.encode import Sums
 from fsframe_infotheory.engine.strata import labels_with_strata
 from fsframe_infotheory.methods.estimator import PairParameters, estimation_note
@@ -33,7 +33,7 @@ class Mim(PairParameters, ScoredFilter):
 
     Plug-in: I(X; Y) = Σ p(x, y) log₂ p(x, y) / (p(x) p(y)) with p = counts / n, no bias correction.
     O(n p) time; codes need not be kept, so memory is one group of columns at a time. With
-    ``estimator=knn`` columns that would be binned are not: see `nearest_neighbours`; then
+    ``estimator=knn`` columns that would be binned are not: see `neighbours`; then
     bootstrap counts and importance weight the mean over samples, and neighbours count once each.
 
     References

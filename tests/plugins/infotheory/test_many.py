@@ -17,8 +17,8 @@ from fsframe_infotheory.engine.counting import Counter
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.entropy import clogc_table
+from fsframe_infotheory.engine.layout import Layout
 from fsframe_infotheory.engine.partner import partner_of
-from fsframe_infotheory.engine.sample_layout import Layout
 
 GREEDY = ["mifs", "mrmr", "jmi", "cmim", "disr", "icap", "cife", "condred", "betagamma", "jmim"]
 GREEDY += ["njmim", "cmi", "jmi3"]

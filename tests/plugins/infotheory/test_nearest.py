@@ -11,8 +11,8 @@ import fsframe
 from fsframe.errors import DataError, RequestError
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.knn_terms import Estimator
-from fsframe_infotheory.engine.nearest_neighbours import (
+from fsframe_infotheory.engine.neighbours import (
+    Estimator,
     continuous_information,
     discrete_continuous_information,
 )
