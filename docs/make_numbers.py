@@ -363,6 +363,12 @@ FIGURES: dict[str, list[Figure]] = {
             places,
         ),
         Figure(
+            "Interactions of a numeric target: errors, and what is warned of",
+            "python benchmarks/interactions/numeric_target.py --out FILE",
+            ("interactions/results/numeric_target.csv",),
+            whole,
+        ),
+        Figure(
             "Every selector on pure noise",
             "python benchmarks/published/leaks.py",
             ("published/results/leaks.csv",),

@@ -27,7 +27,7 @@ from fsframe_interactions.engine.log_tails import false_discovery_rates
 from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
 from fsframe_interactions.group_means import label_problem, with_group_means
 from fsframe_interactions.levels import bit_rows_of
-from fsframe_interactions.product_term import product_pairs
+from fsframe_interactions.product_term import product_pairs, robust_p_values
 from fsframe_interactions.stored_bit_rows import stored_bit_rows
 from fsframe_interactions.within_bin_effects import WithinBinEffects
 
@@ -296,7 +296,10 @@ class Interactions(Selector):
                 np.arange(data.n_features), found.pairs[:, 0], found.pairs[:, 1], weights
             ),
             tables=tables | cells,
-            warnings=tuple(self._notes(data, upstream, found, q_values, tested)),
+            warnings=(
+                *self._notes(data, upstream, found, q_values, tested),
+                *(self._not_robust(data, found, significant, tested) if numeric else ()),
+            ),
         )
 
     def _notes(
@@ -332,6 +335,33 @@ class Interactions(Selector):
         if upstream is not None and upstream.instance_weights is not None:
             notes.append("instance weights are not used: the test counts rows")
         return notes
+
+    def _not_robust(
+        self, data: Dataset, found: TestedPairs, significant: int, tested: int
+    ) -> list[str]:
+        """A warning about significant pairs that curved effects or unequal variances may explain.
+
+        Up to 100 pairs are looked at. They are named if their p, given splines of both columns and
+        with robust standard errors, would not be significant in their place.
+        """
+        looked_at = found.pairs[: min(_MOST_CELL_TABLES, significant)]
+        if not len(looked_at):
+            return []
+        robust = robust_p_values(with_group_means(data), looked_at)
+        as_many = np.full(significant, np.log(np.finfo(float).tiny))
+        weak = []
+        for (a, b), p in zip(looked_at.tolist(), robust.tolist(), strict=True):
+            # The q of this p, if all other significant pairs are more so.
+            as_many[-1] = np.log(max(p, np.finfo(float).tiny))
+            if p == p and false_discovery_rates(as_many, tested, self.correction)[-1] > self.alpha:
+                weak.append(f"{data.feature_names[a]} × {data.feature_names[b]}")
+        if not weak:
+            return []
+        return [
+            f"{len(weak)} of {len(looked_at)} significant pairs ({', '.join(weak[:3])}"
+            f"{', …' if len(weak) > 3 else ''}) are not significant if main effects may be curved "
+            "and residuals may have unequal variances: do not take them for interactions"
+        ]
 
 
 def _pairs_of(columns: int) -> int:

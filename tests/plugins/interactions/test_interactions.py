@@ -16,6 +16,7 @@ from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.log_tails import false_discovery_rates
 from fsframe_interactions.interactions import Interactions
+from fsframe_interactions.product_term import robust_p_values
 
 GAMETES = Path(__file__).parents[1] / "relief" / "data" / "gametes2way.csv"
 
@@ -233,3 +234,53 @@ def test_numeric_targets_respect_the_bound_on_memory():
     data = Dataset.from_arrays(X, X[:, 0])
     with pytest.raises(RequestError, match="allow more memory"):
         Interactions().select(data, run=Run(memory=50_000))
+
+
+def _numeric(kind, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 4))
+    noise = rng.normal(size=300)
+    if kind == "curved":
+        X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
+        return X, X[:, 0] ** 2 + X[:, 1] + noise
+    if kind == "unequal":
+        return X, np.exp(1.5 * X[:, 0]) * noise
+    return X, X[:, 0] + X[:, 1] + X[:, 0] * X[:, 1] + noise
+
+
+@pytest.mark.parametrize("kind", ["curved", "unequal"])
+def test_pairs_that_curvature_or_unequal_variance_explain_are_named(kind):
+    warned, listed_as_pairs = 0, 0
+    for seed in range(12):
+        found = Interactions().select(Dataset.from_arrays(*_numeric(kind, seed)))
+        listed_as_pairs += bool((found.tables["q_values"] <= 0.05).any())
+        warned += any("do not take them for interactions" in note for note in found.warnings)
+    assert listed_as_pairs >= 6 and warned >= 0.8 * listed_as_pairs
+
+
+def test_a_true_product_is_not_warned_of():
+    for seed in range(6):
+        data = Dataset.from_arrays(*_numeric("product", seed))
+        found = Interactions().select(data)
+        assert found.tables["pairs"][0].tolist() == [0, 1]
+        assert not any("f1 × f2" in note for note in found.warnings)
+
+
+def test_robust_p_is_the_sandwich_estimate_with_leverages():
+    X, y = _numeric("unequal", 0)
+    p = robust_p_values(Dataset.from_arrays(X, y), np.array([[0, 1]]))[0]
+
+    def cubic(v):
+        bends = [np.maximum(v - k, 0) ** 3 for k in np.quantile(v, (1 / 3, 2 / 3))]
+        return [v, v**2, v**3, *bends]
+
+    one = np.ones(len(y))
+    product = X[:, 0] * X[:, 1]
+    design = np.column_stack([one, *cubic(X[:, 0]), *cubic(X[:, 1]), product])
+    bread = np.linalg.inv(design.T @ design)
+    beta = bread @ design.T @ y
+    leverage = np.einsum("ij,jk,ik->i", design, bread, design)
+    scaled = (y - design @ beta) / (1 - leverage)
+    covariance = bread @ (design.T * scaled**2) @ design @ bread
+    t = beta[-1] / np.sqrt(covariance[-1, -1])
+    assert p == pytest.approx(2 * stats.t.sf(abs(t), len(y) - design.shape[1]), rel=1e-6)
