@@ -53,3 +53,130 @@ def write(path: Path, table: dict[str, list[str]]) -> Path:
     """A table as a CSV file."""
     path.write_text(as_text(table), encoding="utf-8")
     return path
+
+
+WIDE = 203
+"""Genes of a table for which `inspect` proposes the cheaper chain."""
+
+
+def _plain() -> dict[str, list[str]]:
+    """The patients without what other tables have besides."""
+    table = patients(genes=WIDE)
+    for name in ("Date", "Batch", "Comments", "ER status"):
+        del table[name]
+    return table
+
+
+def _with(name: str, values: list[str]) -> dict[str, list[str]]:
+    table = _plain()
+    table[name] = values
+    table["GENE203"] = table.pop("GENE203")
+    return table
+
+
+def _some(values: list[str], text: str, every: int = 9) -> list[str]:
+    return [text if k % every == 0 else value for k, value in enumerate(values)]
+
+
+def _commas(table: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {name: [cell.replace(".", ",") for cell in cells] for name, cells in table.items()}
+
+
+def _label_first() -> dict[str, list[str]]:
+    table = _plain()
+    return {"diagnosis": table.pop("Outcome")} | table
+
+
+def _label_last() -> dict[str, list[str]]:
+    table = _plain()
+    outcome = table.pop("Outcome")
+    return table | {"class": outcome}
+
+
+def _rare() -> dict[str, list[str]]:
+    """Two rows in a hundred are of the positive class."""
+    draw = np.random.default_rng(5)
+    n = 100
+    values = draw.lognormal(2, 0.4, (n, WIDE))
+    values[:2, 1] *= 30
+    table = {"Outcome": ["Poor"] * 2 + ["Good"] * (n - 2)}
+    return table | {f"GENE{k + 1}": [f"{v:.3f}" for v in values[:, k]] for k in range(WIDE)}
+
+
+def _visits() -> dict[str, list[str]]:
+    """Three visits of each of thirty patients, ids in the order of the clinic."""
+    table = _plain()
+    n = len(table["PatientID"])
+    outcome = [table["Outcome"][k // 3 * 2] for k in range(n)]
+    follows = [f"{2 + (label == 'Poor') * 4 + k % 7 / 10:.1f}" for k, label in enumerate(outcome)]
+    ids = [f"P{k // 3 + 1:03d}" for k in range(n)]
+    return table | {"PatientID": ids, "Outcome": outcome, "GENE2": follows}
+
+
+def _texts() -> dict[str, str]:
+    plain = _plain()
+    outcome = plain["Outcome"]
+    text = as_text(plain)
+    names, rows = text.split("\n", 1)
+    width = len(plain)
+    units = ",".join("" if name in ("PatientID", "Outcome", "Sex") else "au" for name in plain)
+    ages = plain["Age"]
+    return {
+        "everything": as_text(patients(genes=WIDE)),
+        "spreadsheet errors": as_text(_with("CRP", _some(plain["GENE9"], "#N/A"))),
+        "below the limit": as_text(_with("CRP", _some(plain["GENE9"], "<0.01"))),
+        "not done": as_text(_with("CRP", _some(plain["GENE9"], "n.d."))),
+        "code": as_text(_with("Weight", _some(ages, "-999"))),
+        "spellings of a class": as_text(
+            plain | {"Outcome": [c.lower() if k % 7 == 0 else c for k, c in enumerate(outcome)]}
+        ),
+        "blanks after a class": as_text(
+            plain | {"Outcome": [c + " " * (k % 5 == 0) for k, c in enumerate(outcome)]}
+        ),
+        "units in cells": as_text(_with("CRP", [f"{v} mg/l" for v in plain["GENE9"]])),
+        "percent": as_text(_with("Cells", [f"{v}%" for v in plain["GENE9"]])),
+        "thousands": as_text(_with("Platelets", [f"{900 + 700 * k:,}" for k in range(len(ages))])),
+        "semicolons and decimal commas": as_text(_commas(plain), ";"),
+        "tabs": as_text(plain, "\t"),
+        "title above": f"Study A: export of 3 March 2021{',' * (width - 1)}\n\n{text}",
+        "title without delimiters": f"Study A\n{text}",
+        "two lines of names": f"{names}\n{units}\n{rows}",
+        "totals below": f"{text}Total,60{',' * (width - 2)}\n",
+        "a name twice": text.replace("GENE8,", "GENE7,", 1),
+        "label first": as_text(_label_first()),
+        "label last": as_text(
+            {k: v for k, v in plain.items() if k != "Outcome"} | {"class": outcome}
+        ),
+        "rare class": as_text(_rare()),
+        "visits": as_text(_visits()),
+        "an empty column": as_text(_with("Spare", [""] * len(ages))),
+        "names with blanks and commas": as_text(
+            {{"Age": "Age, years", "Sex": "Sex (f or m)"}.get(k, k): v for k, v in plain.items()}
+        ),
+    }
+
+
+TEXTS = _texts()
+"""Untidy tables as text, by what is untidy about them."""
+
+
+def write_workbook(path: Path) -> Path:
+    """A workbook with a title, and patients whose cells are merged over their three visits."""
+    import xlsxwriter
+
+    table = _visits()
+    book = xlsxwriter.Workbook(path)
+    sheet = book.add_worksheet()
+    sheet.write(0, 0, "Study A, export")
+    for column, (name, cells) in enumerate(table.items()):
+        sheet.write(1, column, name)
+        for row, cell in enumerate(cells):
+            if name == "PatientID":
+                if row % 3 == 0:
+                    sheet.merge_range(row + 2, column, row + 4, column, cell)
+            elif name.startswith(("GENE", "Age")):
+                sheet.write_number(row + 2, column, float(cell))
+            else:
+                sheet.write(row + 2, column, cell)
+    book.close()
+    return path

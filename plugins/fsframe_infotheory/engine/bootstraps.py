@@ -361,7 +361,7 @@ def equal_width_of_many(
     columns, (k, n_bootstraps, n_bins − 1).
     """
     totals = counts.sum(axis=1)
-    many = ~np.isnan(block).any(axis=1)
+    many: NDArray[np.bool_] = np.logical_not(np.isnan(block).any(axis=1))
     if discretiser.rule not in ("auto", "equal-width") or not (totals == totals[0]).all():
         return np.zeros(len(block), dtype=bool), np.empty((0, len(counts), 0))
     broken = block != np.floor(block)

@@ -1,0 +1,88 @@
+"""The command that `inspect` prints for an untidy table runs as printed, to a sensible answer."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Done
+from tests.front_door.builder import TEXTS, write_workbook
+
+Call = Callable[..., Done]
+LABELS = {"label first": "diagnosis", "label last": "class"}
+NO_FEATURES = {"PatientID", "Date", "Batch", "Comments", "Outcome", "Spare", "", "f1"}
+KEEP = {"below the limit": "CRP", "not done": "CRP", "spreadsheet errors": "CRP", "code": "Weight"}
+WHOLE = ("everything", "label last", "visits")
+KEEP |= {"units in cells": "CRP", "percent": "Cells", "thousands": "Platelets"}
+
+
+def answered(call: Call, path: Path, whole: bool) -> Done:
+    """The result of the command that `inspect` prints.
+
+    Unless `whole`, its chain ends with the screen that it begins with: the test by permutations
+    takes seconds, and how a table is read does not depend on it.
+    """
+    told = call("inspect", str(path), "--json").json
+    assert told["refused"] == "", told["refused"]
+    words = shlex.split(told["command"])
+    if not whole:
+        assert words.pop(words.index("npfs")) == "npfs" and words[2].startswith("mim:")
+    done = call(*words[1:], "--no-out", "--json", "--quiet")
+    assert done.code == 0, (words, done.err)
+    return done
+
+
+@pytest.mark.parametrize("what", TEXTS)
+def test_an_untidy_table_reaches_an_answer(call: Call, here: Path, what: str) -> None:
+    path = here / "my table.csv"
+    path.write_text(TEXTS[what], encoding="utf-8")
+    found = answered(call, path, what in WHOLE).json
+    assert found["data"]["label"] == LABELS.get(what, "Outcome")
+    assert len(found["data"]["classes"]) == 2
+    features = {*found["scores"]}
+    assert not NO_FEATURES & features
+    assert {"GENE1", "GENE2", "GENE5"} <= features and len(features) > 200
+    assert KEEP.get(what, "GENE1") in features
+    if what != "rare class":
+        assert {"GENE2", "GENE5"} & {*found["selected"]}
+    if what == "visits":
+        assert found["data"]["groups"] == ["PatientID", 20]
+
+
+def test_a_workbook_is_read_as_text_is(call: Call, here: Path) -> None:
+    path = write_workbook(here / "visits.xlsx")
+    found = answered(call, path, False).json
+    assert found["data"]["label"] == "Outcome" and found["data"]["groups"] == ["PatientID", 20]
+    assert "GENE2" in found["selected"]
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("title above", "title"),
+        ("two lines of names", "names or units"),
+        ("totals below", "totals"),
+        ("semicolons and decimal commas", "decimal commas"),
+        ("spellings of a class", "'good' as 'Good'"),
+        ("units in cells", "'mg/l'"),
+        ("thousands", "separators of thousands"),
+    ],
+)
+def test_what_was_read_otherwise_than_spelled_is_said(here: Path, what: str, said: str) -> None:
+    import fsframe
+
+    (here / "table.csv").write_text(TEXTS[what], encoding="utf-8")
+    drop = ["PatientID"]
+    read = fsframe.read(here / "table.csv", label="Outcome", drop=drop, categorical=["Sex"])
+    assert any(said in warning for warning in read.warnings), read.warnings
+
+
+def test_the_command_on_the_screen_is_that_of_the_program(call: Call, here: Path) -> None:
+    (here / "my table.csv").write_text(TEXTS["everything"], encoding="utf-8")
+    told = call("inspect", "my table.csv", "--json").json
+    shown = call("inspect", "my table.csv").out.partition("Suggested command:")[2]
+    printed = shown.partition("forecast")[0].replace("\\\n", " ")
+    assert shlex.split(printed) == shlex.split(told["command"])
