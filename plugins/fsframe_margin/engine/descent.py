@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import attrs
 import numpy as np
@@ -16,6 +17,7 @@ from fsframe_margin.engine.updates import prune, update
 __all__ = ["SMALLEST_STEP", "Descent", "DescentState", "Objective", "objective_of"]
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 SMALLEST_STEP = 2.0**-24
 _SMALLEST_PRUNED_STEP = 2.0**-8
@@ -155,15 +157,53 @@ class Objective(Protocol):
         """The next point and the step to it; None if the line search finds none."""
 
 
+@attrs.frozen(kw_only=True)
+class _Arc:
+    """The points ((1−t) W + t U) / ‖·‖_F, from <Σ + λ, W>, <Σ + λ, U> and <W, U>.
+
+    Along it the cost decreases at t = 0 whenever <Σ, U> < <Σ, W>.
+    """
+
+    here: float
+    along: float
+    overlap: float
+
+    @property
+    def slope(self) -> float:
+        """The derivative of the cost at t = 0."""
+        return self.along - self.here - self.here * (self.overlap - 1.0)
+
+    @property
+    def descends(self) -> bool:
+        """Whether the slope is negative; at a stationary point it is only rounding error."""
+        return self.slope < -1e-14 * (abs(self.along) + abs(self.here))
+
+    def factors(self, t: float) -> tuple[float, float, float]:
+        """The factors of W and of U at t, and the norm that they are divided by."""
+        norm = float(np.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * self.overlap + t * t))
+        return (1 - t) / norm, t / norm, norm
+
+    def first(
+        self, trial: Callable[[float], T], cost: Callable[[T], float], start: float, least: float
+    ) -> tuple[T | None, float]:
+        """The first trial at t = 1, ½, ¼, … ≥ `least` whose cost is enough below `start`."""
+        t = 1.0
+        while t >= least:
+            found = trial(t)
+            if cost(found) <= start + _SUFFICIENT * t * self.slope and cost(found) < start:
+                return found, t
+            t /= 2
+        return None, 0.0
+
+
 class _DenseObjective:
     """The cost as a function of W stored as a matrix, at one σ.
 
     Notes
     -----
-    With the line search every point is ((1−t) W + t U) / ‖·‖_F. Along that arc the cost decreases
-    at t = 0 whenever <Σ, U> < <Σ, W>, and q is linear in W, so a trial costs only exponentials. The
-    first t of 1, ½, ¼, … that lowers the cost by 1e-4 of the predicted decrease is taken. With
-    pruning, a trial point is pruned before its cost is computed.
+    With the line search every point is on an `_Arc`; q is linear in W, so a trial costs only
+    exponentials. The first t of 1, ½, ¼, … that lowers the cost by 1e-4 of the predicted decrease
+    is taken. With pruning, a trial point is pruned before its cost is computed.
     """
 
     def __init__(self, space: PairSpace, sigma: float, rule: str, penalty: float) -> None:
@@ -198,32 +238,30 @@ class _DenseObjective:
             return self.at(target), 1.0
         W = point.weights
         forward = gradient + self.penalty
-        along = float(np.vdot(forward, target))
-        here = float(np.vdot(forward, W))
-        overlap = float(np.vdot(W, target))
-        slope = along - here - here * (overlap - 1.0)
-        # At a stationary point the slope is only rounding error.
-        if not slope < -1e-14 * (abs(along) + abs(here)):
+        arc = _Arc(
+            here=float(np.vdot(forward, W)),
+            along=float(np.vdot(forward, target)),
+            overlap=float(np.vdot(W, target)),
+        )
+        if not arc.descends:
             return None, 0.0
-        cost = self.cost(point)
         ends = None
         if point.measured is not None and not threshold:
             ends = point.measured, self.space.measure(target)
-        # A pruned trial costs a pass over all pairs, and pruning would undo a small step.
-        least = _SMALLEST_PRUNED_STEP if threshold else SMALLEST_STEP
-        t = 1.0
-        while t >= least:
-            norm = np.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * overlap + t * t)
-            a, b = (1 - t) / norm, t / norm
+
+        def trial(t: float) -> Point:
+            a, b, norm = arc.factors(t)
             weights = target if t == 1.0 else ((1 - t) * W + t * target) / norm
             if ends is None:
-                found = self.at(prune(weights, threshold) if threshold else weights)
-            else:
-                found = self.space.between(weights, *ends, a, b, self.sigma)
-            if self.cost(found) <= cost + _SUFFICIENT * t * slope and self.cost(found) < cost:
-                return (found if ends is None else _with_distances(found, *ends, a, b)), t
-            t /= 2
-        return None, 0.0
+                return self.at(prune(weights, threshold) if threshold else weights)
+            return self.space.between(weights, *ends, a, b, self.sigma)
+
+        # A pruned trial costs a pass over all pairs, and pruning would undo a small step.
+        least = _SMALLEST_PRUNED_STEP if threshold else SMALLEST_STEP
+        found, t = arc.first(trial, self.cost, self.cost(point), least)
+        if found is not None and ends is not None:
+            found = _with_distances(found, *ends, *arc.factors(t)[:2])
+        return found, t
 
 
 def _with_distances(found: Point, first: Floats, second: Floats, a: float, b: float) -> Point:
@@ -307,28 +345,32 @@ class _ImplicitObjective:
         threshold: float,
         search: bool,
     ) -> tuple[_Iterate | None, float]:
-        here, along, towards = target.here, target.along, target.direction
-        slope = along - here - here * (towards.overlap - 1.0)
-        if search and not slope < -1e-14 * (abs(along) + abs(here)):
+        towards, measured = target.direction, point.point.measured
+        arc = _Arc(here=target.here, along=target.along, overlap=towards.overlap)
+        if search and not arc.descends:
             return None, 0.0
-        measured = point.point.measured
         assert measured is not None
-        t = 1.0
-        while t >= SMALLEST_STEP:
-            norm = float(np.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * towards.overlap + t * t))
-            a, b = (1 - t) / norm, t / norm
-            trial = self.pairs.space.between(
+
+        def trial(t: float) -> _Iterate:
+            a, b, _ = arc.factors(t)
+            found = self.pairs.space.between(
                 point.point.weights, measured, towards.measured, a, b, self.sigma
             )
             total = a * point.total + b * towards.total
-            cost = trial.cost + self.rate * total
-            enough = cost <= point.cost + _SUFFICIENT * t * slope and cost < point.cost
-            if enough or not search:
-                trial = _with_distances(trial, measured, towards.measured, a, b)
-                weights = self.pairs.moved(point.weights, a, towards, b)
-                return _Iterate(weights, total, trial, cost), t
-            t /= 2
-        return None, 0.0
+            return _Iterate(point.weights, total, found, found.cost + self.rate * total)
+
+        if search:
+            found, t = arc.first(trial, self.cost, point.cost, SMALLEST_STEP)
+        else:
+            found, t = trial(1.0), 1.0
+        if found is None:
+            return None, 0.0
+        a, b, _ = arc.factors(t)
+        return attrs.evolve(
+            found,
+            weights=self.pairs.moved(point.weights, a, towards, b),
+            point=_with_distances(found.point, measured, towards.measured, a, b),
+        ), t
 
 
 def objective_of(

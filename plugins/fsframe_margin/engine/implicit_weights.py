@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.threads import in_threads
-from fsframe_margin.engine import pair_blocks
+from fsframe_margin.engine import pair_blocks, updates
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.tiled_passes import column_tiles
 
@@ -171,7 +171,7 @@ class ImplicitPairs:
         tile = np.zeros((b - a, d - c))
         scatters = self._scatter_tiles(weights.coefficients, a, b, c, d)
         for factor, scatter in zip(weights.factors, scatters, strict=True):
-            tile += factor * np.maximum(-scatter - penalty, 0.0)
+            tile += factor * updates.gain(scatter, penalty)
         rows = np.arange(max(a, c), min(b, d))
         tile[rows - a, rows - c] += weights.main[rows]
         return tile
@@ -227,7 +227,7 @@ class ImplicitPairs:
             q, norm, overlap, total = np.zeros(self.pairs), 0.0, 0.0, 0.0
             for c, d, often in self._blocks(a, b):
                 (scatter,) = self._scatter_tiles((coefficients,), a, b, c, d)
-                tile = np.maximum(-scatter - penalty, 0.0)
+                tile = updates.gain(scatter, penalty)
                 if self.holds:
                     self._target[a, c] = tile
                 norm += often * float((tile**2).sum())
@@ -317,7 +317,7 @@ class ImplicitPairs:
                 scatter += (D * c[start:stop, None]).T @ D
         W = np.diag(weights.main[columns])
         for factor, scatter in zip(weights.factors, scatters, strict=True):
-            W += factor * np.maximum(-(scatter + scatter.T) / 2 - penalty, 0.0)
+            W += factor * updates.gain((scatter + scatter.T) / 2, penalty)
         return W
 
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RULES", "elementwise", "positive_semidefinite", "prune", "update"]
+__all__ = ["RULES", "elementwise", "gain", "positive_semidefinite", "prune", "update"]
 
 Floats = NDArray[np.float64]
 
 RULES = ("elementwise", "psd", "psd-clip")
+
+
+def gain(gradient: Floats, penalty: float = 0.0) -> Floats:
+    """(−Σ − λ)⁺, the element-wise rule before its norm: for W or w whole, or for a tile of W.
+
+    Every route of `immigrate` takes the rule from here.
+    """
+    return np.maximum(-gradient - penalty, 0.0)
 
 
 def elementwise(gradient: Floats, penalty: float = 0.0) -> Floats | None:
@@ -38,9 +46,9 @@ def elementwise(gradient: Floats, penalty: float = 0.0) -> Floats | None:
     array([[0.6, 0. ],
            [0. , 0.8]])
     """
-    gain = np.maximum(-gradient - penalty, 0.0)
-    norm = np.linalg.norm(gain)
-    return gain / norm if norm > 0 and np.isfinite(norm) else None
+    found = gain(gradient, penalty)
+    norm = np.linalg.norm(found)
+    return found / norm if norm > 0 and np.isfinite(norm) else None
 
 
 def positive_semidefinite(gradient: Floats, clip: bool = False) -> Floats | None:
@@ -60,10 +68,10 @@ def positive_semidefinite(gradient: Floats, clip: bool = False) -> Floats | None
         None if Σ has no negative eigenvalue.
     """
     values, vectors = np.linalg.eigh(gradient)
-    gain = np.maximum(-values, 0.0)
-    if not gain.any():
+    positive = np.maximum(-values, 0.0)
+    if not positive.any():
         return None
-    W = (vectors * (gain / np.linalg.norm(gain))) @ vectors.T
+    W = (vectors * (positive / np.linalg.norm(positive))) @ vectors.T
     W = (W + W.T) / 2
     if not clip:
         return W

@@ -15,6 +15,7 @@ from fsframe.params import choice, either, flag, integer, optional, param, real
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.training import Training
+from fsframe_margin.engine.updates import gain
 from fsframe_margin.methods.margin_selector import TunedSelector, carried
 
 if TYPE_CHECKING:
@@ -254,11 +255,11 @@ def descend_im4e(
         if penalty is not None:
             target = on_the_simplex(-u / (2.0 * penalty))
         else:
-            gain = np.maximum(-u, 0.0)
-            if not gain.any():
+            positive = gain(u)
+            if not positive.any():
                 state.stop("no weights lower the cost: v⁺ is zero")
                 break
-            target = gain / gain.sum()
+            target = positive / positive.sum()
         step, found = 1.0, space.point(target, sigma)
         if line_search:
             slope = float((u + 2.0 * ridge * point.weights) @ (target - point.weights))

@@ -13,6 +13,7 @@ from fsframe.method.selection import Selection
 from fsframe.params import integer, param, real
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.blas import one_blas_thread
+from fsframe_margin.engine.updates import elementwise
 from fsframe_margin.methods.margin_selector import MarginSelector, carried
 
 if TYPE_CHECKING:
@@ -110,12 +111,11 @@ def iterate(space: PairSpace, start: Floats, sigma: float, max_iter: int, tol: f
     point = space.point(w, sigma)
     converged, stopped = False, f"the limit of {max_iter} updates was reached"
     for _ in range(max_iter):
-        gain = np.maximum(-space.gradient(point, sigma, inliers(space, point)), 0.0)
-        norm = np.linalg.norm(gain)
-        if not norm > 0:
+        target = elementwise(space.gradient(point, sigma, inliers(space, point)))
+        if target is None:
             converged, stopped = True, "no feature has a positive expected margin"
             break
-        previous, w = w, gain / norm
+        previous, w = w, target
         point = space.point(w, sigma)
         steps.append(float(np.linalg.norm(w - previous)))
         if steps[-1] <= tol:

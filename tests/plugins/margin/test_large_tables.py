@@ -9,7 +9,7 @@ import pytest
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine import implicit_weights, tiled_passes
+from fsframe_margin.engine import implicit_weights, tiled_passes, updates
 from fsframe_margin.engine.diagonal_rest import DiagonalRestSpace
 from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.margins import PairSpace
@@ -78,6 +78,22 @@ def test_w_by_tiles_equals_w_as_a_matrix(wide, memory, penalty):
     np.testing.assert_array_equal(summary.i, i[best])
     np.testing.assert_array_equal(summary.j, j[best])
     np.testing.assert_allclose(summary.weight, dense.weights[i, j][best], atol=1e-10)
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_every_route_takes_the_rule_from_one_place(monkeypatch, wide):
+    X, y = wide
+    usual = descents(X, y, 2.0, 0)[0]
+
+    def without_small_gains(gradient, penalty=0.0):
+        return np.maximum(-gradient - penalty - 3.0, 0.0)
+
+    monkeypatch.setattr(updates, "gain", without_small_gains)
+    for memory in (0, 1 << 40):
+        dense, pairs, found = descents(X, y, 2.0, memory)
+        assert np.abs(dense.weights - usual.weights).max() > 1e-3
+        W = pairs.among(found.weights, 0.0, np.arange(90))
+        np.testing.assert_allclose(W, dense.weights, atol=1e-10)
 
 
 @pytest.mark.parametrize("keep", ["best", "last"])
