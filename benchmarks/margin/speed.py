@@ -99,8 +99,8 @@ def part_fit(options: argparse.Namespace) -> None:
     """
 
     from fsframe.method.run import Run
-    from fsframe_margin.engine.blas import one_blas_thread
-    from fsframe_margin.engine.tiled_passes import pair_space
+    from fsframe_margin.engine.pair_spaces import pair_space
+    from fsframe_margin.engine.parallel import one_blas_thread
     from fsframe_margin.engine.training import take_training
     from fsframe_margin.methods.immigrate import descend
 

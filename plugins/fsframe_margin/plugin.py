@@ -83,7 +83,7 @@ _SELECTORS = (
     ),
     (
         "simba-mbiw",
-        "simba_mbiw:SimbaMbiw",
+        "mbiw:SimbaMbiw",
         "Simba with steps scaled by instance weights, for stability",
         {"scores", "weights", "instance-weights"},
         f"{_ESANN}, Algorithm 1",
@@ -107,7 +107,7 @@ _CLASSIFIERS = (
     ),
     (
         "bim-vote",
-        "bim_vote:BimVote",
+        "bim:BimVote",
         "Weighted vote of boosted immigrate rounds",
         {"weights", "pair-weights", "instance-weights"},
         f"{_IMMIGRATE}, Algorithm 3",

@@ -184,13 +184,16 @@ class _Arc:
         return (1 - t) / norm, t / norm, norm
 
     def first(
-        self, trial: Callable[[float], T], cost: Callable[[T], float], start: float, least: float
+        self, trial: Callable[[float], tuple[float, T]], start: float, least: float
     ) -> tuple[T | None, float]:
-        """The first trial at t = 1, ½, ¼, … ≥ `least` whose cost is enough below `start`."""
+        """The first point at t = 1, ½, ¼, … ≥ `least` whose cost is enough below `start`.
+
+        `trial` returns the cost and the point at t.
+        """
         t = 1.0
         while t >= least:
-            found = trial(t)
-            if cost(found) <= start + _SUFFICIENT * t * self.slope and cost(found) < start:
+            cost, found = trial(t)
+            if cost <= start + _SUFFICIENT * t * self.slope and cost < start:
                 return found, t
             t /= 2
         return None, 0.0
@@ -249,16 +252,18 @@ class _DenseObjective:
         if point.measured is not None and not threshold:
             ends = point.measured, self.space.measure(target)
 
-        def trial(t: float) -> Point:
+        def trial(t: float) -> tuple[float, Point]:
             a, b, norm = arc.factors(t)
             weights = target if t == 1.0 else ((1 - t) * W + t * target) / norm
             if ends is None:
-                return self.at(prune(weights, threshold) if threshold else weights)
-            return self.space.between(weights, *ends, a, b, self.sigma)
+                point = self.at(prune(weights, threshold) if threshold else weights)
+            else:
+                point = self.space.between(weights, *ends, a, b, self.sigma)
+            return self.cost(point), point
 
         # A pruned trial costs a pass over all pairs, and pruning would undo a small step.
         least = _SMALLEST_PRUNED_STEP if threshold else SMALLEST_STEP
-        found, t = arc.first(trial, self.cost, self.cost(point), least)
+        found, t = arc.first(trial, self.cost(point), least)
         if found is not None and ends is not None:
             found = _with_distances(found, *ends, *arc.factors(t)[:2])
         return found, t
@@ -351,18 +356,16 @@ class _ImplicitObjective:
             return None, 0.0
         assert measured is not None
 
-        def trial(t: float) -> _Iterate:
+        def trial(t: float) -> tuple[float, _Iterate]:
             a, b, _ = arc.factors(t)
             found = self.pairs.space.between(
                 point.point.weights, measured, towards.measured, a, b, self.sigma
             )
             total = a * point.total + b * towards.total
-            return _Iterate(point.weights, total, found, found.cost + self.rate * total)
+            cost = found.cost + self.rate * total
+            return cost, _Iterate(point.weights, total, found, cost)
 
-        if search:
-            found, t = arc.first(trial, self.cost, point.cost, SMALLEST_STEP)
-        else:
-            found, t = trial(1.0), 1.0
+        found, t = arc.first(trial, point.cost, SMALLEST_STEP) if search else (trial(1.0)[1], 1.0)
         if found is None:
             return None, 0.0
         a, b, _ = arc.factors(t)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fsframe.kernels.threads import in_threads
 from fsframe_margin.engine import pair_blocks, updates
 from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.engine.tiled_passes import column_tiles
+from fsframe_margin.engine.pair_spaces import column_tiles
 
 __all__ = [
     "THREAD_BYTES",

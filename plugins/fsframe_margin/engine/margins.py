@@ -17,17 +17,13 @@ from fsframe.method.run import Run
 from fsframe_margin.engine import linear_kernels, neighbour_shares, pair_blocks, streamed_kernels
 from fsframe_margin.engine.indicators import Indicators
 from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM, Shares
-from fsframe_margin.engine.pair_blocks import Quadratic
-from fsframe_margin.engine.quadratic_form import by_entries, has_few_entries, upper_tiles
-from fsframe_margin.engine.row_chunks import RowChunks
+from fsframe_margin.engine.pair_blocks import Quadratic, by_entries, has_few_entries, upper_tiles
+from fsframe_margin.engine.parallel import STORED_ROWS, RowChunks
 from fsframe_margin.engine.training import Training
 
 __all__ = ["PairSpace", "Point", "pair_memory"]
 
 Floats = NDArray[np.float64]
-
-STORED_ROWS = 4096
-"""Above this many rows distances are recomputed in every pass (3 N² doubles are 400 MB)."""
 
 _CHUNK, _LEAST_CHUNK, _CHUNK_WORK = 1 << 16, 1 << 12, 1 << 25
 """Maximum and minimum number of pairs per unit of work; in between, pairs × features²."""

@@ -14,7 +14,7 @@ from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe.resampling.groups import deal_groups, require_two
 from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.engine.parallel_resamples import workers_within
+from fsframe_margin.engine.parallel import workers_within
 from fsframe_margin.engine.prediction import class_distances, nearest_class
 from fsframe_margin.engine.training import Training, take_training
 

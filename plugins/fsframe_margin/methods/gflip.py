@@ -13,7 +13,7 @@ from fsframe.method.run import Run, size_text
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.params import choice, integer, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.blas import one_blas_thread
+from fsframe_margin.engine.parallel import one_blas_thread
 from fsframe_margin.methods.margin_selector import MarginSelector
 
 __all__ = ["Gflip"]

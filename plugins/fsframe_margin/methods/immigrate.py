@@ -16,7 +16,7 @@ from fsframe.method.run import Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.params import choice, either, flag, integer, optional, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.blas import one_blas_thread
+from fsframe_margin.engine.parallel import one_blas_thread
 from fsframe_margin.engine.training import Training
 from fsframe_margin.engine.updates import RULES
 from fsframe_margin.methods.im4e import descend_im4e

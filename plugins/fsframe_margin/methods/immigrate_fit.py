@@ -17,8 +17,12 @@ from fsframe.errors import DataError
 from fsframe.method.run import Run, size_text
 from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe_margin.engine.training import Training
-from fsframe_margin.methods.margin_selector import MarginSelector, carried
-from fsframe_margin.methods.upstream_weights import upstream_matrix, upstream_pairs
+from fsframe_margin.methods.margin_selector import (
+    MarginSelector,
+    carried,
+    upstream_matrix,
+    upstream_pairs,
+)
 
 if TYPE_CHECKING:
     from fsframe_margin.engine.descent import Descent
@@ -88,7 +92,7 @@ def dense_start(
 
 def fit_dense(training: Training, start: Floats, run: Run, descend: partial[Descent]) -> Fit:
     """Descend with W as a matrix."""
-    from fsframe_margin.engine.tiled_passes import pair_space
+    from fsframe_margin.engine.pair_spaces import pair_space
 
     space = pair_space(training, run)
     found = descend(space, start)
@@ -198,7 +202,7 @@ def fit_with_diagonal_rest(
     descend: partial[Descent],
 ) -> Fit:
     """Descend with pairs among `kept` columns and main effects of all, from diag(`weights`)."""
-    from fsframe_margin.engine.diagonal_rest import DiagonalRestSpace
+    from fsframe_margin.engine.pair_spaces import DiagonalRestSpace
 
     n, size = training.X.shape
     needed_bytes = dense_bytes(len(kept)) + 24 * n * n

@@ -12,7 +12,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.params import integer, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.blas import one_blas_thread
+from fsframe_margin.engine.parallel import one_blas_thread
 from fsframe_margin.engine.updates import elementwise
 from fsframe_margin.methods.margin_selector import MarginSelector, carried
 

@@ -10,8 +10,8 @@ from fsframe.errors import DataError
 from fsframe.method.run import Run, size_text
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.blas import one_blas_thread
 from fsframe_margin.engine.indicators import differences
+from fsframe_margin.engine.parallel import one_blas_thread
 from fsframe_margin.engine.training import Training
 from fsframe_margin.methods.margin_selector import MarginSelector, carried
 

@@ -11,7 +11,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.params import integer, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.blas import one_blas_thread
+from fsframe_margin.engine.parallel import one_blas_thread
 from fsframe_margin.methods.margin_selector import MarginSelector
 
 __all__ = ["Logo"]
@@ -71,8 +71,8 @@ class Logo(MarginSelector):
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        from fsframe_margin.engine.logistic_margins import expected_margins, solve_logistic
         from fsframe_margin.engine.margins import PairSpace
+        from fsframe_margin.engine.row_margins import expected_margins, solve_logistic
 
         training = self._training(data, upstream)
         space = PairSpace.of(training, run, linear=True)

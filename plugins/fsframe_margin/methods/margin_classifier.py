@@ -14,10 +14,13 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.params import choice, optional, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.blas import one_blas_thread
+from fsframe_margin.engine.parallel import one_blas_thread
 from fsframe_margin.engine.training import Training, training_of
-from fsframe_margin.methods.margin_selector import standardize_parameter
-from fsframe_margin.methods.upstream_weights import pair_matrix, upstream_pairs
+from fsframe_margin.methods.margin_selector import (
+    pair_matrix,
+    standardize_parameter,
+    upstream_pairs,
+)
 
 __all__ = ["FittedMargin", "Margin"]
 

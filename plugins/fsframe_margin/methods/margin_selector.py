@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.method.run import Run
-from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import flag, integer, param
 from fsframe.table.dataset import Dataset
@@ -25,9 +25,71 @@ if TYPE_CHECKING:
     from fsframe_margin.engine.margins import PairSpace
     from fsframe_margin.engine.tuning import Tuned
 
-__all__ = ["MarginSelector", "TunedSelector", "carried", "standardize_parameter"]
+__all__ = [
+    "MarginSelector",
+    "TunedSelector",
+    "carried",
+    "feature_weights",
+    "pair_matrix",
+    "standardize_parameter",
+    "upstream_matrix",
+    "upstream_pairs",
+]
 
 Floats = NDArray[np.float64]
+
+
+def pair_matrix(pairs: PairWeights, size: int) -> Floats:
+    """Pair weights as a (size, size) matrix, zero for unknown pairs.
+
+    >>> pair_matrix(PairWeights.from_triplets([2, 0], [0], [1], [0.5], [0.1, 0.2]), 3)
+    array([[0.2, 0. , 0.5],
+           [0. , 0. , 0. ],
+           [0.5, 0. , 0.1]])
+    """
+    W = np.zeros((size, size))
+    i, j, weight = pairs.triplets()
+    columns = pairs.columns
+    W[columns[i], columns[j]] = W[columns[j], columns[i]] = weight
+    main = pairs.main_effects()
+    if main is not None:
+        W[columns, columns] = main
+    return W
+
+
+def feature_weights(upstream: Selection | None, columns: NDArray[np.intp]) -> Floats:
+    """The upstream weights of `columns`; ones if there are none, or all are zero."""
+    if upstream is not None and upstream.weights is not None:
+        arrived = upstream.weights[columns]
+        if arrived.any():
+            return arrived
+    return np.ones(columns.size)
+
+
+def upstream_pairs(upstream: Selection | None) -> PairWeights | None:
+    """The upstream pair weights, or None if feature weights are newer (`Selection.carried`)."""
+    if upstream is None or upstream.pair_weights is None:
+        return None
+    older = "pair_weights" in upstream.carried and "weights" not in upstream.carried
+    return None if older and upstream.weights is not None else upstream.pair_weights
+
+
+def upstream_matrix(upstream: Selection, columns: NDArray[np.intp], size: int) -> Floats | None:
+    """W over `columns` from the upstream weights, norm one: pair weights, else diag(w), else None.
+
+    Negative pair weights (of `lfe` or a psd update) are set to zero: eq. 3.5 needs W ≥ 0.
+    """
+    pairs = upstream_pairs(upstream)
+    if pairs is not None:
+        W = pair_matrix(pairs, size)[np.ix_(columns, columns)]
+    elif upstream.weights is not None:
+        W = np.diag(upstream.weights[columns])
+    else:
+        return None
+    W = np.maximum(W, 0.0)
+    norm = np.linalg.norm(W)
+    return W / norm if norm > 0 else None
+
 
 _AXES: Mapping[str, Any] = {
     "W": (0, 1), "w": 0, "sigma": (), "round-sigma": (), "round-alpha": (),
@@ -116,7 +178,7 @@ class MarginSelector(Selector):
     def _select_many(
         self, data: Dataset, counts: NDArray[np.int64], upstream: Selection | None, run: Run
     ) -> list[Selection]:
-        from fsframe_margin.engine.parallel_resamples import select_each
+        from fsframe_margin.engine.parallel import select_each
 
         return select_each(self._select, data, counts, upstream, run)
 

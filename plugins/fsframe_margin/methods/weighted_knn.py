@@ -13,10 +13,9 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.params import integer, param
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.blas import one_blas_thread
+from fsframe_margin.engine.parallel import one_blas_thread
 from fsframe_margin.engine.training import Training, features_of, take_training
-from fsframe_margin.methods.margin_selector import standardize_parameter
-from fsframe_margin.methods.upstream_weights import feature_weights
+from fsframe_margin.methods.margin_selector import feature_weights, standardize_parameter
 
 __all__ = ["FittedKnn", "WeightedKnn", "neighbour_votes"]
 

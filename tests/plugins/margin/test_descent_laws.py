@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fsframe.errors import DataError
 from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
-from fsframe_margin.engine import margins, quadratic_form
+from fsframe_margin.engine import margins, pair_blocks
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.neighbour_shares import pair_coefficients
 from fsframe_margin.engine.prediction import class_distances, training_distances
@@ -168,7 +168,7 @@ def test_measurements_entry_by_entry_equal_those_by_tiles(features, share, seed)
     found = []
     for sparse in (0.0, np.inf):  # never, always
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(quadratic_form, "_SPARSE", sparse)
+            patch.setattr(pair_blocks, "_SPARSE", sparse)
             found.append(PairSpace(X, y).measure(W))
     np.testing.assert_allclose(found[0], found[1], atol=1e-12 * (1 + np.abs(found[0]).max()))
     d = np.abs(X[0] - X[2])

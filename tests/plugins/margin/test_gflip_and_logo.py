@@ -11,8 +11,8 @@ from scipy.special import expit
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
-from fsframe_margin.engine.logistic_margins import expected_margins, solve_logistic
 from fsframe_margin.engine.margins import PairSpace
+from fsframe_margin.engine.row_margins import expected_margins, solve_logistic
 from fsframe_margin.methods.gflip import Gflip
 from fsframe_margin.methods.logo import Logo
 

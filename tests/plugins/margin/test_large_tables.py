@@ -9,16 +9,14 @@ import pytest
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine import implicit_weights, tiled_passes, updates
-from fsframe_margin.engine.diagonal_rest import DiagonalRestSpace
+from fsframe_margin.engine import implicit_weights, pair_spaces, updates
 from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.engine.tiled_passes import TiledSpace
+from fsframe_margin.engine.pair_spaces import DiagonalRestSpace, TiledSpace
 from fsframe_margin.engine.training import training_of
 from fsframe_margin.engine.tuning import stratified_folds
 from fsframe_margin.methods import immigrate_fit
-from fsframe_margin.methods.bim import Bim
-from fsframe_margin.methods.bim_vote import BimVote
+from fsframe_margin.methods.bim import Bim, BimVote
 from fsframe_margin.methods.im4e import Im4e
 from fsframe_margin.methods.immigrate import Immigrate, descend
 from fsframe_margin.methods.margin_classifier import Margin
@@ -39,8 +37,8 @@ def wide():
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(tiled_passes, "_TILE", 32)
-    monkeypatch.setattr(tiled_passes, "_CHUNK_BYTES", 256 * 8 * 90)
+    monkeypatch.setattr(pair_spaces, "_TILE", 32)
+    monkeypatch.setattr(pair_spaces, "_CHUNK_BYTES", 256 * 8 * 90)
     monkeypatch.setattr(implicit_weights, "_ROWS", 32)
     monkeypatch.setattr(implicit_weights, "_COLUMNS", 40)
     monkeypatch.setattr(implicit_weights, "_PAIRS", 100)

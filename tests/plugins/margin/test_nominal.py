@@ -7,9 +7,9 @@ from fsframe.errors import DataError
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.indicators import SQUARES, Indicators, nominal_steps
-from fsframe_margin.engine.logistic_margins import expected_margins
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.prediction import class_distances
+from fsframe_margin.engine.row_margins import expected_margins
 from fsframe_margin.methods.immigrate import Immigrate, descend
 from fsframe_margin.methods.simba import Simba
 from fsframe_margin.methods.weighted_knn import WeightedKnn

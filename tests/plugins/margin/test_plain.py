@@ -12,9 +12,8 @@ from fsframe_margin.methods.im4e import Im4e, on_the_simplex
 from fsframe_margin.methods.immigrate import Immigrate
 from fsframe_margin.methods.irelief import Irelief
 from fsframe_margin.methods.lfe import Lfe
-from fsframe_margin.methods.mbiw import Mbiw
+from fsframe_margin.methods.mbiw import Mbiw, SimbaMbiw
 from fsframe_margin.methods.simba import Simba
-from fsframe_margin.methods.simba_mbiw import SimbaMbiw
 
 
 @pytest.fixture(params=[2, 3], ids=["two classes", "three classes"])

@@ -102,7 +102,7 @@ KILLED = """
 def test_boosting_that_was_killed_continues_round_by_round_to_the_same_bits(
     tmp_path: Path, table: Dataset, text: str, monkeypatch: pytest.MonkeyPatch
 ):
-    import fsframe_margin.methods.boosted_settings as boosting
+    import fsframe_margin.methods.bim as boosting
 
     chain = Chain.parse(text)
     expected = chain.run(table, 3).digests()
