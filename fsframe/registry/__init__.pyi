@@ -114,12 +114,14 @@ class _Boruta(Selector):
         top: int | float | None = None,
         max_runs: int = 100,
         alpha: float = 0.01,
+        correction: Literal['bonferroni', 'two-step'] = 'bonferroni',
         trees: int = 500,
         options: str = '{}',
     ) -> None: ...
     top: int | float | None
     max_runs: int
     alpha: float
+    correction: Literal['bonferroni', 'two-step']
     trees: int
     options: str
 

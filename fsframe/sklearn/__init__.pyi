@@ -278,6 +278,7 @@ class Boruta(_Selector):
         top: int | float | None = None,
         max_runs: int = 100,
         alpha: float = 0.01,
+        correction: Literal['bonferroni', 'two-step'] = 'bonferroni',
         trees: int = 500,
         options: str = '{}',
         task: Literal["auto", "classification", "regression"] = 'auto',

@@ -13,11 +13,12 @@ from scipy.stats import binom
 
 from fsframe.errors import RequestError
 from fsframe.kinds import MOST_TIMES
+from fsframe.method.answer_statistics import adjusted_p_values
 from fsframe.method.cost import Cost
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
-from fsframe.params import integer, number_to_keep, param, real, text
+from fsframe.params import choice, integer, number_to_keep, param, real, text
 from fsframe.showing import some_of
 from fsframe.table.dataset import Dataset
 from fsframe_sklearn.engine.estimators import (
@@ -42,7 +43,8 @@ class Boruta(Selector):
     Each of at most `max_runs` forests is fitted on the remaining columns and a shuffled copy of
     each (at least five copies). A column scores a hit if its importance exceeds that of the best
     copy. After each forest the hits of each undecided column are tested against
-    Binomial(forests, ½), on both sides, with Bonferroni correction for the number of columns:
+    Binomial(forests, ½), on both sides, with Bonferroni correction for the number of columns (or
+    as `correction` says):
     significantly many confirm the column, significantly few reject it, and later forests omit it.
     Columns that remain undecided are *tentative*, with a warning.
 
@@ -96,6 +98,14 @@ class Boruta(Selector):
         help="Significance level of the test on each side, over all features.",
         source="sec. 3",
     )
+    correction: str = param(
+        "bonferroni",
+        choice("bonferroni", "two-step"),
+        help="Correction of the test: Bonferroni over all columns after every forest; or a false "
+        "discovery rate over the columns not rejected and Bonferroni over forests, as in "
+        "BorutaPy, which decides after fewer forests.",
+        source="sec. 3",
+    )
     trees: int = param(500, integer(1, MOST_TIMES), help="Number of trees in a forest.")
     options: str = param(
         "{}",
@@ -145,7 +155,10 @@ class Boruta(Selector):
         seen = np.zeros(p, dtype=np.int64)
         rows: list[NDArray[np.float64]] = []
         shadows: list[float] = []
-        steps = run.units(f"boruta {self.trees} {self.options} {self.alpha}", data, upstream)
+        title = f"boruta {self.trees} {self.options} {self.alpha}"
+        if self.correction != "bonferroni":
+            title += f" {self.correction}"
+        steps = run.units(title, data, upstream)
         with guarded("boruta: the forest", data) as issued:
             for number in range(self.max_runs):
                 live = np.flatnonzero(decision >= 0)
@@ -206,12 +219,20 @@ class Boruta(Selector):
 
     def _decide(self, decision: NDArray[np.int64], hits: NDArray[np.int64], forests: int) -> None:
         """Confirm or reject undecided columns, in place."""
-        p = decision.size
-        many = np.minimum(p * binom.sf(hits - 1, forests, 0.5), 1.0) < self.alpha
-        few = np.minimum(p * binom.cdf(hits, forests, 0.5), 1.0) < self.alpha
-        undecided = decision == 0
-        decision[undecided & many] = 1
-        decision[undecided & few] = -1
+        live, undecided = np.flatnonzero(decision >= 0), decision == 0
+        many = self._significant(binom.sf(hits[live] - 1, forests, 0.5), decision.size, forests)
+        few = self._significant(binom.cdf(hits[live], forests, 0.5), decision.size, forests)
+        decision[live[many & undecided[live]]] = 1
+        decision[live[few & undecided[live]]] = -1
+
+    def _significant(
+        self, p_values: NDArray[np.float64], p: int, forests: int
+    ) -> NDArray[np.bool_]:
+        """Which columns that are not rejected differ from chance, corrected for all tests."""
+        if self.correction == "bonferroni":
+            return np.asarray(np.minimum(p * p_values, 1.0) < self.alpha)
+        within = adjusted_p_values(p_values) <= self.alpha
+        return np.asarray(within & (p_values <= self.alpha / forests))
 
     def _warnings(self, data: Dataset, decision: NDArray[np.int64], forests: int) -> Iterator[str]:
         tentative = np.flatnonzero(decision == 0)
@@ -219,7 +240,14 @@ class Boruta(Selector):
             named = some_of([data.feature_names[column] for column in tentative], 8)
             yield f"tentative after {forests} forests: {named}; a larger max_runs may decide"
         if self.top is None and not (decision == 1).any():
-            yield "no column is confirmed to be better than its shuffled copies"
+            note = "no column is confirmed to be better than its shuffled copies"
+            least = int(np.floor(np.log2(decision.size / self.alpha))) + 1
+            if self.correction == "bonferroni" and self.max_runs < least:
+                note += (
+                    f", and none could be: with {decision.size} columns and alpha={self.alpha:g} "
+                    f"that takes {least} forests or more (max_runs), or correction=two-step"
+                )
+            yield note
 
 
 def _against_shadows(

@@ -304,6 +304,33 @@ def test_the_test_of_boruta_is_the_published_one():
     assert decision.tolist() == [1, -1, 0, 0], "what is decided stays so"
 
 
+def test_the_two_step_test_of_boruta_decides_after_fewer_forests():
+    # 10 of 1000 columns always win, the others never: both tails are 2^−t. Of BorutaPy's two tests
+    # the second, 2^−t <= alpha / t, decides: first at t = 8.
+    hits = np.r_[np.ones(10, np.int64), np.zeros(990, np.int64)]
+    for correction, t in (("two-step", 8), ("bonferroni", 15)):
+        stage = Boruta(alpha=0.05, correction=correction)
+        decision = np.zeros(1000, dtype=np.int64)
+        stage._decide(decision, hits * (t - 1), t - 1)
+        assert not decision[10:].any()
+        stage._decide(decision, hits * t, t)
+        assert (decision[10:] == -1).all()
+    # Within the columns the rate of false discoveries: ten at 2^−12 are found among 1000,
+    # 1000 / 10 · 2^−12 = 0.024, and one alone is not.
+    stage, lone = Boruta(alpha=0.05, correction="two-step"), np.r_[12, np.full(999, 6)]
+    for winners, found in ((np.where(np.arange(1000) < 10, 12, 6), 10), (lone, 0)):
+        decision = np.zeros(1000, dtype=np.int64)
+        stage._decide(decision, winners, 12)
+        assert (decision == 1).sum() == found
+
+
+def test_boruta_tells_how_many_forests_it_takes_to_confirm_a_column():
+    data = table(p=30)
+    found = Boruta(trees=5, max_runs=3, alpha=0.05).select(data)
+    (told,) = [w for w in found.warnings if "no column is confirmed" in w]
+    assert "that takes 10 forests or more" in told  # 30 / 2^9 is above 0.05, 30 / 2^10 below
+
+
 def test_boruta_tells_what_it_saw():
     data = table(p=8)
     found = Boruta(trees=30, max_runs=12, alpha=0.05).select(data)
