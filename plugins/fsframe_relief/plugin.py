@@ -22,7 +22,7 @@ _METHODS = (
     ),
     (
         "rrelieff",
-        "rrelieff:Rrelieff",
+        "relieff:Rrelieff",
         "ReliefF for a numeric target",
         "Robnik-Šikonja & Kononenko 1997, ICML; 2003, Machine Learning 53:23, Figure 3",
     ),
@@ -34,7 +34,7 @@ _METHODS = (
     ),
     (
         "surfstar",
-        "surfstar:Surfstar",
+        "surf:Surfstar",
         "SURF, minus the same score over distant instances; for pure interactions",
         "Greene, Himmelstein, Kiralis & Moore 2010, LNCS 6023:182",
     ),
@@ -46,7 +46,7 @@ _METHODS = (
     ),
     (
         "multisurfstar",
-        "multisurfstar:Multisurfstar",
+        "multisurf:Multisurfstar",
         "MultiSURF, minus the same score over distant instances",
         "Granizo-Mackenzie & Moore 2013, LNCS 7833:1",
     ),
@@ -58,7 +58,7 @@ _METHODS = (
     ),
     (
         "relieved-f",
-        "relieved_f:RelievedF",
+        "relief:RelievedF",
         "Relief over all instances, without random sampling",
         "John, Kohavi & Pfleger 1994, ICML; Kohavi & John 1997, Artif. Intell. 97:273",
     ),

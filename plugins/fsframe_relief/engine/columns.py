@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe_relief.engine.byte_table import ByteTable
-from fsframe_relief.engine.column_summary import ColumnSummary, summarise
-from fsframe_relief.engine.scaling import scaled
+from fsframe_relief.engine.table_values import ByteTable, ColumnSummary, scaled, summarise
 
 __all__ = ["Columns", "prepare_columns"]
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
-from fsframe_relief.engine.column_summary import ColumnSummary
 from fsframe_relief.engine.neighbours import Nearest, Target
-from fsframe_relief.engine.scaling import scaled
+from fsframe_relief.engine.table_values import ColumnSummary, scaled
 
 __all__ = ["few_levels_over_parts", "scores_over_parts"]
 

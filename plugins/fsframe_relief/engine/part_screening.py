@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.threads import in_threads
-from fsframe_relief.engine import part_screen_kernels as kernels
+from fsframe_relief.engine import part_kernels as kernels
 from fsframe_relief.engine.neighbour_kernels import TIE
 
 __all__ = ["TIE", "NearRows", "near_rows"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.table.dataset import RowSource
-from fsframe_relief.engine.byte_table import ByteTable
+from fsframe_relief.engine.table_values import ByteTable
 
 __all__ = ["content_groups", "content_order", "content_order_over_parts"]
 

@@ -11,12 +11,11 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.wrapping_stages import drawn_rows
 from fsframe.table.dataset import Dataset
-from fsframe_relief.engine.column_summary import summarise
 from fsframe_relief.engine.columns import Columns, prepare_columns
-from fsframe_relief.engine.distances import full_distances
-from fsframe_relief.engine.feature_scores import feature_scores
+from fsframe_relief.engine.feature_scores import feature_scores, full_distances
 from fsframe_relief.engine.pair_sums import MAX_LEVELS
 from fsframe_relief.engine.row_order import content_groups
+from fsframe_relief.engine.table_values import summarise
 from fsframe_relief.methods.parameters import ReliefParameters
 from fsframe_relief.methods.problem import (
     FEW_LEVELS,

@@ -13,12 +13,11 @@ from fsframe.method.run import Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.blocks import SMALL
-from fsframe_relief.engine.byte_table import ByteTable
-from fsframe_relief.engine.column_summary import ColumnSummary, few_levels, summarise
 from fsframe_relief.engine.columns import Columns, prepare_columns
 from fsframe_relief.engine.neighbours import Target
 from fsframe_relief.engine.part_scores import few_levels_over_parts
 from fsframe_relief.engine.row_order import content_order
+from fsframe_relief.engine.table_values import ByteTable, ColumnSummary, few_levels, summarise
 from fsframe_relief.methods.parameters import ReliefParameters
 
 __all__ = [

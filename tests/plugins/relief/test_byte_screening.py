@@ -19,7 +19,7 @@ from fsframe_relief.engine.neighbours import Nearest, Target
 
 SAD = """
 import json, numpy as np
-from fsframe_relief.engine.byte_distances import near_rows_of_four
+from fsframe_relief.engine.screen_kernels import near_rows_of_four
 from numba import njit
 
 @njit

@@ -8,12 +8,9 @@ import pytest
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
-from fsframe_relief.methods.multisurf import Multisurf
-from fsframe_relief.methods.multisurfstar import Multisurfstar
-from fsframe_relief.methods.relieff import Relieff
-from fsframe_relief.methods.rrelieff import Rrelieff
-from fsframe_relief.methods.surf import Surf
-from fsframe_relief.methods.surfstar import Surfstar
+from fsframe_relief.methods.multisurf import Multisurf, Multisurfstar
+from fsframe_relief.methods.relieff import Relieff, Rrelieff
+from fsframe_relief.methods.surf import Surf, Surfstar
 
 RULES = {
     "nearest": Relieff(k=4),

@@ -8,14 +8,10 @@ import pytest
 
 from fsframe.table.dataset import Dataset
 from fsframe_relief.methods.iterative_relief import IterativeRelief
-from fsframe_relief.methods.multisurf import Multisurf
-from fsframe_relief.methods.multisurfstar import Multisurfstar
-from fsframe_relief.methods.relief import Relief
-from fsframe_relief.methods.relieff import Relieff
-from fsframe_relief.methods.relieved_f import RelievedF
-from fsframe_relief.methods.rrelieff import Rrelieff
-from fsframe_relief.methods.surf import Surf
-from fsframe_relief.methods.surfstar import Surfstar
+from fsframe_relief.methods.multisurf import Multisurf, Multisurfstar
+from fsframe_relief.methods.relief import Relief, RelievedF
+from fsframe_relief.methods.relieff import Relieff, Rrelieff
+from fsframe_relief.methods.surf import Surf, Surfstar
 from fsframe_relief.methods.swrfstar import Swrfstar
 from fsframe_relief.methods.turf import Turf
 from fsframe_relief.methods.vls import Vls

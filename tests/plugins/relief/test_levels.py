@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe_relief.engine.column_summary import summarise
+from fsframe_relief.engine.table_values import summarise
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

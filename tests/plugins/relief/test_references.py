@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 
 from fsframe.method.run import Run
-from fsframe_relief.methods.multisurf import Multisurf
-from fsframe_relief.methods.multisurfstar import Multisurfstar
+from fsframe_relief.methods.multisurf import Multisurf, Multisurfstar
 from fsframe_relief.methods.relief import Relief
-from fsframe_relief.methods.relieff import Relieff
-from fsframe_relief.methods.rrelieff import Rrelieff
-from fsframe_relief.methods.surf import Surf
-from fsframe_relief.methods.surfstar import Surfstar
+from fsframe_relief.methods.relieff import Relieff, Rrelieff
+from fsframe_relief.methods.surf import Surf, Surfstar
 
 from .conftest import read_scores
 

@@ -14,8 +14,7 @@ from fsframe_relief.engine import feature_scores, screening
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.methods.relief import Relief
-from fsframe_relief.methods.relieff import Relieff
-from fsframe_relief.methods.rrelieff import Rrelieff
+from fsframe_relief.methods.relieff import Relieff, Rrelieff
 
 METHODS = [
     Relief(),

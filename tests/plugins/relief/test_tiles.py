@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
 from fsframe_relief.engine.columns import prepare_columns
-from fsframe_relief.engine.distances import distance_rows, full_distances
-from fsframe_relief.methods.multisurf import Multisurf
-from fsframe_relief.methods.multisurfstar import Multisurfstar
+from fsframe_relief.engine.feature_scores import distance_rows, full_distances
+from fsframe_relief.methods.multisurf import Multisurf, Multisurfstar
 from fsframe_relief.methods.relieff import Relieff
 from fsframe_relief.methods.surf import Surf
 

@@ -7,8 +7,7 @@ import pytest
 
 from fsframe.table.dataset import Dataset
 from fsframe_relief.engine import feature_scores
-from fsframe_relief.methods.relieff import Relieff
-from fsframe_relief.methods.rrelieff import Rrelieff
+from fsframe_relief.methods.relieff import Relieff, Rrelieff
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])
@@ -30,7 +29,7 @@ def test_trees_and_all_distances_give_the_same_scores(method, digits, bootstrap,
     with monkeypatch.context() as patch:
         patch.setattr("fsframe_relief.engine.feature_scores.screening_pays", lambda *_: False)
         expected = method.select(data, seed=1).scores
-    monkeypatch.setattr("fsframe_relief.engine.tree_neighbours.LEAST_ROWS", 0)
+    monkeypatch.setattr("fsframe_relief.engine.screening.LEAST_TREE_ROWS", 0)
     calls = []
     listed = feature_scores.NearestTrees.listed
 

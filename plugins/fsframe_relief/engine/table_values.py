@@ -1,4 +1,4 @@
-"""A summary of all columns: ranges, gaps, and columns of few distinct values."""
+"""The values of a table: bytes that stand for numbers, ranges and gaps of columns, scaling."""
 
 from __future__ import annotations
 
@@ -9,9 +9,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_relief.engine.blocks import run_blocks
-from fsframe_relief.engine.byte_table import ByteTable
 
-__all__ = ["ColumnSummary", "few_levels", "summarise"]
+__all__ = ["ByteTable", "ColumnSummary", "few_levels", "scaled", "summarise"]
+
+
+@attrs.frozen(eq=False)
+class ByteTable:
+    """Codes of a byte each, indexed like an array of the numbers that they stand for.
+
+    Parameters
+    ----------
+    codes : (n_samples, n_features) uint8
+    numbers : (256,) float64
+        Whole numbers, NaN for a missing value.
+
+    Examples
+    --------
+    >>> numbers = np.append([0.0, 1.0, np.nan], np.zeros(253))
+    >>> ByteTable(np.array([[0, 2], [1, 1]], dtype=np.uint8), numbers)[:, 1].tolist()
+    [nan, 1.0]
+    """
+
+    codes: NDArray[np.uint8]
+    numbers: NDArray[np.float64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples, features."""
+        return self.codes.shape[0], self.codes.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type of the numbers."""
+        return self.numbers.dtype
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, place: Any) -> NDArray[np.float64]:
+        return self.numbers[self.codes[place]]
+
 
 SLICE = 1 << 20
 """Values sorted in one go: bounds temporaries to some 10 MB."""
@@ -131,3 +168,43 @@ def _all_differ(rows: NDArray[Any], limit: int) -> NDArray[np.bool_]:
     for i in range(1, len(rows)):
         equal |= np.logical_or.reduce(rows[:i] == rows[i])
     return ~equal
+
+
+CACHED = 1 << 16
+"""Values converted at a time: several passes find them in the cache."""
+
+
+def scaled(
+    X: NDArray[Any] | ByteTable,
+    columns: NDArray[np.intp],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    order: NDArray[np.intp],
+    threads: int = 1,
+) -> NDArray[np.float64]:
+    """(x - low) / (high - low) of some columns; a column of one value gives zeros."""
+    n = X.shape[0]
+    lo, hi = low[columns], high[columns]
+    with np.errstate(over="ignore"):
+        width = hi - lo
+    # Values near the largest double: the range overflows, half of everything does not.
+    huge = np.isinf(width)
+    if huge.any():
+        lo, width = np.where(huge, lo / 2, lo), np.where(huge, hi / 2 - lo / 2, width)
+    width = np.where(width > 0, width, 1.0)
+    every = np.array_equal(columns, np.arange(X.shape[1]))
+    Z = np.empty((n, columns.size))
+    step = max(1, CACHED // max(1, columns.size))
+
+    def convert(r: int) -> None:
+        rows = order[r : r + step]
+        part = Z[r : r + step]
+        part[:] = X[rows] if every else X[np.ix_(rows, columns)]
+        if huge.any():
+            part[:, huge] /= 2
+        part -= lo
+        part /= width
+
+    for _ in run_blocks(convert, range(0, n, step), threads):
+        pass
+    return Z
