@@ -23,8 +23,8 @@ LABELS = {
     "regression": {"y": CLASSES + RNG.random(N), "task": "regression"},
     "survival": {"y": RNG.random(N) + 0.1, "event": (RNG.random(N) < 0.7).astype(int)},
 }
-# They hand the table to scikit-learn as floats, which is the one copy that it needs.
-WIDENED = {"importance", "rfe", "rfecv", "sequential", "sklearn-selector"}
+# They hand the table to scikit-learn as floats, or need it standardised: the one copy they make.
+WIDENED = {"importance", "knockoffs", "rfe", "rfecv", "sequential", "sklearn-selector"}
 # Protocols, made with a base for classes.
 OTHERS = {"cross-validation", "stability-study"}
 
