@@ -145,7 +145,7 @@ _NOT_SHOWN = (
 _SEEN_WITH = {
     "cpss": {"base": "relieff:top=3"},
     "ipss": {"base": "relieff"},
-    "knockoffs": {"base": "relieff", "copies": 2},
+    "knockoffs": {"base": "relieff", "copies": "2"},
     "ensemble": {"base": "relieff"},
     "turf": {"base": "relieff"},
 }
