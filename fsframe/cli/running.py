@@ -338,7 +338,9 @@ def run_request(
             return record
 
         try:
-            record = stoppable(work, lambda number: _stop(number, engine, checkpoint, reporter))
+            record = stoppable(
+                work, lambda number: _stop(number, engine, checkpoint, reporter, request.out)
+            )
         except FsframeError as error:
             reporter.close()
             reporter.event("error", kind=type(error).__name__, text=str(error))
@@ -347,7 +349,7 @@ def run_request(
             raise
         except KeyboardInterrupt:
             # A stage has caught the signal, or it came between handlers.
-            _stop(signal.SIGINT, engine, checkpoint, reporter)
+            _stop(signal.SIGINT, engine, checkpoint, reporter, request.out)
         finally:
             reporter.close()
     reporter.event("end", run_file=None if request.out is None else str(request.out))
@@ -376,8 +378,12 @@ def _stop(
     engine: Engine | None,
     checkpoint: Checkpoint | None,
     reporter: Reporter,
+    out: str | os.PathLike[str] | None,
 ) -> NoReturn:
-    """Store finished units, say how to resume, and end the process immediately."""
+    """Store finished units, say how to resume, and end the process immediately.
+
+    `out` is the run file as it was asked for.
+    """
     ignore_signals()
     reporter.close()
     problem = ""
@@ -391,7 +397,7 @@ def _stop(
             problem = str(error)
     kept = 0 if checkpoint is None else checkpoint.n_parts
     if checkpoint is not None and checkpoint.finished:
-        WRITTEN[str(checkpoint.out)] = None
+        WRITTEN[str(out)] = None
     name = signal.Signals(number).name
     LOG.error("stopped by %s; %s finished resamples and stages are kept", name, kept)
     if reporter.events:

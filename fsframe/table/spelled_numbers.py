@@ -48,7 +48,7 @@ def spelled_numbers(cells: Sequence[str | None]) -> tuple[NDArray[np.float64], s
     >>> spelled_numbers(["5 mg", None, "7.5 mg"])
     (array([5. , nan, 7.5]), "the unit 'mg'")
     >>> spelled_numbers(["1,234,567", "950"])[0], spelled_numbers(["1,234", "2,345"])
-    (array([1234567.,     950.]), None)
+    (array([1.234567e+06, 9.500000e+02]), None)
     """
     meaning: dict[str, float] = {}
     units: Counter[str] = Counter()

@@ -116,7 +116,7 @@ def totals_begin(raw: bytes, split: Callable[[str], list[str]]) -> int:
 
 
 def decimal_mark(raw: bytes, start: int, sign: str) -> str:
-    """The decimal mark: a comma if the first rows have numbers with commas and none with points.
+    r"""The decimal mark: a comma if the first rows have numbers with commas and none with points.
 
     >>> decimal_mark(b"1,5;2;x\n2,5;3;y\n", 0, ";"), decimal_mark(b"1.5;2,5\n", 0, ";")
     (',', '.')

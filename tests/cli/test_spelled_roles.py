@@ -32,15 +32,17 @@ def test_lists_of_columns_may_be_given_in_several_options(table):
     assert set(found[0]["scores"]) == {"site", "colour", "age"}
 
 
-def test_decimal_commas_are_named_in_the_message_and_suggested_by_inspect(table):
-    done = fsframe("chain", "mim", "on", table, "--no-out")
-    assert done.code == 4
-    assert "look like numbers with decimal commas: --decimal ," in done.err
+def test_decimal_commas_are_read_where_nothing_else_fits(table):
+    columns = ("--drop", "id,site", "--categorical", "colour", "--no-out", "--json")
+    found, given = (
+        fsframe("chain", "impute", "mim:top=1", "on", table, *how, *columns).json
+        for how in ((), ("--decimal", ","))
+    )
+    assert found["scores"] == given["scores"]
     told = fsframe("inspect", table).out
-    assert "numbers with decimal commas" in told
+    assert "0 … 4.9" in told
     command = told.partition("Suggested command:")[2]
-    assert "--decimal ," in command
-    assert "age" not in command
+    assert "--categorical colour" in command and "age" not in command
 
 
 def test_impute_leaves_covariates_to_the_stages_behind_it(table):

@@ -14,27 +14,27 @@ import fsframe
 from fsframe.method.ranking import rank_by_score
 from fsframe.table.roles import Role, declare
 
-declare(
-    Role(
-        name="dose", given="name", side=True, of_rows=True, word="dose", being="is the dose",
-        verb="be the dose", fact="by the dose {}", metavar="NAME", help="Column of the dose given.",
-    )
-)  # fmt: skip
-
-
-@fsframe.register
-class Dosed(fsframe.Selector):
-    """Correlation of each feature with the dose."""
-
-    honours: ClassVar[frozenset[str]] = frozenset({"dose"})
-
-    def _select(self, data: Any, upstream: Any, run: Any) -> fsframe.Selection:
-        dose = data.sides["dose"].values[:, 0]
-        scores = np.abs(np.corrcoef(data.X.T, dose)[-1, :-1])
-        return fsframe.Selection(selected=rank_by_score(scores)[: self.top or 1], scores=scores)
-
-
+# As a program only: whoever imports this, to look for doctests, gets no role.
 if __name__ == "__main__":
     from fsframe.cli import main
+
+    declare(
+        Role(
+            name="dose", given="name", side=True, of_rows=True, word="dose", being="is the dose",
+            verb="be the dose", fact="by the dose {}", metavar="NAME",
+            help="Column of the dose given.",
+        )
+    )  # fmt: skip
+
+    @fsframe.register
+    class Dosed(fsframe.Selector):
+        """Correlation of each feature with the dose."""
+
+        honours: ClassVar[frozenset[str]] = frozenset({"dose"})
+
+        def _select(self, data: Any, upstream: Any, run: Any) -> fsframe.Selection:
+            dose = data.sides["dose"].values[:, 0]
+            scores = np.abs(np.corrcoef(data.X.T, dose)[-1, :-1])
+            return fsframe.Selection(selected=rank_by_score(scores)[: self.top or 1], scores=scores)
 
     main(sys.argv[1:])

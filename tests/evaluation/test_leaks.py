@@ -41,6 +41,9 @@ SETTINGS = {
     "iterative-relief": f"{SCREEN} iterative-relief:top=5",
     "npfs": "anova-f:top=40 npfs:null=published,n=10",
     "ensemble": "anova-f:top=10 ensemble:n=5",
+    "cpss": "anova-f:top=10 cpss:pairs=3,top=5",
+    "ipss": "anova-f ipss:pairs=3,top=5",
+    "knockoffs": "anova-f:top=20 knockoffs:base=anova-f,copies=1,top=5",
     "stability-study": "stability-study:base=anova-f:top=10,n=4,sizes=10",
     "cross-validation": "cross-validation:base=(anova-f:top=10 knn),folds=3,repeats=1",
 }

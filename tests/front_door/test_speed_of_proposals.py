@@ -7,7 +7,7 @@ import pytest
 
 import fsframe
 from fsframe.method.run import Run
-from fsframe_infotheory.engine import bootstrap_relevance as engine
+from fsframe_infotheory.engine import bootstraps as engine
 from fsframe_infotheory.engine.discretise import Discretiser
 
 

@@ -79,9 +79,9 @@ def test_few_are_kept_of_pure_noise_and_nearly_all_of_a_signal() -> None:
     chain = Chain.parse("correlation:top=20 ipss:pairs=15,false_selections=0.5")
     noise = [chain.select(linear(seed, 0), seed=seed).selected.size for seed in range(8)]
     assert np.mean(noise) <= 1.0
-    found = chain.select(linear(0, 4), seed=0)
-    assert {0, 1, 2, 3} <= set(found.selected)
-    assert found.selected.size <= 6
+    kept = [set(chain.select(linear(seed, 4), seed=seed).selected.tolist()) for seed in range(4)]
+    assert np.mean([len(one & {0, 1, 2, 3}) for one in kept]) >= 3
+    assert np.mean([len(one - {0, 1, 2, 3}) for one in kept]) <= 2
 
 
 def test_copies_of_noise_columns_do_not_break_the_bound() -> None:
