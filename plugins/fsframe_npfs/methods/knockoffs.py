@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -147,8 +148,11 @@ class Knockoffs(WrappingSelector):
                 S = least_reconstructable(correlation)
             sampler = Sampler(correlation, S)
             for copy in range(self.copies):
-                fit = partial(self._one_copy, base, data, scale, sampler, run, copy, recurring)
-                leads[copy] = steps.get(copy, fit)["leads"]
+                fit = partial(self._one_copy, base, data, scale, sampler, run, copy)
+                step = steps.get(copy, fit)
+                leads[copy] = step["leads"]
+                # Kept with the step, so that a resumed run repeats them.
+                recurring.add(json.loads(step["warnings"].tobytes()))
                 run.progress(copy + 1, self.copies, "knockoffs")
         return self._decide(leads, sets, shrinkage, list(recurring.lines(self.copies, "copies")))
 
@@ -160,8 +164,8 @@ class Knockoffs(WrappingSelector):
         sampler: Sampler,
         run: Run,
         copy: int,
-        recurring: Recurring,
-    ) -> dict[str, Floats]:
+    ) -> dict[str, NDArray[Any]]:
+        """W of each feature for one draw, (p,), and the base's warnings as JSON, (bytes,) uint8."""
         p, generator = data.n_features, run.generator(DRAWS, copy)
         both = np.hstack([data.X, scale.back(sampler.draw(scale.Z, generator))])
         order = generator.permutation(2 * p)
@@ -175,14 +179,14 @@ class Knockoffs(WrappingSelector):
             task=data.task,
         )
         found = base.select(table, None, run.child(BASE, copy))
-        recurring.add(found.warnings)
         if np.isnan(found.scores).all():
             raise RequestError("knockoffs: its base gives no scores; put one with scores before")
         scores = np.empty(2 * p)
         # Not considered is no better than the worst.
         least = float(np.nanmin(found.scores))
         scores[order] = np.where(np.isnan(found.scores), least, found.scores)
-        return {"leads": scores[:p] - scores[p:]}
+        said = json.dumps(found.warnings).encode()
+        return {"leads": scores[:p] - scores[p:], "warnings": np.frombuffer(said, np.uint8)}
 
     def _decide(
         self, leads: Floats, sets: NDArray[np.int64], shrinkage: float, warnings: list[str]

@@ -171,3 +171,30 @@ def test_a_base_without_scores_is_refused() -> None:
 
     with pytest.raises(RequestError, match="gives no scores"):
         Knockoffs().select_wrapped(Without(), linear(0, 2), None, Run())
+
+
+def test_copies_kept_by_an_earlier_attempt_bring_their_warnings() -> None:
+    kept: dict[int, dict[str, np.ndarray]] = {}
+
+    class Steps:
+        def get(self, number, compute):  # type: ignore[no-untyped-def]
+            if number not in kept:
+                kept[number] = {name: np.array(value) for name, value in compute().items()}
+            return kept[number]
+
+    class Interrupted(Run):
+        def units(self, text, data, upstream=None):  # type: ignore[no-untyped-def]
+            return Steps()
+
+    class Warns:
+        def select(self, data: Dataset, upstream: object = None, run: object = None) -> object:
+            from fsframe import Selection
+
+            return Selection(
+                selected=[0], scores=np.arange(data.n_features, dtype=float), warnings=["few rows"]
+            )
+
+    data, stage = linear(0, 2), Knockoffs(copies=2)
+    first, again = (stage.select_wrapped(Warns(), data, None, Interrupted()) for _ in range(2))
+    assert "in 2 of 2 copies: few rows" in first.warnings
+    assert first.warnings == again.warnings
