@@ -1,8 +1,9 @@
 """Writes what the bundled methods take, for editors and type checkers: two stubs.
 
-``fsframe/sklearn/__init__.pyi`` has the estimators, ``fsframe/registry/__init__.pyi`` the classes
-that ``fsframe.selectors[name]`` and its like give. ``python docs/make_stubs.py`` writes both; with
-``--check`` it says whether they are current.
+``sklearn/__init__.pyi`` has the estimators, ``registry/__init__.pyi`` the classes that
+``fsframe.selectors[name]`` and its like give. A wheel is built with both; in a clone
+``python docs/make_stubs.py`` writes them into ``fsframe/``, or into the package folder that is
+named. They are not kept in the repository.
 """
 
 from __future__ import annotations
@@ -327,24 +328,16 @@ def _method(name: str, method: type[Selector] | type[Classifier], base: str) -> 
         yield f"    {parameter.name}: {annotation(parameter.kind)}"
 
 
-STUBS = {
-    _PACKAGE / "sklearn" / "__init__.pyi": sklearn_stub,
-    _PACKAGE / "registry" / "__init__.pyi": registry_stub,
-}
+STUBS = {"sklearn/__init__.pyi": sklearn_stub, "registry/__init__.pyi": registry_stub}
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Write the files, or with ``--check`` say whether they are current; 1 if one is not."""
-    for file, stub in STUBS.items():
-        text, name = stub(), f"{file.parent.name}/{file.name}"
-        if "--check" not in arguments:
-            file.write_text(text, encoding="utf-8")
-            print(name)
-        elif not file.exists() or file.read_text(encoding="utf-8") != text:
-            print(f"{name} is out of date: run python docs/make_stubs.py")
-            return 1
-    return 0
+def main(arguments: Sequence[str]) -> None:
+    """Write the files into the package folder that is named, the clone's without."""
+    package = Path(arguments[0] if arguments else _PACKAGE)
+    for name, stub in STUBS.items():
+        (package / name).write_text(stub(), encoding="utf-8")
+        print(package / name)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -39,12 +39,6 @@ def test_the_reference_is_up_to_date() -> None:
     assert reference() == written, "run: python docs/make_reference.py"
 
 
-def test_the_types_of_methods_are_up_to_date() -> None:
-    for file, stub in script("make_stubs").STUBS.items():
-        written = file.read_text(encoding="utf-8")
-        assert written == stub(), "run: python docs/make_stubs.py"
-
-
 def commands() -> Iterator[tuple[str, click.Command]]:
     context = click.Context(cli)
     for name in cli.list_commands(context):
