@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -19,20 +19,23 @@ from fsframe.ask.evaluations import (
     request_problems,
 )
 from fsframe.ask.request import (
+    Options,
     Request,
     RunOptions,
+    TableOptions,
     asking,
     evaluation_chain,
     named_tables,
     stability_chain,
     table_of,
+    table_options,
     texts_of,
 )
 from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
 from fsframe.evaluation.comparison import leading_measure
 
-__all__ = ["RunOptions", "compare", "evaluate", "select", "stability"]
+__all__ = ["RunOptions", "TableOptions", "compare", "evaluate", "select", "stability"]
 
 _Path = str | os.PathLike[str] | None
 
@@ -45,7 +48,7 @@ def select(
     groups: str | int | None = None,
     seed: int = 0,
     out: _Path = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[Options],
 ) -> SelectionResult:
     """Run a chain on a table and return what it keeps, like ``fsframe chain``.
 
@@ -65,8 +68,9 @@ def select(
     out : path, optional
         Where to write the run file. If it already holds the result of this request, it is read.
     **options
-        `workers`, `executor`, `threads`, `memory`, `progress`, `overwrite`, `restart`, `mixed`: see
-        `RunOptions`.
+        How the table is read, as in `fsframe.read`: `drop`, `categorical`, `adjust`, `na` and so on
+        (`TableOptions`); and how the run is executed: `workers`, `executor`, `threads`, `memory`,
+        `progress`, `overwrite`, `restart`, `mixed` (`RunOptions`).
 
     Returns
     -------
@@ -75,6 +79,8 @@ def select(
 
     Raises
     ------
+    TypeError
+        For an argument that does not exist.
     RequestError
         Listing all problems of the request, before any work starts.
     DataError
@@ -92,7 +98,7 @@ def select(
     ('a',)
     """
     chain = chain if isinstance(chain, Chain) else Chain.parse(chain)
-    return _asked("select", chain, data, label, groups, seed, out, options)
+    return _asked(select, chain, data, label, groups, seed, out, options)
 
 
 def evaluate(
@@ -111,7 +117,7 @@ def evaluate(
     all_features: bool = True,
     seed: int = 0,
     out: _Path = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[Options],
 ) -> EvaluationResult:
     """Estimate how well a chain predicts held-out rows, like ``fsframe evaluate``.
 
@@ -172,7 +178,7 @@ def evaluate(
         }
     )
     protocol = evaluation_chain(str(chain), given)
-    found = _asked("evaluate", protocol, data, label, groups, seed, out, options)
+    found = _asked(evaluate, protocol, data, label, groups, seed, out, options)
     assert isinstance(found, EvaluationResult)
     return found
 
@@ -190,7 +196,7 @@ def stability(
     sizes: int | str | None = None,
     seed: int = 0,
     out: _Path = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[Options],
 ) -> StabilityResult:
     """Measure the stability of the features that a chain selects, like ``fsframe stability``.
 
@@ -239,7 +245,7 @@ def stability(
         }
     )
     study = stability_chain(str(chain), given)
-    found = _asked("stability", study, data, label, groups, seed, out, options)
+    found = _asked(stability, study, data, label, groups, seed, out, options)
     assert isinstance(found, StabilityResult)
     return found
 
@@ -260,7 +266,7 @@ def compare(
     all_features: bool = True,
     seed: int = 0,
     out: _Path = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[Options],
 ) -> ComparisonResult:
     """Compare how well several chains predict, on identical folds, like ``fsframe compare``.
 
@@ -315,15 +321,16 @@ def compare(
             "inner_folds": inner_folds,
         }
     )
+    about_table, about_run = table_options(compare, options)
     methods, metric = compared_methods(chains, given, metric)
     several = named_tables(data)
     if not several:
         raise RequestError("give at least one table to compare on")
-    read = [table_of(each, label, groups, name=name) for name, each in several]
+    read = [table_of(each, label, groups, about_table, name) for name, each in several]
     tables = [AskedTable(table, source, source) for table, source in read]
     check_names([table.data for table in tables])
     leading = leading_measure(table.data for table in tables)
-    with asking("compare", options) as ask:
+    with asking("compare", about_run) as ask:
         folder = None if out is None else Path(os.path.abspath(out))
         if folder is not None:
             check_folder(folder, [Path(table.path) for table in tables if table.path])
@@ -338,8 +345,8 @@ def compare(
             ask,
             folder,
             seed=seed,
-            memory=options.get("memory"),
-            mixed=bool(options.get("mixed")),
+            memory=about_run.get("memory"),
+            mixed=bool(about_run.get("mixed")),
             metric=metric or leading,
             rope=rope,
             all_features=all_features,
@@ -347,19 +354,20 @@ def compare(
 
 
 def _asked(
-    function: str,
+    function: Callable[..., Any],
     chain: Chain,
     data: Any,
     label: Any,
     groups: str | int | None,
     seed: int,
     out: _Path,
-    options: RunOptions,
+    options: Options,
 ) -> SelectionResult:
     """The result of a chain on a table, for one of the functions."""
-    table, source = table_of(data, label, groups)
-    overwrite = options.get("overwrite", False)
-    with asking(function, options) as ask:
+    about_table, about_run = table_options(function, options)
+    table, source = table_of(data, label, groups, about_table)
+    overwrite = about_run.get("overwrite", False)
+    with asking(function.__name__, about_run) as ask:
         request = Request(
             chain=chain, data=table, seed=seed, out=out, path=source, source=source,
             overwrite=overwrite,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -20,9 +21,12 @@ from fsframe.execution import open_engine
 from fsframe.params import format_value
 from fsframe.storage import RunRecord
 from fsframe.storage.units.manifest import Manifest
+from fsframe.suggest import unexpected
 from fsframe.table.annotated_arrays import is_annotated, is_labelled
+from fsframe.table.column_kinds import Ordinal
 from fsframe.table.data_frames import is_frame
 from fsframe.table.dataset import Dataset
+from fsframe.table.roles import side_roles
 from fsframe.tables.locate import in_parts
 
 if TYPE_CHECKING:
@@ -32,14 +36,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Ask",
+    "Options",
     "Request",
     "RunOptions",
+    "TableOptions",
     "asking",
     "classifier_text",
     "evaluation_chain",
     "named_tables",
     "stability_chain",
     "table_of",
+    "table_options",
     "texts_of",
 ]
 
@@ -193,6 +200,63 @@ class RunOptions(TypedDict, total=False):
     mixed: bool
 
 
+class TableOptions(TypedDict, total=False):
+    """How data frames and files are read: arguments of `fsframe.read` besides label and groups.
+
+    Further side roles that plugins declare are taken as well.
+    """
+
+    drop: str | int | Iterable[str | int]
+    categorical: str | int | Iterable[str | int] | bool
+    ordinal: Ordinal
+    dates: str
+    encode: str
+    keep: str | int | Iterable[str | int]
+    weight: str | int
+    time: str
+    event: str
+    adjust: str | Iterable[str]
+    feature_groups: str | os.PathLike[str] | Mapping[str, Sequence[str]]
+    task: str
+    na: str | float | Iterable[str | float]
+    delimiter: str
+    header: bool
+    decimal: str
+    encoding: str
+    x: str
+    y: str
+    names: str
+    in_memory: bool
+
+
+class Options(TableOptions, RunOptions, total=False):
+    """Further arguments of the functions for programs: about the table, and about the run."""
+
+
+def table_options(
+    function: Callable[..., Any], options: Mapping[str, Any]
+) -> tuple[TableOptions, RunOptions]:
+    """The further arguments of one of the functions: those about the table, those about the run.
+
+    Raises
+    ------
+    TypeError
+        For unknown ones, with what was meant.
+    """
+    of_run = list(RunOptions.__annotations__)
+    of_table = [*TableOptions.__annotations__, *(role.name for role in side_roles())]
+    unknown = [name for name in options if name not in {*of_run, *of_table}]
+    if unknown:
+        own = inspect.signature(function).parameters
+        known = [name for name in own if name not in ("data", "chain", "chains", "options")]
+        raise TypeError(
+            unexpected(function.__name__, unknown, dict.fromkeys(known + of_table + of_run))
+        )
+    table: Any = {name: value for name, value in options.items() if name in of_table}
+    run: Any = {name: value for name, value in options.items() if name in of_run}
+    return table, run
+
+
 @contextlib.contextmanager
 def asking(function: str, options: RunOptions) -> Iterator[Ask]:
     """What answers the requests of one of the functions for programs, with one set of workers.
@@ -201,15 +265,9 @@ def asking(function: str, options: RunOptions) -> Iterator[Ask]:
 
     Raises
     ------
-    TypeError
-        For unknown options.
     RequestError
         For two options that exclude each other.
     """
-    unknown = sorted(set(options) - set(RunOptions.__annotations__))
-    if unknown:
-        known = ", ".join(RunOptions.__annotations__)
-        raise TypeError(f"{function}() got {', '.join(unknown)}; it also takes {known}")
     workers, executor = options.get("workers"), options.get("executor")
     if workers is not None and executor is not None:
         raise RequestError("give workers= or executor=, not both")
@@ -303,7 +361,11 @@ def named_tables(data: Any) -> list[tuple[str, Any]]:
 
 
 def table_of(
-    data: Any, label: Any = None, groups: str | int | None = None, name: str = "data"
+    data: Any,
+    label: Any = None,
+    groups: str | int | None = None,
+    options: TableOptions | None = None,
+    name: str = "data",
 ) -> tuple[Dataset, str]:
     """The table to run on, and the path it was read from.
 
@@ -313,21 +375,27 @@ def table_of(
         As in `fsframe.select`.
     label : str, int or (n_samples,) array, optional
     groups : str or int, optional
+    options : TableOptions, optional
     name : str
         Name for a data frame.
 
     Raises
     ------
     RequestError
-        If `data` is something else, or a Dataset is given with a label or groups of its own.
+        If `data` is something else, a Dataset is given with a label or other roles, or arguments
+        for files with a data frame.
     DataError, StoreError
         As raised by `fsframe.read`.
     """
+    said: dict[str, Any] = {**(options or {})}
+    if groups is not None:
+        said["groups"] = groups
     if isinstance(data, Dataset):
-        if label is not None or groups is not None:
+        besides = [*(["label"] if label is not None else []), *said]
+        if besides:
             raise RequestError(
-                "a Dataset already has its label and groups; label= and groups= are for data "
-                "frames and files"
+                "a Dataset already has its label, groups and other roles; "
+                f"{' '.join(f'{key}=' for key in besides)} is for data frames and files"
             )
         return data, ""
     if isinstance(data, (str, os.PathLike)) or in_parts(data):
@@ -337,18 +405,19 @@ def table_of(
             raise RequestError(
                 "the label of a file must be one of its columns, given by name or position"
             )
-        options: dict[str, Any] = {} if groups is None else {"groups": groups}
         if not isinstance(data, (str, os.PathLike)):
-            return read(data, label=label, **options), ""
+            return read(data, label=label, **said), ""
         path = find_table(os.fspath(data))
-        return read(path, label=label, **options), str(Path(path))
+        return read(path, label=label, **said), str(Path(path))
     if is_frame(data) or is_annotated(data) or is_labelled(data):
         if label is None or isinstance(label, (str, int)):
-            return Dataset.from_frame(data, label, groups=groups, name=name), ""
-        if groups is not None:
+            from fsframe.tables import read
+
+            return read(data, label, name=name, **said), ""
+        if said:
             raise RequestError(
-                "groups= names a column of a data frame that also holds the label; if the label "
-                "is separate, use Dataset.from_arrays(X, y, groups=…)"
+                f"{' '.join(f'{key}=' for key in said)} names columns of a data frame that also "
+                "holds the label; if the label is separate, use Dataset.from_arrays(X, y, groups=…)"
             )
         return Dataset.from_arrays(data, label, name=name), ""
     raise RequestError(

@@ -6,13 +6,23 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from fsframe.analysis.proposals import proposed_chains
 from fsframe.analysis.study_files import check_folder, write_folder
 from fsframe.analysis.study_result import StudyResult
 from fsframe.ask.evaluations import finished_study, run_study
-from fsframe.ask.request import Ask, RunOptions, asking, classifier_text, named_tables, table_of
+from fsframe.ask.request import (
+    Ask,
+    Options,
+    RunOptions,
+    TableOptions,
+    asking,
+    classifier_text,
+    named_tables,
+    table_of,
+    table_options,
+)
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError, RequestError, StoreError
 from fsframe.evaluation.study_plan import StudyFaults, StudyPlan, StudyTable, plan_of, read_plan
@@ -42,7 +52,7 @@ def study(
     rope: float | None = None,
     name: str | None = None,
     out: str | os.PathLike[str] | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[Options],
 ) -> StudyResult:
     """Evaluate chains × tables × measures × seeds in one run, like ``fsframe study``.
 
@@ -119,9 +129,10 @@ def study(
         "name": name,
     }
     given = {key: value for key, value in asked.items() if value is not None}
-    with asking("study", options) as ask:
+    about_table, about_run = table_options(study, options)
+    roles = {"label": label, "groups": groups, **about_table}
+    with asking("study", about_run) as ask:
         if isinstance(data, (str, os.PathLike)) and Path(data).suffix == ".toml":
-            roles = {"label": label, "groups": groups}
             besides = [*given, *(key for key, value in roles.items() if value is not None)]
             if besides:
                 raise RequestError(
@@ -130,9 +141,9 @@ def study(
                 )
             plan = read_plan(data)
         else:
-            plan = _plan(data, label, groups, given)
+            plan = _plan(data, roles, given)
         folder = None if out is None else Path(os.path.abspath(out))
-        return _run_plan(plan, ask, folder, options)
+        return _run_plan(plan, ask, folder, about_run)
 
 
 def _run_plan(plan: StudyPlan, ask: Ask, folder: Path | None, options: RunOptions) -> StudyResult:
@@ -156,10 +167,10 @@ def _run_plan(plan: StudyPlan, ask: Ask, folder: Path | None, options: RunOption
     return found
 
 
-def _plan(data: Any, label: Any, groups: str | int | None, given: dict[str, Any]) -> StudyPlan:
+def _plan(data: Any, roles: dict[str, Any], given: dict[str, Any]) -> StudyPlan:
     """The plan of a study of some tables, checked as a whole."""
     faults = StudyFaults("fsframe.study", keyword=True)
-    tables = tuple(_tables(data, label, groups, faults))
+    tables = tuple(_tables(data, roles, faults))
     said: dict[str, Any] = {"name": given.get("name", "study")}
     for key in ("chains", "selectors", "classifiers", "measures", "seeds"):
         if key in given:
@@ -171,7 +182,7 @@ def _plan(data: Any, label: Any, groups: str | int | None, given: dict[str, Any]
     if tables and not any(said.get(key) for key in ("chains", "selectors", "classifiers")):
         said["chains"] = list(dict.fromkeys(c for t in tables for c in proposed_chains(t.data)))
     said = {key: value for key, value in said.items() if value != []}
-    return plan_of(said, tables, _source(said, tables, label, groups), faults)
+    return plan_of(said, tables, _source(said, tables, roles), faults)
 
 
 def _listed(value: Any) -> Any:
@@ -186,17 +197,16 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _tables(
-    data: Any, label: Any, groups: str | int | None, faults: StudyFaults
-) -> Iterator[StudyTable]:
-    several = named_tables(data)
+def _tables(data: Any, roles: dict[str, Any], faults: StudyFaults) -> Iterator[StudyTable]:
+    several, about = named_tables(data), dict(roles)
+    label, groups = about.pop("label"), about.pop("groups")
     if not several:
         faults.add("data", "there is no table")
     known: set[str] = set()
     for place, (name, each) in enumerate(several):
         key = f"data[{name if isinstance(data, Mapping) else place}]"
         try:
-            table, source = table_of(each, label, groups, name=name)
+            table, source = table_of(each, label, groups, cast(TableOptions, about), name)
         except StoreError:
             raise
         except FsframeError as error:
@@ -212,12 +222,7 @@ def _tables(
         yield StudyTable(name=called, key=key, data=table, path=path)
 
 
-def _source(
-    said: Mapping[str, Any],
-    tables: Sequence[StudyTable],
-    label: Any,
-    groups: str | int | None,
-) -> str:
+def _source(said: Mapping[str, Any], tables: Sequence[StudyTable], roles: Mapping[str, Any]) -> str:
     """The request as a study file; tables that were not read from a file are comments."""
     lines = ["# Requested by fsframe.study."]
     # JSON and TOML write text, numbers and lists of them alike.
@@ -229,9 +234,13 @@ def _source(
         lines += ["", "[[tables]]", f"path = {json.dumps(str(table.path), ensure_ascii=False)}"]
         lines += [f"name = {json.dumps(table.name, ensure_ascii=False)}"]
         # Study files number columns from 1, Python arguments from 0.
-        for key, column in (("label", label), ("groups", groups)):
-            if isinstance(column, int):
-                lines.append(f"{key} = {column + 1 if column >= 0 else column}")
-            elif isinstance(column, str):
-                lines.append(f"{key} = {json.dumps(column, ensure_ascii=False)}")
+        for key, value in roles.items():
+            if isinstance(value, int) and not isinstance(value, bool):
+                lines.append(f"{key} = {value + 1 if value >= 0 else value}")
+            elif isinstance(value, dict):
+                inner = (f"{json.dumps(k)} = {json.dumps([*v])}" for k, v in value.items())
+                lines.append(f"{key} = {{ {', '.join(inner)} }}")
+            elif value is not None:
+                plain = value if isinstance(value, (str, bool)) else [*value]
+                lines.append(f"{key} = {json.dumps(plain, ensure_ascii=False)}")
     return "\n".join(lines) + "\n"

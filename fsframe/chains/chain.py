@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fsframe.chains.memory_shares import shares_of
 from fsframe.chains.stage import Stage, StageResult, find_method
-from fsframe.errors import DataError, FsframeError, PluginError, RequestError
+from fsframe.errors import DataError, FsframeError, PluginError, RequestError, UntidyTableError
 from fsframe.grammar import StageText, format_stages, parse_stages
 from fsframe.method.classifier import Classifier, FittedOnColumns
 from fsframe.method.cost import Cost
@@ -464,7 +464,11 @@ class Chain:
         from fsframe.tables import read
 
         if not isinstance(data, Dataset):
-            data = read(data, label)
+            try:
+                data = read(data, label)
+            except UntidyTableError as error:
+                told = f"{error.problem}\n`fsframe.read` takes, and so does `fsframe.select`:"
+                raise UntidyTableError(told, error.ways) from None
         elif label is not None:
             raise RequestError("a Dataset already has its label; label= is for data frames")
         shares = shares_of(self, data, memory, executor, beside=beside, route=route)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import sys
 import warnings
+import weakref
 from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from fsframe.errors import DataError, FsframeWarning, RequestError
 
@@ -43,17 +45,77 @@ def as_value_errors() -> Iterator[None]:
 
 
 def warn_each(texts: Iterable[str], where: str) -> None:
-    """Issue each warning once, at the caller's line outside fsframe and scikit-learn."""
-    for text in dict.fromkeys(texts):
-        warnings.warn(f"{where}: {text}", FsframeWarning, stacklevel=_callers_level())
+    """Issue each warning once, at the caller's line outside fsframe and scikit-learn.
+
+    A search or cross-validation of scikit-learn gives one warning: that of the fit on all rows at
+    the end of a search, otherwise that of the first fold that has one. A worker process gives one.
+    """
+    told = list(dict.fromkeys(texts))
+    if not told:
+        return
+    caller = _caller()
+    if caller.silent or caller.key in _SAID:
+        return
+    if caller.key is not None:
+        _SAID.add(caller.key)
+    if caller.search:
+        told = ["; ".join(told)]
+        where = f"{where}, in {caller.search}"
+    for text in told:
+        warnings.warn(f"{where}: {text}", FsframeWarning, stacklevel=caller.level)
 
 
-def _callers_level() -> int:
-    """`stacklevel` in `warn_each` of the first caller outside the libraries."""
+class _Worker:
+    """Stands for the fits of a worker, whose search runs elsewhere."""
+
+
+_WORKER = _Worker()
+_SAID: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Searches that are running and have given their warning."""
+
+
+class _Caller(NamedTuple):
+    """Who fits an estimator.
+
+    `level` is the `stacklevel` in `warn_each` of the first caller outside the libraries, `search`
+    what tries fits for it, `key` the object that lives as long as that, and `silent` whether a fit
+    on all rows follows.
+    """
+
+    level: int
+    search: str = ""
+    key: Any = None
+    silent: bool = False
+
+
+def _caller() -> _Caller:
     level, frame = 1, sys._getframe(1)
+    search, key, silent, fold = "", None, False, False
     while frame.f_back is not None and _is_library(frame.f_globals.get("__name__", "")):
+        module, name = frame.f_globals["__name__"], frame.f_code.co_name
+        if name in _FOLDS:
+            fold, key = True, key or frame.f_locals.get("estimator")
+        if module.startswith("joblib") and name == "__call__" and fold:
+            key = frame.f_locals.get("self")
+        elif module.startswith("sklearn.model_selection") and name in ("fit", *_ROUNDS):
+            over = frame.f_locals.get("self")
+            search = name if over is None else type(over).__name__
+            silent = fold and bool(getattr(over, "refit", False))
         level, frame = level + 1, frame.f_back
-    return level
+    if fold and not search:
+        return _Caller(level, "a fold", _WORKER)
+    return _Caller(level, search, key if fold else None, silent)
+
+
+_FOLDS = ("_fit_and_score", "_fit_and_predict", "_permutation_test_score")
+_ROUNDS = (
+    "cross_validate",
+    "cross_val_predict",
+    "learning_curve",
+    "validation_curve",
+    "permutation_test_score",
+)
+"""What fits one fold in scikit-learn, and what calls it besides searches."""
 
 
 def _is_library(module: str) -> bool:

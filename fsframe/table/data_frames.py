@@ -167,7 +167,7 @@ def take_frame(
             kinds[name] = kind
         if found is not None:
             kept.append(found)
-    refused.check("the frame")
+    refused.check("the frame", features_only=place is None)
     forms = {values.dtype for values in kept}
     small = len(forms) == 1 and forms <= {np.dtype(np.uint8), np.dtype(np.int8)}
     X = np.empty((len(kept[0]), len(kept)), dtype=kept[0].dtype if small else np.float64)
@@ -201,19 +201,33 @@ class ColumnRefusals:
         self.dates: list[str] = []
         self.order: list[str] = []
 
-    def check(self, table: str) -> None:
-        """Raise DataError if a column was refused."""
+    def check(self, table: str, *, features_only: bool) -> None:
+        """Raise DataError if a column was refused.
+
+        What it proposes for a frame of features only is done to the frame; there are no options.
+        """
         problems = []
         if self.text:
             problems.append(
                 f"{_listed(self.text)} hold{'s' * (len(self.text) == 1)} neither numbers nor "
-                "categories: drop them (--drop, drop=), declare them categorical "
-                "(--categorical, categorical=), or ordinal (--ordinal, ordinal=)"
+                "categories: "
+                + (
+                    "drop them from the frame, or make them categories "
+                    "(X.astype({'NAME': 'category'}))"
+                    if features_only
+                    else "drop them (--drop, drop=), declare them categorical "
+                    "(--categorical, categorical=), or ordinal (--ordinal, ordinal=)"
+                )
             )
         if self.dates:
             problems.append(
-                f"{_listed(self.dates)} hold{'s' * (len(self.dates) == 1)} dates: drop them "
-                "(--drop, drop=), or convert them to days (--dates days, dates='days')"
+                f"{_listed(self.dates)} hold{'s' * (len(self.dates) == 1)} dates: "
+                + (
+                    "drop them from the frame, or make them numbers"
+                    if features_only
+                    else "drop them (--drop, drop=), or convert them to days "
+                    "(--dates days, dates='days')"
+                )
             )
         problems += self.order
         if problems:

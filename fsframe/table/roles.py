@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 
 from fsframe.errors import DataError, RequestError
+from fsframe.suggest import unexpected
 
 __all__ = [
     "ROLES",
@@ -191,7 +192,7 @@ def asked_sides(sides: Mapping[str, Any], function: str) -> dict[str, list[str]]
     """
     for name, given in sides.items():
         if name not in ROLES or not ROLES[name].side:
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+            raise TypeError(unexpected(function, [name], ROLES))
         if ROLES[name].given == "name" and len(names_of(given)) > 1:
             raise RequestError(f"{name} is one column, not {len(names_of(given))}")
     return {name: names_of(given) for name, given in sides.items() if given}

@@ -68,6 +68,7 @@ def read(
     feature_groups: str | os.PathLike[str] | Mapping[str, Sequence[str]] | None = None,
     time: str | None = None,
     adjust: str | Iterable[str] = (),
+    name: str = "data",
     **sides: str | Iterable[str],
 ) -> Dataset:
     """The table in a file.
@@ -134,6 +135,8 @@ def read(
         are always before test rows, and bootstraps draw blocks of time.
     adjust : str or several
         Covariates to adjust for; not features.
+    name : str
+        Name of a data frame; tables from files have the name of the file.
     sides : str or several
         Columns of further side roles (`fsframe.table.roles`); not features.
 
@@ -189,9 +192,9 @@ def read(
         if wrong:
             raise RequestError(
                 f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} for files, not for "
-                f"{type(path).__name__}"
+                f"{type(path).__name__}" + "; its label is label=" * ("y" in wrong)
             )
-        return Dataset.from_frame(path, label, task=task, layer=layer, **roles)
+        return Dataset.from_frame(path, label, name=name, task=task, layer=layer, **roles)
     if event is not None:
         if task not in (None, "survival"):
             raise RequestError(

@@ -15,6 +15,7 @@ from scipy.stats import false_discovery_control
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectFromModel
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils import get_tags
 
 import fsframe.sklearn
@@ -301,6 +302,25 @@ def test_warnings_of_the_library_arrive_once_and_from_here(interacting) -> None:
     assert [w.category for w in told] == [FsframeWarning]
     assert str(told[0].message).startswith("MRMR: 8 of 8 columns were cut into bins")
     assert told[0].filename == __file__
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_a_search_warns_once_whatever_its_folds_say(interacting, refit: bool) -> None:
+    search = GridSearchCV(MRMR(), {"top": [2, 3]}, cv=3, refit=refit, scoring=lambda *_: 0.0)
+    for _ in range(2):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            search.fit(*interacting)
+        assert [w.category for w in told] == [FsframeWarning]
+        assert str(told[0].message).startswith("MRMR, in GridSearchCV: 8 of 8 columns were cut")
+        assert told[0].filename == __file__
+
+
+def test_a_cross_validation_warns_once(interacting) -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        cross_val_score(MRMR(top=2), *interacting, cv=3, scoring=lambda *_: 0.0)
+    assert [str(w.message)[:23] for w in told] == ["MRMR, in cross_validate"]
 
 
 def test_refused_values_are_all_reported_and_are_value_errors(plain) -> None:

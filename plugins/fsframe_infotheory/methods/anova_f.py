@@ -121,8 +121,9 @@ class AnovaF(Selector):
                     column = start + int(np.flatnonzero(~present.all(axis=0))[0])
                     raise DataError(
                         f"anova-f: missing values in feature {data.feature_names[column]!r}; use "
-                        "missing=pairwise (left out of its statistic), or fill them by a stage "
-                        "before it (`impute anova-f`)"
+                        "`anova-f:missing=pairwise` (left out of its statistic), for a class "
+                        'missing="pairwise"; or fill them by a stage before it '
+                        "(`impute anova-f`)"
                     )
             if model is None:
                 found = _f_statistics(block, present, data, weights)

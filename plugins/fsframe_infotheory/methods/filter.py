@@ -175,11 +175,12 @@ class InformationFilter(Selector):
         hole = first_missing(data) if self.missing == "refuse" else None
         if hole is not None:
             row, column, _ = hole
+            name = self.method_name()
             yield (
-                f"{self.method_name()}: missing values in feature "
-                f"{data.feature_names[column]!r}, the first in sample {row + 1}; use "
-                "missing=level (a level of their own) or missing=pairwise (left out of each "
-                f"count), or fill them by a stage before it (`impute {self.method_name()}`)"
+                f"{name}: missing values in feature {data.feature_names[column]!r}, the first in "
+                f"sample {row + 1}; use `{name}:missing=pairwise` (left out of each count) or "
+                f'`{name}:missing=level` (a level of their own), for a class missing="pairwise" '
+                f'or missing="level"; or fill them by a stage before it (`impute {name}`)'
             )
 
     def columns_named(self, names: tuple[str, ...], data: Dataset) -> NDArray[np.intp]:
