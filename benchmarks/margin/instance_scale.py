@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 import fsframe
-from fsframe_margin.engine.tuning import stratified_folds
+from fsframe_margin.engine.prediction import stratified_folds
 
 SETS = ("BCW", "BRC", "CRY", "GLA", "HMS", "LYM", "PAR", "STA", "VC", "WIN", "heart")
 METHODS = {

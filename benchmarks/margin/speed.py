@@ -158,7 +158,7 @@ def part_tuning(options: argparse.Namespace) -> None:
 
     import fsframe
     from fsframe.method.run import Run
-    from fsframe_margin.engine.tuning import IMMIGRATE_PATH, stratified_folds
+    from fsframe_margin.engine.prediction import IMMIGRATE_PATH, stratified_folds
 
     X, y = simulated(351, 34)
     data = fsframe.Dataset.from_arrays(X, y)

@@ -24,7 +24,7 @@ from margin_methods import PACKAGE, PATH, SMALL, chain_of, fixed, published
 from result_tables import percent, write_tables
 
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.tuning import IM4E_PATH
+from fsframe_margin.engine.prediction import IM4E_PATH
 
 SETTINGS = [(sigma, prune) for sigma in PATH for prune in (False, True)]
 ONE = "immigrate:sigma=1,prune=false,top=1.0"

@@ -135,11 +135,11 @@ def test_shards_are_counted_in_groups():
 
 @pytest.mark.parametrize("method", ["immigrate", "im4e"])
 def test_inner_folds_of_sigma_keep_groups_together(method, monkeypatch):
-    from fsframe_margin.engine import tuning
+    from fsframe_margin.engine import prediction
 
     seen = []
-    real = tuning.tune
-    monkeypatch.setattr(tuning, "tune", lambda *given: (seen.append(given[4]), real(*given))[1])
+    real = prediction.tune
+    monkeypatch.setattr(prediction, "tune", lambda *given: (seen.append(given[4]), real(*given))[1])
     data = people()
     fsframe.Chain.parse(f"{method}:sigma=cv").run(data)
     (folds,) = seen

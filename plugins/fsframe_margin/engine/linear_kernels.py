@@ -1,23 +1,56 @@
-"""Passes over pairs of rows for measurements that are linear in one weight per feature."""
+"""Passes over pairs of rows: linear in one weight per feature, or formed row by row.
+
+The latter are for tables whose N × N array would not fit, and for rows to be classified.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.compiled import njit
-from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, SUM, Shares, row_coefficients
-from fsframe_margin.engine.pair_blocks import BLOCK
+from fsframe_margin.engine.neighbour_shares import (
+    ELEMENTWISE,
+    SUM,
+    Shares,
+    row_coefficients,
+    row_log_sums,
+    row_sums,
+    scaled,
+    smallest,
+    terms,
+    total,
+)
+from fsframe_margin.engine.pair_blocks import (
+    BLOCK,
+    Quadratic,
+    all_distances,
+    block_measures,
+    copy,
+    distances,
+    keep_large,
+)
+from fsframe_margin.engine.tile_kernels import block_quadratics, block_scatter
 
 __all__ = [
     "add_means",
+    "add_rows",
     "add_weighted",
+    "cross_measures",
+    "expectations",
     "later_manhattan",
     "pair_manhattan",
     "pair_means",
     "pair_square_means",
     "pair_squares",
+    "streamed_means",
+    "streamed_rows",
+    "streamed_scatter",
+    "streamed_sums",
 ]
+
 
 Floats = NDArray[np.float64]
 
@@ -116,3 +149,192 @@ def pair_square_means(XT: Floats, q: Floats, by: Shares, u: Floats, start: int, 
         row_coefficients(q[i], i, i + 1, m, by, c)
         for a in range(A):
             u[a] += _weighted_square(XT[a, i], XT[a, i + 1 :], c[:m])
+
+
+Places = NDArray[np.intp]
+
+
+@njit()
+def _one_to_many(
+    own: Floats, others: Floats, U: Floats, linear: bool, D: Floats, T: Floats, q: Floats
+) -> None:
+    """q(own, others[:, j]) for every j, in blocks; for linear weights U is (1, A)."""
+    A, N = others.shape
+    if linear:
+        for j in range(N):
+            q[j] = 0.0
+        for a in range(A):
+            if U[0, a] != 0.0:
+                add_weighted(own[a], others[a], U[0, a], q)
+        return
+    for j in range(0, N, BLOCK):
+        n = min(BLOCK, N - j)
+        for a in range(A):
+            distances(own[a], others[a, j : j + n], D[a, :n])
+        block_quadratics(D, U, n, q[j : j + n], T)
+
+
+@njit()
+def cross_measures(rows: Floats, XT: Floats, U: Floats, linear: bool, q: Floats) -> None:
+    """Write q(row, x_j) of new rows, (rows, A), into q (rows, N)."""
+    A = XT.shape[0]
+    D = np.empty((A, BLOCK))
+    T = np.empty((4, BLOCK))
+    for i in range(rows.shape[0]):
+        _one_to_many(rows[i], XT, U, linear, D, T, q[i])
+
+
+@njit()
+def streamed_rows(
+    XT: Floats,
+    U: Floats,
+    linear: bool,
+    inverse: float,
+    count: Floats,
+    begin: Places,
+    end: Places,
+    log_hits: Floats,
+    log_misses: Floats,
+    rows: Places,
+) -> None:
+    """As `log_sums` for some rows, with q to all others recomputed and not stored."""
+    A, N = XT.shape
+    D = np.empty((A, BLOCK))
+    T = np.empty((4, BLOCK))
+    own = np.empty(A)
+    q = np.empty(N)
+    z = np.empty(N)
+    for i in rows:
+        for a in range(A):
+            own[a] = XT[a, i]
+        _one_to_many(own, XT, U, linear, D, T, q)
+        scaled(q, q, inverse, 0.0, z)
+        row_log_sums(z, i, count, begin, end, log_hits, log_misses)
+
+
+@njit()
+def streamed_sums(
+    XT: Floats,
+    form: Quadratic,
+    linear: bool,
+    inverse: float,
+    count: Floats,
+    end: Places,
+    hits: Floats,
+    misses: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """As `direct_sums`, with q computed for one row at a time and not stored."""
+    A, N = XT.shape
+    D, T = np.empty((A, BLOCK)), np.empty((4, BLOCK))
+    q, buffer = np.empty(N), np.empty(N)
+    for i in range(start, min(stop, N - 1)):
+        if linear:
+            later_manhattan(XT, i, form.tiles[0], q)
+        else:
+            for j in range(i + 1, N, BLOCK):
+                n = min(BLOCK, N - j)
+                all_distances(XT, i, j, D, 0, n)
+                block_measures(D, form, n, q[j : j + n], T)
+        row_sums(q, q, inverse, 0.0, i, count, end, hits, misses, buffer)
+
+
+@njit()
+def _gather(D: Floats, places: Places, n: int, out: Floats) -> None:
+    for a in range(D.shape[0]):
+        chosen, row = out[a], D[a]
+        for p in range(n):
+            chosen[p] = row[places[p]]
+
+
+@njit()
+def streamed_scatter(
+    XT: Floats,
+    form: Quadratic,
+    by: Shares,
+    negligible: float,
+    S: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """As `pair_scatter`, with q recomputed from W; the differences are used for q and for Σ."""
+    A, N = XT.shape
+    D, T = np.empty((A, BLOCK)), np.empty((4, 2 * BLOCK))
+    held, coefficients, at = np.empty((A, 2 * BLOCK)), np.empty(2 * BLOCK), 0
+    q, c, places = np.empty(N), np.empty(BLOCK), np.empty(BLOCK, dtype=np.intp)
+    for i in range(start, min(stop, N - 1)):
+        for j in range(i + 1, N, BLOCK):
+            n = min(BLOCK, N - j)
+            all_distances(XT, i, j, D, 0, n)
+            block_measures(D, form, n, q[j : j + n], T)
+            row_coefficients(q, i, j, n, by, c)
+            kept = keep_large(c[:n], negligible, places)
+            if kept == n:
+                block_scatter(D, c, n, S, T)
+                continue
+            _gather(D, places, kept, held[:, at:])
+            copy(c[:kept], coefficients[at : at + kept])
+            at += kept
+            if at >= BLOCK:
+                block_scatter(held, coefficients, at, S, T)
+                at = 0
+    if at:
+        block_scatter(held, coefficients, at, S, T)
+
+
+@njit()
+def streamed_means(XT: Floats, w: Floats, by: Shares, u: Floats, start: int, stop: int) -> None:
+    """As `pair_means`, with q recomputed from w."""
+    N = XT.shape[1]
+    q, c = np.empty(N), np.empty(N)
+    for i in range(start, min(stop, N - 1)):
+        later_manhattan(XT, i, w, q)
+        row_coefficients(q, i, i + 1, N - i - 1, by, c)
+        add_means(XT, i, c, u)
+
+
+@njit(fastmath=SUM)
+def _product(a: Floats, b: Floats) -> float:
+    found = 0.0
+    for p in range(a.size):
+        found += a[p] * b[p]
+    return found
+
+
+@njit()
+def expectations(
+    q: Floats, scale: float, count: Floats, bounds: Places, skip: Places, out: Floats
+) -> None:
+    """Write Σ_j α_j^c q_j of eq. 3.18 for every row of q and every class into out.
+
+    Columns of q are sorted by class, class c being bounds[c] … bounds[c+1]; q·scale is q/σ;
+    column skip[i] (−1: none) is left out, for leave-one-out predictions of training rows. A class
+    without members is infinitely far.
+    """
+    z = np.empty(q.shape[1])
+    for i in range(q.shape[0]):
+        scaled(q[i], q[i], scale, 0.0, z)
+        if skip[i] >= 0:
+            z[skip[i]] = np.inf
+        for c in range(bounds.size - 1):
+            first, last = bounds[c], bounds[c + 1]
+            members = last - first - (1 if first <= skip[i] < last else 0)
+            if members == 0:
+                out[i, c] = np.inf
+                continue
+            shares = z[first:last]
+            terms(shares, smallest(shares), count[first:last])
+            out[i, c] = _product(shares, q[i, first:last]) / total(shares)
+
+
+@njit()
+def add_rows(rows: NDArray[Any], size: Floats, done: int, mean: Floats, squares: Floats) -> None:
+    """Update mean and sum of squared deviations of `done` rows with rows (r, p) over `size`."""
+    for i in range(rows.shape[0]):
+        share = 1.0 / (done + i + 1)
+        for a in range(rows.shape[1]):
+            x = rows[i, a] / size[a]
+            off = x - mean[a]
+            mean[a] += off * share
+            squares[a] += off * (x - mean[a])

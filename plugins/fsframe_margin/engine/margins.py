@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.method.run import Run
-from fsframe_margin.engine import linear_kernels, neighbour_shares, pair_blocks, streamed_kernels
-from fsframe_margin.engine.indicators import Indicators
+from fsframe_margin.engine import linear_kernels, neighbour_shares, pair_blocks
 from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM, Shares
 from fsframe_margin.engine.pair_blocks import Quadratic, by_entries, has_few_entries, upper_tiles
 from fsframe_margin.engine.parallel import STORED_ROWS, RowChunks
+from fsframe_margin.engine.standardise import Indicators
 from fsframe_margin.engine.training import Training
 
 __all__ = ["PairSpace", "Point", "pair_memory"]
@@ -265,7 +265,7 @@ class PairSpace(RowChunks):
         XT, form = self.measured_by(weights)
 
         def sums(out: Floats, i: int, j: int) -> None:
-            streamed_kernels.streamed_sums(
+            linear_kernels.streamed_sums(
                 XT, form, self.linear, 1.0 / sigma, self.count, self.end, out[0], out[1], i, j
             )
 
@@ -289,7 +289,7 @@ class PairSpace(RowChunks):
         tiles, size = self.tiles(weights), max(1, _SHIFTED_PAIRS // self.n_rows)
 
         def part(first: int) -> None:
-            streamed_kernels.streamed_rows(
+            linear_kernels.streamed_rows(
                 self.XT, tiles, self.linear, 1.0 / sigma, self.count, self.begin, self.end,
                 hits, misses, rows[first : first + size],
             )  # fmt: skip
@@ -328,11 +328,11 @@ class PairSpace(RowChunks):
         if q is None:
             w = self.expanded(point.weights)
             if self.linear:
-                add = partial(streamed_kernels.streamed_means, XT, w, by)
+                add = partial(linear_kernels.streamed_means, XT, w, by)
             else:
                 few = has_few_entries(w)
                 form = by_entries(w) if few else Quadratic(self.tiles(point.weights))
-                add = partial(streamed_kernels.streamed_scatter, XT, form, by, self.negligible)
+                add = partial(linear_kernels.streamed_scatter, XT, form, by, self.negligible)
         elif self.linear:
             add = partial(linear_kernels.pair_means, XT, q, by)
         else:

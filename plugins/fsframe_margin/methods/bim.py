@@ -17,16 +17,20 @@ from fsframe.method.selection import PairWeights, Selection
 from fsframe.params import Parameterised, choice, flag, integer, param, real
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.parallel import one_blas_thread
-from fsframe_margin.engine.training import Training, training_of
+from fsframe_margin.engine.training import (
+    Training,
+    prototypes_parameter,
+    training_of,
+    with_prototypes,
+)
 from fsframe_margin.engine.updates import RULES
 from fsframe_margin.methods.immigrate import descend
 from fsframe_margin.methods.immigrate_fit import dense_start
 from fsframe_margin.methods.margin_selector import MarginSelector, carried, standardize_parameter
-from fsframe_margin.methods.prototypes import prototypes_parameter, with_prototypes
 
 if TYPE_CHECKING:
-    from fsframe_margin.engine.boosting import Boosted
     from fsframe_margin.engine.margins import PairSpace
+    from fsframe_margin.engine.prediction import Boosted
 
 __all__ = ["PROTOTYPES", "Bim", "BimVote", "BoostedSettings", "FittedBim"]
 
@@ -103,7 +107,7 @@ class BoostedSettings(Parameterised):
 
         Finished rounds are kept with the run.
         """
-        from fsframe_margin.engine.boosting import boost, sigma_path
+        from fsframe_margin.engine.prediction import boost, sigma_path
 
         size = training.varying.size
         held = 16 * self.rounds * size * size
@@ -243,7 +247,7 @@ class FittedBim:
     @one_blas_thread
     def predict_scores(self, X: Floats) -> Floats:
         """Share of the votes, (m, n_classes)."""
-        from fsframe_margin.engine.boosting import vote
+        from fsframe_margin.engine.prediction import vote
 
         rows = self.training.rows(X)
         return vote(self.space, self.rounds, rows, self.training.n_classes) / sum(self.rounds.alpha)

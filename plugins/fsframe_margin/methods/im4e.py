@@ -135,7 +135,7 @@ class Im4e(TunedSelector):
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.margins import PairSpace
-        from fsframe_margin.engine.row_margins import row_margins
+        from fsframe_margin.engine.pair_spaces import row_margins
 
         training = self._drawn(data, upstream, run)
         start = self._start(training, upstream, run)
@@ -184,7 +184,7 @@ class Im4e(TunedSelector):
     def _sigma(self, training: Training, start: Floats, run: Run) -> tuple[float, dict[str, Any]]:
         if self.sigma != "cv":
             return float(self.sigma), {}
-        from fsframe_margin.engine.tuning import IM4E_PATH
+        from fsframe_margin.engine.prediction import IM4E_PATH
 
         def fit(space: PairSpace, start: Floats, setting: tuple[float, Any]) -> Floats:
             weights: Floats = self._descend(space, start, setting[0]).weights

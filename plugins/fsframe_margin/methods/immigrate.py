@@ -282,7 +282,7 @@ class Immigrate(TunedSelector):
         """σ, whether W is pruned, and the tables of inner cross-validation."""
         if self.sigma != "cv":
             return float(self.sigma), self.prune is True, {}
-        from fsframe_margin.engine.tuning import IMMIGRATE_PATH
+        from fsframe_margin.engine.prediction import IMMIGRATE_PATH
 
         choices = (False, True) if self.prune == "auto" and not self.l1 else (self.prune is True,)
         settings = [(sigma, pruned) for sigma in IMMIGRATE_PATH for pruned in choices]

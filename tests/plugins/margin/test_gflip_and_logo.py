@@ -12,9 +12,9 @@ from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
 from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.engine.row_margins import expected_margins, solve_logistic
-from fsframe_margin.methods.gflip import Gflip
-from fsframe_margin.methods.logo import Logo
+from fsframe_margin.engine.pair_spaces import expected_margins, solve_logistic
+from fsframe_margin.methods.local_learning import Logo
+from fsframe_margin.methods.simba import Gflip
 
 UTILITIES = {
     "linear": lambda theta: theta,

@@ -13,14 +13,13 @@ from fsframe_margin.engine import implicit_weights, pair_spaces, updates
 from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.pair_spaces import DiagonalRestSpace, TiledSpace
-from fsframe_margin.engine.training import training_of
-from fsframe_margin.engine.tuning import stratified_folds
+from fsframe_margin.engine.prediction import stratified_folds
+from fsframe_margin.engine.training import drawn_prototypes, training_of, with_prototypes
 from fsframe_margin.methods import immigrate_fit
 from fsframe_margin.methods.bim import Bim, BimVote
 from fsframe_margin.methods.im4e import Im4e
 from fsframe_margin.methods.immigrate import Immigrate, descend
-from fsframe_margin.methods.margin_classifier import Margin
-from fsframe_margin.methods.prototypes import drawn_prototypes, with_prototypes
+from fsframe_margin.methods.margin_selector import Margin
 
 ENOUGH_FOR_TILES = 400 << 20
 

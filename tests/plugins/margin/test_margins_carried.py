@@ -12,7 +12,7 @@ from fsframe_margin import plain
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.methods.im4e import descend_im4e
 from fsframe_margin.methods.immigrate import Immigrate
-from fsframe_margin.methods.irelief import Irelief
+from fsframe_margin.methods.local_learning import Irelief
 from fsframe_margin.methods.margin_selector import carried
 
 TO_THE_END = {"tol": 1e-15, "max_iter": 3000}

@@ -6,17 +6,21 @@ import numpy as np
 import pytest
 
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.boosting import boost, sigma_path, vote
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.nearest_kernels import instance_weights, margin_profiles
-from fsframe_margin.engine.prediction import class_distances, nearest_class, relative_scores
+from fsframe_margin.engine.prediction import (
+    boost,
+    class_distances,
+    nearest_class,
+    relative_scores,
+    sigma_path,
+    vote,
+)
 from fsframe_margin.methods.im4e import descend_im4e
 from fsframe_margin.methods.immigrate import descend
-from fsframe_margin.methods.irelief import iterate
-from fsframe_margin.methods.lfe import Lfe
-from fsframe_margin.methods.mbiw import SimbaMbiw
+from fsframe_margin.methods.instance_weights import SimbaMbiw, neighbour_votes
+from fsframe_margin.methods.local_learning import Lfe, iterate
 from fsframe_margin.methods.simba import Simba
-from fsframe_margin.methods.weighted_knn import neighbour_votes
 
 TABLES = ("park", "syn_xor")
 

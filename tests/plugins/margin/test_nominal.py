@@ -6,13 +6,13 @@ import pytest
 from fsframe.errors import DataError
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
-from fsframe_margin.engine.indicators import SQUARES, Indicators, nominal_steps
 from fsframe_margin.engine.margins import PairSpace
+from fsframe_margin.engine.pair_spaces import expected_margins
 from fsframe_margin.engine.prediction import class_distances
-from fsframe_margin.engine.row_margins import expected_margins
+from fsframe_margin.engine.standardise import SQUARES, Indicators, nominal_steps
 from fsframe_margin.methods.immigrate import Immigrate, descend
+from fsframe_margin.methods.instance_weights import WeightedKnn
 from fsframe_margin.methods.simba import Simba
-from fsframe_margin.methods.weighted_knn import WeightedKnn
 from fsframe_margin.plain import coefficients
 
 STEPS = np.array([0.0, 1.7, 0.0, 0.0, 0.6])

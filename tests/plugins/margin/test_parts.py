@@ -13,8 +13,7 @@ from fsframe import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.indicators import nominal_steps
-from fsframe_margin.engine.standardise import learn_scaling, scaling_over_parts
+from fsframe_margin.engine.standardise import learn_scaling, nominal_steps, scaling_over_parts
 
 N = 700
 

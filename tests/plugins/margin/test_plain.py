@@ -10,9 +10,8 @@ from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
 from fsframe_margin.methods.im4e import Im4e, on_the_simplex
 from fsframe_margin.methods.immigrate import Immigrate
-from fsframe_margin.methods.irelief import Irelief
-from fsframe_margin.methods.lfe import Lfe
-from fsframe_margin.methods.mbiw import Mbiw, SimbaMbiw
+from fsframe_margin.methods.instance_weights import Mbiw, SimbaMbiw
+from fsframe_margin.methods.local_learning import Irelief, Lfe
 from fsframe_margin.methods.simba import Simba
 
 

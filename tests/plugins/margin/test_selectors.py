@@ -11,16 +11,12 @@ from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.updates import RULES
 from fsframe_margin.methods.bim import Bim, BimVote
-from fsframe_margin.methods.gflip import Gflip
 from fsframe_margin.methods.im4e import Im4e
 from fsframe_margin.methods.immigrate import Immigrate
-from fsframe_margin.methods.irelief import Irelief
-from fsframe_margin.methods.lfe import Lfe
-from fsframe_margin.methods.logo import Logo
-from fsframe_margin.methods.margin_classifier import Margin
-from fsframe_margin.methods.mbiw import Mbiw, SimbaMbiw
-from fsframe_margin.methods.simba import Simba
-from fsframe_margin.methods.weighted_knn import WeightedKnn
+from fsframe_margin.methods.instance_weights import Mbiw, SimbaMbiw, WeightedKnn
+from fsframe_margin.methods.local_learning import Irelief, Lfe, Logo
+from fsframe_margin.methods.margin_selector import Margin
+from fsframe_margin.methods.simba import Gflip, Simba
 
 # what does not draw at random; Simba and G-flip in orders that are drawn are tested for seeds
 FIXED = [
@@ -283,7 +279,7 @@ def test_gflip_ends_where_no_single_flip_helps(data):
 
 
 def test_logo_solution_satisfies_the_conditions_of_a_minimum():
-    from fsframe_margin.engine.row_margins import solve_logistic
+    from fsframe_margin.engine.pair_spaces import solve_logistic
 
     rng = np.random.default_rng(4)
     z, outer = rng.standard_normal((50, 8)) + 0.2, rng.random(50) + 0.5
@@ -296,7 +292,7 @@ def test_logo_solution_satisfies_the_conditions_of_a_minimum():
 
 def test_logo_expected_margins_equal_their_definition():
     from fsframe_margin.engine.margins import PairSpace
-    from fsframe_margin.engine.row_margins import expected_margins
+    from fsframe_margin.engine.pair_spaces import expected_margins
 
     rng = np.random.default_rng(7)
     X, y = rng.standard_normal((15, 3)), np.repeat([0, 1, 1], 5)
