@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from fsframe_relief.engine import distance_kernels as loops
 from fsframe_relief.engine import mask_kernels, screen_kernels
 from fsframe_relief.engine.columns import prepare_columns
-from fsframe_relief.engine.summary_kernels import summarise_columns
+from fsframe_relief.engine.distance_kernels import summarise_columns
 
 
 def cases():  # type: ignore[no-untyped-def]

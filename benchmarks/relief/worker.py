@@ -25,8 +25,7 @@ def scorer(program: str, method: str, threads: int):
         import fsframe
         from fsframe.method.run import Run
         from fsframe.table.dataset import Dataset
-        from fsframe_relief.methods.multisurf import Multisurf
-        from fsframe_relief.methods.relieff import Relieff
+        from fsframe_relief.methods.variants import Multisurf, Relieff
 
         selector = Relieff(k=10) if method == "relieff" else Multisurf()
         run = Run(threads=threads)

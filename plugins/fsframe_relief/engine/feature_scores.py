@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_relief.engine.blocks import ROW_BLOCK, row_block, run_blocks
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Target
 from fsframe_relief.engine.pair_sums import PairSums
@@ -18,6 +17,7 @@ from fsframe_relief.engine.screening import (
     screening_pays,
     tree_pays,
 )
+from fsframe_relief.engine.table_values import ROW_BLOCK, row_block, run_blocks
 
 __all__ = ["distance_rows", "feature_scores", "full_distances", "mean_distance", "mean_of"]
 

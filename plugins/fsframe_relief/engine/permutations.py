@@ -16,11 +16,11 @@ from threadpoolctl import threadpool_limits
 from fsframe.errors import RequestError
 from fsframe.method.answer_statistics import adjusted_p_values
 from fsframe.resampling.groups import permuted_rows
-from fsframe_relief.engine.blocks import run_blocks
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.feature_scores import feature_scores, full_distances, mean_of
 from fsframe_relief.engine.neighbours import Rule, Target
 from fsframe_relief.engine.pair_sums import relevance
+from fsframe_relief.engine.table_values import run_blocks
 
 __all__ = ["SLACK", "Progress", "adjusted", "permutation_p_values", "reached_by_products"]
 

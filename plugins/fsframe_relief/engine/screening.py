@@ -8,10 +8,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from fsframe_relief.engine.blocks import ROW_BLOCK
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Nearest, Target
-from fsframe_relief.engine.table_values import CACHED
+from fsframe_relief.engine.table_values import CACHED, ROW_BLOCK
 
 __all__ = ["NearestBytes", "NearestTrees", "bytes_suffice", "screening_pays", "tree_pays"]
 

@@ -1,16 +1,100 @@
-"""The values of a table: bytes that stand for numbers, ranges and gaps of columns, scaling."""
+"""The values of a table: bytes that stand for numbers, ranges, scaling, an order of the rows."""
 
 from __future__ import annotations
 
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import lru_cache
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe_relief.engine.blocks import run_blocks
+from fsframe.table.dataset import RowSource
 
-__all__ = ["ByteTable", "ColumnSummary", "few_levels", "scaled", "summarise"]
+__all__ = [
+    "ROW_BLOCK",
+    "ByteTable",
+    "ColumnSummary",
+    "content_groups",
+    "content_order",
+    "content_order_over_parts",
+    "few_levels",
+    "row_block",
+    "run_blocks",
+    "scaled",
+    "summarise",
+]
+
+
+ROW_BLOCK = 64
+"""Most target rows per unit of work."""
+SMALL = 2e7
+"""Pairs times columns below which starting threads costs more than they save."""
+
+
+def row_block(n: int, p: int) -> int:
+    """Target rows per unit of work: set by the table, so that threads do not change sums.
+
+    About ten units divide the work evenly, and process only half of a symmetric matrix; for small
+    tables fewer and larger ones cost less to start.
+
+    >>> row_block(30, 5), row_block(100, 10_000), row_block(200, 1000), row_block(2000, 100)
+    (64, 8, 24, 64)
+    """
+    if n * n * p < SMALL:
+        return ROW_BLOCK
+    return min(max(n // 8 // 8 * 8, 8), ROW_BLOCK)
+
+
+def run_blocks(work: Callable[[int], Any], starts: range, threads: int) -> Iterator[Any]:
+    """Results of ``work(start)`` in order, computed by up to `threads` threads.
+
+    The calling thread works too, so that nothing waits for a thread to wake up. At most sixteen
+    results per thread are kept, so that memory stays bounded.
+    """
+    if threads <= 1 or len(starts) <= 1:
+        yield from map(work, starts)
+        return
+    pending = 16 * threads
+    for first in range(0, len(starts), pending):
+        yield from _map_ordered(work, starts[first : first + pending], threads - 1)
+
+
+def _map_ordered(work: Callable[[int], Any], starts: range, n_helpers: int) -> list[Any]:
+    """All results; each thread takes the next start as soon as it is free."""
+    results: list[Any] = [None] * len(starts)
+    left = deque(enumerate(starts))
+
+    def take() -> None:
+        while True:
+            try:
+                place, start = left.popleft()
+            except IndexError:
+                return
+            results[place] = work(start)
+
+    pool = _helpers(os.getpid(), n_helpers)
+    futures = [pool.submit(take) for _ in range(min(n_helpers, len(starts) - 1))]
+    try:
+        take()
+    finally:
+        left.clear()
+        # those that have not begun by now have nothing left to do
+        begun = [future for future in futures if not future.cancel()]
+        wait(begun)
+    for future in begun:
+        future.result()
+    return results
+
+
+@lru_cache(maxsize=8)
+def _helpers(pid: int, n: int) -> ThreadPoolExecutor:
+    """Threads that are kept by this process: starting them takes longer than a small fit."""
+    return ThreadPoolExecutor(n, thread_name_prefix="fsframe-relief")
 
 
 @attrs.frozen(eq=False)
@@ -91,7 +175,7 @@ def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnSummary:
     >>> found.low.tolist(), found.high.tolist(), found.missing.tolist(), found.whole.tolist()
     ([0.0, 0.5], [2.0, 0.5], [0, 1], [True, False])
     """
-    from fsframe_relief.engine.summary_kernels import CHUNK, summarise_columns
+    from fsframe_relief.engine.distance_kernels import CHUNK, summarise_columns
 
     if isinstance(X, ByteTable):
         return _of_bytes(X)
@@ -208,3 +292,116 @@ def scaled(
     for _ in run_blocks(convert, range(0, n, step), threads):
         pass
     return Z
+
+
+def content_order(X: NDArray[Any] | ByteTable, *labels: NDArray[np.generic]) -> NDArray[np.intp]:
+    """Row numbers in an order that is the same however the rows of the table were shuffled.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float64
+        NaN allowed.
+    *labels : (n_samples,) arrays
+        Further keys: target, counts, weights.
+
+    Returns
+    -------
+    (n_samples,) int
+        Rows that are equal in every column and label keep their order; they are interchangeable.
+
+    Notes
+    -----
+    Sums of floating-point numbers depend on their order, so a method that needs the same bits for
+    shuffled rows has to fix one. Rows are compared byte by byte on 16 columns; those that
+    tie on four times as many, and so on: O(n log n) comparisons, and a copy of the tied rows'
+    columns only.
+
+    Examples
+    --------
+    >>> X = np.array([[2.0, 0.0], [1.0, 0.0], [2.0, 5.0]])
+    >>> X[content_order(X)].tolist() == X[::-1][content_order(X[::-1])].tolist()
+    True
+    """
+    n, p = X.shape
+    return _ordered(_reader(X), n, p, labels)[0]
+
+
+def content_order_over_parts(
+    matrix: RowSource, memory: int, *labels: NDArray[np.generic]
+) -> NDArray[np.intp]:
+    """`content_order` of a table in parts, of which a few columns are read at a time.
+
+    Takes some 100 bytes per row, and beyond them at most `memory` where many rows are tied.
+    """
+    n, p = matrix.shape
+    widest = max(1, memory // (16 * n))
+    return _ordered(lambda rows, a, b: matrix.read(a, b)[rows], n, p, labels, widest)[0]
+
+
+def content_groups(X: NDArray[Any] | ByteTable) -> NDArray[np.intp]:
+    """The place of every row's content in the order of `content_order`; equal rows share one.
+
+    Examples
+    --------
+    >>> content_groups(np.array([[2.0, 0.0], [1.0, 0.0], [2.0, 0.0]])).tolist()
+    [1, 0, 1]
+    """
+    n, p = X.shape
+    order, group = _ordered(_reader(X), n, p, ())
+    places = np.empty(len(order), dtype=np.intp)
+    places[order] = group
+    return places
+
+
+def _reader(
+    X: NDArray[Any] | ByteTable,
+) -> Callable[[NDArray[np.intp], int, int], NDArray[Any]]:
+    if isinstance(X, ByteTable):
+        return lambda rows, a, b: X.numbers[X.codes[:, a:b][rows]]
+    return lambda rows, a, b: X[:, a:b][rows]
+
+
+def _ordered(
+    read: Callable[[NDArray[np.intp], int, int], NDArray[Any]],
+    n: int,
+    p: int,
+    labels: tuple[NDArray[np.generic], ...],
+    widest: int | None = None,
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The order, and for each place in it the number of its group of equal rows.
+
+    At most `widest` columns are compared at a time, which does not change the order.
+    """
+    order = np.arange(n)
+    group = np.zeros(n, dtype=np.intp)
+    start, width = 0, 16 if widest is None else min(16, widest)
+    parts: list[NDArray[np.generic]] = list(labels)
+    while start < p or parts:
+        # Only rows that still share their group with another one are compared further.
+        tied = np.flatnonzero(np.bincount(group)[group] > 1)
+        if not tied.size:
+            break
+        rows = order[tied]
+        if start < p:
+            block = np.array(read(rows, start, min(p, start + width)), dtype=np.float64)
+            block += 0.0  # -0.0 becomes 0.0
+            block[np.isnan(block)] = np.nan
+            start += width
+            width = 4 * width if widest is None else min(4 * width, widest)
+        else:
+            block = np.array(parts.pop(0)[rows], dtype=np.float64)[:, None] + 0.0
+        block = np.ascontiguousarray(block).byteswap()
+        key = block.view(np.dtype((np.void, block.shape[1] * 8)))[:, 0]
+        distinct, rank = np.unique(key, return_inverse=True)
+        combined = group[tied] * np.intp(distinct.size) + rank
+        local = np.argsort(combined, kind="stable")
+        order[tied] = rows[local]
+        sorted_keys = combined[local]
+        fresh = np.ones(tied.size, dtype=bool)
+        fresh[1:] = sorted_keys[1:] != sorted_keys[:-1]
+        refined = np.zeros(n, dtype=bool)
+        refined[tied] = fresh
+        singles = np.ones(n, dtype=bool)
+        singles[tied] = False
+        group = np.cumsum(refined | singles) - 1
+    return order, group

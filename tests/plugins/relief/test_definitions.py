@@ -8,9 +8,14 @@ import pytest
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
-from fsframe_relief.methods.multisurf import Multisurf, Multisurfstar
-from fsframe_relief.methods.relieff import Relieff, Rrelieff
-from fsframe_relief.methods.surf import Surf, Surfstar
+from fsframe_relief.methods.variants import (
+    Multisurf,
+    Multisurfstar,
+    Relieff,
+    Rrelieff,
+    Surf,
+    Surfstar,
+)
 
 RULES = {
     "nearest": Relieff(k=4),

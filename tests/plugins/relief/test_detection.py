@@ -7,14 +7,18 @@ import numpy as np
 import pytest
 
 from fsframe.table.dataset import Dataset
-from fsframe_relief.methods.iterative_relief import IterativeRelief
-from fsframe_relief.methods.multisurf import Multisurf, Multisurfstar
-from fsframe_relief.methods.relief import Relief, RelievedF
-from fsframe_relief.methods.relieff import Relieff, Rrelieff
-from fsframe_relief.methods.surf import Surf, Surfstar
-from fsframe_relief.methods.swrfstar import Swrfstar
-from fsframe_relief.methods.turf import Turf
-from fsframe_relief.methods.vls import Vls
+from fsframe_relief.methods.repeated import IterativeRelief, Turf, Vls
+from fsframe_relief.methods.variants import (
+    Multisurf,
+    Multisurfstar,
+    Relief,
+    Relieff,
+    RelievedF,
+    Rrelieff,
+    Surf,
+    Surfstar,
+    Swrfstar,
+)
 
 ALL = {
     "relief": Relief(),

@@ -10,13 +10,18 @@ from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.columns import prepare_columns
-from fsframe_relief.methods.iterative_relief import IterativeRelief
-from fsframe_relief.methods.multisurf import Multisurf, Multisurfstar
-from fsframe_relief.methods.relief import Relief, RelievedF
-from fsframe_relief.methods.relieff import Relieff, Rrelieff
-from fsframe_relief.methods.surf import Surf, Surfstar
-from fsframe_relief.methods.swrfstar import Swrfstar
-from fsframe_relief.methods.vls import Vls
+from fsframe_relief.methods.repeated import IterativeRelief, Vls
+from fsframe_relief.methods.variants import (
+    Multisurf,
+    Multisurfstar,
+    Relief,
+    Relieff,
+    RelievedF,
+    Rrelieff,
+    Surf,
+    Surfstar,
+    Swrfstar,
+)
 
 from .test_definitions import make_table
 

@@ -10,10 +10,8 @@ import pytest
 from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_relief.methods.iterative_relief import IterativeRelief
-from fsframe_relief.methods.multisurf import Multisurf
-from fsframe_relief.methods.relieff import Relieff
-from fsframe_relief.methods.surf import Surf
+from fsframe_relief.methods.repeated import IterativeRelief
+from fsframe_relief.methods.variants import Multisurf, Relieff, Surf
 
 
 @pytest.mark.parametrize("method", [Relieff(), Surf(), Multisurf()])

@@ -14,9 +14,7 @@ from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Sigmoid, Target
 from fsframe_relief.engine.permutations import adjusted, permutation_p_values
-from fsframe_relief.methods.multisurf import Multisurf, Multisurfstar
-from fsframe_relief.methods.relieff import Relieff
-from fsframe_relief.methods.surf import Surf
+from fsframe_relief.methods.variants import Multisurf, Multisurfstar, Relieff, Surf
 
 from .test_definitions import make_table
 

@@ -14,12 +14,8 @@ from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import distance_rows
-from fsframe_relief.methods.iterative_relief import IterativeRelief
-from fsframe_relief.methods.relief import Relief, RelievedF
-from fsframe_relief.methods.relieff import Relieff, Rrelieff
-from fsframe_relief.methods.swrfstar import Swrfstar
-from fsframe_relief.methods.turf import Turf
-from fsframe_relief.methods.vls import Vls
+from fsframe_relief.methods.repeated import IterativeRelief, Turf, Vls
+from fsframe_relief.methods.variants import Relief, Relieff, RelievedF, Rrelieff, Swrfstar
 
 EXAMPLES = settings(max_examples=30, deadline=None)
 

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 
 from fsframe.method.run import Run
-from fsframe_relief.methods.multisurf import Multisurf, Multisurfstar
-from fsframe_relief.methods.relief import Relief
-from fsframe_relief.methods.relieff import Relieff, Rrelieff
-from fsframe_relief.methods.surf import Surf, Surfstar
+from fsframe_relief.methods.variants import (
+    Multisurf,
+    Multisurfstar,
+    Relief,
+    Relieff,
+    Rrelieff,
+    Surf,
+    Surfstar,
+)
 
 from .conftest import read_scores
 

@@ -11,14 +11,17 @@ from hypothesis import strategies as st
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
-from fsframe_relief.methods import bootstraps
-from fsframe_relief.methods.iterative_relief import IterativeRelief
-from fsframe_relief.methods.multisurf import Multisurf, Multisurfstar
-from fsframe_relief.methods.relief import Relief
-from fsframe_relief.methods.relieff import Relieff, Rrelieff
-from fsframe_relief.methods.surf import Surf
-from fsframe_relief.methods.swrfstar import Swrfstar
-from fsframe_relief.methods.vls import Vls
+from fsframe_relief.methods import selector
+from fsframe_relief.methods.repeated import IterativeRelief, Vls
+from fsframe_relief.methods.variants import (
+    Multisurf,
+    Multisurfstar,
+    Relief,
+    Relieff,
+    Rrelieff,
+    Surf,
+    Swrfstar,
+)
 
 METHODS = [
     Relief(),
@@ -110,13 +113,13 @@ def test_codes_are_compared_once_for_all_bootstraps(method, monkeypatch):
     counts = draws(data, 6, 0, halves=False)
     alone = [method.select(data.with_counts(row)).scores for row in counts]
     compared = []
-    full = bootstraps.full_distances
+    full = selector.full_distances
 
     def counted(columns, threads=1):
         compared.append(columns.n)
         return full(columns, threads)
 
-    monkeypatch.setattr(bootstraps, "full_distances", counted)
+    monkeypatch.setattr(selector, "full_distances", counted)
     monkeypatch.setattr("fsframe_relief.engine.feature_scores.full_distances", counted)
     found = method.select_many(data, counts)
     assert compared == [80]

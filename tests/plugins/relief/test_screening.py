@@ -13,8 +13,7 @@ from fsframe.table.dataset import Dataset
 from fsframe_relief.engine import feature_scores, screening
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.neighbours import Nearest, Target
-from fsframe_relief.methods.relief import Relief
-from fsframe_relief.methods.relieff import Relieff, Rrelieff
+from fsframe_relief.methods.variants import Relief, Relieff, Rrelieff
 
 METHODS = [
     Relief(),

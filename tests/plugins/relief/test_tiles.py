@@ -11,9 +11,7 @@ from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import distance_rows, full_distances
-from fsframe_relief.methods.multisurf import Multisurf, Multisurfstar
-from fsframe_relief.methods.relieff import Relieff
-from fsframe_relief.methods.surf import Surf
+from fsframe_relief.methods.variants import Multisurf, Multisurfstar, Relieff, Surf
 
 SHAPES = [(70, 3), (129, 17), (64, 64), (67, 130), (65, 520), (66, 1030), (131, 66)]
 

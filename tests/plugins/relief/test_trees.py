@@ -7,7 +7,7 @@ import pytest
 
 from fsframe.table.dataset import Dataset
 from fsframe_relief.engine import feature_scores
-from fsframe_relief.methods.relieff import Relieff, Rrelieff
+from fsframe_relief.methods.variants import Relieff, Rrelieff
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])

@@ -11,8 +11,8 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_relief.methods.relieff import Relieff
-from fsframe_relief.methods.turf import Turf, ranked_scores
+from fsframe_relief.methods.repeated import Turf, ranked_scores
+from fsframe_relief.methods.variants import Relieff
 
 
 def make_data(p=30, n=120, seed=0):
@@ -55,7 +55,7 @@ def test_last_scores_are_those_of_the_base_on_the_columns_left():
     data = make_data()
     found = Turf(base="surf", drop=0.5, top=4).select(data)
     left = np.sort(found.selected)
-    from fsframe_relief.methods.surf import Surf
+    from fsframe_relief.methods.variants import Surf
 
     alone = Surf().select(data.take_columns(left)).scores
     np.testing.assert_array_equal(found.scores[left], alone)
