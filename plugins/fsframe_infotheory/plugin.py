@@ -63,9 +63,9 @@ _OFFERS = (
 )
 
 _MODULES = {
-    "mim": "mim",
-    "symmetric-uncertainty": "symmetric_uncertainty",
-    "fcbf": "symmetric_uncertainty",
+    "mim": "relevance",
+    "symmetric-uncertainty": "relevance",
+    "fcbf": "relevance",
     "chi2": "chi2",
     "anova-f": "anova_f",
 }

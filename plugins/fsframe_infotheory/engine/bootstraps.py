@@ -12,8 +12,7 @@ from fsframe.kernels.compiled import njit
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.edges import equal_width_edges
+from fsframe_infotheory.engine.discretise import Discretiser, equal_width_edges
 from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.entropy import clogc_table, sum_clogc
 from fsframe_infotheory.engine.packing import PACKED_LEVELS

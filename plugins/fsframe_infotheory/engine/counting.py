@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.bit_counts import LANES
 from fsframe_infotheory.engine.code_counts import dense_sums, grouped_sums, weighted_dense_sums
-from fsframe_infotheory.engine.encode import Encoded
-from fsframe_infotheory.engine.entropy import Terms, sum_clogc
-from fsframe_infotheory.engine.joint_counts import joint_sums
+from fsframe_infotheory.engine.encode import Encoded, Partner
+from fsframe_infotheory.engine.entropy import Terms, joint_sums, sum_clogc
 from fsframe_infotheory.engine.packing import Chunk, codes_in
-from fsframe_infotheory.engine.partner import Partner
 
 __all__ = ["Counter"]
 

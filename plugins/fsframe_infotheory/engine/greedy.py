@@ -1,23 +1,234 @@
-"""Greedy selection by any criterion: select, count with the new feature, score, repeat."""
+"""Greedy selection by any criterion: select, count with the new feature, score, repeat or stop."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import attrs
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from fsframe.method.ranking import TIE
 from fsframe.method.run import Run
-from fsframe_infotheory.engine.criterion import Criterion
-from fsframe_infotheory.engine.encode import Encoded, Sums
+from fsframe_infotheory.engine.counting import Counter
+from fsframe_infotheory.engine.encode import Encoded, Partner, Sums
 from fsframe_infotheory.engine.lazy_greedy import least_conditional_relevance
 from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.part_counts import AnyEncoded, counter_of, joint, partner_of
-from fsframe_infotheory.engine.stopping import NOT_POSITIVE, Stopping
 
-__all__ = ["Ranking", "select_greedily"]
+__all__ = [
+    "NOT_POSITIVE",
+    "Criterion",
+    "Ranking",
+    "Scores",
+    "Stopping",
+    "Term",
+    "conditional_gain",
+    "select_greedily",
+]
+
+
+Term = Callable[[Any], NDArray[np.float64]]
+Scores = Callable[[NDArray[np.float64], NDArray[np.float64], int], NDArray[np.float64]]
+
+
+@attrs.frozen(kw_only=True)
+class Criterion:
+    """The parts in which greedy criteria differ.
+
+    Parameters
+    ----------
+    term : callable
+        From the `entropy.Terms` of all features with one partner, or, with
+        nearest-neighbour estimates, `fsframe_infotheory.engine.neighbours.EstimatedTerms`, to
+        (n_features,) values.
+    score : callable
+        ``score(relevance, folded, n_selected)`` to (n_features,) scores in bits, larger is better;
+        `relevance` is I(X_j; Y), `folded` the terms folded over the partners so far, which are the
+        scores by default.
+    fold : str
+        ``"sum"`` or ``"least"`` over the partners, or ``"last"`` for the newest only.
+    partners : str
+        ``"each"``: every selected feature alone; ``"pairs"``: every unordered pair of selected
+        features (every single one while there is one only); ``"all"``: all of them as one.
+    per_class : bool
+        Whether the term needs counts together with the class.
+    lazy : bool
+        Whether the score is ``min(relevance, folded)`` of conditional relevances, so that a
+        candidate whose bound is below the best need not be counted further.
+
+    Examples
+    --------
+    mRMR in its difference form:
+
+    >>> Criterion(
+    ...     term=lambda t: t.redundancy,
+    ...     score=lambda relevance, folded, n: relevance - folded / n,
+    ...     per_class=False,
+    ... ).fold
+    'sum'
+    """
+
+    term: Term
+    score: Scores = lambda relevance, folded, n: folded
+    fold: str = attrs.field(default="sum", validator=attrs.validators.in_(("sum", "least", "last")))
+    partners: str = attrs.field(
+        default="each", validator=attrs.validators.in_(("each", "pairs", "all"))
+    )
+    per_class: bool = True
+    lazy: bool = False
+
+    def start(self, n_features: int) -> NDArray[np.float64]:
+        """The initial value of the fold."""
+        return np.full(n_features, np.inf) if self.fold == "least" else np.zeros(n_features)
+
+    def absorb(
+        self, folded: NDArray[np.float64], values: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """`folded` with the terms of one more partner."""
+        if self.fold == "sum":
+            return folded + values
+        return np.minimum(folded, values) if self.fold == "least" else values
+
+
+NOT_POSITIVE = "no candidate has a positive score"
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Stopping:
+    """A stopping rule, and the tests it has made.
+
+    Parameters
+    ----------
+    rule : str
+        ``"positive"``: end before the first feature whose score is not above zero.
+        ``"significant"``: end before the first whose gain I(X; Y | S) is not significant.
+    alpha : float
+        Level of the test; with Bonferroni's correction for the number of candidates (G-test), or
+        against the largest gain of all candidates (permutations).
+    test : str
+        ``"g"`` or ``"permutation"``.
+    permutations : int
+        How many.
+    """
+
+    rule: str
+    alpha: float = 0.05
+    test: str = "g"
+    permutations: int = 199
+    found: list[tuple[float, float, float]] = attrs.field(factory=list)
+
+    def table(self) -> NDArray[np.float64]:
+        """Gain, degrees of freedom and p-value of each test made, as (n_tests, 3)."""
+        return np.array(self.found).reshape(-1, 3)
+
+    def verdict(
+        self,
+        feature: int,
+        score: float,
+        open_: NDArray[np.bool_],
+        counter: Any,
+        partners: list[Any],
+        run: Run,
+    ) -> str:
+        """Why to end before `feature`, or nothing if it may be selected."""
+        if self.rule == "positive":
+            return "" if score > TIE else NOT_POSITIVE
+        together = partners[0] if partners else None
+        for partner in partners[1:]:
+            together = joint(together, partner) if together is not None else partner
+        candidate = partner_of(counter.encoded, feature)
+        if self.test == "permutation":
+            gain, p = self._by_permutation(candidate, together, open_, counter, run)
+            df = np.nan
+        else:
+            gain, df, n = conditional_gain(candidate, together)
+            p = float(scipy.stats.chi2.sf(2 * n * np.log(2) * gain, df)) if df > 0 else 1.0
+            p = min(1.0, p * int(open_.sum()))
+        self.found.append((gain, df, p))
+        return "" if p <= self.alpha else f"the next gain is not significant (p = {p:.3g})"
+
+    def _by_permutation(
+        self,
+        candidate: Partner,
+        together: Partner | None,
+        open_: NDArray[np.bool_],
+        counter: Counter,
+        run: Run,
+    ) -> tuple[float, float]:
+        """Gain, and the share of permutations in which some candidate gains at least as much.
+
+        Classes are permuted among samples of equal levels of the selected features, under the
+        null that no candidate adds information. Gains of all candidates then come from one pass
+        with the pairs (levels, permuted class) as partner.
+        """
+        gain = conditional_gain(candidate, together)[0]
+        layout = candidate.layout
+        strata = _strata(together, layout.n)
+        n_strata = int(strata.max()) + 1
+        present = None if together is None else together.present
+        base = Partner(layout, n_strata, strata, present)
+        without = counter.terms(base, per_class=False)
+        generator = run.generator(len(self.found))
+        labels = candidate.labels
+        by_stratum = np.argsort(strata, kind="stable")
+        reached = 0
+        for _ in range(self.permutations):
+            shuffled = np.lexsort((generator.random(layout.n), strata))
+            permuted = np.empty_like(labels)
+            permuted[by_stratum] = labels[shuffled]
+            codes = strata * layout.n_classes + permuted
+            both = Partner(layout, n_strata * layout.n_classes, codes, present)
+            terms = counter.terms(both, per_class=False)
+            gains = (terms.js - without.js - terms.s + without.s) / terms.total
+            reached += bool(np.max(gains, where=open_, initial=-np.inf) >= gain - TIE)
+        return gain, (1 + reached) / (1 + self.permutations)
+
+
+def conditional_gain(candidate: Partner, together: Partner | None) -> tuple[float, float, float]:
+    """I(X; Y | S) in bits, its degrees of freedom, and the effective number of samples.
+
+    Notes
+    -----
+    2·n·ln 2·I is the G statistic. Degrees of freedom are summed over the levels of S, counting in
+    each only the levels of X and Y that occur there, so that a level of S with one sample
+    adds nothing. With importance weights n is (Σw)²/Σw².
+    """
+    layout = candidate.layout
+    present = np.ones(layout.n, dtype=bool)
+    for partner in (candidate, together):
+        if partner is not None and partner.present is not None:
+            present &= partner.present
+    x, y = candidate.codes[present], candidate.labels[present]
+    s = _strata(together, layout.n)[present]
+    if not x.size:
+        return 0.0, 0.0, 0.0
+    weights = np.ones(x.size) if layout.weights is None else layout.weights[present]
+    total = weights.sum()
+
+    def cells(*codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
+        key = codes[0]
+        for code in codes[1:]:
+            key = key * (int(code.max()) + 1) + code
+        found, place = np.unique(key, return_inverse=True)
+        sizes = np.bincount(place, weights=weights)
+        return found, float((sizes * np.log2(sizes)).sum())
+
+    strata, of_s = cells(s)
+    sx, of_sx = cells(s, x)
+    sy, of_sy = cells(s, y)
+    of_sxy = cells(s, x, y)[1]
+    levels_x = np.bincount(np.searchsorted(strata, sx // (int(x.max()) + 1)), minlength=strata.size)
+    levels_y = np.bincount(np.searchsorted(strata, sy // (int(y.max()) + 1)), minlength=strata.size)
+    gain = max(0.0, (of_sxy - of_sx - of_sy + of_s) / total)
+    df = float(((levels_x - 1) * (levels_y - 1)).sum())
+    return gain, df, float(total**2 / (weights**2).sum())
+
+
+def _strata(together: Partner | None, n: int) -> NDArray[np.int64]:
+    return np.zeros(n, np.int64) if together is None else together.codes
 
 
 @attrs.frozen(kw_only=True, eq=False)

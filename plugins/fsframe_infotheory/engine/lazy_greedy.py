@@ -9,7 +9,7 @@ from fsframe.kernels.bit_counts import LANES, at
 from fsframe.kernels.compiled import njit
 from fsframe.method.ranking import TIE
 from fsframe_infotheory.engine.encode import Encoded
-from fsframe_infotheory.engine.joint_counts import joint_block, joint_scratch
+from fsframe_infotheory.engine.entropy import joint_block, joint_scratch
 from fsframe_infotheory.engine.layout import pack_blocks
 from fsframe_infotheory.engine.packing import PACKED_LEVELS, blocks_of
 

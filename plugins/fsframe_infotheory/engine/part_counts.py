@@ -26,14 +26,12 @@ from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.code_counts import cell_sums, dense_cells
 from fsframe_infotheory.engine.counting import MOST_CELLS, MOST_ROWS, Counter
 from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.encode import Encoded, Sums
-from fsframe_infotheory.engine.entropy import Terms, clogc_table, sum_clogc
-from fsframe_infotheory.engine.joint_counts import joint_cells
+from fsframe_infotheory.engine.encode import Encoded, Partner, Sums
+from fsframe_infotheory.engine.encode import joint as joint_in_memory
+from fsframe_infotheory.engine.encode import partner_of as partner_in_memory
+from fsframe_infotheory.engine.entropy import Terms, clogc_table, joint_cells, sum_clogc
 from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.packing import Chunk, codes_in
-from fsframe_infotheory.engine.partner import Partner
-from fsframe_infotheory.engine.partner import joint as joint_in_memory
-from fsframe_infotheory.engine.partner import partner_of as partner_in_memory
 from fsframe_infotheory.engine.shards import ShardFormat, Shards, open_shard, shards_of
 from fsframe_infotheory.engine.sparse_table import EncodedSparse, SparseCounter, SparsePartner
 

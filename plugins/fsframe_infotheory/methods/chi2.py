@@ -18,8 +18,7 @@ from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.packing import block_of
 from fsframe_infotheory.engine.part_counts import EncodedParts
-from fsframe_infotheory.engine.strata import labels_with_strata
-from fsframe_infotheory.methods.filter import ScoredFilter
+from fsframe_infotheory.methods.filter import ScoredFilter, labels_with_strata
 
 __all__ = ["Chi2", "contingency_tables"]
 

@@ -9,9 +9,12 @@ import numpy as np
 
 from fsframe.params import choice, flag, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine.criterion import Criterion
-from fsframe_infotheory.methods.estimator import EstimatingGreedyFilter, PairParameters
-from fsframe_infotheory.methods.greedy_filter import GreedyFilter
+from fsframe_infotheory.engine.greedy import Criterion
+from fsframe_infotheory.methods.greedy_filter import (
+    EstimatingGreedyFilter,
+    GreedyFilter,
+    PairParameters,
+)
 
 __all__ = [
     "Betagamma",

@@ -10,8 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
-from fsframe_infotheory.engine.edges import (
+from fsframe_infotheory.engine.discretise import (
+    RULES,
+    Bins,
+    Discretiser,
     default_bins,
     equal_frequency_edges,
     equal_width_edges,
@@ -19,7 +21,7 @@ from fsframe_infotheory.engine.edges import (
     mdl_edges,
 )
 from fsframe_infotheory.engine.encode import encode
-from fsframe_infotheory.methods.mim import Mim
+from fsframe_infotheory.methods.relevance import Mim
 
 
 def continuous(n=200, p=4, seed=0):

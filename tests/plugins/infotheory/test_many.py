@@ -11,14 +11,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 import fsframe
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine import byte_cache
+from fsframe_infotheory.engine import byte_columns
 from fsframe_infotheory.engine.byte_columns import Masks, tally_rows
 from fsframe_infotheory.engine.counting import Counter
 from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.encode import encode
+from fsframe_infotheory.engine.encode import encode, partner_of
 from fsframe_infotheory.engine.entropy import clogc_table
 from fsframe_infotheory.engine.layout import Layout
-from fsframe_infotheory.engine.partner import partner_of
 
 GREEDY = ["mifs", "mrmr", "jmi", "cmim", "disr", "icap", "cife", "condred", "betagamma", "jmim"]
 GREEDY += ["njmim", "cmi", "jmi3"]
@@ -26,9 +25,9 @@ GREEDY += ["njmim", "cmi", "jmi3"]
 
 @pytest.fixture(autouse=True)
 def _no_table_held():
-    byte_cache.forget()
+    byte_columns.forget()
     yield
-    byte_cache.forget()
+    byte_columns.forget()
 
 
 def levels_table(n=130, p=25, seed=0, holes=False):
@@ -97,13 +96,13 @@ def test_significance_in_bootstraps_has_the_streams_of_single_runs():
 
 def counted_fills(monkeypatch):
     calls = []
-    plain = byte_cache.fill
+    plain = byte_columns.fill
 
     def fill(*arguments):
         calls.append(arguments[1])
         return plain(*arguments)
 
-    monkeypatch.setattr(byte_cache, "fill", fill)
+    monkeypatch.setattr(byte_columns, "fill", fill)
     return calls
 
 
@@ -117,7 +116,7 @@ def test_a_table_is_turned_into_bytes_once_whatever_its_labels_and_bootstraps(na
     permuted = data.with_labels(np.random.default_rng(1).permutation(data.y))
     other = method.select(permuted)
     assert len(calls) == 1
-    byte_cache.forget()
+    byte_columns.forget()
     assert_array_equal(method.select(permuted).scores, other.scores)
     assert_array_equal(method.select(data).scores, first.scores)
     assert len(calls) == 2
@@ -127,18 +126,18 @@ def test_bytes_are_held_as_long_as_their_table_and_two_tables_at_most():
     tables = [levels_table(seed=seed) for seed in range(3)]
     for data in tables:
         fsframe.selectors["mim"]().select(data)
-    assert len(byte_cache._tables) == 2
+    assert len(byte_columns._tables) == 2
     del data
     tables.clear()
     gc.collect()
-    assert len(byte_cache._tables) == 0
+    assert len(byte_columns._tables) == 0
 
 
 def test_bytes_that_would_take_too_much_are_not_held(monkeypatch):
     data = levels_table()
     small = Run(memory=8 * data.X.size - 8)
     found = fsframe.selectors["cmim"](top=5).select(data, run=small)
-    assert byte_cache._tables == []
+    assert byte_columns._tables == []
     assert_array_equal(found.scores, fsframe.selectors["cmim"](top=5).select(data).scores)
 
 

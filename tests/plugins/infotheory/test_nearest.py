@@ -17,7 +17,7 @@ from fsframe_infotheory.engine.neighbours import (
     discrete_continuous_information,
 )
 from fsframe_infotheory.methods.greedy_criteria import Mrmr
-from fsframe_infotheory.methods.mim import Mim
+from fsframe_infotheory.methods.relevance import Mim
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.6, 0.9])

@@ -10,9 +10,8 @@ from scipy.stats import chi2_contingency
 import fsframe
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.encode import encode
-from fsframe_infotheory.engine.partner import partner_of
-from fsframe_infotheory.engine.stopping import conditional_gain
+from fsframe_infotheory.engine.encode import encode, partner_of
+from fsframe_infotheory.engine.greedy import conditional_gain
 
 
 def signals(n=600, p=30, seed=0, strength=0.6):
