@@ -27,7 +27,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     )
     yield SelectorEntry(
         name="ensemble",
-        target="fsframe_npfs.methods.ensemble:Ensemble",
+        target="fsframe_npfs.methods.stability_selection:Ensemble",
         summary="Aggregates the rankings of a selector over many bootstraps",
         family="resampling",
         gives=frozenset({"scores"}),
@@ -37,7 +37,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     )
     yield SelectorEntry(
         name="cpss",
-        target="fsframe_npfs.methods.cpss:Cpss",
+        target="fsframe_npfs.methods.stability_selection:Cpss",
         summary="Features that a selector keeps on many halves, with a bound on false ones",
         family="resampling",
         gives=frozenset({"scores"}),
@@ -47,7 +47,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     )
     yield SelectorEntry(
         name="ipss",
-        target="fsframe_npfs.methods.ipss:Ipss",
+        target="fsframe_npfs.methods.stability_selection:Ipss",
         summary="Features whose score stays high over many halves, with q-values",
         family="resampling",
         gives=frozenset({"scores"}),

@@ -15,7 +15,7 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
     """Any classifier or regressor of scikit-learn."""
     yield ClassifierEntry(
         name="sklearn",
-        target="fsframe_sklearn.methods.classifier:Sklearn",
+        target="fsframe_sklearn.methods.by_name:Sklearn",
         summary="Any scikit-learn classifier or regressor, by its class name",
         reference="Pedregosa et al. 2011, JMLR 12",
     )
@@ -26,7 +26,7 @@ def fsframe_regressors() -> Iterator[RegressorEntry]:
     """Ridge regression, a baseline for numeric targets."""
     yield RegressorEntry(
         name="ridge",
-        target="fsframe_sklearn.methods.ridge:Ridge",
+        target="fsframe_sklearn.methods.by_name:Ridge",
         summary="Ridge regression; the penalty is chosen by leave-one-out error",
         reference="Hoerl, Kennard 1970, Technometrics 12:55",
     )
@@ -37,14 +37,14 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     """Selectors of scikit-learn, and selection by its estimators."""
     yield SelectorEntry(
         name="sklearn-selector",
-        target="fsframe_sklearn.methods.selector:SklearnSelector",
+        target="fsframe_sklearn.methods.by_name:SklearnSelector",
         summary="any scikit-learn selector, by its class name",
         family="scikit-learn",
         reference="Pedregosa et al. 2011, JMLR 12",
     )
     yield SelectorEntry(
         name="importance",
-        target="fsframe_sklearn.methods.importance:Importance",
+        target="fsframe_sklearn.methods.learners:Importance",
         summary="feature importance from any scikit-learn classifier or regressor",
         family="scikit-learn",
         reference="Breiman 2001, Mach. Learn. 45:5",
@@ -65,7 +65,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     )
     yield SelectorEntry(
         name="sequential",
-        target="fsframe_sklearn.methods.sequential:Sequential",
+        target="fsframe_sklearn.methods.elimination:Sequential",
         summary="features added or removed one at a time, judged by cross-validation",
         family="scikit-learn",
         reference="Whitney 1971, IEEE Trans. Comput. C-20:1100",

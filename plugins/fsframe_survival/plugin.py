@@ -17,7 +17,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     """Selectors for survival times."""
     yield SelectorEntry(
         name="cox-score",
-        target="fsframe_survival.methods.cox_score:CoxScore",
+        target="fsframe_survival.cox:CoxScore",
         summary="Score test of each feature in Cox's proportional hazards model",
         family="survival",
         gives=frozenset({"scores", "p-values"}),
@@ -31,7 +31,7 @@ def fsframe_regressors() -> Iterator[RegressorEntry]:
     """Models that predict risks."""
     yield RegressorEntry(
         name="cox",
-        target="fsframe_survival.methods.cox:Cox",
+        target="fsframe_survival.cox:Cox",
         summary="Cox proportional hazards with a ridge penalty; predicts log hazard ratios",
         reference=f"{_COX}; Verweij, van Houwelingen 1994, Stat. Med. 13:2427",
     )

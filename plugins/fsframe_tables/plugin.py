@@ -71,19 +71,19 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
     )
     yield ReaderEntry(
         name="anndata",
-        target="fsframe_tables.annotated:AnnDataReader",
+        target="fsframe_tables.genetics:AnnDataReader",
         summary="AnnData files; --x names a layer, columns of obs may be label and groups",
         endings=(".h5ad",),
     )
     yield ReaderEntry(
         name="plink",
-        target="fsframe_tables.plink:PlinkReader",
+        target="fsframe_tables.genetics:PlinkReader",
         summary="PLINK genotypes (.bed with .bim and .fam) as copies of the first allele",
         endings=(".bed",),
     )
     yield ReaderEntry(
         name="gct",
-        target="fsframe_tables.gct:GctReader",
+        target="fsframe_tables.genetics:GctReader",
         summary="Gene cluster text 1.2 and 1.3, transposed to samples × genes; .cls beside it",
         starts=(b"#1.2", b"#1.3"),
         endings=(".gct.gz",),
@@ -107,7 +107,7 @@ def fsframe_writers() -> Iterator[WriterEntry]:
     for name, target, summary, endings, text in _WRITERS:
         yield WriterEntry(
             name=name,
-            target=f"fsframe_tables.writers:{target}",
+            target=f"fsframe_tables.frames:{target}",
             summary=summary,
             endings=endings,
             text=text,

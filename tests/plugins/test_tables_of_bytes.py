@@ -11,7 +11,7 @@ import fsframe
 from fsframe import Chain, Dataset
 from fsframe.table import frozen_table
 from fsframe.testing import suite_for
-from fsframe_tables.plink import PackedGenotypes
+from fsframe_tables.genetics import PackedGenotypes
 
 RNG = np.random.default_rng(1)
 N, P = 80, 20

@@ -20,7 +20,7 @@ from fsframe.resampling.null import CountNull, Null
 from fsframe.resampling.resamples import select_resamples
 from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
-from fsframe_npfs.engine import duration_forecast
+from fsframe_npfs.engine import forecasts
 from fsframe_npfs.engine.candidates import CandidateFeatures, Candidates
 from fsframe_npfs.engine.count_decisions import (
     Decisions,
@@ -28,13 +28,25 @@ from fsframe_npfs.engine.count_decisions import (
     decide_by_own_counts,
     decide_by_tail,
 )
-from fsframe_npfs.engine.duration_forecast import DurationForecast, duration_text
-from fsframe_npfs.engine.intervals import larger_tests, looks, settled
-from fsframe_npfs.engine.labelling_results import MeanScores, SelectionCounts, variance_within
-from fsframe_npfs.engine.labellings import BASE, DRAWS, PERMUTATION, BootstrapDraws, Relabelled
+from fsframe_npfs.engine.forecasts import DurationForecast, duration_text, reversal_probability
+from fsframe_npfs.engine.labellings import (
+    BASE,
+    DRAWS,
+    PERMUTATION,
+    BootstrapDraws,
+    MeanScores,
+    Relabelled,
+    SelectionCounts,
+    variance_within,
+)
+from fsframe_npfs.engine.nulls import (
+    larger_tests,
+    least_bootstraps,
+    looks,
+    permutation_tail,
+    settled,
+)
 from fsframe_npfs.engine.score_decisions import decide_by_scores
-from fsframe_npfs.engine.seed_sensitivity import reversal_probability
-from fsframe_npfs.engine.tails import least_bootstraps, permutation_tail
 
 __all__ = ["CONSTANT_TOTAL", "Procedure", "Settings"]
 
@@ -209,7 +221,7 @@ class Procedure:
                 return
             pace = (time.monotonic() - began) / (self.fits - before)
             then = plan[place + 1][0] + plan[place + 1][1] * m
-            if pace * (most - self.fits) >= duration_forecast.BRIEF:
+            if pace * (most - self.fits) >= forecasts.BRIEF:
                 remark(
                     f"npfs: {open_.sum()} of {open_.size} decisions are open after {self.fits} "
                     f"fits; continuing to {then} fits, about "

@@ -6,9 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from fsframe_npfs.engine.corrections import adjusted, level_of_one_test
-from fsframe_npfs.engine.count_decisions import Decisions, shrinkage_factor
-from fsframe_npfs.engine.seed_sensitivity import likely_exceedances
+from fsframe_npfs.engine.count_decisions import (
+    Decisions,
+    adjusted,
+    level_of_one_test,
+    shrinkage_factor,
+)
+from fsframe_npfs.engine.forecasts import likely_exceedances
 
 __all__ = ["centred", "decide_by_scores", "shares_reached", "shrink_permuted", "studentised"]
 

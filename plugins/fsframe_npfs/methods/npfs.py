@@ -24,10 +24,9 @@ from fsframe_npfs.engine.candidates import (
     Candidates,
     FragileColumns,
 )
-from fsframe_npfs.engine.corrections import CORRECTIONS
+from fsframe_npfs.engine.count_decisions import CORRECTIONS
 from fsframe_npfs.engine.procedure import Procedure
-from fsframe_npfs.methods.caveats import caveats
-from fsframe_npfs.methods.outcome import feature_selection, pair_selection
+from fsframe_npfs.methods.outcome import caveats, feature_selection, pair_selection
 
 __all__ = ["Npfs"]
 

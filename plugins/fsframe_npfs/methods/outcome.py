@@ -1,16 +1,174 @@
-"""The Selection of a finished NPFS test: order, scores, pairs and tables."""
+"""The Selection of a finished NPFS test, its warnings, and what to do about each."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from fsframe.method.selection import PairWeights, Selection, rank_by_score
-from fsframe_npfs.engine.candidates import CandidatePairs
-from fsframe_npfs.engine.intervals import hoeffding
-from fsframe_npfs.engine.procedure import Procedure
+from fsframe.showing import some_of
+from fsframe_npfs.engine.candidates import CandidatePairs, equal_columns
+from fsframe_npfs.engine.forecasts import BORDERLINE, QUANTILE, WORTH_TRYING, remedy
+from fsframe_npfs.engine.nulls import hoeffding
+from fsframe_npfs.engine.procedure import CONSTANT_TOTAL, Procedure
 
-__all__ = ["feature_selection", "pair_selection"]
+__all__ = ["caveats", "feature_selection", "pair_selection"]
+
+
+def caveats(procedure: Procedure) -> Iterator[str]:
+    """The warnings about a finished test."""
+    settings, decisions = procedure.settings, procedure.decisions
+    constant = np.flatnonzero(~procedure.candidates.columns.usable)
+    if constant.size:
+        yield f"constant columns are not tested: {_columns(procedure, constant)}"
+    yield from procedure.observed.warnings.lines(procedure.drawn, "resamples")
+    if settings.settle is not None and not procedure.all_settled:
+        made = (
+            f"{procedure.fits} fits"
+            if procedure.mean_scores
+            else f"n={settings.resamples} bootstraps"
+        )
+        yield f"some decisions are not settled after {made}"
+    if not decisions.relevant.any():
+        yield f"no {settings.of[:-1]} is relevant at alpha={settings.alpha:g}"
+    if procedure.mean_scores:
+        yield from _unscored(procedure)
+    elif procedure.count_null is None and (decisions.critical >= procedure.drawn).any():
+        yield from _unreachable(procedure)
+    yield from _borderline(procedure)
+    if settings.of == "features" and decisions.relevant.any():
+        yield from _copies(procedure)
+
+
+def _unreachable(procedure: Procedure) -> Iterator[str]:
+    """Features for which even a count of n is too common under permuted labels."""
+    settings, blocked = procedure.settings, procedure.decisions.critical >= procedure.drawn
+    everything = f"all {procedure.drawn} bootstraps"
+    if settings.of == "pairs":
+        yield (
+            f"{blocked.sum()} pairs cannot be relevant: too many are selected in {everything} "
+            "under permuted labels"
+        )
+        return
+    null_rate = sum(null.counts_of(procedure.codes) for null in procedure.nulls) / (
+        procedure.drawn * len(procedure.nulls)
+    )
+    preferred = procedure.codes[blocked & (null_rate > 0.8)]
+    if preferred.size:
+        yield (
+            f"{_names(procedure, preferred)}: selected in nearly {everything} whatever the label, "
+            "so no count can be relevant"
+        )
+    if blocked.all() and settings.compare == "pooled" and preferred.size:
+        yield "because of these features no count can be relevant; compare=centred corrects for it"
+    elif blocked.all():
+        yield (
+            f"no count can be relevant: at level {procedure.decisions.level:.3g} per feature, "
+            f"selection in {everything} is not rare enough under permuted labels; make the base "
+            "keep fewer (`top`), or raise alpha"
+        )
+
+
+def _unscored(procedure: Procedure) -> Iterator[str]:
+    """Resamples without scores, scores with a constant sum, and too few permutations."""
+    unscored = sum(s.unscored for s in procedure.mean_scores)
+    if unscored:
+        yield (
+            f"the base returned no scores in {unscored} of "
+            f"{sum(s.n for s in procedure.mean_scores)} resamples; 1 for features that it kept and "
+            "0 for the others were used instead; statistic=counts compares counts at equal n"
+        )
+    if procedure.constant_total:
+        yield CONSTANT_TOTAL
+    most = int(
+        procedure.settings.alpha * len(procedure.mean_scores) * procedure.candidates.n_items + 1e-9
+    )
+    if procedure.settings.correction == "none" and procedure.decisions.relevant.sum() >= most > 0:
+        yield (
+            f"{procedure.n_permutations} permutations can select at most {most} features at "
+            f"alpha={procedure.settings.alpha:g}; use more permutations"
+        )
+
+
+def _borderline(procedure: Procedure) -> Iterator[str]:
+    """Borderline decisions, and the numbers that would settle them."""
+    open_ = np.isnan(procedure.decisions.critical) | (
+        procedure.decisions.critical < procedure.drawn
+    )
+    near = np.flatnonzero((procedure.reversal > BORDERLINE) & open_)
+    if not near.size:
+        return
+    number = near.size
+    near = near[np.argsort(-procedure.reversal[near], kind="stable")]
+    text = f"borderline, may change with another seed: {_names(procedure, procedure.codes[near])}"
+    settings = procedure.settings
+    if procedure.count_null is not None and procedure.count_null.own_resamples:
+        yield f"{text}; only a larger table helps"
+        return
+    if procedure.mean_scores:
+        # Errors decrease with the root of the numbers of bootstraps and permutations.
+        times = (QUANTILE / np.maximum(-ndtri(procedure.reversal[near]), 1e-9)) ** 2
+        near, times = near[times <= WORTH_TRYING], times[times <= WORTH_TRYING]
+        if near.size:
+            fits = _rounded(math.ceil(float(times.max()) * procedure.fits))
+            settled = "them" if near.size == number else "all but the closest"
+            text += f"; settle={BORDERLINE:g},fits={fits} would settle {settled}"
+        yield text
+        return
+    advice = remedy(
+        procedure.z[near],
+        procedure.drawn,
+        procedure.threshold[near],
+        procedure.decisions.threshold_error[near],
+        procedure.n_permutations,
+    )
+    ways = [f"n={_rounded(advice.n)}"] if advice.n > settings.resamples else []
+    if advice.permutations > procedure.n_permutations:
+        ways.append(f"permutations={_rounded(advice.permutations)}")
+    lost = procedure.codes[near[advice.unresolvable]]
+    if ways:
+        rest = f" all but {_names(procedure, lost)}" if lost.size else " them"
+        text += f"; about {' and '.join(ways)} would settle{rest}"
+        if settings.settle is None and advice.n > settings.resamples:
+            text += f" (settle={BORDERLINE:g} stops as soon as everything is settled)"
+    elif lost.size:
+        text += "; no practicable number of bootstraps would settle them"
+    yield text
+
+
+def _rounded(number: int) -> int:
+    """Rounded up to two significant digits, since estimates are no more precise."""
+    step = 10 ** max(0, len(str(number)) - 2)
+    return -(-number // step) * step
+
+
+def _copies(procedure: Procedure) -> Iterator[str]:
+    selected = procedure.codes[procedure.decisions.relevant]
+    relevant = set(selected.tolist())
+    for group in equal_columns(procedure.data, selected):
+        left_out = [column for column in group if column not in relevant]
+        if left_out:
+            found = [column for column in group if column in relevant]
+            yield (
+                f"{_names(procedure, left_out)}: not relevant by the test, but identical to "
+                f"{_names(procedure, found)}, which is; the base selects one of them"
+            )
+
+
+def _names(procedure: Procedure, codes: NDArray[np.int64] | list[int]) -> str:
+    """Names of the features or pairs of some codes, shortened."""
+    if procedure.settings.of == "features":
+        return _columns(procedure, codes)
+    names, p = procedure.data.feature_names, procedure.data.n_features
+    return some_of([f"{names[int(code) // p]} × {names[int(code) % p]}" for code in codes])
+
+
+def _columns(procedure: Procedure, columns: NDArray[np.int64] | list[int]) -> str:
+    return some_of([procedure.data.feature_names[int(column)] for column in columns])
 
 
 def _tables(procedure: Procedure) -> dict[str, NDArray]:

@@ -23,12 +23,12 @@ from fsframe.showing import some_of
 from fsframe.table.dataset import Dataset
 from fsframe_sklearn.engine.estimators import (
     LEARNERS,
+    guarded,
     make_estimator,
     parse_options,
     require_sklearn,
     seed_estimator,
 )
-from fsframe_sklearn.engine.rows import guarded
 
 __all__ = ["Boruta"]
 

@@ -16,9 +16,8 @@ from fsframe.method.selector import Selector
 from fsframe.params import choice, integer, number_to_keep, param, real
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
-from fsframe_sklearn.engine.estimators import require_sklearn
-from fsframe_sklearn.engine.penalised_paths import Problem, largest_penalty, solve
-from fsframe_sklearn.engine.rows import guarded, make_folds
+from fsframe_sklearn.engine.estimators import guarded, make_folds, require_sklearn
+from fsframe_sklearn.engine.linear_models import Problem, largest_penalty, solve
 
 __all__ = ["ElasticNet", "Lasso"]
 

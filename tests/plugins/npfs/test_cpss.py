@@ -10,15 +10,15 @@ import pytest
 
 from fsframe import Chain, Dataset, Run
 from fsframe.errors import DataError, RequestError
-from fsframe_npfs.engine.labellings import DRAWS
-from fsframe_npfs.engine.resample_counts import complementary_halves
-from fsframe_npfs.engine.stability_bounds import (
+from fsframe_npfs.engine.bounds import (
     BOUNDS,
     expected_false,
     largest_tail,
     least_count,
 )
-from fsframe_npfs.methods.cpss import Cpss
+from fsframe_npfs.engine.labellings import DRAWS
+from fsframe_npfs.engine.resample_counts import complementary_halves
+from fsframe_npfs.methods.stability_selection import Cpss
 
 
 def test_the_bounds_of_theorems_1_and_2_by_hand() -> None:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from fsframe.method.run import Run
-from fsframe_npfs.engine.aggregation import (
+from fsframe_npfs.engine.bounds import (
     complete_ranks,
     linear_scores,
     list_ranks,
 )
-from fsframe_npfs.methods.ensemble import Ensemble
+from fsframe_npfs.methods.stability_selection import Ensemble
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fsframe import Chain, Dataset
-from fsframe_npfs.engine.path_integrals import (
+from fsframe_npfs.engine.bounds import (
     bound_of_sizes,
     integrate_paths,
     least_false_rates,

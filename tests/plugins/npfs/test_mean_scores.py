@@ -15,8 +15,8 @@ from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.candidates import FragileColumns
 from fsframe_npfs.engine.count_decisions import decide_by_centred_counts
-from fsframe_npfs.engine.duration_forecast import DurationForecast
-from fsframe_npfs.engine.labelling_results import MeanScores, filled_scores, variance_within
+from fsframe_npfs.engine.forecasts import DurationForecast
+from fsframe_npfs.engine.labellings import MeanScores, filled_scores, variance_within
 from fsframe_npfs.engine.score_decisions import (
     centred,
     decide_by_scores,
@@ -259,7 +259,7 @@ def test_parameters_that_do_not_fit_are_refused(options: dict[str, Any], word: s
 def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(
     mim: Any, slides: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fsframe_npfs.engine.duration_forecast.BRIEF", 0.0)
+    monkeypatch.setattr("fsframe_npfs.engine.forecasts.BRIEF", 0.0)
     data = slides(1, 120, 20, 3)
     for correction in ("none", "bh"):
         options: dict[str, Any] = {
@@ -304,7 +304,7 @@ def test_a_long_test_says_so_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter([-900.0, 0.0, 3.0, 6.0, 9.0])
-    monkeypatch.setattr("fsframe_npfs.engine.duration_forecast.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("fsframe_npfs.engine.forecasts.time.monotonic", lambda: next(clock))
     forecast = DurationForecast(10_000)
     for done in (0, 1, 3, 6, 9):  # nothing follows from the long wait for the first
         forecast.update(done)
@@ -317,7 +317,7 @@ def test_a_short_test_says_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter([0.0, 6.0, 12.0])
-    monkeypatch.setattr("fsframe_npfs.engine.duration_forecast.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("fsframe_npfs.engine.forecasts.time.monotonic", lambda: next(clock))
     forecast = DurationForecast(100)
     for done in (1, 9, 20):
         forecast.update(done)

@@ -12,7 +12,7 @@ from scipy import stats
 
 from fsframe.chains.chain import Chain
 from fsframe.method.run import Run
-from fsframe_npfs.engine.tails import binomial_tail, critical_value
+from fsframe_npfs.engine.nulls import binomial_tail, critical_value
 from fsframe_npfs.methods.npfs import Npfs
 
 DATA = Path(__file__).parent / "data"

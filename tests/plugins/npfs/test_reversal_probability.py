@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fsframe.method.run import Run
-from fsframe_npfs.engine.seed_sensitivity import likely_exceedances, remedy, reversal_probability
+from fsframe_npfs.engine.forecasts import likely_exceedances, remedy, reversal_probability
 from fsframe_npfs.methods.npfs import Npfs
 
 

@@ -15,8 +15,7 @@ import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.method.run import Run
 from fsframe_infotheory.methods.relevance import Mim
-from fsframe_npfs.engine.intervals import looks, settled
-from fsframe_npfs.engine.tails import binomial_tail, critical_value
+from fsframe_npfs.engine.nulls import binomial_tail, critical_value, looks, settled
 from fsframe_npfs.methods.npfs import Npfs
 
 
@@ -92,7 +91,7 @@ import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.storage.units.checkpoint import Checkpoint
 from fsframe_npfs.engine import procedure
-from fsframe_npfs.engine.labelling_results import MeanScores
+from fsframe_npfs.engine.labellings import MeanScores
 
 looks, fits = [], []
 commit = Checkpoint.commit

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fsframe_npfs.engine.tails import (
+from fsframe_npfs.engine.nulls import (
     binomial_tail,
     critical_value,
     least_bootstraps,

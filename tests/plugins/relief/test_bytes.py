@@ -13,7 +13,7 @@ from fsframe.errors import FsframeError
 from fsframe.method.run import Run
 from fsframe.table import frozen_table
 from fsframe.table.dataset import Dataset
-from fsframe_tables.plink import PackedGenotypes
+from fsframe_tables.genetics import PackedGenotypes
 
 N, P = 61, 40
 METHODS = [

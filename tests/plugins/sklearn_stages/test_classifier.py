@@ -15,7 +15,7 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_sklearn.methods.classifier import Sklearn
+from fsframe_sklearn.methods.by_name import Sklearn
 
 
 def table(n_classes=2, seed=0):

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 import fsframe
 from fsframe import Chain, Dataset
 from fsframe.errors import DataError
-from fsframe_sklearn.methods.ridge import Ridge
+from fsframe_sklearn.methods.by_name import Ridge
 
 
 def table(seed: int = 0, n: int = 50, p: int = 6) -> Dataset:

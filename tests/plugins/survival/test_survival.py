@@ -16,9 +16,7 @@ from fsframe import Chain, DataError, Dataset
 from fsframe.evaluation.measures.numbers import CIndex
 from fsframe.table.survival import times_and_events
 from fsframe.testing import tables
-from fsframe_survival.methods.cox import Cox
-from fsframe_survival.methods.cox_score import CoxScore
-from fsframe_survival.partial_likelihood import Times, fit_ridge, score_tests
+from fsframe_survival.cox import Cox, CoxScore, Times, fit_ridge, score_tests
 from tests.command_line import fsframe as run
 
 

@@ -1,4 +1,4 @@
-"""PLINK's binary genotypes: .bed, with .bim and .fam beside it, two bits each and as numbers."""
+"""Formats of genetics: AnnData (.h5ad), gene cluster text (.gct), PLINK's genotypes (.bed)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,194 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.tables.array_table import ArrayTable
+from fsframe.tables.cell_syntax import is_missing, is_number
+from fsframe.tables.hdf5 import Hdf5Arrays
 from fsframe.tables.reader import Reader
 from fsframe.tables.size_limits import check_size
 from fsframe.tables.text_file import load_text
+from fsframe_tables.matrices import compressed, sparse_table
 
-__all__ = ["PackedGenotypes", "PlinkReader"]
+__all__ = ["AnnDataReader", "GctReader", "PackedGenotypes", "PlinkReader"]
+
+
+class AnnDataReader(Reader):
+    """``X``, or the layer that `x` names; columns of ``obs`` may be the label and the groups.
+
+    Notes
+    -----
+    Read by h5py from the published form of the file (anndata 0.7 and later): dense or csr or csc
+    values, names in the index of ``var``, columns of ``obs`` as arrays, categories, or nullable
+    values.
+    """
+
+    options = frozenset({"x", "y"})
+
+    def _read(self, path: Path, x: str = "X", y: str = "") -> Any:
+        with Hdf5Arrays(path) as file:
+            # A raw layer has its own genes.
+            names = _index(file, "raw/var" if x.strip("/").startswith("raw") else "var")
+            cells = _index(file, "obs")
+            if names is None or cells is None:
+                raise DataError(f"{path} has no index of var or of obs; it is damaged or too old")
+            X = _values(file, x.strip("/"), path, (len(cells), len(names)))
+            beside = {}
+            for name in file.members("obs"):
+                if name == "_index":
+                    continue
+                found = _column(file, f"obs/{name}")
+                if found is not None and found.shape == X.shape[:1]:
+                    beside[name] = found
+        label = y.strip("/").removeprefix("obs/")
+        if y and label not in beside:
+            known = ", ".join(list(beside)[:12]) or "none"
+            raise DataError(f"{path} has no column {label!r} in obs; it has {known}")
+        return ArrayTable(
+            path=path,
+            X=X,
+            y=beside.pop(label, None),
+            names=tuple(names),
+            label_name=label or "y",
+            beside=beside,
+        )
+
+
+def _values(file: Hdf5Arrays, name: str, path: Path, expected: tuple[int, int]) -> Any:
+    what = f"{path}: {name!r}"
+    if not file.is_group(name):
+        X = file.array(name)
+        if X is None:
+            layers = [f"layers/{layer}" for layer in file.members("layers")]
+            raise DataError(
+                f"{what} is not there; name the values to read (--x): {', '.join(layers)}"
+            )
+        if X.ndim != 2 or X.dtype.kind not in "fiub" or 0 in X.shape:
+            raise DataError(f"{what} holds {X.dtype} of shape {X.shape}, not cells × genes")
+        if X.shape != expected:
+            raise DataError(f"{what} of shape {X.shape}: obs and var name {expected}")
+        return X
+    kind = str(file.attribute(name, "encoding-type") or file.attribute(name, "h5sparse_format"))
+    shape = file.attribute(name, "shape")
+    if shape is None:
+        shape = file.attribute(name, "h5sparse_shape")
+    if shape is None or np.shape(shape) != (2,):
+        raise DataError(f"{what} is sparse and has no shape; it is damaged")
+    n, p = (int(size) for size in shape)
+    if (n, p) != expected:
+        raise DataError(f"{what} declares a shape of {(n, p)}: obs and var name {expected}")
+    parts = [file.array(f"{name}/{part}") for part in ("data", "indices", "indptr")]
+    matrix = compressed(kind.removesuffix("_matrix"), parts, (n, p), what)
+    return sparse_table(matrix, what)
+
+
+def _index(file: Hdf5Arrays, group: str) -> list[str] | None:
+    """The names of a data frame's rows."""
+    found = file.array(f"{group}/_index")
+    if found is None:
+        key = file.attribute(group, "_index")
+        found = file.array(f"{group}/{key}") if isinstance(key, str) else None
+    if found is None:
+        return None
+    return [str(name).strip() for name in found.tolist()]
+
+
+def _column(file: Hdf5Arrays, name: str) -> NDArray[Any] | None:
+    """A column of a data frame as numbers or text, empty or NaN if missing; None if neither."""
+    try:
+        if not file.is_group(name):
+            return file.array(name)
+        codes, categories = file.array(f"{name}/codes"), file.array(f"{name}/categories")
+        if codes is not None and categories is not None and codes.dtype.kind in "iu":
+            texts = [str(text) for text in categories.tolist()]
+            found = np.empty(codes.shape, dtype=object)
+            found[:] = [texts[c] if 0 <= c < len(texts) else "" for c in codes.tolist()]
+            return found
+        values, mask = file.array(f"{name}/values"), file.array(f"{name}/mask")
+        if values is not None and mask is not None and values.shape == mask.shape:
+            if values.dtype.kind == "O":
+                return np.where(mask.astype(bool), "", values)
+            return np.where(mask.astype(bool), np.nan, values)
+    except DataError:
+        pass
+    return None
+
+
+class GctReader(Reader):
+    """Versions 1.2 and 1.3, transposed to samples × genes.
+
+    Notes
+    -----
+    A class file of the same name (.cls, by phenotypes) is the label of version 1.2; sample
+    annotations of version 1.3 may be named as label or groups.
+    """
+
+    def _read(self, path: Path) -> Any:
+        lines = load_text(path).decode().split("\n")
+        while lines and not lines[-1].strip():
+            lines.pop()
+        if len(lines) < 4:
+            raise DataError(f"{path} holds no table: it has {len(lines)} lines")
+        sizes = [int(word) for word in lines[1].split()]
+        if len(sizes) not in (2, 4) or min(sizes) < 0 or 0 in sizes[:2]:
+            raise DataError(f"{path}, line 2 holds {lines[1][:40]!r}, not the sizes of a table")
+        p, n, beside_genes, beside_samples = [*sizes, 1, 0][:4]
+        if len(lines) != 3 + beside_samples + p:
+            raise DataError(
+                f"{path} has {len(lines)} lines; {p} genes and {beside_samples} lines on samples "
+                f"need {3 + beside_samples + p}"
+            )
+        check_size(16 * n * p, f"{path} of {n} samples × {p} genes")
+        before = 1 + beside_genes
+        rows = [line.split("\t") for line in lines[2:]]
+        for number, fields in enumerate(rows, start=3):
+            if len(fields) != before + n:
+                raise DataError(
+                    f"{path}, line {number} has {len(fields)} fields; {n} samples and the "
+                    f"leading fields need {before + n}"
+                )
+        about = {
+            fields[0].strip(): np.array([t.strip() for t in fields[before:]], dtype=object)
+            for fields in rows[1 : 1 + beside_samples]
+        }
+        genes = rows[1 + beside_samples :]
+        X = np.empty((n, p))
+        for column, fields in enumerate(genes):
+            X[:, column] = [_number(text.strip(), path, fields[0]) for text in fields[before:]]
+        return ArrayTable(
+            path=path,
+            X=X,
+            y=_classes(path, n),
+            names=tuple(fields[0].strip() for fields in genes),
+            label_name="class",
+            without_label=f"write the classes to {path.with_suffix('.cls').name} beside it",
+            beside=about,
+        )
+
+
+def _number(text: str, path: Path, gene: str) -> float:
+    if is_missing(text) or text.lower() == "na":
+        return float("nan")
+    if not is_number(text):
+        raise DataError(f"{path}, gene {gene[:60]!r}: {text[:40]!r} is not a number")
+    return float(text)
+
+
+def _classes(path: Path, n: int) -> Any:
+    """The labels of the class file beside the table; None without one."""
+    name = path.name.removesuffix(".gz")
+    file = path.with_name(name[: len(name) - len(".gct")] + ".cls")
+    if not name.lower().endswith(".gct") or not file.is_file():
+        return None
+    lines = [line.split() for line in load_text(file).decode().split("\n") if line.strip()]
+    if len(lines) != 3 or not lines[1] or not lines[1][0].startswith("#"):
+        raise DataError(f"{file} is not a class file: sizes, # names and labels in three lines")
+    if len(lines[2]) != n:
+        raise DataError(f"{file} has {len(lines[2])} labels, {path} {n} samples")
+    names = lines[1][1:] if lines[1][0] == "#" else [lines[1][0][1:], *lines[1][1:]]
+    different = list(dict.fromkeys(lines[2]))
+    # The names are in the order in which the labels first occur.
+    word = dict(zip(different, names, strict=True)) if len(names) == len(different) else {}
+    return np.array([word.get(text, text) for text in lines[2]], dtype=object)
+
 
 _MISSING = 3
 # Two bits a genotype, the first person in the lowest: copies of the first allele, or missing.

@@ -1,4 +1,4 @@
-"""Coefficients along a path of penalties: linear or logistic regression, lasso or elastic net."""
+"""Coefficients along a path of penalties, and nominal columns as indicators of 0 and 1."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Path", "Problem", "largest_penalty", "solve"]
+from fsframe.table.dataset import Dataset
+from fsframe.table.nominal import level_places
+
+__all__ = ["Levels", "Path", "Problem", "indicators", "largest_penalty", "learn_levels", "solve"]
+
 
 Floats = NDArray[np.float64]
 
@@ -161,3 +165,36 @@ def _logistic(problem: Problem, response: Floats, share: Floats) -> Any:
         return model.coef_[0].copy(), float(model.intercept_[0])
 
     return step
+
+
+Levels = dict[int, NDArray[np.float64]]
+
+
+def learn_levels(data: Dataset) -> Levels:
+    """Levels of each nominal column, by column, in order of first occurrence."""
+    found = {}
+    for column in np.flatnonzero(data.categorical).tolist():
+        values = data.columns(column, column + 1)[:, 0].astype(np.float64)
+        found[column] = level_places(values)[1]
+    return found
+
+
+def indicators(X: NDArray[Any], levels: Levels) -> NDArray[Any]:
+    """Rows with each nominal column replaced by an indicator column for each of its levels.
+
+    A level that was not learned has 0 in all of them.
+
+    Examples
+    --------
+    >>> indicators(np.array([[5.0, 2.0], [7.0, 1.0]]), {1: np.array([1.0, 2.0])}).tolist()
+    [[5.0, 0.0, 1.0], [7.0, 1.0, 0.0]]
+    """
+    if not levels:
+        return X
+    parts = [
+        (X[:, column, None] == levels[column]).astype(X.dtype)
+        if column in levels
+        else X[:, column, None]
+        for column in range(X.shape[1])
+    ]
+    return np.concatenate(parts, axis=1)
