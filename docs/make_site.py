@@ -54,7 +54,7 @@ _API = {
     "Run files": (
         "fsframe.storage.records",
         "fsframe.storage.stage_records",
-        "fsframe.storage.verify",
+        "fsframe.storage.read",
         "fsframe.chains.audit",
     ),
     "Tables": ("fsframe.tables",),

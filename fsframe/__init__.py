@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from fsframe.method.classifier import Classifier as Classifier
     from fsframe.method.classifier import FittedClassifier as FittedClassifier
     from fsframe.method.classifier import FittedRegressor as FittedRegressor
+    from fsframe.method.classifier import PredictionMeasure as PredictionMeasure
+    from fsframe.method.classifier import Predictions as Predictions
     from fsframe.method.classifier import Regressor as Regressor
-    from fsframe.method.prediction_measure import PredictionMeasure as PredictionMeasure
-    from fsframe.method.prediction_measure import Predictions as Predictions
     from fsframe.method.run import Run as Run
     from fsframe.method.selection import PairWeights as PairWeights
     from fsframe.method.selection import Selection as Selection

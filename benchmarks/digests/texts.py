@@ -139,16 +139,17 @@ def text_digests(folder: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[
     _write_tables(folder)
     shutil.copytree(ARCHIVES, folder / "archives")
     os.environ["COLUMNS"] = "100"
-    os.chdir(folder)
-    for line in filter(None, COMMANDS.splitlines()):
-        before = _files(folder)
-        code, out, err = _called(shlex.split(line))
-        if wanted(line):
-            yield f"{line} | exit code", str(code)
-            yield f"{line} | stdout", _plain(out, folder)
-            yield f"{line} | stderr", _plain(err, folder)
-            for path, content in sorted(_files(folder).items() - before.items()):
-                yield f"{line} | {path}", content
+    # Left again, since later methods of this process start workers there.
+    with contextlib.chdir(folder):
+        for line in filter(None, COMMANDS.splitlines()):
+            before = _files(folder)
+            code, out, err = _called(shlex.split(line))
+            if wanted(line):
+                yield f"{line} | exit code", str(code)
+                yield f"{line} | stdout", _plain(out, folder)
+                yield f"{line} | stderr", _plain(err, folder)
+                for path, content in sorted(_files(folder).items() - before.items()):
+                    yield f"{line} | {path}", content
 
 
 def archive_digests() -> Iterator[tuple[str, str]]:

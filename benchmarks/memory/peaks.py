@@ -165,7 +165,7 @@ def every_selector() -> Iterator[str]:
 def copies_said(text: str, p: int) -> float:
     """Copies of the table declared by the last stage of a chain, and by what it resamples."""
     import fsframe
-    from fsframe.chains.memory_shares import most_tables_held
+    from fsframe.chains.stage import most_tables_held
 
     methods = [stage.method for stage in fsframe.Chain.parse(text).stages]
     return float(most_tables_held(methods, p))

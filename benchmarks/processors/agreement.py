@@ -21,7 +21,7 @@ import numpy as np
 
 import fsframe
 from fsframe.errors import FsframeError
-from fsframe.storage.numeric_fingerprint import fingerprint
+from fsframe.storage.encoding import fingerprint
 
 HERE = Path(__file__).resolve().parent
 GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}

@@ -75,7 +75,7 @@ def work(form: str, first: int, last: int) -> None:
     sys.path.insert(0, str(ROOT))
     from fsframe.errors import FsframeError
     from fsframe.tables import read
-    from fsframe.tables.file_contents import contents
+    from fsframe.tables.source import contents
     from tests.tables.test_other_formats import LABEL
 
     warnings.simplefilter("ignore")

@@ -31,8 +31,7 @@ with atheris.instrument_imports(include=["fsframe"]):
     from fsframe.chains.chain import Chain
     from fsframe.errors import FsframeError
     from fsframe.storage import load_run, write_run
-    from fsframe.storage.seal import make_seal
-    from fsframe.storage.spec import SEAL_BYTES
+    from fsframe.storage.spec import SEAL_BYTES, make_seal
     from fsframe.table.dataset import Dataset
     from fsframe.tables import read
 

@@ -32,7 +32,7 @@ def dependents(path: Path) -> set[str]:
 
 def compile_anew(path: Path) -> None:
     """Compile kernels that may contain one of a module, without the cache, in this process."""
-    from fsframe.kernels.kernel_cache import KernelCache
+    from fsframe.kernels.compiled import KernelCache
 
     changed = {path.parent / f"{name}.py" for name in dependents(path)}
     load = KernelCache.load_overload

@@ -38,7 +38,7 @@ import fsframe
 from fsframe.errors import FsframeError
 from fsframe.table import kept_folders
 from fsframe.table.kept_folders import arrays_as_bytes, arrays_in_bytes, seal
-from fsframe.tables import parts_cache
+from fsframe.tables import parts
 from fsframe.tables.parts import CACHE_FOLDER
 
 LARGE = 200_000_000
@@ -201,7 +201,7 @@ def forged(many: int) -> None:
             return real(path, purpose, most)
 
         expected = answer()
-        for module in (kept_folders, parts_cache):
+        for module in (kept_folders, parts):
             module.open_sealed = opened  # type: ignore[attr-defined]
         assert answer() == expected
         files = [path for path in (folder / CACHE_FOLDER).rglob("*") if path.is_file()]

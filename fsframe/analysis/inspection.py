@@ -15,7 +15,7 @@ from fsframe.analysis.inspection_findings import Finding, findings_of
 from fsframe.analysis.proposals import first_chain
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError
-from fsframe.method.cost import Cost
+from fsframe.method.run import Cost
 from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_guesses import Guesses, as_words
 from fsframe.table.column_kinds import as_ordinal
@@ -23,8 +23,8 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.label_guess import guess_label
 from fsframe.table.roles import ROLES, check_asked
 from fsframe.tables import read
-from fsframe.tables.column_lookup import as_keys, column_word, find_column, find_columns
-from fsframe.tables.file_contents import contents
+from fsframe.tables.columns import as_keys, column_word, find_column, find_columns
+from fsframe.tables.source import contents
 
 __all__ = ["Finding", "Inspection", "inspect_table"]
 

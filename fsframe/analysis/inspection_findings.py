@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from fsframe.table.column_guesses import Guesses, spelled_key
-from fsframe.table.covariates import Covariate
+from fsframe.table.label_guess import Covariate
 
 __all__ = ["Finding", "findings_of"]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from fsframe.errors import FsframeError, RequestError
 from fsframe.execution.engine import Engine
-from fsframe.method.wrapping_stages import wraps_left
+from fsframe.method.stage_view import wraps_left
 from fsframe.registry import Offer, selectors
 from fsframe.suggest import did_you_mean
 from fsframe.table.dataset import Dataset
@@ -90,7 +90,7 @@ def warm(
 
 def warm_family(family: str) -> CompilationResult:
     """Run every method of a family on every kind of table that it accepts."""
-    from fsframe.kernels.kernel_cache import KEPT
+    from fsframe.kernels.compiled import KEPT
 
     begun, before, failed = time.perf_counter(), KEPT.copy(), []
     for offer in compiled_families()[family]:

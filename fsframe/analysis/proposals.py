@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fsframe.chains.chain import Chain
-from fsframe.method.cost import Cost
+from fsframe.method.run import Cost
 from fsframe.method.selector import Selector
 from fsframe.registry import selectors
 from fsframe.table.dataset import Dataset

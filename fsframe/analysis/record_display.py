@@ -20,7 +20,7 @@ from fsframe.report.decisions import decisions
 from fsframe.report.pair_wording import interacting, pair_test_words, pair_weight_words
 from fsframe.showing import counted, some_of
 from fsframe.storage import RunRecord, StageRecord, printable
-from fsframe.storage.selector_tables import clusters
+from fsframe.storage.records import clusters
 from fsframe.table.roles import side_roles
 
 __all__ = [

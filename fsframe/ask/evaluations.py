@@ -24,7 +24,7 @@ from fsframe.evaluation.summary import LEADING, summarise
 from fsframe.grammar import format_list
 from fsframe.method.run import Run
 from fsframe.storage import RunRecord, load_run, place_file
-from fsframe.storage.numeric_fingerprint import fingerprint, numeric_differences
+from fsframe.storage.encoding import fingerprint, numeric_differences
 from fsframe.storage.study_file import (
     STUDY_FILE,
     StudyCell,
@@ -32,7 +32,7 @@ from fsframe.storage.study_file import (
     load_study,
     write_study,
 )
-from fsframe.storage.units.manifest import Manifest
+from fsframe.storage.units.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 
 __all__ = [

@@ -14,13 +14,13 @@ import attrs
 
 from fsframe.analysis.progress import ProgressBars, progress_shown
 from fsframe.chains.chain import Chain, Stage
-from fsframe.chains.memory_shares import route_of
 from fsframe.chains.recording import check_answer, open_checkpoint, stored_answer
+from fsframe.chains.stage import route_of
 from fsframe.errors import RequestError
 from fsframe.execution import open_engine
 from fsframe.params import format_value
 from fsframe.storage import RunRecord
-from fsframe.storage.units.manifest import Manifest
+from fsframe.storage.units.unit_files import Manifest
 from fsframe.suggest import unexpected
 from fsframe.table.annotated_arrays import is_annotated, is_labelled
 from fsframe.table.column_kinds import Ordinal

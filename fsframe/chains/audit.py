@@ -11,17 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.memory_shares import route_of, shares_of
 from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.recording import memory_route, stage_record
-from fsframe.chains.stage import StageResult
+from fsframe.chains.stage import StageResult, route_of, shares_of
 from fsframe.errors import DataError, RequestError
 from fsframe.method.classifier import FittedOnColumns
 from fsframe.method.run import Run, size_text
 from fsframe.registry import preferring
 from fsframe.storage import RunRecord
-from fsframe.storage.array_encoding import encode_array
-from fsframe.storage.numeric_fingerprint import fingerprint, numeric_differences
+from fsframe.storage.encoding import encode_array, fingerprint, numeric_differences
 from fsframe.storage.stage_records import (
     PairTestRecord,
     StageRecord,

@@ -10,17 +10,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.chains.memory_shares import shares_of
-from fsframe.chains.stage import Stage, StageResult, find_method
+from fsframe.chains.stage import Stage, StageResult, find_method, shares_of
 from fsframe.errors import DataError, FsframeError, PluginError, RequestError, UntidyTableError
 from fsframe.grammar import StageText, format_stages, parse_stages
 from fsframe.method.classifier import Classifier, FittedOnColumns
-from fsframe.method.cost import Cost
-from fsframe.method.run import Progress, Run, make_run
+from fsframe.method.run import Cost, Progress, Run, make_run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
-from fsframe.method.stage_view import filled
-from fsframe.method.wrapping_stages import wraps_left
+from fsframe.method.stage_view import filled, wraps_left
 from fsframe.params import format_value
 from fsframe.registry import classifiers, real_name, selectors
 from fsframe.showing import html_block, html_table
@@ -413,7 +410,7 @@ class Chain:
             The table: a data frame of pandas, polars or pyarrow, an AnnData, a lazy frame, a path.
         seed : int
             Random seed; equal seeds give equal bits on the same kind of processor
-            (`fsframe.storage.numeric_fingerprint`).
+            (`fsframe.storage.encoding`).
         out : path, optional
             Where to write the run file; by default none is written.
         overwrite : bool
@@ -426,7 +423,7 @@ class Chain:
         threads : int, optional
             Bound, as in Run.
         beside, route : int, optional
-            As for `fsframe.chains.memory_shares.shares_of`.
+            As for `fsframe.chains.stage.shares_of`.
         executor : Engine or concurrent.futures.Executor, optional
             Where resamples are computed, such as a process pool or a dask client's executor; by
             default in this process, one after the other. Results do not depend on it.

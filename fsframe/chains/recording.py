@@ -1,10 +1,11 @@
-"""Run a whole chain on a table and record every stage."""
+"""A chain computed stage by stage, with its log and its run file."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import platform
 import warnings
@@ -22,8 +23,7 @@ from fsframe.chains.stage import ChainResult, RunsInSteps, StageResult, registry
 from fsframe.errors import Forewarning, FsframeWarning, RequestError, StoreError, one_line
 from fsframe.escaping import storable_text
 from fsframe.grammar import format_stages
-from fsframe.method.observer import Observers
-from fsframe.method.run import DEFAULT_MEMORY, Run
+from fsframe.method.run import DEFAULT_MEMORY, Observer, Observers, Run
 from fsframe.method.selection import Selection
 from fsframe.registry import observers
 from fsframe.storage import (
@@ -35,16 +35,16 @@ from fsframe.storage import (
     write_run,
 )
 from fsframe.storage.atomic import existing_file
-from fsframe.storage.numeric_fingerprint import fingerprint, release
+from fsframe.storage.encoding import fingerprint, release
 from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe.storage.units.manifest import SOFTWARE, Manifest, providers, software
-from fsframe.storage.units.selection_bytes import pack_selections, unpack_selections
-from fsframe.storage.units.unit_files import Unit, call_key
+from fsframe.storage.units.unit_bytes import pack_selections, unpack_selections
+from fsframe.storage.units.unit_files import SOFTWARE, Manifest, Unit, call_key, providers, software
 from fsframe.table.column_kinds import ColumnKind, kinds_as_json
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
 
 __all__ = [
+    "RunLog",
     "as_chain_result",
     "check_answer",
     "environment",
@@ -55,6 +55,51 @@ __all__ = [
     "stage_record",
     "stored_answer",
 ]
+
+
+_LOG = logging.getLogger("fsframe.run")
+# Without a handler, Python writes errors to stderr.
+_LOG.addHandler(logging.NullHandler())
+
+
+class RunLog(Observer):
+    """Logs start, stages and end of each run as INFO, stored units as DEBUG, warnings as WARNING,
+    failures as ERROR.
+
+    Programs show them with ``logging.basicConfig(level=logging.INFO)``; commands write them to the
+    file of ``--log``.
+    """
+
+    def run_began(self, run: Mapping[str, Any]) -> None:
+        """Chain, table and seed."""
+        _LOG.info(
+            "%s on %s (%d × %d), seed %s", run["chain"], run["data"], run["n_samples"],
+            run["n_features"], run["seed"],
+        )  # fmt: skip
+
+    def unit_kept(self, unit: Mapping[str, Any]) -> None:
+        """The stored resamples."""
+        _LOG.debug("kept %d to %d of %s", unit["start"], unit["stop"], unit["call"])
+
+    def stage_ended(self, number: int, stage: Any) -> None:
+        """Name, time and number of columns."""
+        kept = "" if stage.selection is None else f": {len(stage.selection.selected)} columns"
+        _LOG.info("%s%s, %.2f s", stage.name, kept, stage.seconds)
+        for warning in stage.warnings:
+            _LOG.warning("%s: %s", stage.name, warning)
+
+    def run_ended(self, record: Any) -> None:
+        """Number of columns, and the digest of the result."""
+        for warning in record.warnings:
+            _LOG.warning("%s", warning)
+        # The digest reads every array of the record.
+        if _LOG.isEnabledFor(logging.INFO):
+            _LOG.info("kept %d columns, %s", len(record.selected), record.digests()["/result"])
+
+    def run_failed(self, error: BaseException) -> None:
+        """The exception that ended the run."""
+        _LOG.error("%s: %s", type(error).__name__, error)
+
 
 _LIBRARIES = ("fsframe", "numpy", "scipy", "numba", "h5py", "attrs", "click", "pluggy")
 

@@ -1,17 +1,18 @@
-"""One stage of a chain, a named method, and its result; the interface of a chain's result."""
+"""Stages of a chain, and the share of the memory that each may take."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
+from fsframe.errors import RequestError
 from fsframe.grammar import StageText, format_stages
 from fsframe.method.classifier import Classifier, FittedOnColumns
-from fsframe.method.run import Run
+from fsframe.method.run import DEFAULT_MEMORY, Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.params import format_value
@@ -19,7 +20,24 @@ from fsframe.registry import Registry, classifiers, find_offer, selectors
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
 
-__all__ = ["ChainResult", "RunsInSteps", "Stage", "StageResult", "find_method", "registry_of_class"]
+if TYPE_CHECKING:
+    from fsframe.table.dataset import Dataset
+
+__all__ = [
+    "LEAST_SHARE",
+    "ChainResult",
+    "LimitTooSmall",
+    "MemoryShares",
+    "RunsInSteps",
+    "Stage",
+    "StageResult",
+    "find_method",
+    "most_tables_held",
+    "registry_of_class",
+    "route_of",
+    "shares_of",
+    "working_memory",
+]
 
 
 @attrs.frozen
@@ -104,3 +122,251 @@ class ChainResult(RunRecord):
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the run file to `path`."""
         raise NotImplementedError
+
+
+LEAST_SHARE = 1 << 20
+"""Minimum memory of a fit besides its rows of the table."""
+
+# Measured over whole commands (benchmarks/memory/peaks.py), rounded up.
+_ROOM, _ROOM_PER_FEATURE, _ROOM_PER_SAMPLE = 48_000_000, 400, 100
+_WORKER_ROOM, _WORKER_ROOM_PER_FEATURE = 32_000_000, 200
+
+
+class LimitTooSmall(RequestError):
+    """A memory limit is too small for a run.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes that suffice.
+    """
+
+    def __init__(self, message: str, needed: int = 0) -> None:
+        super().__init__(message)
+        self.needed = needed
+
+
+@attrs.frozen(kw_only=True)
+class MemoryShares:
+    """The memory limit of a run and how it is divided, in bytes.
+
+    Parameters
+    ----------
+    bound : int
+        The requested limit, without interpreters and libraries.
+    table : int
+        The table in this process, and other tables in memory; of a table in parts, the facts about
+        its columns.
+    shared : int
+        Copies of the table for workers.
+    copied : int
+        Rows and columns of the table that one resample copies.
+    room : int
+        Memory of the program itself, in this process and its workers: see `working_memory`.
+    fits : int
+        Number of concurrent fits, in separate processes; 1 without workers.
+    one_fit : int
+        Limit of one fit, besides the table and its copy.
+    route : int
+        The limit by which methods choose their algorithm: that of a single fit. It depends on the
+        table and the bound, not on workers.
+    """
+
+    bound: int
+    table: int
+    shared: int
+    copied: int
+    room: int
+    fits: int
+    one_fit: int
+    route: int
+
+
+def working_memory(n_samples: int, n_features: int, workers: int = 0) -> int:
+    """Bytes that any run needs besides the imported program and the table.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Size of the table.
+    workers : int
+        Number of worker processes; 0 if this process computes.
+
+    Notes
+    -----
+    They are buffers of libraries, memory that Python's allocator keeps, the names of features, the
+    results and the image of the run file. They do not depend on the limit.
+
+    Examples
+    --------
+    >>> working_memory(100, 60_000) // 10**6, working_memory(100, 60_000, workers=2) // 10**6
+    (72, 160)
+    """
+    here = _ROOM + _ROOM_PER_FEATURE * n_features + _ROOM_PER_SAMPLE * n_samples
+    return here + workers * (_WORKER_ROOM + _WORKER_ROOM_PER_FEATURE * n_features)
+
+
+def shares_of(
+    chain: RunsInSteps,
+    data: Dataset,
+    bound: int | None,
+    executor: Any = None,
+    *,
+    beside: int = 0,
+    route: int | None = None,
+) -> MemoryShares | None:
+    """How a run of `chain` on `data` divides its memory; None without a limit.
+
+    Parameters
+    ----------
+    chain : Chain
+    data : Dataset
+    bound : int, optional
+        Memory limit of all processes of the run together, in bytes; on a cluster, of each process.
+    executor : Engine or Executor, optional
+        Where resamples are computed.
+    beside : int
+        Bytes of other tables in memory.
+    route : int, optional
+        The `MemoryShares.route` that the run was started with, if it is continued with another
+        limit: methods keep choosing their algorithm by that one.
+
+    Raises
+    ------
+    RequestError
+        If the limit is too small for the table, its copies and the minimum of the first stage; the
+        message names a sufficient limit.
+
+    Notes
+    -----
+    These are counted: the table in this process; one mapped copy of it for worker processes on this
+    machine, or one per worker elsewhere; for each concurrent fit its copy of the rows if a stage
+    resamples (two for nested folds); the program itself (`working_memory`). The rest is divided
+    equally among fits. Interpreters and libraries are not counted (see `docs/memory.md`).
+
+    Examples
+    --------
+    >>> from fsframe.chains.chain import Chain
+    >>> from fsframe.table.dataset import Dataset
+    >>> import numpy as np
+    >>> data = Dataset.from_arrays(np.zeros((50, 1000)), np.arange(50) % 2)
+    >>> shares = shares_of(Chain.parse("mim npfs"), data, 100_000_000)
+    >>> shares.table, shares.copied, shares.room, shares.one_fit
+    (400000, 400000, 48405000, 50795000)
+    """
+    if bound is None:
+        return None
+    values = 8 * data.n_samples * data.n_features
+    table = _table_bytes(data)
+    fits, here = _workers(executor)
+    shared = 0 if executor is None else table
+    if here and executor is not None and not hasattr(os, "memfd_create"):
+        shared = fits * table  # Without mapping, each worker is sent a copy.
+    if not here:
+        # Each worker has its own table and limit.
+        fits, beside = 1, 0
+    methods = [stage.method for stage in chain.stages]
+    copied = _copied_bytes(chain, data)
+    own = table + beside if here else 0
+    n, p = data.n_samples, data.n_features
+    room = working_memory(n, p, 0 if executor is None else fits)
+    if not here:
+        room -= working_memory(n, p)
+    one_fit = (bound - own - shared - room) // fits - copied
+    shares = MemoryShares(
+        bound=bound, table=own, shared=shared, copied=copied, room=room, fits=fits,
+        one_fit=one_fit, route=route or route_of(chain, data, bound, beside),
+    )  # fmt: skip
+    least = max(LEAST_SHARE, int(values * most_tables_held(methods, p)))
+    if one_fit < least:
+        needed = own + shared + room + fits * (copied + least)
+        workers = executor is not None
+        told = _too_little(shares, data, least, needed, workers=workers, here=here)
+        raise LimitTooSmall(told, needed)
+    return shares
+
+
+def route_of(chain: RunsInSteps, data: Dataset, bound: int | None, beside: int = 0) -> int:
+    """Bytes by which methods choose their algorithm: those of a single fit within `bound`.
+
+    Parameters as in `shares_of`. It depends on the table and the bound, not on workers, and is part
+    of what identifies a request.
+    """
+    if bound is None:
+        return DEFAULT_MEMORY
+    alone = 2 * _table_bytes(data) + beside + working_memory(data.n_samples, data.n_features, 1)
+    return max(LEAST_SHARE, bound - alone - _copied_bytes(chain, data))
+
+
+def _table_bytes(data: Dataset) -> int:
+    # A table in parts stays in its files, but not what is known of its columns.
+    return int(data.matrix.facts.nbytes if data.in_parts else data.nbytes)
+
+
+def _copied_bytes(chain: RunsInSteps, data: Dataset) -> int:
+    """Bytes of rows that one resample copies."""
+    values = 8 * data.n_samples * data.n_features
+    return int(values * max(stage.method.rows_copied() for stage in chain.stages))
+
+
+def most_tables_held(methods: Sequence[Any], n_features: int) -> float:
+    """The largest number of copies of the whole table that a stage holds, as far as known.
+
+    Parameters
+    ----------
+    methods : sequence of Selector or Classifier
+        The stages of the chain, in order.
+    n_features : int
+        Number of columns of the table.
+
+    Notes
+    -----
+    The number of columns that a stage keeps is known if `top` is an integer. The next stage has a
+    copy of these columns; if their number is not known, only what it resamples is counted.
+    """
+    # Number of columns of the next stage; 0 if not known.
+    found, known = 0.0, n_features
+    for place, method in enumerate(methods):
+        if known:
+            copies = method.tables_held(known) + (place > 0)
+            found = max(found, copies * known / n_features)
+        elif method.rows_copied():
+            found = max(found, method.tables_held(n_features))
+        top = getattr(method, "top", None)
+        known = min(top, known or n_features) if isinstance(top, int) else 0
+    return found
+
+
+def _workers(executor: Any) -> tuple[int, bool]:
+    """The number of concurrent fits of an executor, and whether they run on this machine."""
+    if executor is None:
+        return 1, True
+    # An Engine says both.
+    here = getattr(executor, "mappable", not type(executor).__module__.startswith("distributed"))
+    found = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
+    return max(1, int(found or os.cpu_count() or 1)), bool(here)
+
+
+def _too_little(
+    shares: MemoryShares, data: Dataset, least: int, needed: int, *, workers: bool, here: bool
+) -> str:
+    """The message for a limit that is too small: what is needed, and a sufficient limit."""
+    # Rounded up to a MB, so that the limit in the message suffices.
+    enough = -(-needed // 10**6)
+    copies = " with the workers' copy" if workers else ""
+    parts = [
+        f"the table {size_text(shares.table + shares.shared)}{copies}",
+        f"the program itself {size_text(shares.room)}",
+    ]
+    if shares.copied:
+        parts.append(f"a resample's rows {size_text(shares.copied)}")
+    parts.append(f"a fit at least {size_text(least)}")
+    times = f" for each of {shares.fits} workers" if shares.fits > 1 else ""
+    fewer = "use fewer workers (--workers), " if shares.fits > 1 else ""
+    where = "" if here else "in each worker, "
+    return (
+        f"{size_text(shares.bound)} of memory is not enough for {data.n_samples} × "
+        f"{data.n_features} values: {where}{', '.join(parts[:-1])} and {parts[-1]}{times} add up "
+        f"to {size_text(needed)}; {fewer}put a filter such as mim:top=1000 first, or allow "
+        f"--memory {enough}MB"
+    )

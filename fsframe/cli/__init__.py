@@ -21,8 +21,7 @@ from fsframe.errors import (
     UntidyTableError,
     one_line,
 )
-from fsframe.execution.allocator import reserve_little
-from fsframe.execution.tolerant_stream import TolerantStream, occupy_standard_streams
+from fsframe.execution.process_start import TolerantStream, occupy_standard_streams, reserve_little
 
 __all__ = ["cli", "main"]
 

@@ -152,7 +152,7 @@ def read_data(path: str, **options: Any) -> Dataset:
 
 def reading_arguments(**options: Any) -> dict[str, Any]:
     """The command line's options as the arguments of `fsframe.read`, those not given left out."""
-    from fsframe.tables.feature_groups import feature_groups_of
+    from fsframe.tables.columns import feature_groups_of
 
     arguments: dict[str, Any] = {
         "feature_groups": feature_groups_of(options.get("feature_groups")),

@@ -72,7 +72,7 @@ def find_runs(texts: Sequence[str]) -> list[Path]:
     StoreError
         As `find_run`, or if a folder has none.
     """
-    from fsframe.storage.seal import is_run_file
+    from fsframe.storage.spec import is_run_file
 
     found: list[Path] = []
     for text in texts:
@@ -117,7 +117,7 @@ def find_comparison(text: str) -> FoundComparison | None:
         If its runs do not make a comparison.
     """
     from fsframe.analysis.comparison_files import recorded_request
-    from fsframe.evaluation.study_results import study_of_runs
+    from fsframe.evaluation.recorded import study_of_runs
     from fsframe.storage import load_run
     from fsframe.storage.study_file import load_study
 

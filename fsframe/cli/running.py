@@ -288,7 +288,7 @@ def run_request(
     `options` are those of `engine_options`. An `engine` of a command that makes many requests stays
     open.
     """
-    from fsframe.chains.memory_shares import shares_of
+    from fsframe.chains.stage import shares_of
     from fsframe.storage import check_destination
 
     out = None

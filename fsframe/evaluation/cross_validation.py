@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.memory_shares import most_tables_held
 from fsframe.chains.repeated_rows import repeated_rows
+from fsframe.chains.stage import most_tables_held
 from fsframe.errors import DataError, FsframeError, RequestError
 from fsframe.evaluation.fold_task import (
     FoldTask,

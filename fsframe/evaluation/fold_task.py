@@ -14,11 +14,10 @@ from fsframe.errors import DataError, MemoryBoundError
 from fsframe.evaluation.folds import Split, deal, deal_groups
 from fsframe.evaluation.grid import ChainGrid, default_classifier
 from fsframe.evaluation.measuring import group_tables, measure_tables
-from fsframe.method.classifier import Classifier
-from fsframe.method.prediction_measure import PredictionMeasure
+from fsframe.method.classifier import Classifier, PredictionMeasure
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
-from fsframe.method.wrapping_stages import Base
+from fsframe.method.stage_view import Base
 from fsframe.resampling.resamples import Recurring
 from fsframe.storage.checked_tables import fold_tables
 from fsframe.table.dataset import Dataset

@@ -8,14 +8,15 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.evaluation.intervals import (
+from fsframe.evaluation.measures import R2, Accuracy, CIndex, confusion
+from fsframe.evaluation.measuring import (
     corrected_standard_error,
+    default_measures,
     interval_within,
+    measure_tables,
     one_standard_error,
+    parts_of,
 )
-from fsframe.evaluation.measures.labels import Accuracy, confusion
-from fsframe.evaluation.measures.numbers import R2, CIndex
-from fsframe.evaluation.measuring import default_measures, measure_tables, parts_of
 from fsframe.method.selection import Selection
 from fsframe.method.stability_metric import StabilityValue
 from fsframe.registry import default_names, stability_metrics

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from fsframe.execution.shared_values import SharedValue
+from fsframe.execution.workers import SharedValue
 
 __all__ = ["PATIENCE", "Engine", "EngineOptions"]
 

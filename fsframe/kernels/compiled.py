@@ -1,24 +1,351 @@
-"""Compiled kernels: numba's `njit` with an on-disk cache; compilation is announced on stderr."""
+"""Compiled functions and where their machine code is kept."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import gc
+import hashlib
 import os
+import pickle
+import re
+import secrets
+import shutil
+import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import llvmlite
 import numba
-from numba.core import event
+from numba.core import config, event
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.serialize import dumps
 
-from fsframe.kernels.kernel_cache import KernelCache
+from fsframe.kernels.file_owners import distrust, distrust_folder, trusted_owners
 from fsframe.remarks import remark, ticking
 
-__all__ = ["njit"]
+__all__ = ["KEPT", "KernelCache", "distrust", "distrust_folder", "njit", "trusted_owners"]
+
+
+_HEAD = re.compile(rb"fsframe-kernel 1\nsha256 ([0-9a-f]{64})\n")
+_SUFFIX = ".kernel"
+_SHARED = "FSFRAME_KERNELS"
+
+
+class _Results(CompileResultCacheImpl):  # type: ignore[misc]
+    """numba's conversion of a compiled function to bytes and back."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _Source(function.__code__.co_filename)
+
+
+class _Source:
+    """The source that numba names in its warnings."""
+
+    def __init__(self, file: str) -> None:
+        self._py_file = file
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """The compiled forms of one function, cached for later processes; replaces numba's cache.
+
+    If a file cannot be read, the function is compiled.
+
+    Parameters
+    ----------
+    function : callable
+        The Python function.
+
+    Notes
+    -----
+    A file holds ``fsframe-kernel 1``, the SHA-256 of the rest, and a pickle of the key and the
+    object code. Its name has the digest of the sources (every module of the function's folder) and
+    of the key: signature, processor, byte code, versions of numba and llvmlite. Files of the same
+    function from other sources are removed when a new one is written.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._py_func = function
+        self._name = repr(function)
+        self._impl = _Results(function)
+        self._file = Path(os.path.abspath(function.__code__.co_filename))
+        self.enable()
+
+    @property
+    def cache_path(self) -> str:
+        """The first folder."""
+        return str(next(iter(_folders(self._file)), ""))
+
+    def flush(self) -> None:
+        """Remove the files of this function from all cache folders."""
+        for folder in _folders(self._file):
+            _remove(folder, self._stem())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The cached code of the signature, or None."""
+        if not self._enabled:
+            return None
+        target_context.refresh()
+        key, name = self._named(sig, target_context.codegen())
+        for folder in _folders(self._file):
+            path = folder / name
+            # A damaged file, or one of another build, may make numba raise anything.
+            try:
+                found = _opened(path, key, trusted_owners(self._file))
+                if found is not None:
+                    return self._impl.rebuild(target_context, found)
+            except Exception:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Store the compiled code in the first writable folder."""
+        if not self._enabled or not self._impl.check_cachable(data):
+            return
+        try:
+            key, name = self._named(sig, data.codegen)
+            content = _sealed(key, self._impl.reduce(data))
+        except Exception as error:  # numba cannot serialise it; this process can use it.
+            _note(f"compiled kernels are not cached ({type(error).__name__}: {error})")
+            return
+        refused = ""
+        for folder in _writable(self._file):
+            try:
+                _place(folder, name, content, trusted_owners(self._file))
+            except OSError as error:
+                refused = refused or f"{folder}: {error.strerror or error}"
+                _REFUSED.add(folder)
+                continue
+            lasting = str(folder) != os.environ.get(_SHARED)
+            KEPT[str(folder) if lasting else ""] += 1
+            if refused and not lasting:
+                _note(
+                    f"compiled kernels are cached in a temporary folder only ({refused}); set "
+                    "NUMBA_CACHE_DIR to a folder for them"
+                )
+            elif folder != _beside(self._file) or refused:
+                _note_other_folder(folder)
+            _remove(folder, self._stem(), except_for=_stamp(self._file))
+            return
+        KEPT[""] += 1
+        _note(
+            f"compiled kernels cannot be cached and are compiled in every process ({refused}); "
+            "set NUMBA_CACHE_DIR to a folder for them"
+        )
+
+    def _stem(self) -> str:
+        name = f"{self._file.stem}.{self._py_func.__qualname__}"
+        plain = re.sub(r"[^\w.]", "", name)[:120]
+        version = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+        return f"{plain}-{self._py_func.__code__.co_firstlineno}.{version}-"
+
+    def _named(self, sig: Any, codegen: Any) -> tuple[str, str]:
+        """The key of a signature, and the name of its file."""
+        key = repr((self._index_key(sig, codegen), numba.__version__, llvmlite.__version__))
+        digest = hashlib.sha256(key.encode()).hexdigest()[:24]
+        return key, f"{self._stem()}{_stamp(self._file)}-{digest}{_SUFFIX}"
+
+
+KEPT: Counter[str] = Counter()
+"""Folder → number of kernels stored by this process; under ``""`` those removed at its end."""
+
+_REFUSED: set[Path] = set()
+"""Folders that could not be written to in this process; they are not tried again."""
+
+
+def _sealed(key: str, payload: Any) -> bytes:
+    body = dumps((key, payload))
+    return f"fsframe-kernel 1\nsha256 {hashlib.sha256(body).hexdigest()}\n".encode() + body
+
+
+def _opened(path: Path, key: str, owners: frozenset[int]) -> Any:
+    """The code in a file; None if there is no file, or others than `owners` can have written it.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or has another key.
+    """
+    try:
+        with path.open("rb") as file:
+            # Of the open file: the one at this path may be replaced at any time.
+            reason = distrust(os.fstat(file.fileno()), owners)
+            if reason:
+                _note_distrusted(path, reason)
+                return None
+            content = file.read()
+    except OSError:
+        return None
+    head = _HEAD.match(content)
+    body = memoryview(content)[head.end() :] if head else b""
+    if head is None or hashlib.sha256(body).hexdigest().encode() != head[1]:
+        raise ValueError(f"{path} is damaged")
+    found, payload = pickle.loads(body)
+    if found != key:
+        raise ValueError(f"{path} is of another kernel")
+    return payload
+
+
+def _place(folder: Path, name: str, content: bytes, owners: frozenset[int]) -> None:
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    # Another process can have created it, and some file systems give files to another user.
+    reason = distrust_folder(folder, owners)
+    if reason:
+        raise PermissionError(errno.EPERM, reason)
+    sibling = folder / f".{secrets.token_hex(8)}.partial"
+    try:
+        with open(os.open(sibling, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644), "wb") as file:
+            file.write(content)
+        os.replace(sibling, folder / name)
+    finally:
+        with contextlib.suppress(OSError):
+            sibling.unlink(missing_ok=True)
+
+
+def _remove(folder: Path, stem: str, except_for: str | None = None) -> None:
+    """Remove the files of a function; with `except_for`, those of other sources only."""
+    with contextlib.suppress(OSError):
+        for found in os.listdir(folder):
+            if not (found.startswith(stem) and found.endswith(_SUFFIX)):
+                continue
+            if except_for is None or not found.startswith(f"{stem}{except_for}-"):
+                with contextlib.suppress(OSError):
+                    os.unlink(folder / found)
+
+
+def _folders(file: Path) -> Iterator[Path]:
+    """The folders for kernels of a module that only trusted users can have written to."""
+    owners = trusted_owners(file)
+    for folder in _candidates(file):
+        reason = distrust_folder(folder, owners)
+        if reason:
+            _note_distrusted(folder, reason)
+        else:
+            yield folder
+    shared = os.environ.get(_SHARED)
+    if shared and _is_ours(shared):
+        yield Path(shared)
+
+
+def _candidates(file: Path) -> Iterator[Path]:
+    """The lasting folders for kernels of a module, by priority; none is created here."""
+    inside = f"{file.parent.name}_{hashlib.sha256(os.fsencode(file.parent)).hexdigest()[:16]}"
+    if _chosen():
+        yield Path(os.path.abspath(_chosen())) / inside
+    yield _beside(file)
+    own = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    # Without a home directory, `~` stays in the path.
+    if os.path.isabs(own):
+        yield Path(own) / "fsframe" / "kernels" / inside
+
+
+def _beside(file: Path) -> Path:
+    """The folder for kernels of a module next to where it is installed.
+
+    ``__pycache__`` next to the outermost package, not inside it: an uninstaller would leave the
+    package's folder with the kernels, which would then hide the same package installed elsewhere.
+    """
+    package: list[str] = []
+    folder = file.parent
+    while (folder / "__init__.py").is_file():
+        package.insert(0, folder.name)
+        folder = folder.parent
+    return folder.joinpath("__pycache__", ".".join(package))
+
+
+def _chosen() -> str:
+    """``NUMBA_CACHE_DIR``, or the same in numba's configuration file."""
+    return str(getattr(config, "CACHE_DIR", "") or "")
+
+
+def _writable(file: Path) -> Iterator[Path]:
+    """The folders to try in turn; if all fail, a temporary one is created."""
+    shared = os.environ.get(_SHARED)
+    for folder in _folders(file):
+        if folder not in _REFUSED and str(folder) != shared:
+            yield folder
+    temporary = _temporary()
+    if temporary is not None:
+        yield temporary
+
+
+def _temporary() -> Path | None:
+    """The temporary folder that this process shares with its workers, created on first use."""
+    shared = os.environ.get(_SHARED)
+    if shared and _is_ours(shared):
+        return Path(shared)
+    try:
+        made = tempfile.mkdtemp(prefix="fsframe-kernels-")
+    except OSError:
+        return None
+    os.environ[_SHARED] = made
+    atexit.register(_forget, made, os.getpid())
+    return Path(made)
+
+
+def _forget(folder: str, owner: int) -> None:
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_ours(folder: str) -> bool:
+    """Whether no other user can write to the folder, since its content is executed."""
+    try:
+        state = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o077
+
+
+def _note_other_folder(folder: Path) -> None:
+    chosen = _chosen()
+    if chosen and not folder.is_relative_to(os.path.abspath(chosen)):
+        _note(f"NUMBA_CACHE_DIR={chosen} cannot be used; compiled kernels are cached in {folder}")
+
+
+_DISTRUSTED: set[Path] = set()
+"""What holds the folders and files of which this process has said that they are not used."""
+
+
+def _note_distrusted(place: Path, reason: str) -> None:
+    """Say that a folder or file is not used; once for all that stand side by side."""
+    if place.parent not in _DISTRUSTED:
+        _DISTRUSTED.add(place.parent)
+        _note(
+            f"compiled kernels in {place} are not used, since it {reason}; remove it, or set "
+            "NUMBA_CACHE_DIR to a folder that only you can write to"
+        )
+
+
+@cache
+def _note(text: str) -> None:
+    """Print a remark, once per process."""
+    remark(text)
+
+
+@lru_cache
+def _sources(folder: Path) -> str:
+    """Digest of name, modification time and size of every module of a folder, and of `bit_counts`,
+    whose kernels those of several plugins contain."""
+    shared = Path(__file__).with_name("bit_counts.py")
+    with contextlib.suppress(OSError):
+        found = [(path.name, path.stat()) for path in [*sorted(folder.glob("*.py")), shared]]
+        text = repr([(name, state.st_mtime_ns, state.st_size) for name, state in found])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return "unknown"
+
+
+def _stamp(file: Path) -> str:
+    return _sources(file.parent)
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,7 +372,7 @@ def _first_to_announce() -> bool:
     return True
 
 
-def _forget(sign: Path) -> None:
+def _remove_sign(sign: Path) -> None:
     with contextlib.suppress(OSError):
         sign.unlink()
 
@@ -88,16 +415,16 @@ class _Compiling(event.Listener):
 event.register("numba:compile", _Compiling())
 if _sign()[1]:
     # Left by a killed process with the same number.
-    _forget(_sign()[0])
+    _remove_sign(_sign()[0])
     # Also if a worker announces it.
-    atexit.register(_forget, _sign()[0])
+    atexit.register(_remove_sign, _sign()[0])
 
 
 def njit(**options: Any) -> Callable[[F], F]:
     """A decorator that compiles a function on its first call and keeps the machine code on disk.
 
     The code is valid until a module of the function's folder, or `bit_counts`, changes, since a
-    kernel contains the kernels of other modules that it calls. `fsframe.kernels.kernel_cache`
+    kernel contains the kernels of other modules that it calls. `fsframe.kernels.compiled`
     documents the cache.
 
     Parameters

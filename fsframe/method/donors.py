@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, PluginError
-from fsframe.table.frozen_arrays import floats, freeze, indices
-from fsframe.table.nominal import unequal_share
+from fsframe.table.arrays import floats, freeze, indices
+from fsframe.table.column_kinds import unequal_share
 from fsframe.table.standardising import learn_scale
 
 __all__ = ["Donors"]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
+from fsframe.table.arrays import arrays, floats, indices
 from fsframe.table.dataset import Dataset
-from fsframe.table.frozen_arrays import arrays, floats, indices
 
 __all__ = ["PAIR_TEST", "PairTester", "PairTests"]
 

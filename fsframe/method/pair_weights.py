@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.table.frozen_arrays import floats, indices
+from fsframe.table.arrays import floats, indices
 
 __all__ = ["Pair", "PairWeights"]
 

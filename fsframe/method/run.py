@@ -1,16 +1,17 @@
-"""The context of a stage besides data: random stream, limits, progress, executor, checkpoint."""
+"""The run that a method is given: randomness, steps, memory, cost, progress."""
 
 from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import numpy as np
 
-from fsframe.errors import MemoryBoundError, RequestError
+from fsframe.errors import MemoryBoundError, RequestError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,110 @@ if TYPE_CHECKING:
     from fsframe.method.selection import Selection
     from fsframe.table.dataset import Dataset
 
-__all__ = ["DEFAULT_MEMORY", "Progress", "Run", "Steps", "size_text"]
+__all__ = [
+    "DEFAULT_MEMORY",
+    "Cost",
+    "Observer",
+    "Observers",
+    "Progress",
+    "Run",
+    "Steps",
+    "size_text",
+]
+
+
+@attrs.frozen(kw_only=True)
+class Cost:
+    """An estimate of processor time on one core of about 3 GHz, within a factor of three.
+
+    Parameters
+    ----------
+    seconds : float ≥ 0
+    formula : str
+        Their formula, for n rows and p columns: ``"0.001 + 5e-11 n²p"``.
+    """
+
+    seconds: float
+    formula: str
+
+
+class Observer:
+    """Base class of observers of runs; its methods do nothing unless overridden.
+
+    One object is made for each run. Its methods are called in the process that runs the chain, one
+    at a time, in the order of events. Their return values are not used. An exception becomes a
+    warning of the run (an `FsframeWarning` in `run_ended`, when the record is complete) and ends
+    further calls. Observers must not change the objects they are given.
+
+    Examples
+    --------
+    >>> class Names(Observer):
+    ...     def run_began(self, run):
+    ...         print(run["chain"], run["seed"])
+    >>> observers = Observers([Names()])
+    >>> observers.notify("run_began", {"chain": "mim:top=3", "seed": 0})
+    mim:top=3 0
+    """
+
+    def run_began(self, run: Mapping[str, Any]) -> None:
+        """A run begins: `chain`, `data`, `sha256`, `n_samples`, `n_features`, `seed`, `out`."""
+
+    def unit_kept(self, unit: Mapping[str, Any]) -> None:
+        """Resamples `start` to `stop` (exclusive) of `call` have been written to disk.
+
+        Not called for runs without a run file, which have no checkpoint.
+        """
+
+    def stage_ended(self, number: int, stage: Any) -> None:
+        """Stage `number`, from 0, has finished, with its `StageRecord`.
+
+        `stage.selection` is None for a classifier. `stage.digest()` reads all arrays, which takes
+        time if they are large.
+        """
+
+    def run_ended(self, record: Any) -> None:
+        """The run has finished, with its `RunRecord`, written to its file if there is one."""
+
+    def run_failed(self, error: BaseException) -> None:
+        """The run ended with an exception, possibly an interrupt."""
+
+
+class Observers:
+    """The observers of one run, called in turn.
+
+    Parameters
+    ----------
+    observers : iterable of Observer
+    """
+
+    def __init__(self, observers: Iterable[Observer] = ()) -> None:
+        self._active = list(observers)
+        self.warnings: list[str] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._active)
+
+    def notify(self, what: str, *about: Any) -> None:
+        """Call the method `what` of each observer; one that raises is not called again."""
+        for observer in tuple(self._active):
+            try:
+                getattr(observer, what)(*about)
+            except Exception as error:
+                self._active.remove(observer)
+                name = type(observer).__qualname__
+                self.warnings.append(
+                    f"the observer {name} failed in {what} and was disabled: {one_line(error)}"
+                )
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Report an exception that ends the run, and re-raise it."""
+        try:
+            yield
+        except BaseException as error:
+            self.notify("run_failed", error)
+            raise
+
 
 DEFAULT_MEMORY = 2 * 1024**3
 """Default limit of a method's temporary arrays, in bytes."""

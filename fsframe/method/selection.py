@@ -15,8 +15,8 @@ from fsframe.method.donors import Donors
 from fsframe.method.pair_weights import Pair, PairWeights
 from fsframe.method.ranking import rank_by_score
 from fsframe.showing import html_block, html_table, listed
+from fsframe.table.arrays import arrays, axes_by_name, floats, indices
 from fsframe.table.dataset import Dataset
-from fsframe.table.frozen_arrays import arrays, axes_by_name, floats, indices
 
 __all__ = ["Pair", "PairWeights", "Selection", "rank_by_score"]
 

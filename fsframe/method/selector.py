@@ -11,29 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, PluginError
-from fsframe.method.alternatives import (
-    nominal_problems,
-    selectors_for,
-    selectors_that,
-    ways_with_missing,
-    weights_in_parts,
-)
 from fsframe.method.boundary import in_stage
-from fsframe.method.cost import Cost
-from fsframe.method.permutation_test import PermutationTest
-from fsframe.method.run import Run, make_run
+from fsframe.method.ranking import PermutationTest
+from fsframe.method.run import Cost, Run, make_run
 from fsframe.method.selection import Selection
 from fsframe.method.stage_view import (
     columns_at_hand,
     first_missing,
     in_whole_table,
     local_upstream,
+    nominal_problems,
     nothing_left,
+    one_by_one,
+    selectors_for,
+    selectors_that,
     view,
+    ways_with_missing,
+    weights_in_parts,
     with_kept,
     with_whole_groups,
 )
-from fsframe.method.wrapping_stages import one_by_one
 from fsframe.params import Parameterised, number_to_keep
 from fsframe.table.array_checks import as_counts
 from fsframe.table.dataset import Dataset

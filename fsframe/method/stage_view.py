@@ -1,32 +1,223 @@
-"""The table and upstream selection as a stage gets them, and its result for the whole table."""
+"""What a stage knows of the stages before and after it."""
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeGuard
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import RequestError
+from fsframe.errors import PluginError, RequestError
 from fsframe.method.donors import Donors
+from fsframe.method.run import Run
 from fsframe.method.selection import Selection
+from fsframe.registry import Offer, Registry, classifiers, selectors
+from fsframe.showing import some_of
+from fsframe.table.arrays import SparseColumns, freeze
 from fsframe.table.dataset import Dataset
-from fsframe.table.frozen_arrays import freeze
-from fsframe.table.sparse_columns import SparseColumns
 
 __all__ = [
+    "Base",
+    "WrapsLeft",
     "columns_at_hand",
+    "drawn_rows",
     "filled",
     "filled_rows",
     "first_missing",
     "in_whole_table",
     "local_upstream",
+    "nominal_problems",
     "nothing_left",
+    "one_by_one",
+    "selectors_for",
+    "selectors_that",
     "view",
+    "ways_with_missing",
+    "weights_in_parts",
     "with_kept",
     "with_whole_groups",
+    "wraps_left",
 ]
+
+
+class Base(Protocol):
+    """The chain that a wrapping stage resamples: the one on its left, or that of `base`."""
+
+    def select(
+        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
+    ) -> Selection: ...
+
+    def select_many(
+        self,
+        data: Dataset,
+        counts: NDArray[np.integer[Any]],
+        upstream: Selection | None = None,
+        run: Run | None = None,
+    ) -> list[Selection]:
+        """`select` on each resample, a row of `counts`, unless there is a faster way."""
+        return one_by_one(self.select, data, counts, upstream, run)
+
+
+class WrapsLeft(Protocol):
+    """A stage that resamples everything on its left."""
+
+    def works_in_parts(self, data: Dataset) -> bool: ...
+
+    def select_wrapped(
+        self, base: Base, data: Dataset, upstream: Selection | None, run: Run
+    ) -> Selection: ...
+
+
+def wraps_left(method: object) -> TypeGuard[WrapsLeft]:
+    """Whether a method resamples the chain on its left: a wrapping stage without `base`."""
+    return bool(getattr(method, "wrapping", False)) and getattr(method, "base", None) is None
+
+
+def one_by_one(
+    select: Callable[[Dataset, Selection | None, Run], Selection],
+    data: Dataset,
+    counts: NDArray[np.integer[Any]],
+    upstream: Selection | None,
+    run: Run | None,
+) -> list[Selection]:
+    """The result of `select` on each resample of `data`: the reference for all faster ways.
+
+    `counts`, (n_resamples, n_samples), says how often each resample draws each row; resample b
+    draws from ``run.child(b)``.
+    """
+    context = Run() if run is None else run
+    return [
+        select(data.with_counts(row), upstream, context.child(b)) for b, row in enumerate(counts)
+    ]
+
+
+def drawn_rows(
+    data: Dataset, counts: NDArray[np.integer[Any]], upstream: Selection | None
+) -> tuple[NDArray[np.intp], Dataset, Selection | None]:
+    """The rows that a resample has drawn, their table, and the upstream selection for them.
+
+    `counts`, (n_samples,), become the counts of the table; the instance weights of `upstream` are
+    restricted to the drawn rows.
+    """
+    rows = np.flatnonzero(counts)
+    if upstream is not None and upstream.instance_weights is not None:
+        upstream = attrs.evolve(upstream, instance_weights=upstream.instance_weights[rows])
+    local = data.with_counts(counts)
+    return rows, (local if rows.size == data.n_samples else local.take_rows(rows)), upstream
+
+
+_NAMED = 6
+
+
+def _bundled_offers(registry: Registry) -> Iterator[Offer]:
+    """Bundled methods only; those of other plugins are not imported for a message."""
+    return (offer for offer in registry.offers() if offer.plugin.source.bundled)
+
+
+def _bundled(registry: Registry) -> Iterator[tuple[Offer, type[Any]]]:
+    """The bundled methods with their classes."""
+    for offer in _bundled_offers(registry):
+        with contextlib.suppress(PluginError):
+            yield offer, registry[offer.name]
+
+
+def selectors_for(task: str) -> str:
+    """The selectors for a task, as the end of a message."""
+    named = [
+        o.name
+        for o, m in _bundled(selectors)
+        if task in m.tasks and not m.wrapping and m.univariate
+    ]
+    return f". {', '.join(named)} and others do (`fsframe methods`)" if named else ""
+
+
+def selectors_that(does: Callable[[Any], bool], *, wrapping: bool = False) -> str:
+    """The first bundled selectors with a property, as a list for a message.
+
+    Those that ``fsframe inspect`` proposes come first.
+
+    Parameters
+    ----------
+    does : callable
+        Whether a selector with its default parameters has the property.
+    wrapping : bool
+        Stages that resample others, instead of selectors that do not.
+    """
+    named: list[str] = []
+    for offer in sorted(_bundled_offers(selectors), key=_place):
+        if len(named) > _NAMED:
+            # Others are not imported for a message.
+            break
+        if offer.entry.wraps != wrapping:  # type: ignore[attr-defined]
+            continue
+        with contextlib.suppress(PluginError):
+            method = selectors[offer.name]
+            if not any(p.required for p in method.parameters()) and does(method()):
+                named.append(offer.name)
+    return ", ".join(named[:_NAMED]) + (", …" if len(named) > _NAMED else "")
+
+
+def _place(offer: Offer) -> tuple[float, str]:
+    return getattr(offer.entry, "proposed", 0) or math.inf, offer.name
+
+
+def nominal_problems(name: str, takes_nominal: bool, data: Dataset) -> Iterator[str]:
+    """Why the method `name` refuses the nominal columns of `data`, if it does.
+
+    Yields
+    ------
+    str
+        One sentence with the columns, and what to do.
+    """
+    places = () if takes_nominal else np.flatnonzero(data.categorical)
+    if len(places):
+        named = some_of([repr(data.feature_names[place]) for place in places])
+        hold = "holds" if len(places) == 1 else "hold"
+        others = selectors_that(lambda method: bool(method.takes_nominal))
+        yield (
+            f"{name} needs numeric columns, and {named} {hold} categories: encode them as "
+            "indicator columns (--encode onehot, encode='onehot'), leave them out (--drop), or "
+            f"use a method that accepts them ({others})"
+        )
+
+
+def weights_in_parts(name: str, weights: str) -> str:
+    """Why the method `name` does not support row weights of a table in parts, and what to do."""
+    others = selectors_that(lambda method: bool(method.takes_weighted_parts))
+    return (
+        f"{name} does not support row weights ({weights!r}) of a table in parts; methods that sum "
+        f"over rows do ({others}). Leave the weights out (--drop "
+        f"{weights}), or read the table into memory, as fsframe.read(polars.read_parquet(…))"
+    )
+
+
+def _classifiers_with_missing(task: str) -> Iterator[str]:
+    """The bundled classifiers and regressors that accept missing values."""
+    for offer, method in _bundled(classifiers):
+        # One with required parameters depends on them.
+        if any(parameter.required for parameter in method.parameters()):
+            continue
+        if method().missing_taken() and task in method().predicts():
+            yield offer.name
+
+
+def ways_with_missing(name: str, task: str, *, classifier: bool = False) -> str:
+    """What to do if a selector or a classifier does not accept missing values, for a message."""
+    fill, take = [], list(_classifiers_with_missing(task)) if classifier else []
+    for offer, method in _bundled(selectors):
+        if "fill" in getattr(offer.entry, "gives", ()):
+            fill.append(offer.name)
+        elif classifier or method.wrapping:
+            continue
+        elif method.takes_missing and task in method.tasks:
+            take.append(offer.name)
+    ways = [f"fill them in every resample by a stage before it (`{f} {name}`)" for f in fill[:1]]
+    ways += [f"drop them, or use a method that accepts them: {', '.join(take)}"] if take else []
+    return "; ".join(ways) or "drop or fill them"
 
 
 def columns_at_hand(data: Dataset, upstream: Selection | None) -> NDArray[np.intp]:

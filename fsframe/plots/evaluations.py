@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
-from fsframe.evaluation.measures.scores import Brier, are_probabilities
+from fsframe.evaluation.measures import Brier, are_probabilities
 from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
 from fsframe.evaluation.summary import Measure
 from fsframe.plots.canvas import (

@@ -24,7 +24,7 @@ from fsframe.plots.canvas import (
     spread,
 )
 from fsframe.storage import RunRecord, printable
-from fsframe.storage.selector_tables import convergence as cost_of
+from fsframe.storage.records import convergence as cost_of
 from fsframe.table.dataset import Dataset
 
 __all__ = ["class_distributions", "convergence", "ranked_scores"]

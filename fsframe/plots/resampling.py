@@ -26,7 +26,7 @@ from fsframe.plots.canvas import (
 )
 from fsframe.registry import stability_metrics
 from fsframe.storage import RunRecord, printable
-from fsframe.storage.selector_tables import BootstrapTables, bootstrap_tables
+from fsframe.storage.records import BootstrapTables, bootstrap_tables
 
 __all__ = ["bootstrap_matrix", "kept_sets", "stability_path", "test_statistics"]
 

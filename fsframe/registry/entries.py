@@ -267,7 +267,7 @@ class MeasureEntry(Entry):
 @attrs.frozen(kw_only=True)
 class ObserverEntry(Entry):
     """An observer of all runs, such as a logger; its class is a
-    `fsframe.method.observer.Observer`."""
+    `fsframe.method.run.Observer`."""
 
     kind: ClassVar[str] = "observer"
 
@@ -282,7 +282,7 @@ class EngineEntry(Entry):
 @attrs.frozen(kw_only=True)
 class NullEntry(Entry):
     """A null hypothesis for npfs, as ``npfs:null=NAME``; its class is a
-    `fsframe.resampling.null.Null`."""
+    `fsframe.resampling.resamples.Null`."""
 
     kind: ClassVar[str] = "null"
 

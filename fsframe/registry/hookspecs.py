@@ -178,7 +178,7 @@ def fsframe_measures() -> Iterable[entries.MeasureEntry]:  # type: ignore[empty-
                 summary="Mean cost, with missed cases at five times the cost of false alarms",
             )
 
-    The class derives from `fsframe.method.prediction_measure.PredictionMeasure` and declares its
+    The class derives from `fsframe.method.classifier.PredictionMeasure` and declares its
     range, its direction and its requirements for classifiers; `_value(predictions)` returns a
     number.
     """
@@ -199,7 +199,7 @@ def fsframe_events() -> Iterable[entries.ObserverEntry]:  # type: ignore[empty-b
                 summary="Runs in my experiment tracker",
             )
 
-    The class derives from `fsframe.method.observer.Observer`. Every installed observer is called
+    The class derives from `fsframe.method.run.Observer`. Every installed observer is called
     for every run; FSFRAME_BLOCK excludes a plugin.
     """
 
@@ -219,7 +219,7 @@ def fsframe_writers() -> Iterable[entries.WriterEntry]:  # type: ignore[empty-bo
                 endings=[".dta"],
             )
 
-    The class derives from `fsframe.tables.writer.Writer`; its `_write(columns, defuse=...)` returns
+    The class derives from `fsframe.tables.reader.Writer`; its `_write(columns, defuse=...)` returns
     the bytes of the file.
     """
 
@@ -258,7 +258,7 @@ def fsframe_nulls() -> Iterable[entries.NullEntry]:  # type: ignore[empty-body]
                 summary="Labels of a time series, shifted as a whole",
             )
 
-    The class derives from `fsframe.resampling.null.RelabellingNull`, whose `_labels(data,
-    generator)` returns labels under the null, or `fsframe.resampling.null.CountNull`, whose
+    The class derives from `fsframe.resampling.resamples.RelabellingNull`, whose `_labels(data,
+    generator)` returns labels under the null, or `fsframe.resampling.resamples.CountNull`, whose
     `_tail(kept, cells)` returns the distribution of a count.
     """

@@ -424,12 +424,12 @@ stability_metrics = Registry(
 readers = Registry(entries.ReaderEntry, "fsframe.tables.reader:Reader", default_manager)
 commands = Registry(entries.CommandEntry, "click:Command", default_manager, instances=True)
 measures = Registry(
-    entries.MeasureEntry, "fsframe.method.prediction_measure:PredictionMeasure", default_manager
+    entries.MeasureEntry, "fsframe.method.classifier:PredictionMeasure", default_manager
 )
-observers = Registry(entries.ObserverEntry, "fsframe.method.observer:Observer", default_manager)
+observers = Registry(entries.ObserverEntry, "fsframe.method.run:Observer", default_manager)
 engines = Registry(entries.EngineEntry, "fsframe.execution.engine:Engine", default_manager)
-nulls = Registry(entries.NullEntry, "fsframe.resampling.null:Null", default_manager)
+nulls = Registry(entries.NullEntry, "fsframe.resampling.resamples:Null", default_manager)
 report_sections = Registry(
     entries.ReportSectionEntry, "fsframe.report.section:Section", default_manager
 )
-writers = Registry(entries.WriterEntry, "fsframe.tables.writer:Writer", default_manager)
+writers = Registry(entries.WriterEntry, "fsframe.tables.reader:Writer", default_manager)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from fsframe.method.ranking import rank_by_score
 from fsframe.storage import RunRecord
-from fsframe.storage.selector_tables import bootstrap_tables
+from fsframe.storage.records import bootstrap_tables
 
 __all__ = ["Decision", "decisions", "doubtful"]
 

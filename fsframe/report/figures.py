@@ -12,7 +12,7 @@ from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import KINDS, draw
 from fsframe.report.pair_wording import interacting
 from fsframe.storage import RunRecord
-from fsframe.storage.selector_tables import bootstrap_tables
+from fsframe.storage.records import bootstrap_tables
 from fsframe.table.dataset import Dataset
 
 __all__ = ["Figure", "figures", "figures_of_several"]

@@ -1,23 +1,314 @@
-"""Submit tasks to an engine and collect their results, also if workers die."""
+"""The resamples of a run as batches of tasks: sent to an engine, waited for, put in order."""
 
 from __future__ import annotations
 
+import contextlib
+import math
+import sys
+import time
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import EngineError
+from fsframe.execution import as_engine
 from fsframe.execution.engine import Engine
-from fsframe.resampling.batches import Batches
-from fsframe.resampling.submitted_jobs import Job, SubmittedJobs
-from fsframe.resampling.work import Call, Draws, Task, column_fields, work
+from fsframe.execution.workers import refusal_here
+from fsframe.method.run import Run
+from fsframe.resampling.work import Call, Draws, Task, column_fields, needed_by, work
 from fsframe.table.dataset import Dataset
 
-__all__ = ["Dispatcher"]
+__all__ = ["Batches", "Dispatcher", "Job", "SubmittedJobs", "equal_parts", "over_parts"]
+
+
+_AIM_SECONDS = 0.5
+_GROWTH = 32
+# The second batch may take this long if a call has no fixed cost.
+_TRIAL_SECONDS = 1.5
+_TRIAL = 16
+# Times vary by chance: the cost of a resample is assumed to be at least this part of the mean.
+_NOISE = 64
+
+
+class Batches:
+    """Sizes of the next batches, from the seconds that earlier ones took.
+
+    Parameters
+    ----------
+    pace : dict
+        Seconds per resample, by what is resampled; updated here.
+    what : str
+        What is resampled here.
+    borders : sequence of int, ascending
+        Resamples at which a batch should begin, since the method restarts there.
+    most : int
+        Maximum number of resamples in a batch.
+
+    Notes
+    -----
+    Time changes the sizes of batches, never a result. A size grows at most 32-fold at a time, since
+    the first resamples may be untypical. A method with a fast algorithm for many resamples has a
+    cost per call and one per resample: a straight line through all measurements, by least squares.
+    The second decides. With the mean instead, a call with a fixed cost of half a second would never
+    get more than one resample.
+
+    Examples
+    --------
+    >>> batches = Batches({}, "mim")
+    >>> batches.size(100)
+    1
+    >>> batches.record(1, 0.01); batches.size(100)
+    16
+    >>> batches.record(16, 0.16); batches.size(100), batches.size(100, workers=2)
+    (50, 25)
+    >>> slow_start = Batches({}, "mim of a wide table")
+    >>> slow_start.record(1, 0.61); slow_start.size(500)
+    2
+    >>> slow_start.record(2, 0.615); slow_start.size(500)
+    64
+    """
+
+    def __init__(
+        self,
+        pace: dict[str, float],
+        what: str,
+        borders: Sequence[int] = (),
+        most: int = 1 << 30,
+    ) -> None:
+        self._pace, self._what = pace, what
+        self._borders, self._most = borders, max(1, most)
+        self._largest = 1 if what not in pace else 1 << 30
+        self._per_call = 0.0
+        # How many batches were seen; sums over them of size, seconds, size², size·seconds.
+        self._seen = 0
+        self._sums = [0.0, 0.0, 0.0, 0.0]
+
+    def size(self, left: int, workers: int = 1, least_seconds: float = 0.0) -> int:
+        """Number of the `left` resamples in the next batch, for one of `workers`.
+
+        The batch takes at least `least_seconds`, if enough resamples are left.
+        """
+        seconds = self._pace.get(self._what)
+        if seconds is None:
+            return 1
+        size = min(_AIM_SECONDS / seconds, _GROWTH * self._largest)
+        if self._largest == 1:
+            # Only a second size separates the cost of a call from that of a resample.
+            size = max(min(size, _TRIAL), 2, min(_TRIAL, _TRIAL_SECONDS / seconds))
+        if workers > 1:
+            # Towards the end batches become smaller, so that no worker waits long for the last; but
+            # the fixed cost of a call must not exceed a quarter.
+            share, dear = left / workers, min(4 * self._per_call, _AIM_SECONDS) / seconds
+            size = min(size, max(share / 2, min(share, dear), least_seconds / seconds))
+        return max(1, min(left, self._most, math.floor(size)))
+
+    def stop(
+        self,
+        start: int,
+        end: int,
+        workers: int = 1,
+        left: int | None = None,
+        least_seconds: float = 0.0,
+    ) -> int:
+        """The end of the batch that begins at `start`, at most `end`.
+
+        It ends at a border if one lies between half and twice its size.
+
+        >>> Batches({"mim": 0.01}, "mim", borders=[40, 80, 120]).stop(0, 200)
+        40
+        """
+        left = end - start if left is None else left
+        size = min(end - start, self.size(left, workers, least_seconds))
+        place = bisect_left(self._borders, start + size)
+        near = [
+            border
+            for border in self._borders[max(0, place - 1) : place + 1]
+            if size <= 2 * (border - start) < 4 * size and border <= min(end, start + self._most)
+        ]
+        return min(near, key=lambda border: abs(border - start - size), default=start + size)
+
+    @property
+    def known(self) -> bool:
+        """Whether the time of a resample is known, so that tasks can be submitted in advance."""
+        return self._what in self._pace and self._largest > 1
+
+    def record(self, resamples: int, seconds: float) -> None:
+        """Record the time of a batch."""
+        seconds = max(seconds, 1e-9)
+        new = (resamples, seconds, resamples**2, resamples * seconds)
+        self._seen += 1
+        self._sums = [a + b for a, b in zip(self._sums, new, strict=True)]
+        x, y, xx, xy = self._sums
+        mean = seconds / resamples if resamples > self._largest else y / x
+        spread = xx - x * x / self._seen
+        slope = (xy - x * y / self._seen) / spread if spread > 0 else mean
+        each = min(mean, max(slope, mean / _NOISE))
+        self._per_call = max(0.0, (y - each * x) / self._seen)
+        self._pace[self._what] = each
+        self._largest = max(self._largest, resamples)
+
+
+_TICK = 0.25
+_MOST_DEATHS = 3
+
+
+@attrs.define(kw_only=True, eq=False)
+class Job:
+    """A piece of work, and how often workers died while they computed it."""
+
+    deaths: int = 0
+
+    @property
+    def suspect(self) -> bool:
+        """Whether one more death would be one too many."""
+        return self.deaths >= _MOST_DEATHS - 1
+
+
+J = TypeVar("J", bound=Job)
+
+
+class SubmittedJobs(Generic[J]):
+    """Submitted jobs without a result, and lost ones that have to be submitted again.
+
+    Parameters
+    ----------
+    engine : Engine
+    doing : callable
+        What workers did when they died over some jobs, for messages.
+
+    Attributes
+    ----------
+    pending : dict of Future to Job
+        Submitted jobs.
+    again : deque of Job
+        Jobs lost with their worker.
+    """
+
+    def __init__(self, engine: Engine, doing: Callable[[Sequence[J]], str]) -> None:
+        self._engine = engine
+        self._doing = doing
+        self.pending: dict[Future[Any], J] = {}
+        self.again: deque[J] = deque()
+        self._last = time.monotonic()
+
+    def has_capacity(self, most: int) -> bool:
+        """Whether a job may be submitted now, with at most `most` at a time."""
+        if not self._engine.ready or len(self.pending) >= most:
+            return False
+        # A job that may kill its worker is submitted alone, so that no other is lost with it.
+        return not self.pending or not any(
+            job.suspect for job in (*self.again, *self.pending.values())
+        )
+
+    def take_lost(self) -> J | None:
+        """The lost job to submit next, a suspect one first; None if there is none."""
+        if not self.again:
+            return None
+        job = next((job for job in self.again if job.suspect), self.again[0])
+        self.again.remove(job)
+        return job
+
+    def submit(self, job: J, function: Any, *arguments: Any) -> None:
+        """Submit a job: a worker will call ``function(*arguments)``."""
+        try:
+            self.pending[self._engine.submit(function, *arguments)] = job
+        except BrokenExecutor as error:
+            self._lost([job], error)
+
+    def answers(self) -> Iterator[tuple[J, Any]]:
+        """Jobs that finished within a moment, with their results.
+
+        Raises
+        ------
+        EngineError
+            If workers died three times over the same job, or the engine is lost.
+        Exception
+            What a worker raised.
+        """
+        engine = self._engine
+        if not self.pending:
+            # No worker is available; `stalled` says when to give up.
+            time.sleep(_TICK)
+        done, _ = wait(self.pending, timeout=_TICK, return_when=FIRST_COMPLETED)
+        engine.check()
+        dead: list[J] = []
+        reason: BaseException | None = None
+        for future in done:
+            job = self.pending.pop(future)
+            try:
+                answer = future.result()
+            except (Exception, CancelledError) as error:
+                if not engine.died(error):
+                    raise
+                dead.append(job)
+                reason = error
+                continue
+            yield job, answer
+        if reason is not None:
+            self._lost(dead, reason)
+        if done:
+            self._last = time.monotonic()
+        if engine.lost_tables() or engine.stalled(0 if done else time.monotonic() - self._last):
+            self._resubmit_all()
+            self._last = time.monotonic()
+
+    def cancel(self) -> None:
+        """Cancel submitted jobs that have not started."""
+        self._engine.cancel(self.pending)
+
+    def _resubmit_all(self) -> None:
+        """Cancel all submitted jobs and queue them again."""
+        jobs = list(self.pending.values())
+        self.cancel()
+        self.pending.clear()
+        self._lost(jobs, CancelledError())
+
+    def _lost(self, dead: list[J], reason: BaseException) -> None:
+        """Workers died: replace them, and queue their jobs again."""
+        self._engine.check()
+        if isinstance(reason, BrokenExecutor):
+            # The whole pool is lost: only futures that have finished still give a result.
+            dead = dead + [self.pending.pop(f) for f in list(self.pending) if not _has_result(f)]
+            if not self._engine.replace_lost():
+                raise EngineError(
+                    f"the executor broke ({reason}); run again with a new one"
+                ) from reason
+        for job in dead:
+            job.deaths += 1
+        unlucky = [job for job in dead if job.deaths >= _MOST_DEATHS]
+        if unlucky:
+            raise EngineError(
+                f"worker processes died {_MOST_DEATHS} times while they {self._doing(unlucky)}; "
+                + (
+                    "they import the script that asks for them: put its actions under "
+                    '`if __name__ == "__main__":`'
+                    if _is_unguarded_script(sys.modules.get("__main__"))
+                    else "usually for lack of memory: use fewer workers (--workers), or a smaller "
+                    "--memory"
+                )
+            ) from reason
+        self.again.extend(dead)
+
+
+def _is_unguarded_script(main: object) -> bool:
+    """Whether the main module is a file that looks nowhere at its ``__name__``."""
+    with contextlib.suppress(OSError, UnicodeError, TypeError):
+        return "__name__" not in Path(getattr(main, "__file__", None) or "").read_text("utf-8")
+    return False
+
+
+def _has_result(future: Future[Any]) -> bool:
+    """Whether a future has a result (or an error of the work itself) that can still be taken."""
+    if not future.done() or future.cancelled():
+        return False
+    return not isinstance(future.exception(), BrokenExecutor)
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -122,3 +413,118 @@ class Dispatcher:
             # Small numbers are sent as one byte instead of eight.
             counts = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
         return Task(start=start, stop=stop, counts=counts)
+
+
+_SHARED_EVENLY = 4
+"""The number of parts is a multiple of this, so that two or four workers get equal shares."""
+
+_MANY = 24
+"""Parts that share out evenly whatever their number: unequal shares differ by one part."""
+
+_LEAST_ROWS = 1 << 14
+"""Rows of a part below which parts are not made smaller for equal shares."""
+
+
+def equal_parts(n: int, most: int) -> int:
+    """Rows of each part of a table, so that parts have nearly equal sizes and are shared evenly.
+
+    Parameters
+    ----------
+    n : int ≥ 1
+        Rows of the table.
+    most : int ≥ 1
+        Maximum number of rows of a part.
+
+    Returns
+    -------
+    int
+        At most `most`; the last part may be smaller.
+
+    Examples
+    --------
+    >>> equal_parts(400_000, 1 << 17), equal_parts(6_400_000, 1 << 17), equal_parts(1000, 300)
+    (100000, 131072, 250)
+    """
+    parts = -(-n // most)
+    if parts > _MANY:
+        return most
+    if n >= _SHARED_EVENLY * _LEAST_ROWS:
+        parts += -parts % _SHARED_EVENLY
+    return -(-n // parts)
+
+
+@attrs.define(kw_only=True, eq=False)
+class _Share(Job):
+    """Parts that are processed together."""
+
+    parts: list[Any]
+
+
+def over_parts(
+    run: Run,
+    work: Callable[[Any, list[Any], int], Any],
+    ask: Any,
+    parts: Sequence[Any],
+    threads: int,
+) -> Iterator[Any]:
+    """The results of `work` for shares of the parts, in the order of completion.
+
+    Parameters
+    ----------
+    run : Run
+        The workers of its executor do the work, if it has one; else this process.
+    work : callable
+        ``work(ask, parts, threads)``, from a module that workers can import.
+    ask : object
+        The work to be done; small, since it is sent with every share.
+    parts : sequence
+        A small object that identifies each part.
+    threads : int
+        Number of threads in this process; a worker uses one.
+
+    Raises
+    ------
+    EngineError
+        If workers died three times over the same share, one has other versions than this process,
+        or the engine is lost.
+
+    Examples
+    --------
+    >>> sorted(over_parts(Run(), lambda ask, parts, threads: ask * sum(parts), 10, [1, 2, 3], 1))
+    [60]
+    """
+    if run.executor is None:
+        yield work(ask, list(parts), threads)
+        return
+    engine = as_engine(run.executor)
+    software = needed_by(work)
+    engine.admit(software)
+    # Two for each worker, so that others do not wait long for a slow one.
+    many = min(len(parts), 2 * engine.workers)
+    waiting = deque(_Share(parts=list(parts[k::many])) for k in range(many))
+    submitted: SubmittedJobs[_Share] = SubmittedJobs(
+        engine, lambda shares: "counted the same parts of the table"
+    )
+    try:
+        while waiting or submitted.again or submitted.pending:
+            while submitted.has_capacity(2 * engine.workers):
+                share = submitted.take_lost() or (waiting.popleft() if waiting else None)
+                if share is None:
+                    break
+                submitted.submit(share, _in_worker, software, work, ask, share.parts)
+            for _, (refusal, found) in submitted.answers():
+                if refusal:
+                    raise EngineError(refusal)
+                yield found
+    finally:
+        submitted.cancel()
+        if engine is not run.executor:
+            engine.close()
+
+
+def _in_worker(
+    software: Mapping[str, str], work: Callable[..., Any], ask: Any, parts: list[Any]
+) -> tuple[str, Any]:
+    """Why this process may not do the work, or else the result of `work` on one thread."""
+    refusal = refusal_here(software)
+    return (refusal, None) if refusal else ("", work(ask, parts, 1))

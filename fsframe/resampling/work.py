@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError, PluginError, RequestError
-from fsframe.execution.shared_values import Parcel, Shared, ValueMissing, fetch
-from fsframe.execution.worker_versions import found_here, refusal_here
+from fsframe.execution.workers import Parcel, Shared, ValueMissing, fetch, found_here, refusal_here
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import default_manager, nulls
-from fsframe.storage.units.manifest import software
-from fsframe.storage.units.selection_bytes import pack_selections, reduced, unpack_selections
+from fsframe.storage.units.unit_bytes import pack_selections, reduced, unpack_selections
+from fsframe.storage.units.unit_files import software
 from fsframe.table.dataset import Dataset
 
 __all__ = [

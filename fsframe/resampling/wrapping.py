@@ -9,23 +9,23 @@ import attrs
 import numpy as np
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.memory_shares import most_tables_held
+from fsframe.chains.stage import most_tables_held
 from fsframe.errors import RequestError
 from fsframe.method.boundary import in_stage
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.method.stage_view import (
+    Base,
     in_whole_table,
     local_upstream,
     with_kept,
     with_whole_groups,
 )
-from fsframe.method.wrapping_stages import Base
 from fsframe.params import optional, param, stages
 from fsframe.resampling.groups import FEWEST_GROUPS
 from fsframe.table.dataset import Dataset
-from fsframe.table.side_columns import time_blocks
+from fsframe.table.roles import time_blocks
 
 __all__ = ["Base", "WrappingSelector"]
 

@@ -21,21 +21,25 @@ from fsframe.kinds import is_stages
 from fsframe.method.classifier import Classifier, FittedOnColumns
 from fsframe.method.run import DEFAULT_MEMORY, Run
 from fsframe.method.selector import Selector
-from fsframe.method.stage_view import filled_rows
-from fsframe.method.wrapping_stages import wraps_left
+from fsframe.method.stage_view import filled_rows, wraps_left
 from fsframe.registry import classifiers, find_offer, selectors
-from fsframe.sklearn.fitted_attributes import FittedAttributes, iterations
+from fsframe.sklearn.fitted import (
+    FittedAttributes,
+    Predicting,
+    PredictingNumbers,
+    iterations,
+    tagged,
+)
 from fsframe.sklearn.messages import InvalidData, InvalidRequest, as_value_errors, warn_each
-from fsframe.sklearn.pickling import own_classes
-from fsframe.sklearn.predicting import Predicting, PredictingNumbers, tagged
-from fsframe.sklearn.roles import Roles, roles_of
-from fsframe.sklearn.settings import SETTINGS, is_set, settings_of
+from fsframe.sklearn.settings import SETTINGS, is_set, own_classes, settings_of
 from fsframe.sklearn.stage_values import chain_text, stage_values, with_stage_values
 from fsframe.sklearn.tables import (
     Codes,
+    Roles,
     Training,
     category_places,
     new_rows,
+    roles_of,
     takes_missing,
     training_table,
     with_gaps_filled,

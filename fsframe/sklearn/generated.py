@@ -1,15 +1,18 @@
-"""Estimator classes generated from registered methods: signature, docstring, base class."""
+"""Estimator classes made from the declarations of methods."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from fsframe.kinds import Kind, annotation, is_flag
 from fsframe.method.classifier import Classifier, Regressor
 from fsframe.method.selector import Selector
+from fsframe.params import Parameter
 from fsframe.registry import Offer
-from fsframe.sklearn.descriptions import docstring
 from fsframe.sklearn.estimators import (
     ClassifierEstimator,
     MethodEstimator,
@@ -18,12 +21,126 @@ from fsframe.sklearn.estimators import (
     WeightedSelectorEstimator,
 )
 from fsframe.sklearn.naming import class_name, find_method_offer
-from fsframe.sklearn.pickling import with_own_classes
-from fsframe.sklearn.settings import SETTINGS, settings_of
+from fsframe.sklearn.settings import SETTINGS, settings_of, with_own_classes
 from fsframe.sklearn.tables import copies_are_weights
 from fsframe.suggest import did_you_mean
 
-__all__ = ["blank", "estimator", "signature_of"]
+__all__ = ["blank", "docstring", "estimator", "parameter_help", "signature_of"]
+
+
+_WIDTH = 92
+_SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.M)
+
+_SELECTED = """\
+selection_ : Selection
+    The result of the method.
+scores_ : (n_features,) float64
+    Larger is better; NaN for a feature that was not considered.
+ranking_ : (n_selected,) int
+    Kept columns, best first.
+feature_importances_ : (n_features,) float64
+    `scores_` without NaN.
+pairs_ : list of Pair
+    Columns ``a`` and ``b`` with their ``weight``, best first, if the method weighs pairs.
+pvalues_, qvalues_ : float64 arrays
+    Of the features, or of `pairs_` in a test of pairs, if the method tests them."""
+
+_FITTED = """\
+classes_ : (n_classes,) array
+    The classes, in ascending order.
+fitted_ : FittedOnColumns
+    The fitted classifier."""
+
+_PREDICTS_NUMBERS = """\
+fitted_ : FittedOnColumns
+    The fitted regressor."""
+
+_COMMON = """\
+n_features_in_ : int
+    Number of features in `fit`.
+feature_names_in_ : (n_features_in_,) array of str
+    Their names, if X was a data frame."""
+
+
+def docstring(offer: Offer, method: type[Selector] | type[Classifier], *, weighted: bool) -> str:
+    """The numpydoc text of an estimator, from an offer and the docstring of the method's class.
+
+    `weighted`: whether `fit` takes `sample_weight`.
+    """
+    opening, sections = _sections(inspect.getdoc(method) or "")
+    lines = [opening or f"{offer.entry.summary}.", ""]
+    lines += [f"The method `{offer.name}` of fsframe as an estimator.", ""]
+    lines += ["Parameters", "----------", *_parameters(method), ""]
+    classifier = issubclass(method, Classifier)
+    fitted = _PREDICTS_NUMBERS if issubclass(method, Regressor) else _FITTED
+    lines += ["Attributes", "----------", fitted if classifier else _SELECTED]
+    if "max_iter" in {parameter.name for parameter in method.parameters()}:
+        which = "at most; the actual number is not known" if classifier else "of the fit"
+        lines += ["n_iter_ : int", f"    Number of iterations {which}."]
+    lines += [_COMMON, ""]
+    for title in ("Raises", "Notes", "References"):
+        text = sections.get(title, "")
+        if title == "Notes":
+            text = "\n\n".join(filter(None, [text, _notes(offer, method, weighted)]))
+        if title == "References" and not text and offer.entry.reference:
+            text = offer.entry.reference
+        if text:
+            lines += [title, "-" * len(title), text, ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """The text before the first section of a numpydoc docstring, and the sections by title."""
+    parts = _SECTION.split(text)
+    bodies = zip(parts[1::2], parts[2::2], strict=True)
+    return parts[0].strip(), {title.strip(): body.strip("\n") for title, body in bodies}
+
+
+def _parameters(method: type[Selector] | type[Classifier]) -> Iterator[str]:
+    for parameter in method.parameters():
+        default = "" if parameter.required else f", default={parameter.default!r}"
+        yield f"{parameter.name} : {_type(parameter.kind)}{default}"
+        yield from _indented(parameter_help(parameter))
+    for name in settings_of(method):
+        setting = SETTINGS[name]
+        yield f"{name} : {setting.kind}, default={setting.default!r}"
+        yield from _indented(setting.help)
+
+
+def _type(kind: Kind) -> str:
+    """The type of a parameter as numpydoc writes it."""
+    text = re.sub(r"Literal\[(.*?)\]", r"{\1}", annotation(kind))
+    return "object" if text == "Any" else text.replace(" | ", " or ")
+
+
+def parameter_help(parameter: Parameter) -> str:
+    """Help of a parameter, its range, symbol and source."""
+    kind = parameter.kind
+    rule = re.sub(r"\bnone$", "None", kind.describe())
+    # The type already says what choices and unbounded numbers are.
+    plain = is_flag(kind) or not re.search(r"[≥≤><(\[]|such as", rule)
+    ranges = "" if plain else f"{rule[:1].upper()}{rule[1:]}."
+    symbol = f"The paper's {parameter.symbol}." if parameter.symbol else ""
+    source = f"Source: {parameter.source}." if parameter.source else ""
+    return " ".join(filter(None, [parameter.help, ranges, symbol, source]))
+
+
+def _indented(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")
+
+
+def _notes(offer: Offer, method: type[Selector] | type[Classifier], weighted: bool) -> str:
+    notes = []
+    if issubclass(method, Selector):
+        notes.append(f"For {' and '.join(sorted(method.tasks))}.")
+        notes.append(
+            "`sample_weight`: a row of weight k counts as k rows."
+            if weighted
+            else "`fit` takes no `sample_weight`: a row of weight k would not equal k rows."
+        )
+    notes.append(f"Plugin {offer.provider} {offer.version}.")
+    return "\n".join(textwrap.wrap(" ".join(notes), _WIDTH))
+
 
 _made: dict[tuple[type, str], type[MethodEstimator]] = {}
 

@@ -1,16 +1,29 @@
-"""Parameters of estimators besides those of their methods."""
+"""Settings that estimators have beside the parameters of their methods, and pickles."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 import numpy as np
 
+from fsframe.chains.chain import Chain
+from fsframe.errors import FsframeError
 from fsframe.method.classifier import Classifier
 from fsframe.method.selector import Selector
+from fsframe.registry import classifiers, default_manager, register, selectors
+from fsframe.storage.units.unit_files import software
 
-__all__ = ["SETTINGS", "Setting", "is_set", "settings_of"]
+__all__ = [
+    "SETTINGS",
+    "Setting",
+    "blank_chain",
+    "is_set",
+    "own_classes",
+    "settings_of",
+    "with_own_classes",
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -78,3 +91,36 @@ def settings_of(method: type[Selector] | type[Classifier]) -> tuple[str, ...]:
 def is_set(value: Any, default: Any) -> bool:
     """Whether a setting differs from its default; sequences and arrays always do."""
     return bool(np.ndim(value)) or value != default
+
+
+def own_classes(chain_of: Callable[[], Chain]) -> dict[str, type]:
+    """The classes of the stages of a chain, also resampled ones, that were registered in this
+    process, by name; none if the chain is invalid."""
+    try:
+        used = software(chain_of())
+    except (FsframeError, ValueError):
+        return {}
+    return {
+        plugin.entries[0].name: plugin.registered
+        for plugin in default_manager().plugins()
+        if plugin.registered is not None and plugin.software in used
+    }
+
+
+def with_own_classes(classes: Mapping[str, type]) -> None:
+    """Register `classes` under their names if they are not; called by unpickling.
+
+    Raises
+    ------
+    RequestError
+        If an installed plugin offers one of the names.
+    """
+    for name, method in classes.items():
+        if selectors.get(name) is not method and classifiers.get(name) is not method:
+            register(name=name)(method)
+
+
+def blank_chain(kind: Any, classes: Mapping[str, type]) -> Any:
+    """An estimator of class `kind` without state, for pickle, after `with_own_classes`."""
+    with_own_classes(classes)
+    return kind.__new__(kind)

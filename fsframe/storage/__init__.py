@@ -13,10 +13,9 @@ from fsframe.lazy_imports import lazy_attributes
 if TYPE_CHECKING:
     from fsframe.escaping import printable
     from fsframe.storage.atomic import check_destination, place_file
-    from fsframe.storage.read import load_run
+    from fsframe.storage.read import VerifyReport, load_run, verify_run
     from fsframe.storage.records import DataRecord, RunRecord
     from fsframe.storage.stage_records import PairTestRecord, StageRecord
-    from fsframe.storage.verify import VerifyReport, verify_run
     from fsframe.storage.write import write_run
 
 __all__ = [
@@ -38,12 +37,12 @@ _HOMES = {
     "PairTestRecord": "fsframe.storage.stage_records",
     "RunRecord": "fsframe.storage.records",
     "StageRecord": "fsframe.storage.stage_records",
-    "VerifyReport": "fsframe.storage.verify",
+    "VerifyReport": "fsframe.storage.read",
     "check_destination": "fsframe.storage.atomic",
     "load_run": "fsframe.storage.read",
     "place_file": "fsframe.storage.atomic",
     "printable": "fsframe.escaping",
-    "verify_run": "fsframe.storage.verify",
+    "verify_run": "fsframe.storage.read",
     "write_run": "fsframe.storage.write",
 }
 

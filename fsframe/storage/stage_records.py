@@ -16,9 +16,9 @@ from fsframe.method.donors import Donors
 from fsframe.method.pair_tests import PairTests
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.storage import spec
-from fsframe.storage.array_encoding import content_digest, json_text
+from fsframe.storage.encoding import content_digest, json_text
 from fsframe.storage.spec import STAGE_KINDS
-from fsframe.table.frozen_arrays import are_axes, arrays, freeze
+from fsframe.table.arrays import are_axes, arrays, freeze
 
 __all__ = [
     "PairTestRecord",

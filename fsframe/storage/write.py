@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from fsframe.errors import FsframeError, StoreError
 from fsframe.storage import spec
-from fsframe.storage.array_encoding import TRIANGLE, compact, encode_array, json_text, result_digest
 from fsframe.storage.atomic import check_destination, place_file
-from fsframe.storage.read import load_run
+from fsframe.storage.encoding import TRIANGLE, compact, encode_array, json_text, result_digest
+from fsframe.storage.read import first_difference, load_run
 from fsframe.storage.records import RunRecord
-from fsframe.storage.seal import make_seal
-from fsframe.storage.spec import SEAL_BYTES, TEXT_BYTES, Limits, field_name
+from fsframe.storage.spec import SEAL_BYTES, TEXT_BYTES, Limits, field_name, make_seal
 from fsframe.storage.stage_records import (
     PairTestRecord,
     StageRecord,
@@ -29,7 +28,6 @@ from fsframe.storage.stage_records import (
     stage_items,
     stage_texts,
 )
-from fsframe.storage.verify import first_difference
 
 __all__ = ["run_file_content", "run_image", "write_run"]
 

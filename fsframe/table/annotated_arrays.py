@@ -12,10 +12,10 @@ import numpy as np
 
 from fsframe.errors import DataError
 from fsframe.suggest import did_you_mean
+from fsframe.table.arrays import is_sparse
 from fsframe.table.data_frames import FrameParts, find_named, group_values, label_values_of
 from fsframe.table.frame_columns import frame_names
 from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
-from fsframe.table.sparse_columns import is_sparse
 
 __all__ = [
     "check_asked_of_frame",

@@ -12,9 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.frozen_arrays import freeze
-from fsframe.table.magnitudes import LARGEST, check_whole, too_large, too_large_in_words
-from fsframe.table.sparse_columns import SparseColumns, as_table, is_sparse
+from fsframe.table.arrays import (
+    LARGEST,
+    SparseColumns,
+    as_table,
+    check_whole,
+    freeze,
+    is_sparse,
+    too_large,
+    too_large_in_words,
+)
 
 __all__ = [
     "as_counts",

@@ -12,9 +12,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.table.column_kinds import level_text
+from fsframe.table.column_kinds import level_text, odd_cells
 from fsframe.table.frame_columns import frame_column, frame_names
-from fsframe.table.spelled_numbers import odd_cells
 
 __all__ = [
     "USUAL_CODES",

@@ -24,10 +24,10 @@ from fsframe.table.column_kinds import (
     looks_boolean,
     numbers_of,
     ranks,
+    spelled_numbers,
 )
 from fsframe.table.frame_columns import as_list, columns_of, values_of
 from fsframe.table.roles import AskedColumns, only
-from fsframe.table.spelled_numbers import spelled_numbers
 
 __all__ = [
     "ColumnRefusals",

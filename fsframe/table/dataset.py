@@ -28,6 +28,7 @@ from fsframe.table.array_checks import (
     kept_columns,
     whole_weights,
 )
+from fsframe.table.arrays import freeze
 from fsframe.table.column_guesses import check_frame_label, untidy_frame
 from fsframe.table.column_kinds import (
     ColumnKind,
@@ -37,10 +38,8 @@ from fsframe.table.column_kinds import (
     level_text,
 )
 from fsframe.table.data_frames import is_frame, take_frame
-from fsframe.table.frozen_arrays import freeze
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
-from fsframe.table.roles import asked_sides, names_of
-from fsframe.table.side_columns import SideColumns, feature_sets
+from fsframe.table.roles import SideColumns, asked_sides, feature_sets, names_of
 from fsframe.table.survival import signed_times
 
 Keys = str | int | Iterable[str | int]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.table.magnitudes import EXACT, check_whole
+from fsframe.table.arrays import EXACT, check_whole
 
 __all__ = [
     "as_list",

@@ -7,7 +7,7 @@ content decides results. So nothing in it is used but what this user has written
   (`user_key`); the index holds size and SHA-256 of all other files;
 * nothing is parsed before its seal has been verified, only regular files are read, and none that is
   larger than it should be;
-* a folder that somebody else can write to is not used at all (`fsframe.kernels.file_owners`).
+* a folder that somebody else can write to is not used at all (`fsframe.kernels.compiled`).
 
 Whatever does not match is computed again, with a remark.
 """

@@ -11,9 +11,8 @@ from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from fsframe.tables.locate import find_table
-    from fsframe.tables.reduced_table import reduced_text, write_reduced
     from fsframe.tables.source import read_table
-    from fsframe.tables.table import Table
+    from fsframe.tables.table import Table, reduced_text, write_reduced
     from fsframe.tables.to_dataset import read
 
 __all__ = ["Table", "find_table", "read", "read_table", "reduced_text", "write_reduced"]
@@ -23,8 +22,8 @@ _HOMES = {
     "find_table": ".locate",
     "read": ".to_dataset",
     "read_table": ".source",
-    "reduced_text": ".reduced_table",
-    "write_reduced": ".reduced_table",
+    "reduced_text": ".table",
+    "write_reduced": ".table",
 }
 
 __getattr__ = lazy_attributes(__name__, _HOMES)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.showing import some_of
+from fsframe.table.arrays import EXACT
 from fsframe.table.column_facts import merged_spellings
 from fsframe.table.column_guesses import check_default_label, untidy
 from fsframe.table.column_kinds import (
@@ -26,19 +27,21 @@ from fsframe.table.column_kinds import (
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.label_guess import is_usual_label, likely_names, looks_measured
-from fsframe.table.magnitudes import EXACT
 from fsframe.table.roles import AskedColumns, only
-from fsframe.tables.cell_syntax import is_number
-from fsframe.tables.column_lookup import check_names, column_mask
-from fsframe.tables.feature_checks import check_finite, check_spelled, feature_warnings
-from fsframe.tables.file_contents import contents_of_sheet
-from fsframe.tables.label_column import (
+from fsframe.tables.columns import (
     check_classes,
+    check_finite,
+    check_names,
+    check_spelled,
+    column_mask,
+    feature_warnings,
     label_missing,
     label_values,
 )
 from fsframe.tables.locate import table_name
 from fsframe.tables.sheet import Sheet
+from fsframe.tables.source import contents_of_sheet
+from fsframe.tables.text_file import is_number
 
 __all__ = ["from_sheet"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.storage.guarded_hdf5 import no_hdf5_plugins
-from fsframe.tables.size_limits import check_expansion, check_size, shown
+from fsframe.tables.text_file import check_expansion, check_size, shown
 
 __all__ = ["Hdf5Arrays", "Hdf5Columns", "check_heaps", "check_lengths", "file_mark"]
 

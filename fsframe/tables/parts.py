@@ -1,11 +1,8 @@
-"""Tables in parts: never whole in memory, read in blocks of rows.
-
-One pass over a table counts the rows, finds the range and the levels of each column, and computes a
-digest of the values. The results are cached beside the table (`parts_cache`).
-"""
+"""Tables in parts, and what is kept of them beside the table."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -20,29 +17,38 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError, RequestError, StoreError
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import available_threads
+from fsframe.storage.atomic import place_file
 from fsframe.table.array_checks import whole_weights
+from fsframe.table.arrays import LARGEST
 from fsframe.table.column_guesses import check_label_in_parts
 from fsframe.table.column_kinds import ColumnKind
 from fsframe.table.data_frames import group_values, label_values_of
 from fsframe.table.dataset import Dataset
-from fsframe.table.kept_folders import kept_folder, temporary_folder
-from fsframe.table.magnitudes import LARGEST
+from fsframe.table.kept_folders import (
+    Unsound,
+    arrays_as_bytes,
+    arrays_in_bytes,
+    kept_folder,
+    note_unsound,
+    open_sealed,
+    seal,
+    temporary_folder,
+)
 from fsframe.table.roles import ROLES, check_asked, side_roles
 from fsframe.tables.array_files import LARGE
-from fsframe.tables.column_lookup import (
+from fsframe.tables.columns import (
+    FeatureReview,
     check_names,
     column_mask,
     column_word,
     find_column,
     find_columns,
 )
-from fsframe.tables.feature_checks import FeatureReview
 from fsframe.tables.hdf5 import Hdf5Arrays
 from fsframe.tables.locate import file_kind, table_name
-from fsframe.tables.parts_cache import CACHE_FOLDER, FoundFacts, load_facts, save_facts
 from fsframe.tables.row_readers import (
     FrameRows,
     Hdf5Rows,
@@ -54,13 +60,81 @@ from fsframe.tables.row_readers import (
     reading_errors,
     stamp_of,
 )
-from fsframe.tables.size_limits import check_expansion, memory_bound
+from fsframe.tables.text_file import check_expansion, memory_bound
 
 if TYPE_CHECKING:
-    # Compiled, and needed by tables in parts only.
     from fsframe.table.columns_seen import ColumnsSeen
 
-__all__ = ["TableParts", "large_in_file", "read_parts", "rows_of_parts"]
+__all__ = [
+    "CACHE_FOLDER",
+    "FoundFacts",
+    "TableParts",
+    "large_in_file",
+    "load_facts",
+    "read_parts",
+    "rows_of_parts",
+    "save_facts",
+]
+
+
+CACHE_FOLDER = ".fsframe-parts"
+"""The name of the folder beside a table; it may be removed."""
+
+FoundFacts = tuple["ColumnsSeen", int, str, np.dtype[Any]]
+"""Column statistics, number of rows, SHA-256 of the values, and dtype of the features."""
+
+_OVERHEAD = 1 << 14
+"""Bytes of the headers in a file of facts, and more."""
+
+
+def load_facts(path: Path, identity: str, n_rows: int, n_columns: int) -> FoundFacts | None:
+    """What an earlier pass over the table of that identity has stored, or None.
+
+    None if there is no file; with a remark if it is damaged, or another user has written it.
+    """
+    from fsframe.table.columns_seen import ColumnsSeen
+
+    most = ColumnsSeen(n_columns, False).nbytes + _OVERHEAD
+    try:
+        content = open_sealed(path, f"facts {identity}", most)
+        return None if content is None else _facts_in(arrays_in_bytes(content), n_rows, n_columns)
+    except Unsound as error:
+        note_unsound(path, error)
+        return None
+
+
+def _facts_in(arrays: dict[str, NDArray[Any]], n_rows: int, n_columns: int) -> FoundFacts:
+    """The stored facts, if they have the form of those of a table of that shape."""
+    from fsframe.table.columns_seen import ColumnsSeen
+
+    try:
+        n_samples, digest = int(arrays.pop("n_samples")), str(arrays.pop("digest"))
+        small = str(arrays.pop("dtype")) == "uint8"
+    except (KeyError, TypeError, ValueError):
+        raise Unsound("holds other facts") from None
+    empty = ColumnsSeen(n_columns, small).arrays()
+    alike = set(arrays) == set(empty) and all(
+        (values.shape, values.dtype) == (empty[name].shape, empty[name].dtype)
+        for name, values in arrays.items()
+    )
+    if (
+        not alike
+        or n_samples != n_rows
+        or min(arrays["missing"].min(), arrays["infinite"].min()) < 0
+    ):
+        raise Unsound("holds other facts")
+    dtype = np.dtype(np.uint8 if small else np.float64)
+    return ColumnsSeen.from_arrays(arrays), n_samples, digest, dtype
+
+
+def save_facts(path: Path, identity: str, found: FoundFacts) -> None:
+    """Store what a pass has found; failing to do so is no error."""
+    facts, n_samples, digest, dtype = found
+    about = {"n_samples": n_samples, "digest": digest, "dtype": str(dtype)}
+    content = arrays_as_bytes({**{key: np.array(about[key]) for key in about}, **facts.arrays()})
+    with contextlib.suppress(StoreError):
+        place_file(path, seal(content, f"facts {identity}"), overwrite=True)
+
 
 BLOCK_BYTES = 1 << 26
 """Bytes of a block of rows, within a factor of √2; at least one row is read."""

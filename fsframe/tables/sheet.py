@@ -15,30 +15,31 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.showing import some_of
-from fsframe.table.spelled_numbers import spelled_numbers
-from fsframe.tables.cell_syntax import is_number
+from fsframe.table.column_kinds import spelled_numbers
 from fsframe.tables.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
-from fsframe.tables.column_lookup import column_word
-from fsframe.tables.dialect import (
-    check_quotes,
-    choose_delimiter,
-    delimiter_name,
-    field_splitter,
-    first_record,
-    is_header,
-    sign_of,
-    trimmed,
-    unquote,
-)
-from fsframe.tables.size_limits import MAX_COLUMNS, check_size
-from fsframe.tables.spreadsheet_lines import (
+from fsframe.tables.columns import column_word
+from fsframe.tables.locate import (
     decimal_mark,
     joined_names,
     second_names,
     title_end,
     totals_begin,
 )
-from fsframe.tables.text_file import load_text
+from fsframe.tables.text_file import (
+    MAX_COLUMNS,
+    check_quotes,
+    check_size,
+    choose_delimiter,
+    delimiter_name,
+    field_splitter,
+    first_record,
+    is_header,
+    is_number,
+    load_text,
+    sign_of,
+    trimmed,
+    unquote,
+)
 
 __all__ = ["Sheet", "load_sheet"]
 

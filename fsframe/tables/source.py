@@ -1,9 +1,10 @@
-"""Tables in files behind one interface: text, arrays, data frames, and tables in parts."""
+"""Sources of tables: files, frames, arrays, parts."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -11,28 +12,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.table.column_facts import Contents, gathered
+from fsframe.table.column_kinds import spelled_numbers
 from fsframe.table.data_frames import take_frame
 from fsframe.table.frame_columns import frame_column, frame_names, frame_texts
-from fsframe.table.spelled_numbers import spelled_numbers
 from fsframe.tables.array_files import load_arrays
-from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.dialect import delimiter_name
 from fsframe.tables.locate import file_kind, find_table, in_parts
 from fsframe.tables.parts import large_in_file, rows_of_parts
-from fsframe.tables.reader import named_paths, read_frame, spelled_text
+from fsframe.tables.reader import ArrayTable, named_paths, read_frame, spelled_text
 from fsframe.tables.row_readers import RowReader
 from fsframe.tables.sheet import Sheet, load_sheet
 from fsframe.tables.table import Block, Column, Table, quoted
+from fsframe.tables.text_file import delimiter_name
 
 __all__ = [
     "ArraysInFile",
     "FrameInFile",
     "PartsInFiles",
     "TextInFile",
+    "contents",
+    "contents_of_sheet",
     "missing_codes",
     "open_table",
     "read_table",
 ]
+
 
 # Numbers in one block of columns.
 _BLOCK = 1 << 22
@@ -333,3 +337,54 @@ def read_table(path: str | os.PathLike[str], *, x: str = "/X", **form: Any) -> T
     return PartsInFiles(
         path=found, form="parts", names=reader.names, n_rows=reader.n_rows, reader=reader
     )
+
+
+def contents(
+    path: str | os.PathLike[str],
+    *,
+    label: str | int | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    na: str | float | Iterable[str | float] = (),
+    x: str = "/X",
+    y: str = "/y",
+    names: str = "/feature_names",
+) -> Contents:
+    """Summarise the columns of a file, even if it cannot be used in a chain.
+
+    The arguments are those of `read`. DataError if the file is not a table: missing, damaged, rows
+    of different lengths. O(n log n) per column, for the number of different values.
+    """
+    load = partial(
+        open_table, path, label=label, delimiter=delimiter, header=header, decimal=decimal,
+        encoding=encoding, na=na, x=x, y=y, names=names, in_memory=None,
+    )  # fmt: skip
+    try:
+        source = load()
+    except DataError:
+        # A single column is shown, too; blanks between fields are found as in `read`.
+        source = load(one_column=True)
+    return _contents_of(source)
+
+
+def contents_of_sheet(sheet: Sheet) -> Contents:
+    """The columns of a text table."""
+    return _contents_of(TextInFile.of(sheet))
+
+
+def _contents_of(source: Table) -> Contents:
+    found = gathered(source.path, source.form, source.names, source.n_rows, source)
+    if isinstance(source, TextInFile):
+        sheet = source.sheet
+        return attrs.evolve(found, row_names=sheet.has_row_names, named=sheet.names is not None)
+    if isinstance(source, ArraysInFile):
+        arrays = source.arrays
+        return attrs.evolve(
+            found,
+            label_array=arrays.X.shape[1] if arrays.y is not None else None,
+            named=arrays.names is not None or bool(arrays.beside),
+            beside=len(arrays.beside),
+        )
+    return attrs.evolve(found, takes_codes=False)

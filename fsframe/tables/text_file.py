@@ -1,4 +1,4 @@
-"""The text of a file: decompressed, decoded to UTF-8, lines ended by a line feed."""
+"""Text files: their encoding and their dialect."""
 
 from __future__ import annotations
 
@@ -7,16 +7,380 @@ import codecs
 import gzip
 import io
 import lzma
+import os
+import re
+import resource
 import sys
 import zipfile
 import zlib
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
 from fsframe.errors import DataError, RequestError
-from fsframe.tables.size_limits import VARIABLE, decompressed_bound, memory_bound, shown
 
-__all__ = ["STANDARD_INPUT", "load_bytes", "load_text"]
+__all__ = [
+    "MAX_CLASSES",
+    "MAX_COLUMNS",
+    "MISSING",
+    "STANDARD_INPUT",
+    "VARIABLE",
+    "check_expansion",
+    "check_quotes",
+    "check_size",
+    "choose_delimiter",
+    "decompressed_bound",
+    "defused",
+    "delimiter_name",
+    "field_splitter",
+    "first_record",
+    "is_formula",
+    "is_header",
+    "is_missing",
+    "is_number",
+    "load_bytes",
+    "load_text",
+    "memory_bound",
+    "shown",
+    "sign_of",
+    "trimmed",
+    "unquote",
+]
+
+
+MAX_COLUMNS = 5_000_000
+"""Columns of a text table: with more, the names alone exceed the memory of most machines."""
+
+MAX_CLASSES = 5_000
+"""Classes of a label: methods keep tables of classes × classes."""
+
+VARIABLE = "FSFRAME_TABLE_MEMORY"
+
+# A compressed file may expand by this factor, or to this many bytes, whichever is more.
+_RATIO = 200
+_FREE = 1 << 28
+
+# The same for tables stored by columns, whose encodings pack repeated values far more.
+_RATIO_OF_COLUMNS = 1100
+
+
+def memory_bound() -> int:
+    """Limit on the bytes for reading a table: half of the memory of this process.
+
+    The environment variable ``FSFRAME_TABLE_MEMORY`` (such as ``12GB``) sets another bound.
+
+    Raises
+    ------
+    RequestError
+        If that variable holds no size.
+    """
+    given = os.environ.get(VARIABLE, "").strip()
+    if given:
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)B?", given.upper())
+        if not found:
+            raise RequestError(f"{VARIABLE}={given!r} is not a size, such as 12GB")
+        return int(float(found[1]) * 1000.0 ** " KMGT".index(found[2] or " "))
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    limits += [n for n in resource.getrlimit(resource.RLIMIT_AS) if n != resource.RLIM_INFINITY]
+    return min(limits) // 2
+
+
+def decompressed_bound(packed: int) -> int:
+    """Limit on the decompressed size of a file of `packed` bytes.
+
+    >>> decompressed_bound(10) == 1 << 28
+    True
+    """
+    return min(memory_bound(), max(_FREE, _RATIO * packed))
+
+
+def check_size(needed: int, what: str, advice: str = "") -> None:
+    """Raise DataError, with both sizes, if `needed` bytes for `what` exceed the limit."""
+    bound = memory_bound()
+    if needed > bound:
+        raise DataError(
+            f"{what} would take {shown(needed)} of memory; {shown(bound)} are allowed "
+            f"({advice}set {VARIABLE} for another bound)"
+        )
+
+
+def check_expansion(rows: int, columns: int, packed: int, what: str) -> None:
+    """Refuse a file whose table, as float64, is over a thousand times as large as the file.
+
+    Tables of up to 256 MiB are not refused, and none is if ``FSFRAME_TABLE_MEMORY`` sets a bound.
+
+    Raises
+    ------
+    DataError
+        With both sizes.
+    """
+    needed, bound = 8 * rows * columns, max(_FREE, _RATIO_OF_COLUMNS * packed)
+    if needed > bound and not os.environ.get(VARIABLE, "").strip():
+        raise DataError(
+            f"{what} declares {rows} rows × {columns} columns in {shown(packed)}: they would take "
+            f"{shown(needed)}, and {shown(bound)} are allowed; if it is meant to be like that, set "
+            f"{VARIABLE}, such as to 4GB"
+        )
+
+
+def shown(size: int) -> str:
+    """A size as text.
+
+    >>> shown(2_500_000_000), shown(900)
+    ('2.5 GB', '900 bytes')
+    """
+    amount = float(size)
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if amount < 1000 or unit == "TB":
+            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    raise AssertionError
+
+
+MISSING = (
+    *("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "?"),
+    *("#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"),
+)
+"""Spellings of a missing value besides an empty field, with the errors of
+spreadsheets; `nan` in any case and with a sign too."""
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
+_NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
+_MISSING = frozenset(MISSING)
+# The first character rules out most cells that are not numbers, and empty ones.
+_STARTS = frozenset("0123456789+-.iI")
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell, blanks stripped, spells a missing value.
+
+    >>> is_missing("NA"), is_missing("-nan"), is_missing("0")
+    (True, True, False)
+    """
+    return text in _MISSING or (len(text) <= 4 and _NAN.fullmatch(text) is not None)
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell, blanks stripped, is a number with a decimal point; infinity counts.
+
+    >>> is_number("-1.5e3"), is_number("1,5"), is_number("1_000"), is_number("inf")
+    (True, False, False, True)
+    """
+    if text[:1] not in _STARTS:
+        return False
+    return bool(_NUMBER.fullmatch(text) or _INFINITE.fullmatch(text))
+
+
+# Those that begin a formula, their full-width forms, and signs that spreadsheets skip before one.
+_FIRST = frozenset("=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
+_SIGNED_NUMBER = re.compile(
+    r"[+-]?(?:[0-9][0-9.,' ]*|[.,][0-9]+)(?:e[+-]?[0-9]+)?\s*%?|[+-]?(?:inf|nan)", re.IGNORECASE
+)
+
+
+def is_formula(cell: str) -> bool:
+    """Whether a spreadsheet may compute the cell instead of showing it.
+
+    Numbers are not, nor is a single sign, which many tables use as a class.
+
+    >>> [is_formula(cell) for cell in ("=1+1", "@SUM(A1)", "-2+cmd|' /C calc'!A0", "\\tx")]
+    [True, True, True, True]
+    >>> [is_formula(cell) for cell in ("-1.5", "+3e-4", "-1,5", "-inf", "+", "-", "a=b", "")]
+    [False, False, False, False, False, False, False, False]
+    """
+    text = cell.strip(" ")
+    return text[:1] in _FIRST and len(text) > 1 and not _SIGNED_NUMBER.fullmatch(text)
+
+
+def defused(cell: str) -> str:
+    """The cell with an apostrophe before it if it would be a formula, else as it is.
+
+    >>> defused("=HYPERLINK(A1)"), defused("-0.5"), defused("gene")
+    ("'=HYPERLINK(A1)", '-0.5', 'gene')
+    """
+    return f"'{cell}" if is_formula(cell) else cell
+
+
+_WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
+_CANDIDATES = (",", "\t", ";")
+_NAMES = {",": "comma", "\t": "tab", ";": "semicolon", " ": "space"}
+
+
+def sign_of(given: str | None) -> str | None:
+    """The character that a delimiter given by word or character means; None if there is none."""
+    sign = None if given is None else _WORDS.get(given, given)
+    return sign if sign is not None and len(sign) == 1 and sign not in '"\n\r\0' else None
+
+
+def choose_delimiter(
+    first_line: str,
+    path: Path,
+    given: str | None,
+    *,
+    decimal: str = ".",
+    one_column: bool = False,
+) -> str:
+    """The delimiter: the given one, that of the file's ending, or the most common in line 1.
+
+    A ``.csv`` whose first line has no comma is tried with semicolon and tab, as some spreadsheets
+    save it; without any of these, a bar or blanks may separate the fields. With decimal commas, a
+    comma is not a delimiter. A table that may have `one_column` needs no delimiter. RequestError if
+    the given one is not one character, or is the sign of decimals; DataError if the first line
+    holds none.
+    """
+    if given is not None:
+        delimiter = _WORDS.get(given, given)
+        # Bytes of the command line that are not UTF-8 arrive as surrogates.
+        half = any("\ud800" <= sign <= "\udfff" for sign in delimiter)
+        if len(delimiter) != 1 or half or delimiter in '"\n\r\0' or delimiter.isalnum():
+            raise RequestError(
+                f"delimiter {given!r} must be one character, not a letter, digit or quote, or one "
+                "of: tab, comma, semicolon, space"
+            )
+        if delimiter == decimal:
+            raise RequestError(f"{given!r} cannot be both the delimiter and the decimal mark")
+        return delimiter
+    bare = re.sub(r'"[^"]*"', "", first_line)
+    counts = {sign: bare.count(sign) for sign in _CANDIDATES if sign != decimal}
+    endings = {suffix.lower() for suffix in path.suffixes[-2:]}
+    if endings & {".tsv", ".tab"} and counts["\t"]:
+        return "\t"
+    if ".csv" in endings and counts.get(","):
+        return ","
+    best = max(counts, key=lambda candidate: counts[candidate])
+    if counts[best]:
+        return best
+    if "|" in bare:
+        return "|"
+    if not one_column and len(bare.split(" ")) > 1 and bare.strip(" ").count(" "):
+        return " "
+    if one_column:
+        return "\t" if endings & {".tsv", ".tab"} or decimal == "," else ","
+    raise DataError(
+        f"{path}, line 1: one column only: no comma, tab, semicolon, bar or blank found; a table "
+        "needs features and a label (delimiter=, --delimiter for another delimiter)"
+    )
+
+
+def trimmed(raw: bytes, path: Path) -> tuple[bytes, int]:
+    """The text without blank lines at both ends, and the number of its first line, from 1."""
+    stop = len(raw)
+    while stop:
+        # In steps, so that no copy of the whole is made.
+        begin = max(0, stop - _BACK)
+        kept = len(raw[begin:stop].rstrip(b" \n"))
+        stop = begin + kept
+        if kept:
+            break
+    if not stop:
+        raise DataError(f"{path} is empty: a table needs a line of names and at least two rows")
+    feed = raw.find(b"\n", stop)
+    stop = feed + 1 if feed >= 0 else len(raw)
+    blank = _BLANK_LINES.match(raw)
+    start = blank.end() if blank else 0
+    if start or stop < len(raw):
+        return raw[start:stop], raw.count(b"\n", 0, start) + 1
+    return raw, 1
+
+
+_BACK = 1 << 16
+_BLANK_LINES = re.compile(rb"(?: *+\n)*+")
+
+
+def first_record(raw: bytes, start: int = 0) -> int:
+    """The end of the record that begins at `start`, after its line feed."""
+    stop, place, inside = start, start, 0
+    while True:
+        stop = raw.find(b"\n", place) + 1 or len(raw)
+        inside = (inside + raw.count(b'"', place, stop)) % 2
+        if not inside or stop == len(raw):
+            return stop
+        place = stop
+
+
+def check_quotes(raw: bytes, first_line: int, path: Path) -> None:
+    """Raise DataError, naming the line in which the record begins, if a quote is not closed."""
+    # Searching is much faster than counting.
+    if b'"' not in raw or raw.count(b'"') % 2 == 0:
+        return
+    start, line = 0, first_line
+    while True:
+        stop = first_record(raw, start)
+        if raw.count(b'"', start, stop) % 2:
+            break
+        line += raw.count(b"\n", start, stop)
+        start = stop
+    raise DataError(
+        f'{path}, line {line}: a quote (") is opened and never closed; close it, or double it if '
+        "it belongs to the text"
+    )
+
+
+@cache
+def field_splitter(delimiter: str) -> Callable[[str], list[str]]:
+    """A function from a record to its fields as spelled, quotes and blanks included.
+
+    >>> field_splitter(",")('a,"b,c", d,')
+    ['a', '"b,c"', ' d', '']
+    """
+    sign = re.escape(delimiter)
+    # Possessive, so that no text can make it slow.
+    pattern = re.compile(rf'(?:\A|{sign})((?:[^{sign}"]++|"[^"]*+"?)*+)')
+
+    def split(record: str) -> list[str]:
+        return pattern.findall(record) if '"' in record else record.split(delimiter)
+
+    return split
+
+
+def unquote(field: str) -> str:
+    """The text of a field, without outer blanks and quotes, doubled quotes halved.
+
+    >>> unquote(' "say ""hi"" twice" ')
+    'say "hi" twice'
+    """
+    text = field.strip()
+    if len(text) >= 2 and text[0] == text[-1] == '"':
+        return text[1:-1].replace('""', '"').strip()
+    return text
+
+
+def delimiter_name(delimiter: str) -> str:
+    """A word for a delimiter, for messages."""
+    return _NAMES.get(delimiter, repr(delimiter))
+
+
+def is_header(
+    first: Sequence[str],
+    rest: Callable[[int], Iterable[list[str]]],
+    label: str | int | None,
+) -> bool:
+    """Whether the first record, of fields without quotes, holds names.
+
+    It does if it contains the name of the requested `label`, or if any of its fields outside the
+    label column is neither a number nor missing. If all others are numbers, it does only if its
+    label field is text that labels no other row (`rest` gives the other cells of a column, block by
+    block): ``1,2,3,class`` over numbered columns is a line of names, ``5.1,3.5,1.4,setosa`` is a
+    row.
+    """
+    if isinstance(label, str) and label in first:
+        return True
+    place = label if isinstance(label, int) else -1
+    if not -len(first) <= place < len(first):
+        return not all(is_number(cell) or is_missing(cell) for cell in first)
+    place %= len(first)
+
+    def is_word(cell: str) -> bool:
+        return not is_number(cell) and not is_missing(cell)
+
+    if any(is_word(cell) for column, cell in enumerate(first) if column != place):
+        return True
+    if not is_word(first[place]):
+        return False
+    return all(first[place] not in cells for cells in rest(place))
+
 
 STANDARD_INPUT = Path("-")
 """The path that stands for standard input."""

@@ -11,6 +11,7 @@ import attrs
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.annotated_arrays import is_annotated, is_labelled
+from fsframe.table.arrays import freeze
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -22,17 +23,19 @@ from fsframe.table.column_kinds import (
 )
 from fsframe.table.data_frames import is_frame
 from fsframe.table.dataset import Dataset
-from fsframe.table.frozen_arrays import freeze
 from fsframe.table.roles import ROLES, asked_sides, check_asked
 from fsframe.tables.array_files import check_asked_of_arrays, dataset_from_arrays, load_arrays
-from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.column_lookup import as_keys, find_column, find_columns
-from fsframe.tables.feature_checks import feature_warnings
-from fsframe.tables.feature_groups import feature_groups_of
+from fsframe.tables.columns import (
+    as_keys,
+    feature_groups_of,
+    feature_warnings,
+    find_column,
+    find_columns,
+)
 from fsframe.tables.from_sheet import from_sheet
 from fsframe.tables.locate import file_kind, find_table, in_parts, table_name
 from fsframe.tables.parts import large_in_file, read_parts
-from fsframe.tables.reader import check_options, named_paths, read_frame, spelled_text
+from fsframe.tables.reader import ArrayTable, check_options, named_paths, read_frame, spelled_text
 from fsframe.tables.sheet import load_sheet
 
 __all__ = ["read"]

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
 from fsframe.method.stability_metric import StabilityMetric, StabilityValue
-from fsframe.testing.comparisons import frozen_bytes
 from fsframe.testing.conformance import (
     Conformance,
     assert_refused,
@@ -21,6 +20,7 @@ from fsframe.testing.conformance import (
     check_declarations,
     not_applicable,
 )
+from fsframe.testing.tables import frozen_bytes
 
 __all__ = ["StabilityMetricConformance"]
 

@@ -11,14 +11,12 @@ import numpy as np
 
 from fsframe.errors import DataError, FsframeError, one_line
 from fsframe.grammar import parse_stages
-from fsframe.method.classifier import Classifier
-from fsframe.method.prediction_measure import SCORE_KINDS
+from fsframe.method.classifier import SCORE_KINDS, Classifier
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import selectors
 from fsframe.table.dataset import Dataset
 from fsframe.testing import tables
-from fsframe.testing.comparisons import frozen_bytes
 from fsframe.testing.conformance import (
     Conformance,
     assert_refused,
@@ -26,8 +24,9 @@ from fsframe.testing.conformance import (
     check_declarations,
     not_applicable,
 )
-from fsframe.testing.selector_checks.base import some_upstream
+from fsframe.testing.selector_checks.results import some_upstream
 from fsframe.testing.side_effects import changed_globals, written_files
+from fsframe.testing.tables import frozen_bytes
 
 __all__ = ["ClassifierConformance", "PredictorConformance", "RegressorConformance"]
 

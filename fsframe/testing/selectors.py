@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from fsframe.testing.selector_checks.grouped_rows import GroupChecks
-from fsframe.testing.selector_checks.invariance import InvarianceChecks
+from fsframe.testing.selector_checks.invariance import GroupChecks, InvarianceChecks
 from fsframe.testing.selector_checks.kinds_of_tables import TableChecks
 from fsframe.testing.selector_checks.reproducibility import ReproducibilityChecks
 from fsframe.testing.selector_checks.results import ResultChecks

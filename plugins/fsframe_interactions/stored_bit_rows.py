@@ -14,7 +14,7 @@ from fsframe.errors import DataError
 from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
-from fsframe.resampling.over_parts import equal_parts
+from fsframe.resampling.dispatch import equal_parts
 from fsframe.table.dataset import Dataset
 from fsframe.table.kept_folders import (
     HashingWriter,

@@ -12,9 +12,8 @@ from scipy import stats
 
 from fsframe.errors import DataError
 from fsframe.method.classifier import Regressor
-from fsframe.method.cost import Cost
 from fsframe.method.ranking import rank_by_score
-from fsframe.method.run import Run
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.params import choice, number_to_keep, param, real

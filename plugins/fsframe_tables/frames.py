@@ -12,11 +12,15 @@ from typing import Any, ClassVar
 
 from fsframe.errors import DataError
 from fsframe.escaping import printable, tex
-from fsframe.tables.cell_syntax import defused
-from fsframe.tables.reader import Reader
-from fsframe.tables.size_limits import check_expansion, check_size, decompressed_bound, shown
-from fsframe.tables.text_file import load_text
-from fsframe.tables.writer import Columns, Writer
+from fsframe.tables.reader import Columns, Reader, Writer
+from fsframe.tables.text_file import (
+    check_expansion,
+    check_size,
+    decompressed_bound,
+    defused,
+    load_text,
+    shown,
+)
 
 __all__ = ["ArffReader", "ArrowReader", "ExcelReader", "ParquetReader"]
 

@@ -11,12 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.cell_syntax import is_missing, is_number
 from fsframe.tables.hdf5 import Hdf5Arrays
-from fsframe.tables.reader import Reader
-from fsframe.tables.size_limits import check_size
-from fsframe.tables.text_file import load_text
+from fsframe.tables.reader import ArrayTable, Reader
+from fsframe.tables.text_file import check_size, is_missing, is_number, load_text
 from fsframe_tables.matrices import compressed, sparse_table
 
 __all__ = ["AnnDataReader", "GctReader", "PackedGenotypes", "PlinkReader"]

@@ -9,9 +9,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.method.cost import Cost
 from fsframe.method.donors import Donors
-from fsframe.method.run import Run
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, flag, integer, param

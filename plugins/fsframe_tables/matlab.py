@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.tables.array_table import ArrayTable
 from fsframe.tables.hdf5 import Hdf5Arrays
-from fsframe.tables.reader import Reader
-from fsframe.tables.size_limits import check_size, decompressed_bound
-from fsframe.tables.text_file import load_bytes
+from fsframe.tables.reader import ArrayTable, Reader
+from fsframe.tables.text_file import check_size, decompressed_bound, load_bytes
 from fsframe_tables.matrices import compressed, sparse_table
 
 __all__ = ["MatReader", "MatVariables"]

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.sparse_columns import as_table
-from fsframe.tables.array_table import ArrayTable
-from fsframe.tables.npz import NpzArrays
-from fsframe.tables.reader import Reader
-from fsframe.tables.size_limits import check_expansion, check_size
+from fsframe.table.arrays import as_table
+from fsframe.tables.array_files import NpzArrays
+from fsframe.tables.reader import ArrayTable, Reader
+from fsframe.tables.text_file import check_expansion, check_size
 
 __all__ = [
     "MatrixMarketReader",
@@ -29,7 +28,7 @@ __all__ = [
 
 
 def sparse_table(matrix: Any, what: str) -> Any:
-    """A sparse matrix of scipy as `fsframe.table.sparse_columns.as_table` gives it.
+    """A sparse matrix of scipy as `fsframe.table.arrays.as_table` gives it.
 
     DataError if its indices are damaged, or the values are no real numbers.
     """

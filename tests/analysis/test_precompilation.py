@@ -13,7 +13,7 @@ from fsframe.analysis import precompilation
 from fsframe.analysis.precompilation import CompilationResult, compiled_families, warm, warm_family
 from fsframe.cli import cli
 from fsframe.errors import RequestError
-from fsframe.kernels.kernel_cache import KEPT
+from fsframe.kernels.compiled import KEPT
 from fsframe.registry import selectors
 
 

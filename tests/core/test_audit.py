@@ -16,7 +16,7 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError, StoreError
 from fsframe.method.run import Run
 from fsframe.storage import load_run, write_run
-from fsframe.storage.numeric_fingerprint import fingerprint
+from fsframe.storage.encoding import fingerprint
 from fsframe.table.dataset import Dataset
 
 CHAIN = "anova-f:top=6 lfe npfs:n=6,permutations=5,alpha=0.2 margin"

@@ -70,7 +70,7 @@ def test_that_kernels_are_compiled_is_said_once_for_a_run(tmp_path, monkeypatch)
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert [compiled._first_to_announce(), compiled._first_to_announce()] == [True, False]
-    compiled._forget(compiled._sign()[0])
+    compiled._remove_sign(compiled._sign()[0])
     assert compiled._first_to_announce()
     # Where nothing can be left behind, it is said all the same.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))

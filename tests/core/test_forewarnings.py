@@ -9,7 +9,7 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import Forewarning
-from fsframe.method.permutation_test import PermutationTest
+from fsframe.method.ranking import PermutationTest
 from fsframe.table.dataset import Dataset
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from numba.core import config
 
-from fsframe.kernels import file_owners, kernel_cache
+from fsframe.kernels import compiled, file_owners
 from fsframe.kernels.compiled import njit
 
 KERNEL = """
@@ -44,8 +44,8 @@ def package(tmp_path: Path) -> Path:
 def module(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.setattr(config, "CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(package.parent / "cache"))
-    monkeypatch.setattr(kernel_cache, "_REFUSED", set())
-    monkeypatch.setattr(kernel_cache, "_DISTRUSTED", set())
+    monkeypatch.setattr(compiled, "_REFUSED", set())
+    monkeypatch.setattr(compiled, "_DISTRUSTED", set())
     spec = importlib.util.spec_from_file_location("small_kernels", package / "small.py")
     assert spec is not None and spec.loader is not None
     found = importlib.util.module_from_spec(spec)
@@ -103,7 +103,7 @@ def test_files_of_older_sources_go_when_newer_are_kept(
 ) -> None:
     assert module.triple(2) == 6
     (old,) = files(Path(str(module.__file__)).parents[1])
-    monkeypatch.setattr(kernel_cache, "_sources", lambda folder: "0123456789abcdef")
+    monkeypatch.setattr(compiled, "_sources", lambda folder: "0123456789abcdef")
     assert hits(module.triple, 2) == 0
     (new,) = files(Path(str(module.__file__)).parents[1])
     assert new != old
@@ -117,7 +117,7 @@ def test_a_home_that_is_not_known_is_no_folder_here(
     monkeypatch.setattr(config, "CACHE_DIR", "")
     # What expanduser gives where there is neither HOME nor an entry for the user.
     monkeypatch.setattr(os.path, "expanduser", lambda text: text)
-    assert list(kernel_cache._folders(tmp_path / "m.py")) == [tmp_path / "__pycache__"]
+    assert list(compiled._folders(tmp_path / "m.py")) == [tmp_path / "__pycache__"]
 
 
 def test_a_temporary_folder_that_others_can_write_to_is_not_used(
@@ -126,9 +126,9 @@ def test_a_temporary_folder_that_others_can_write_to_is_not_used(
     shared = tmp_path / "shared"
     shared.mkdir(mode=0o700)
     monkeypatch.setenv("FSFRAME_KERNELS", str(shared))
-    assert shared in kernel_cache._folders(tmp_path / "m.py")
+    assert shared in compiled._folders(tmp_path / "m.py")
     shared.chmod(0o777)
-    assert shared not in kernel_cache._folders(tmp_path / "m.py")
+    assert shared not in compiled._folders(tmp_path / "m.py")
 
 
 class Forged:
@@ -144,14 +144,14 @@ class Forged:
 def forge(file: Path, mark: Path) -> None:
     """Replace a kernel's file by one with a right checksum that leaves a mark when it is read."""
     key = "the key is read after the harm is done"
-    file.write_bytes(kernel_cache._sealed(key, Forged(mark)))
+    file.write_bytes(compiled._sealed(key, Forged(mark)))
 
 
 STRANGERS = frozenset({4_000_000_000})
 
 
 def folder_of_a_stranger(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "trusted_owners", lambda source: STRANGERS)
+    monkeypatch.setattr(compiled, "trusted_owners", lambda source: STRANGERS)
 
 
 def folder_open_to_everybody(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.chains.memory_shares import most_tables_held, route_of, shares_of, working_memory
+from fsframe.chains.stage import most_tables_held, route_of, shares_of, working_memory
 from fsframe.errors import RequestError
 from fsframe.method.run import DEFAULT_MEMORY, Run
 from fsframe.table.dataset import Dataset

@@ -15,11 +15,11 @@ from fsframe.errors import PluginError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
-from fsframe.method.wrapping_stages import Base
+from fsframe.method.stage_view import Base
 from fsframe.resampling.wrapping import WrappingSelector
 from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
-from fsframe.storage.units.selection_bytes import pack_selections, reduced, unpack_selections
-from fsframe.storage.verify import first_difference
+from fsframe.storage.read import first_difference
+from fsframe.storage.units.unit_bytes import pack_selections, reduced, unpack_selections
 from fsframe.table.dataset import Dataset
 
 P = 7

@@ -12,7 +12,7 @@ import pytest
 from fsframe.chains import recording
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, FsframeWarning
-from fsframe.method.observer import Observer, Observers
+from fsframe.method.run import Observer, Observers
 from fsframe.registry import observers
 from fsframe.registry.manager import HOOKS
 from fsframe.storage.units.checkpoint import Checkpoint

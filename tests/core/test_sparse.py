@@ -9,7 +9,7 @@ from scipy import sparse
 from fsframe import Chain, Dataset, evaluate, read
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
-from fsframe.table.sparse_columns import SparseColumns
+from fsframe.table.arrays import SparseColumns
 from fsframe.tables import read_table
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from fsframe.errors import DataError
-from fsframe.evaluation.comparing import (
+from fsframe.evaluation.comparison import (
     PairedTest,
     corrected_resampled_test,
     critical_difference,
@@ -18,7 +18,7 @@ from fsframe.evaluation.comparing import (
     wilcoxon_holm,
     win_tie_loss,
 )
-from fsframe.evaluation.intervals import corrected_standard_error
+from fsframe.evaluation.measuring import corrected_standard_error
 
 # AUC of four classifiers on 14 data sets: Demšar 2006, JMLR 7, Table 6.
 DEMSAR = np.array(

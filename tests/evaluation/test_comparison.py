@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from fsframe.errors import RequestError
-from fsframe.evaluation.comparing import corrected_resampled_test, paired_t_test, wilcoxon_holm
-from fsframe.evaluation.comparison import RULES, Cell, compared, methods_of
+from fsframe.evaluation.comparison import (
+    RULES,
+    Cell,
+    compared,
+    corrected_resampled_test,
+    methods_of,
+    paired_t_test,
+    wilcoxon_holm,
+)
 from fsframe.evaluation.summary import summarise
 from fsframe.table.dataset import Dataset
 

@@ -13,14 +13,14 @@ from scipy import stats
 
 from fsframe.cli import main
 from fsframe.errors import RequestError
-from fsframe.evaluation.comparing import (
+from fsframe.evaluation.comparison import (
     corrected_resampled_test,
     correlated_posterior,
+    pareto_front,
     signed_rank_posterior,
 )
-from fsframe.evaluation.comparison import pareto_front
 from fsframe.evaluation.grid import combined, spelled_out
-from fsframe.evaluation.intervals import one_standard_error
+from fsframe.evaluation.measuring import one_standard_error
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from fsframe.evaluation.measures.labels import Accuracy, BalancedAccuracy
-from fsframe.evaluation.measures.scores import Auc, LogLoss
+from fsframe.evaluation.measures import Accuracy, Auc, BalancedAccuracy, LogLoss
 from fsframe.evaluation.summary import agreement
-from fsframe.method.prediction_measure import Predictions
+from fsframe.method.classifier import Predictions
 
 
 def log_loss(y, scores):
@@ -79,7 +78,7 @@ def test_balanced_accuracy_counts_classes_not_rows():
 
 
 def test_areas_of_many_classes_have_the_bits_of_ranks_pair_by_pair():
-    from fsframe.evaluation.measures.scores import _area
+    from fsframe.evaluation.measures import _area
 
     rng = np.random.default_rng(5)
     for n_classes in (3, 4, 9):

@@ -14,12 +14,10 @@ import fsframe
 from fsframe.cli import main
 from fsframe.errors import PluginError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
-from fsframe.evaluation.intervals import interval_within
-from fsframe.evaluation.measures.numbers import Concordance
-from fsframe.evaluation.measures.scores import Brier, Calibration
-from fsframe.evaluation.measuring import join_repetitions
+from fsframe.evaluation.measures import Brier, Calibration, Concordance
+from fsframe.evaluation.measuring import interval_within, join_repetitions
 from fsframe.evaluation.summary import summarise, summarise_tables
-from fsframe.method.prediction_measure import PredictionMeasure, Predictions
+from fsframe.method.classifier import PredictionMeasure, Predictions
 from fsframe.registry import registry
 from fsframe.registry.entries import MeasureEntry
 from fsframe.registry.hookspecs import hookimpl

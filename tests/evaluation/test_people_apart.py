@@ -15,7 +15,7 @@ from fsframe.chains.chain import Chain
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError, MemoryBoundError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
-from fsframe.evaluation.intervals import interval_within
+from fsframe.evaluation.measuring import interval_within
 from fsframe.evaluation.summary import summarise
 from fsframe.method.run import Run
 from fsframe.report.page import report_page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsframe.resampling.batches import Batches
+from fsframe.resampling.dispatch import Batches
 
 
 def sizes(seconds_each: float, total: int, workers: int = 1, least: float = 0.0) -> list[int]:

@@ -23,7 +23,7 @@ from fsframe.execution import as_engine, open_engine
 from fsframe.execution.engines.dask import ClusterEngine
 from fsframe.method.run import Run
 from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe.storage.units.manifest import Manifest
+from fsframe.storage.units.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
@@ -218,7 +218,7 @@ def test_a_cluster_that_does_nothing_for_us_is_reported_and_not_waited_for(
 ):
     for name, seconds in (("QUIET", 0.1), ("LOOK", 0.01), ("ALONE", 0.2)):
         monkeypatch.setattr(f"fsframe.execution.engines.dask._{name}_SECONDS", seconds)
-    monkeypatch.setattr("fsframe.resampling.submitted_jobs._TICK", 0.01)
+    monkeypatch.setattr("fsframe.resampling.dispatch._TICK", 0.01)
     engine = ClusterEngine(client, owned=False, patience=0.3)
     with engine, pytest.raises(EngineError, match=reason):
         bits(Noise(), table, counts, Run(executor=engine))

@@ -21,13 +21,13 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, EngineError, PluginError, RequestError
 from fsframe.execution import Engine, as_engine, open_engine
 from fsframe.execution.engines.processes import ProcessEngine
-from fsframe.execution.shared_values import Parcel, Shared, SharedValue, ValueMissing, fetch
+from fsframe.execution.workers import Parcel, Shared, SharedValue, ValueMissing, fetch
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe.storage.units.manifest import Manifest
+from fsframe.storage.units.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 
 CHAINS = [

@@ -21,10 +21,10 @@ from fsframe.evaluation.fold_task import FoldTask
 from fsframe.execution import as_engine, open_engine
 from fsframe.execution.engine import EngineOptions
 from fsframe.execution.engines.dask import ClusterEngine
-from fsframe.execution.worker_versions import differences, found_here
+from fsframe.execution.workers import differences, found_here
 from fsframe.method.run import Run
 from fsframe.resampling.work import needed_by
-from fsframe.storage.numeric_fingerprint import fingerprint
+from fsframe.storage.encoding import fingerprint
 from fsframe.table.dataset import Dataset
 
 TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
@@ -179,7 +179,7 @@ def test_a_worker_that_joins_later_is_refused_and_one_that_stops_is_left(
 def test_a_worker_that_was_asked_by_nobody_refuses_by_itself(bits, table, counts, monkeypatch):
     """As the worker of any executor does, of which nothing is known beforehand."""
     monkeypatch.setattr(
-        "fsframe.execution.worker_versions.found_here",
+        "fsframe.execution.workers.found_here",
         lambda names: {**found_here(names), "scipy": "0.1"},
     )
     with (

@@ -473,7 +473,7 @@ def main() -> None:
 def warm_up() -> None:
     """Import everything, start no thread, and have every batch of resamples kept by itself."""
     import fsframe.report.page
-    import fsframe.resampling.batches as batches
+    import fsframe.resampling.dispatch as batches
     from fsframe.chains.chain import Chain
     from fsframe.storage.units.checkpoint import Checkpoint
 

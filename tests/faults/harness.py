@@ -36,14 +36,14 @@ sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
 
 import numpy as np
 
-import fsframe.resampling.batches as batches_module
+import fsframe.resampling.dispatch as batches_module
 import fsframe.storage.atomic as atomic_module
 import fsframe.storage.units.checkpoint as checkpoint_module
 import fsframe.storage.units.lock as lock_module
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError
 from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe.storage.units.manifest import Manifest
+from fsframe.storage.units.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 
 CHAIN = "tiny:top=5 npfs:n=6,permutations=2,alpha=0.2"

@@ -21,7 +21,7 @@ from fsframe.method.donors import Donors
 from fsframe.method.selection import Selection
 from fsframe.method.stage_view import filled_rows
 from fsframe.storage import load_run, write_run
-from fsframe.testing.comparisons import assert_equal
+from fsframe.testing.tables import assert_equal
 from tests.cli.conftest import Call, call, here  # noqa: F401
 from tests.plugins.test_impute import (
     by_hand,

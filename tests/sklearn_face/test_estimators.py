@@ -37,7 +37,7 @@ from fsframe.sklearn import (
     WeightedKNN,
     estimator,
 )
-from fsframe.sklearn.fitted_attributes import iterations, pair_values
+from fsframe.sklearn.fitted import iterations, pair_values
 from fsframe.sklearn.naming import class_name, offered_names
 
 quiet = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")

@@ -13,8 +13,7 @@ import pytest
 from fsframe.method.pair_tests import PairTests
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.storage import DataRecord, PairTestRecord, RunRecord, StageRecord, write_run
-from fsframe.storage.seal import make_seal
-from fsframe.storage.spec import SEAL_BYTES
+from fsframe.storage.spec import SEAL_BYTES, make_seal
 
 
 def build_record(**changes: Any) -> RunRecord:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fsframe.storage import load_run, write_run
+from fsframe.storage.read import first_difference
 from fsframe.storage.spec import ENCODING_VERSION
-from fsframe.storage.verify import first_difference
 
 ARCHIVES = Path(__file__).resolve().parents[1] / "data" / "archives"
 SHA256 = {

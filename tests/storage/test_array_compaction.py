@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from fsframe.errors import StoreError
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.storage import load_run, spec, write_run
-from fsframe.storage.array_encoding import compact, square_of, triangle_of
-from fsframe.storage.seal import make_seal
-from fsframe.storage.spec import SEAL_BYTES
+from fsframe.storage.encoding import compact, square_of, triangle_of
+from fsframe.storage.read import first_difference
+from fsframe.storage.spec import SEAL_BYTES, make_seal
 from fsframe.storage.stage_records import StageRecord
-from fsframe.storage.verify import first_difference
 
 
 def symmetric(m: int, seed: int = 0) -> np.ndarray:

@@ -201,8 +201,7 @@ def test_a_file_beyond_the_bounds_can_be_read_by_who_trusts_it(tmp_path, run_fil
 
 
 def sealed_flips(run_file: Path, folder: Path, count: int, seed: int) -> list[str]:
-    from fsframe.storage.seal import make_seal
-    from fsframe.storage.spec import SEAL_BYTES
+    from fsframe.storage.spec import SEAL_BYTES, make_seal
 
     image = bytearray(run_file.read_bytes()[SEAL_BYTES:])
     rng = np.random.default_rng(seed)
@@ -218,8 +217,7 @@ def sealed_flips(run_file: Path, folder: Path, count: int, seed: int) -> list[st
 
 
 def truncations(run_file: Path, folder: Path, count: int, seed: int, *, seal: bool) -> list[str]:
-    from fsframe.storage.seal import make_seal
-    from fsframe.storage.spec import SEAL_BYTES
+    from fsframe.storage.spec import SEAL_BYTES, make_seal
 
     whole = run_file.read_bytes()
     paths = []

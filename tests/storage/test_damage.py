@@ -17,8 +17,8 @@ import pytest
 
 from fsframe.errors import StoreError
 from fsframe.storage import atomic, check_destination, load_run, place_file, spec, write_run
-from fsframe.storage.seal import check_seal
-from fsframe.storage.verify import first_difference
+from fsframe.storage.read import first_difference
+from fsframe.storage.spec import check_seal
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -63,8 +63,8 @@ import json, sys
 import numpy as np
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
-from fsframe.storage.verify import first_difference
-from fsframe.storage.seal import make_seal
+from fsframe.storage.read import first_difference
+from fsframe.storage.spec import make_seal
 from fsframe.storage.spec import SEAL_BYTES
 source, scratch, count, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 image = bytearray(open(source, "rb").read()[SEAL_BYTES:])

@@ -20,8 +20,8 @@ from hypothesis.extra import numpy as hnp
 from fsframe.errors import StoreError
 from fsframe.method.selection import Selection
 from fsframe.storage import RunRecord, StageRecord, load_run, printable, spec, verify_run, write_run
-from fsframe.storage.array_encoding import content_digest
-from fsframe.storage.verify import first_difference
+from fsframe.storage.encoding import content_digest
+from fsframe.storage.read import first_difference
 from fsframe.storage.write import run_image
 
 ROOT = Path(__file__).resolve().parents[2]

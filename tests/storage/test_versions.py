@@ -9,10 +9,8 @@ import pytest
 
 from fsframe.errors import StoreError
 from fsframe.storage import load_run, read, spec, verify_run, write_run
-from fsframe.storage.read import READERS
-from fsframe.storage.seal import make_seal
-from fsframe.storage.spec import SEAL_BYTES
-from fsframe.storage.verify import first_difference
+from fsframe.storage.read import READERS, first_difference
+from fsframe.storage.spec import SEAL_BYTES, make_seal
 
 ARCHIVE = Path(__file__).resolve().parents[1] / "data" / "archives" / "run-v1.h5"
 

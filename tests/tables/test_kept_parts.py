@@ -87,7 +87,7 @@ def purpose_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
     with monkeypatch.context() as patch:
         patch.setattr("fsframe.table.kept_folders.open_sealed", opened)
-        patch.setattr("fsframe.tables.parts_cache.open_sealed", opened)
+        patch.setattr("fsframe.tables.parts.open_sealed", opened)
         answer(path.parents[2] if path.name == "facts" else path.parents[3])
     return found[0]
 

@@ -16,7 +16,7 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.table.dataset import Dataset
 from fsframe.tables import read, read_table, write_reduced
-from fsframe.tables.file_contents import contents
+from fsframe.tables.source import contents
 from fsframe_tables.matrices import MatrixMarketReader
 
 N, P = 24, 5

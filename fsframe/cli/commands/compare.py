@@ -164,7 +164,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
 
 def _check_memory(requests: Sequence[Request], memory: int | None, engine: Engine | None) -> None:
     """Refuse a limit that is too small for some requests, naming one that is enough for all."""
-    from fsframe.chains.memory_shares import LimitTooSmall, shares_of
+    from fsframe.chains.stage import LimitTooSmall, shares_of
 
     refused = []
     for each in requests:

@@ -73,7 +73,7 @@ def predict(
     from fsframe.chains.audit import refit
     from fsframe.storage import check_destination, load_run, place_file
     from fsframe.tables import read_table
-    from fsframe.tables.cell_syntax import defused
+    from fsframe.tables.text_file import defused
 
     if len(words) != 2 or words[0] != "on":
         raise RequestError("name the table: fsframe predict RUN.h5 on DATA")

@@ -28,7 +28,7 @@ from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
     from fsframe.storage import RunRecord
-    from fsframe.storage.units.manifest import Manifest
+    from fsframe.storage.units.unit_files import Manifest
 
 __all__ = ["resume"]
 
@@ -106,7 +106,7 @@ def _is_leftover(folder: Path) -> bool:
 
 
 def _manifest(folder: Path) -> Manifest:
-    from fsframe.storage.units.manifest import Manifest
+    from fsframe.storage.units.unit_files import Manifest
 
     try:
         manifest = Manifest.of_folder(folder)

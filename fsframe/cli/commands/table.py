@@ -69,9 +69,9 @@ def table(
       fsframe table examples/parkinsons.immigrate-npfs.h5 --pairs --top 20
     """
     from fsframe.analysis.comparison_display import result_columns
-    from fsframe.evaluation.study_results import study_comparisons
+    from fsframe.evaluation.recorded import study_comparisons
     from fsframe.storage import check_destination, load_run, place_file
-    from fsframe.tables.writer import format_of, is_text, table_bytes
+    from fsframe.tables.reader import format_of, is_text, table_bytes
 
     if words and (len(words) != 2 or words[0] != "on"):
         raise RequestError("name the table: fsframe table RUN.h5 on DATA -o FILE")

@@ -16,12 +16,19 @@ import attrs
 
 from fsframe.errors import EngineError, RequestError, one_line
 from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
-from fsframe.execution.shared_values import Scattered, SharedValue
-from fsframe.execution.timeouts import call_in_thread, call_with_timeout
-from fsframe.execution.worker_versions import check_classes, differences, found_here, refusal
+from fsframe.execution.workers import (
+    Scattered,
+    SharedValue,
+    call_in_thread,
+    call_with_timeout,
+    check_classes,
+    differences,
+    found_here,
+    refusal,
+)
 from fsframe.registry.required import needed
 from fsframe.storage import printable
-from fsframe.storage.numeric_fingerprint import NUMERIC_PARTS, fingerprint
+from fsframe.storage.encoding import NUMERIC_PARTS, fingerprint
 
 __all__ = ["ENGINE", "ClusterEngine"]
 

@@ -13,9 +13,8 @@ from multiprocessing import connection, resource_tracker
 from typing import Any
 
 from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
-from fsframe.execution.timeouts import call_with_timeout
-from fsframe.execution.worker_start import start_worker
-from fsframe.execution.worker_versions import check_classes
+from fsframe.execution.process_start import start_worker
+from fsframe.execution.workers import call_with_timeout, check_classes
 from fsframe.method.run import available_threads
 from fsframe.storage.units.lock import process_status
 

@@ -18,11 +18,12 @@ from fsframe.errors import StoreError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.storage import check_destination, place_file
-from fsframe.storage.numeric_fingerprint import numeric_differences
+from fsframe.storage.encoding import numeric_differences
 from fsframe.storage.units.lock import FolderLock
-from fsframe.storage.units.manifest import NAMES, Manifest
 from fsframe.storage.units.unit_files import (
+    NAMES,
     FitSteps,
+    Manifest,
     Place,
     Unit,
     call_key,

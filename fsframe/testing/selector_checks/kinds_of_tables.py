@@ -13,17 +13,17 @@ from scipy import sparse
 from fsframe.errors import DataError
 from fsframe.method.run import Progress, Run
 from fsframe.method.selection import Selection
+from fsframe.table.arrays import SparseColumns
 from fsframe.table.dataset import Dataset
-from fsframe.table.sparse_columns import SparseColumns
 from fsframe.testing import tables
-from fsframe.testing.comparisons import assert_close
 from fsframe.testing.conformance import assert_refused, check, not_applicable
-from fsframe.testing.selector_checks.base import (
+from fsframe.testing.selector_checks.results import (
     SelectorChecks,
     assert_sound,
     resamples,
     some_upstream,
 )
+from fsframe.testing.tables import assert_close
 
 __all__ = ["TableChecks"]
 

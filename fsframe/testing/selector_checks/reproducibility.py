@@ -16,10 +16,10 @@ from fsframe.method.selector import Selector
 from fsframe.params import Parameter
 from fsframe.table.dataset import Dataset
 from fsframe.testing import tables
-from fsframe.testing.comparisons import assert_close, assert_equal
 from fsframe.testing.conformance import check, not_applicable
-from fsframe.testing.selector_checks.base import SelectorChecks, resamples, some_upstream
+from fsframe.testing.selector_checks.results import SelectorChecks, resamples, some_upstream
 from fsframe.testing.side_effects import changed_globals, peak_bytes, read_attributes, written_files
+from fsframe.testing.tables import assert_close, assert_equal
 
 __all__ = ["ReproducibilityChecks"]
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fsframe.errors import RequestError
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
-from fsframe.resampling.over_parts import over_parts
+from fsframe.resampling.dispatch import over_parts
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.code_counts import cell_sums, dense_cells

@@ -21,7 +21,7 @@ from fsframe.errors import DataError
 from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.threads import in_order, read_ahead
 from fsframe.method.run import Run, available_threads
-from fsframe.resampling.over_parts import equal_parts
+from fsframe.resampling.dispatch import equal_parts
 from fsframe.table.columns_seen import copy_transposed
 from fsframe.table.dataset import Dataset
 from fsframe.table.kept_folders import (

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from fsframe.kernels.compiled import njit
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
+from fsframe.table.arrays import SparseColumns
 from fsframe.table.dataset import Dataset
-from fsframe.table.sparse_columns import SparseColumns
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.code_counts import class_terms, sum_of
 from fsframe_infotheory.engine.counting import MOST_CELLS, MOST_ROWS

@@ -14,8 +14,7 @@ from fsframe.method.ranking import TIE, rank_by_score
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
-from fsframe.method.stage_view import first_missing
-from fsframe.method.wrapping_stages import drawn_rows
+from fsframe.method.stage_view import drawn_rows, first_missing
 from fsframe.params import (
     choice,
     either,
@@ -27,8 +26,8 @@ from fsframe.params import (
     text,
 )
 from fsframe.suggest import did_you_mean
+from fsframe.table.arrays import SparseColumns
 from fsframe.table.dataset import Dataset
-from fsframe.table.sparse_columns import SparseColumns
 from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
 from fsframe_infotheory.engine.encode import Encoded, Sums, encode
 from fsframe_infotheory.engine.part_counts import EncodedParts, encode_parts

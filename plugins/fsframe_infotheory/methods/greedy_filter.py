@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
 from fsframe.kinds import MOST_TIMES
-from fsframe.method.permutation_test import PermutationTest
+from fsframe.method.ranking import PermutationTest
 from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.params import choice, integer, param, real

@@ -8,9 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.method.cost import Cost
 from fsframe.method.ranking import TIE, rank_by_score
-from fsframe.method.run import Run
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
 from fsframe.params import number_to_keep, param, real
 from fsframe.table.dataset import Dataset

@@ -21,7 +21,7 @@ from fsframe.errors import DataError
 from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
-from fsframe.resampling.over_parts import over_parts
+from fsframe.resampling.dispatch import over_parts
 from fsframe_interactions.engine.bit_rows import BitRows, Tile
 from fsframe_interactions.engine.contingency_tables import (
     complete_tables,

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
-from fsframe.method.wrapping_stages import drawn_rows
+from fsframe.method.stage_view import drawn_rows
 from fsframe.table.dataset import Dataset
 
 __all__ = [

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.method.cost import Cost
-from fsframe.method.run import Run, size_text
+from fsframe.method.run import Cost, Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.params import choice, either, flag, integer, optional, param, real
 from fsframe.table.dataset import Dataset

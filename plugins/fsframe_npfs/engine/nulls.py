@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv
 
 from fsframe.resampling.groups import permuted_labels, permuted_within, rotated_labels
-from fsframe.resampling.null import CountNull, RelabellingNull
+from fsframe.resampling.resamples import CountNull, RelabellingNull
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.resample_counts import shard_counts
 

@@ -16,8 +16,7 @@ from fsframe.errors import RequestError
 from fsframe.method.run import Progress, Run
 from fsframe.method.selection import Selection
 from fsframe.remarks import remark
-from fsframe.resampling.null import CountNull, Null
-from fsframe.resampling.resamples import select_resamples
+from fsframe.resampling.resamples import CountNull, Null, select_resamples
 from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine import forecasts

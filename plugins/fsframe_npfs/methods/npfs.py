@@ -14,8 +14,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.params import choice, flag, integer, offered, optional, param, real
 from fsframe.registry import nulls
-from fsframe.resampling.null import CountNull, Null, RelabellingNull
-from fsframe.resampling.resamples import too_many
+from fsframe.resampling.resamples import CountNull, Null, RelabellingNull, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.candidates import (

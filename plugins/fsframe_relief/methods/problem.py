@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.method.permutation_test import PermutationTest
+from fsframe.method.ranking import PermutationTest
 from fsframe.method.run import Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector

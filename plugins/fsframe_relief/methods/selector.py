@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
-from fsframe.method.wrapping_stages import drawn_rows
+from fsframe.method.stage_view import drawn_rows
 from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.columns import Columns, prepare_columns
 from fsframe_relief.engine.feature_scores import feature_scores, full_distances

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import attrs
 
-from fsframe.method.cost import Cost
+from fsframe.method.run import Cost
 from fsframe.params import choice, integer, optional, param
 from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Sigmoid

@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.table.column_kinds import level_places
 from fsframe.table.dataset import Dataset
-from fsframe.table.nominal import level_places
 
 __all__ = ["Levels", "Path", "Problem", "indicators", "largest_penalty", "learn_levels", "solve"]
 

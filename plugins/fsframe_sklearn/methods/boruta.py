@@ -13,9 +13,8 @@ from scipy.stats import binom
 
 from fsframe.errors import RequestError
 from fsframe.kinds import MOST_TIMES
-from fsframe.method.answer_statistics import adjusted_p_values
-from fsframe.method.cost import Cost
-from fsframe.method.run import Run
+from fsframe.method.answer import adjusted_p_values
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, integer, number_to_keep, param, real, text

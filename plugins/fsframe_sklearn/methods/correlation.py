@@ -17,8 +17,8 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, number_to_keep, param, real
+from fsframe.table.column_kinds import level_places, sums_of_squares
 from fsframe.table.dataset import Dataset
-from fsframe.table.nominal import level_places, sums_of_squares
 from fsframe.table.standardising import learn_scale, standardised
 
 __all__ = ["Correlation"]

@@ -11,8 +11,8 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import number_to_keep, param, real
+from fsframe.table.column_kinds import level_places, unequal_share
 from fsframe.table.dataset import Dataset
-from fsframe.table.nominal import level_places, unequal_share
 from fsframe.table.standardising import learn_scale
 
 __all__ = ["Variance"]

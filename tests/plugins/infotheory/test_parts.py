@@ -245,7 +245,7 @@ def _kill_once(ask: Path, shares: list[int], threads: int) -> int:
 
 
 def test_parts_of_a_killed_worker_are_counted_again(tmp_path: Path) -> None:
-    from fsframe.resampling.over_parts import over_parts
+    from fsframe.resampling.dispatch import over_parts
 
     with open_engine("processes", workers=2) as engine:
         found = list(over_parts(Run(executor=engine), _kill_once, tmp_path, list(range(8)), 1))
@@ -257,7 +257,7 @@ def test_parts_of_a_killed_worker_are_counted_again(tmp_path: Path) -> None:
 
 
 def test_a_worker_of_another_version_counts_nothing(tmp_path: Path, monkeypatch) -> None:
-    from fsframe.resampling import over_parts as module
+    from fsframe.resampling import dispatch as module
 
     monkeypatch.setattr(
         module, "needed_by", lambda work: {"numpy": "0.1", "plugin infotheory": "9"}

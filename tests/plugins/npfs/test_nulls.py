@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fsframe.errors import PluginError, RequestError
 from fsframe.method.run import Run
-from fsframe.resampling.null import CountNull, RelabellingNull
+from fsframe.resampling.resamples import CountNull, RelabellingNull
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.count_decisions import decide_by_centred_counts, shrinkage_factor
 from fsframe_npfs.methods.npfs import Npfs

@@ -67,7 +67,7 @@ def test_decisions_stand_in_for_probabilities(n_classes):
 
 
 def test_a_bare_answer_is_no_probability():
-    from fsframe.evaluation.measures.scores import are_probabilities
+    from fsframe.evaluation.measures import are_probabilities
 
     fitted = estimator("svm.LinearSVC").fit(table())
     assert not are_probabilities(fitted.predict_scores(NEW))
@@ -211,7 +211,7 @@ def test_the_user_allows_a_class_by_its_whole_name(tmp_path, monkeypatch):
 
 
 def test_copies_that_an_estimator_makes_count_against_the_bound_on_memory():
-    from fsframe.chains.memory_shares import shares_of
+    from fsframe.chains.stage import shares_of
 
     data = Dataset.from_arrays(np.zeros((100_000, 30)), np.arange(100_000) % 2)
     base = "mim:top=20 sklearn:estimator=GaussianNB"

@@ -15,15 +15,14 @@ from fsframe.chains.recording import open_checkpoint
 from fsframe.cli import main
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
-from fsframe.storage.numeric_fingerprint import (
+from fsframe.storage.encoding import (
     NUMERIC_LIBRARIES,
     NUMERIC_PARTS,
     fingerprint,
     numeric_differences,
 )
 from fsframe.storage.units.checkpoint import units_folder
-from fsframe.storage.units.manifest import Manifest
-from fsframe.storage.units.unit_files import Unit
+from fsframe.storage.units.unit_files import Manifest, Unit
 from fsframe.table.dataset import Dataset
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
@@ -46,7 +45,7 @@ def stop_late(progress):
 
 
 def runs_on(monkeypatch: pytest.MonkeyPatch, numerics: dict[str, str]) -> None:
-    monkeypatch.setattr("fsframe.storage.units.manifest.fingerprint", lambda: numerics)
+    monkeypatch.setattr("fsframe.storage.units.unit_files.fingerprint", lambda: numerics)
 
 
 @pytest.fixture
@@ -84,7 +83,7 @@ def test_what_makes_libraries_compute_otherwise_changes_the_fingerprint(variable
         value = " ".join(extensions.get("found", ()))
         if not value:
             pytest.skip("NumPy has nothing to choose here")
-    code = "from fsframe.storage.numeric_fingerprint import fingerprint; print(dict(fingerprint()))"
+    code = "from fsframe.storage.encoding import fingerprint; print(dict(fingerprint()))"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
         env={**os.environ, variable: value},

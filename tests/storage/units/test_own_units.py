@@ -18,7 +18,7 @@ from fsframe.chains.recording import open_checkpoint
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe.storage.units.manifest import Manifest
+from fsframe.storage.units.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 
 MANIFEST = Manifest(chain="x", seed=0, sha256="", software={})

@@ -13,8 +13,13 @@ from hypothesis.extra import numpy as npst
 
 from fsframe.errors import StoreError
 from fsframe.method.selection import PairWeights, Selection
-from fsframe.storage.units.array_bytes import pack, unpack
-from fsframe.storage.units.selection_bytes import pack_selections, reduced, unpack_selections
+from fsframe.storage.units.unit_bytes import (
+    pack,
+    pack_selections,
+    reduced,
+    unpack,
+    unpack_selections,
+)
 
 NUMBERS = ["bool", "int8", "uint16", "int64", "uint64", "float32", "float64"]
 arrays = st.sampled_from(NUMBERS).flatmap(

@@ -16,8 +16,14 @@ import pytest
 from fsframe.chains.chain import Chain
 from fsframe.errors import StoreError
 from fsframe.storage.units.lock import FolderLock, Holder
-from fsframe.storage.units.manifest import Manifest, software
-from fsframe.storage.units.unit_files import Unit, read_index, read_unit, unit_file
+from fsframe.storage.units.unit_files import (
+    Manifest,
+    Unit,
+    read_index,
+    read_unit,
+    software,
+    unit_file,
+)
 
 UNITS = [
     (Unit("1.2~0~ab", 0, 4), b"first"),

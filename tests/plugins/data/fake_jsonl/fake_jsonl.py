@@ -4,7 +4,7 @@ import json
 
 from fsframe.registry.entries import WriterEntry
 from fsframe.registry.hookspecs import hookimpl
-from fsframe.tables.writer import Writer
+from fsframe.tables.reader import Writer
 
 
 class JsonLines(Writer):

@@ -4,7 +4,7 @@ import numpy as np
 
 from fsframe.registry.entries import NullEntry
 from fsframe.registry.hookspecs import hookimpl
-from fsframe.resampling.null import RelabellingNull
+from fsframe.resampling.resamples import RelabellingNull
 
 
 class Shifted(RelabellingNull):

@@ -3,7 +3,7 @@
 import json
 import os
 
-from fsframe.method.observer import Observer
+from fsframe.method.run import Observer
 from fsframe.registry.entries import ObserverEntry
 from fsframe.registry.hookspecs import hookimpl
 

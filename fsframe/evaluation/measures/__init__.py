@@ -1,1 +1,0 @@
-"""The bundled performance measures, each a class with its formula."""

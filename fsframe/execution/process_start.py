@@ -1,0 +1,180 @@
+"""First steps of a process: memory, streams and, in workers, the limits that libraries read."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import os
+import signal
+import sys
+import threading
+from multiprocessing import connection, parent_process
+from typing import Any, TextIO
+
+from fsframe.errors import FsframeError
+
+__all__ = [
+    "TolerantStream",
+    "check_address_space",
+    "occupy_standard_streams",
+    "reserve_little",
+    "start_worker",
+]
+
+
+# M_ARENA_MAX of <malloc.h>.
+_ARENA_MAX = -8
+# Measured: 0.92 GB is too little for two processors, 1.02 GB enough; a processor's threads of
+# polars and BLAS take 5 MB.
+_LEAST = 1_100_000_000
+_LEAST_PER_PROCESSOR = 8_000_000
+
+
+def _limit() -> int | None:
+    """The limit of this process's address space in bytes; None without one."""
+    if not sys.platform.startswith("linux"):
+        return None
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def reserve_little() -> None:
+    """Let all threads allocate from one arena if this process has a limit of address space.
+
+    glibc reserves 64 MiB for each of up to eight arenas per processor, of which a thread touches a
+    few kilobytes: with a dozen threads, half of the address space of a run. To be called before
+    threads are started. Elsewhere than on Linux with glibc, and without a limit (``ulimit -v``),
+    nothing changes.
+    """
+    if _limit() is None:
+        return
+    adjust = getattr(ctypes.CDLL(None), "mallopt", None)
+    if adjust is not None:
+        adjust(_ARENA_MAX, 1)
+
+
+def check_address_space() -> None:
+    """Check that the numerical libraries can be loaded and start their threads.
+
+    With less they abort the process, or try for ever.
+
+    Raises
+    ------
+    FsframeError
+        With the limit and the least that is enough.
+    """
+    limit, least = _limit(), _LEAST + _LEAST_PER_PROCESSOR * (os.cpu_count() or 1)
+    if limit is not None and limit < least:
+        raise FsframeError(
+            f"not enough memory: this process may have {limit / 1e9:.3g} GB of address space; "
+            f"allow at least {least / 1e9:.3g} GB (ulimit -v {-(-least // 1024)})"
+        )
+
+
+class TolerantStream:
+    """Wraps a stream; text that can no longer be written is discarded.
+
+    Examples
+    --------
+    >>> import os
+    >>> reading, writing = os.pipe()
+    >>> os.close(reading)
+    >>> stream = TolerantStream(open(writing, "w", buffering=1))
+    >>> print("nobody reads this", file=stream)
+    >>> stream.close()
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        # Python has none where the shell has closed it.
+        self._stream = open(os.devnull, "w") if stream is None else stream  # noqa: SIM115
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write `text`; discarded if the reader has gone."""
+        try:
+            return self._stream.write(text)
+        except (OSError, ValueError):
+            self._discard()
+            return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        """Write several texts in the same way."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Flush; no error if the reader has gone."""
+        try:
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._discard()
+
+    def _discard(self) -> None:
+        # Compiled code, worker processes and the interpreter's shutdown write there too.
+        with contextlib.suppress(OSError, ValueError):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self._stream.fileno())
+            os.close(null)
+
+
+def occupy_standard_streams() -> None:
+    """Open the null device in the place of standard streams that the shell has closed.
+
+    The next file opened would take their number, and what compiled code says on stderr would be
+    written into it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            with contextlib.suppress(OSError):
+                # The lowest free number is this one.
+                os.open(os.devnull, os.O_RDWR)
+
+
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+
+def start_worker() -> None:
+    """Make this process a worker: one thread, ignores Ctrl-C, no stdout, exits with its parent.
+
+    Ctrl-C at a terminal reaches every process of the group; it is the parent's to handle. A parent
+    that was killed cannot tell its workers, so each watches the pipe that ends with it. What every
+    task needs is imported now, not during the first task.
+    """
+    reserve_little()
+    # Results go to stdout; what a plugin prints while it works must not mix with them.
+    # The reader of stderr may have gone.
+    sys.stderr = TolerantStream(sys.stderr)  # type: ignore[assignment]
+    sys.stdout = sys.stderr
+    for name in _THREAD_VARIABLES:
+        os.environ[name] = "1"
+    with contextlib.suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_leave_with, args=(parent.sentinel,), daemon=True).start()
+    importlib.import_module("fsframe.resampling.work")
+    # Excludes modules from garbage collection, which otherwise takes some 80 ms each time.
+    gc.collect()
+    gc.freeze()
+
+
+def _leave_with(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)

@@ -1,0 +1,430 @@
+"""Columns that a request names: features, groups of features, the label."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError, RequestError
+from fsframe.showing import some_of
+from fsframe.suggest import did_you_mean
+from fsframe.table.array_checks import infer_task
+from fsframe.table.arrays import EXACT, LARGEST, check_whole, too_large
+from fsframe.table.column_facts import USUAL_CODES, likely_codes
+from fsframe.tables.text_file import MAX_CLASSES, is_missing, is_number
+
+__all__ = [
+    "MAX_NAME_BYTES",
+    "FeatureReview",
+    "as_keys",
+    "check_classes",
+    "check_finite",
+    "check_names",
+    "check_spelled",
+    "column_mask",
+    "column_word",
+    "feature_groups_of",
+    "feature_warnings",
+    "find_column",
+    "find_columns",
+    "label_missing",
+    "label_values",
+]
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+MAX_NAME_BYTES = 4_096
+"""As in docs/file-format.md: a longer name could not be stored."""
+
+
+def column_word(column: int, name: str = "") -> str:
+    """A column for messages: its number from 1, and its name.
+
+    >>> column_word(2, "glucose")
+    'column 3 (glucose)'
+    """
+    return f"column {column + 1} ({name})" if name else f"column {column + 1}"
+
+
+def as_keys(value: str | int | Iterable[str | int] | None) -> tuple[str | int, ...]:
+    """One column or several, as a tuple of names and numbers."""
+    if value is None:
+        return ()
+    if isinstance(value, (str, int)):
+        return (value,)
+    return tuple(value)
+
+
+def find_column(names: Sequence[str] | None, n_columns: int, key: str | int, what: str) -> int:
+    """The position of a column, given by name, or by position from 0 (from the end if negative).
+
+    Digits that are not a name are a number from 1. `names` is None where the table has no line of
+    names; `what` names file and purpose. DataError if there is no such column, or several have the
+    name.
+    """
+    if not isinstance(key, str):
+        if not -n_columns <= key < n_columns:
+            # The command line counts from 1, Python from 0; the message gives both.
+            counted = f"number {key + 1} (position {key})" if key >= 0 else str(key)
+            raise DataError(f"{what}: there is no column {counted}; the table has {n_columns}")
+        return int(key) % n_columns
+    # Columns without names, or with equal names, can only be given by number.
+    number = int(key) if key.isascii() and key.isdigit() and len(key) < 9 else 0
+    if 1 <= number <= n_columns and (names is None or key not in names):
+        return number - 1
+    if names is None:
+        raise DataError(
+            f"{what}: there is no column {key!r}: the first line of the table does not hold "
+            "names; give the number of the column"
+        )
+    places = [place for place, name in enumerate(names) if name == key]
+    if len(places) == 1:
+        return places[0]
+    if places:
+        numbers = ", ".join(str(place + 1) for place in places)
+        raise DataError(f"{what}: several columns are named {key!r}: numbers {numbers}")
+    hint = did_you_mean(key, [name for name in names if name])
+    if not hint:
+        shown = ", ".join([name for name in names if name][-6:])
+        hint = f"; the last columns are {shown}"
+    raise DataError(f"{what}: there is no column {key!r}{hint}")
+
+
+def find_columns(
+    names: Sequence[str] | None, n_columns: int, keys: Iterable[str | int], what: str
+) -> list[int]:
+    """The positions of several columns; DataError lists all that `find_column` does not find."""
+    found: list[int] = []
+    wrong: list[str] = []
+    for key in keys:
+        try:
+            found.append(find_column(names, n_columns, key, what))
+        except DataError as error:
+            wrong.append(str(error) if not wrong else str(error).removeprefix(f"{what}: "))
+    if wrong:
+        raise DataError("; ".join(wrong))
+    return found
+
+
+def column_mask(
+    names: Sequence[str] | None,
+    n_columns: int,
+    features: Sequence[int],
+    keys: str | int | Iterable[str | int] | bool | None,
+    what: str,
+) -> NDArray[np.bool_]:
+    """Which of the columns `features` the keys name; True stands for all, None for none.
+
+    DataError if a column cannot be found, or is not one of `features`.
+    """
+    if keys is None or isinstance(keys, bool):
+        return np.full(len(features), bool(keys))
+    found = find_columns(names, n_columns, as_keys(keys), what)
+    wrong = sorted(set(found) - set(features))
+    if wrong:
+        listing = ", ".join(column_word(c, names[c] if names else "") for c in wrong)
+        raise DataError(f"{what}: {listing} is the label or is left out")
+    return np.isin(features, found)
+
+
+def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> None:
+    """Check that the columns have different names of a valid length.
+
+    DataError lists names given twice with their columns, or columns without a name.
+    """
+    wanted = [names[column] for column in columns]
+    nameless = [column + 1 for column in columns if not names[column]]
+    if nameless:
+        shown = ", ".join(map(str, nameless[:8])) + (", …" if len(nameless) > 8 else "")
+        raise DataError(
+            f"{path}, line of names: no name for column {shown}; name every column (a delimiter at "
+            "the end of the line adds an empty one)"
+        )
+    twice = [name for name, count in Counter(wanted).items() if count > 1]
+    if twice:
+        places = ", ".join(
+            f"{name[:60]!r} (columns {', '.join(str(c + 1) for c in columns if names[c] == name)})"
+            for name in twice[:5]
+        )
+        more = f" and {len(twice) - 5} more" if len(twice) > 5 else ""
+        raise DataError(
+            f"{path}, line of names: used more than once: {places}{more}; rename the columns, or, "
+            "if the first line is a row and not names, say so (header=False, --no-header)"
+        )
+    try:
+        "".join(wanted).encode()
+    except UnicodeEncodeError:
+        name = next(name for name in wanted if _SURROGATE.search(name))
+        raise DataError(
+            f"{path}: the name {name[:30]!r} holds an unpaired surrogate character; rename the "
+            "column"
+        ) from None
+    long = next((name for name in wanted if len(name.encode()) > MAX_NAME_BYTES), None)
+    if long is not None:
+        raise DataError(f"{path}: the name {long[:30]!r}… is longer than {MAX_NAME_BYTES} bytes")
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{16,19}")
+
+
+def check_finite(X: NDArray[Any], where: Callable[[int, int], str]) -> None:
+    """Raise DataError, naming the first, if a value is infinite or too large (`magnitudes`)."""
+    wrong = too_large(X)
+    if wrong is not None:
+        row, column = np.unravel_index(int(np.argmax(wrong)), X.shape)
+        more = int(wrong.sum()) - 1
+        others = f" ({more} more like it)" if more else ""
+        columns = np.flatnonzero(wrong.any(axis=0))
+        if len(columns) > 1:
+            others += f" in {len(columns)} columns"
+        raise DataError(
+            f"{where(int(row), int(column))}: infinite, or too large (above {LARGEST:g} in "
+            f"magnitude, so that its square is infinite){others}; correct it, divide the column by "
+            "a constant, or leave the field empty if missing"
+        )
+
+
+def check_spelled(texts: Iterable[str], where: str) -> None:
+    """Refuse whole numbers, as spelled in a column, of which two become the same float64."""
+    whole = {int(text) for text in texts if _WHOLE.fullmatch(text)}
+    check_whole(np.array(sorted(whole))[:, None], where)
+
+
+class FeatureReview:
+    """Weaknesses of features, collected block by block.
+
+    Columns without any value, with one value only, and those that count the rows.
+    """
+
+    def __init__(self) -> None:
+        self._empty: list[str] = []
+        self._constant: list[str] = []
+        self._counting: list[str] = []
+        self._coded: list[str] = []
+
+    def add(self, X: NDArray[Any], names: Sequence[str]) -> None:
+        """Examine the columns `X` (n_samples, n_columns), float64 or whole, of those names."""
+        plain = X.dtype.kind != "f"
+        least, most = (np.minimum, np.maximum) if plain else (np.fmin, np.fmax)
+        lowest = least.reduce(X, axis=0).astype(np.float64)
+        highest = most.reduce(X, axis=0).astype(np.float64)
+        rows = np.arange(len(X), dtype=np.float64)
+        first, last = X[0].astype(np.float64), X[-1].astype(np.float64)
+        starts = np.isin(first, (0.0, 1.0)) & (last == first + rows[-1]) & (len(X) > 2)
+        counting = [
+            c for c in np.flatnonzero(starts).tolist() if np.all(X[:, c] == first[c] + rows)
+        ]
+        self._coded += [
+            f"{names[c]} ({code:g}, {times} times)"
+            for c in np.flatnonzero(
+                np.isin(lowest, USUAL_CODES) | np.isin(highest, USUAL_CODES)
+            ).tolist()
+            for code, times in likely_codes(X[:, c].astype(np.float64))
+        ]
+        self._counting += [names[c] for c in counting]
+        self.note(names, empty=np.isnan(lowest), constant=lowest == highest)
+
+    def note(
+        self, names: Sequence[str], *, empty: NDArray[np.bool_], constant: NDArray[np.bool_]
+    ) -> None:
+        """Record which columns have no value, or a single one."""
+        self._empty += [names[c] for c in np.flatnonzero(empty).tolist()]
+        self._constant += [names[c] for c in np.flatnonzero(constant).tolist()]
+
+    def warnings(self) -> list[str]:
+        """One sentence for each kind of weakness found."""
+        return [
+            f"{len(found)} column{'s' * (len(found) > 1)} {what.format(some_of(found))}"
+            for found, what in (
+                (self._empty, "without any value: {}; they carry no information"),
+                (self._constant, "with one value only: {}; they carry no information"),
+                (self._counting, "counting the rows: {}; drop what is an identifier"),
+                (
+                    self._coded,
+                    "in which a repeated extreme value looks like a code for a missing one: {}; "
+                    "if so, say it (--na CODE, na=)",
+                ),
+            )
+            if found
+        ]
+
+
+def feature_warnings(X: NDArray[Any], names: Sequence[str]) -> list[str]:
+    """Warnings about the columns of a table in memory."""
+    review = FeatureReview()
+    review.add(X, names)
+    return review.warnings()
+
+
+_HEADS = ({"feature", "group"}, {"feature", "set"}, {"name", "group"})
+_MOST = 1 << 28
+
+
+def feature_groups_of(
+    given: str | os.PathLike[str] | Mapping[str, Sequence[str]] | None,
+) -> dict[str, tuple[str, ...]]:
+    """The features of each group, by its name; empty if nothing is given.
+
+    Parameters
+    ----------
+    given : path, or mapping of str to sequence of str, optional
+        A text file in UTF-8 with a feature and its group in each line, between them a tab, or else
+        a semicolon or a comma; a first line ``feature,group`` is skipped.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or a line has not two fields.
+    """
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return {str(title): tuple(map(str, members)) for title, members in given.items()}
+    try:
+        with open(given, encoding="utf-8-sig", newline="") as file:
+            text = file.read(_MOST + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read feature groups from {given}: {error}") from None
+    if len(text) > _MOST:
+        raise DataError(f"{given}: feature groups of more than 256 MB are not read")
+    first = text.split("\n", 1)[0]
+    sign = next((sign for sign in "\t;," if sign in first), ",")
+    found: dict[str, list[str]] = {}
+    try:
+        lines = [line for line in csv.reader(text.splitlines(), delimiter=sign) if any(line)]
+    except csv.Error as error:
+        raise DataError(f"{given}: {error}") from None
+    for number, line in enumerate(lines, start=1):
+        fields = [field.strip() for field in line]
+        if number == 1 and {field.lower() for field in fields} in _HEADS:
+            continue
+        if len(fields) != 2 or not all(fields):
+            raise DataError(
+                f"{given}, line {number}: {len(fields)} fields, not 2: a feature and its group"
+            )
+        found.setdefault(fields[1], []).append(fields[0])
+    if not found:
+        raise DataError(f"{given} holds no feature groups")
+    return {title: tuple(members) for title, members in found.items()}
+
+
+_MANY = 20
+_LONG = 200
+
+
+def label_missing(where: str, text: str) -> DataError:
+    """The error about a missing label at `where`."""
+    return DataError(
+        f"{where}: the label is missing ({text or 'empty'}); fill it in, or take the row out"
+    )
+
+
+def label_values(
+    texts: Sequence[str],
+    where: Callable[[int], str],
+    task: str | None,
+    missing: Callable[[str], bool] = is_missing,
+) -> tuple[NDArray[Any], str]:
+    """The label as whole numbers, floats or text (numbers if all cells are), and the task.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The cells, blanks stripped.
+    where : callable
+        From a row to its place, for messages.
+    task : str, optional
+        ``"classification"`` or ``"regression"``; by default regression exactly if the label holds
+        numbers of which at least one is not whole.
+    missing : callable
+        Whether a cell spells a missing value.
+
+    Raises
+    ------
+    DataError
+        If a label is missing or infinite, or is text where a number is needed.
+    RequestError
+        If there is no such task.
+    """
+    if task not in (None, "classification", "regression"):
+        raise RequestError(f"task must be classification or regression, not {task!r}")
+    different = sorted(set(texts))
+    absent = {text for text in different if missing(text)}
+    if absent:
+        row = next(row for row, text in enumerate(texts) if text in absent)
+        raise label_missing(where(row), texts[row])
+    words = {text for text in different if not is_number(text)}
+    if words and task == "regression":
+        row = next(row for row, text in enumerate(texts) if text in words)
+        raise DataError(
+            f"{where(row)}: {texts[row]!r} is not a number; regression needs a numeric label"
+        )
+    if words:
+        # In a NumPy array every text takes the space of the longest.
+        long = max(map(len, different)) > _LONG
+        return np.array(texts, dtype=object if long else None), "classification"
+    value = {text: float(text) for text in different}
+    numbers = np.array([value[text] for text in texts])
+    if not np.isfinite(numbers).all():
+        row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        raise DataError(f"{where(row)}: the label is infinite; correct it, or take the row out")
+    if np.abs(numbers).max(initial=0) > EXACT:
+        check_spelled(different, "the label")
+    kind = task or infer_task(numbers)
+    whole = np.all(numbers == np.round(numbers)) and np.abs(numbers).max(initial=0) < 2**53
+    if kind == "classification" and whole:
+        return numbers.astype(np.int64), kind
+    return numbers, kind
+
+
+def check_classes(
+    labels: NDArray[Any],
+    name: str,
+    where: Callable[[int], str],
+    task: str,
+    path: object,
+    guessed: bool = False,
+) -> list[str]:
+    """Warnings about a label, (n,) numbers or text, that can be used.
+
+    `where` goes from a row to its place, for messages; `guessed` says that the user did not name
+    the label. DataError if there is one class only, a class has a single member, there are more
+    than `MAX_CLASSES`, or a numeric target is constant.
+    """
+    values, first, counts = np.unique(labels, return_index=True, return_counts=True)
+    if len(values) == 1:
+        word = "one value" if task == "regression" else "one class"
+        raise DataError(
+            f"{path}: label {name!r} has {word} only, {values[0]!s}, in all {len(labels)} rows; "
+            "selection needs at least two"
+        )
+    if task == "regression":
+        return []
+    many = labels.dtype.kind in "if" and len(values) > _MANY
+    hint = "; if the label is a number to predict, say so: task regression" if many else ""
+    if guessed:
+        hint += f"; if another column is the label, name it (--label, label=), not {name!r}"
+    if len(values) > MAX_CLASSES:
+        raise DataError(
+            f"{path}: label {name!r} has {len(values)} different values in {len(labels)} rows; "
+            f"at most {MAX_CLASSES} classes are allowed{hint}"
+        )
+    alone = np.flatnonzero(counts == 1)
+    if alone.size:
+        shown = ", ".join(f"{str(values[c])[:60]} ({where(int(first[c]))})" for c in alone[:3])
+        more = f" and {alone.size - 3} more" if alone.size > 3 else ""
+        raise DataError(
+            f"{path}: classes with a single member in label {name!r}: {shown}{more}; every class "
+            f"needs at least two: take the rows out, or merge classes{hint}"
+        )
+    if many:
+        return [f"label {name!r} has {len(values)} different numbers, taken as classes{hint}"]
+    return []
