@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from fsframe.showing import counted
 from fsframe.table.column_guesses import Guesses, spelled_key
 from fsframe.table.label_guess import Covariate
 
@@ -150,8 +151,13 @@ def _few_rows(guesses: Guesses) -> Iterator[Finding]:
     if column.missing:
         yield Finding(
             columns=(label,),
-            what=f"the label is missing in {column.missing} rows; fill it in, or take them out of "
-            "the file",
+            what=f"the label is missing in {counted(column.missing, 'row')}; fill it in, or "
+            + (
+                "leave such rows out"
+                if guesses.found.leaves_rows_out
+                else "take them out of the file"
+            ),
+            option="--missing-label drop" if guesses.found.leaves_rows_out else "",
         )
     if column.different > _CLASSES:
         return

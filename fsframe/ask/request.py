@@ -211,6 +211,7 @@ class TableOptions(TypedDict, total=False):
     ordinal: Ordinal
     dates: str
     encode: str
+    missing_label: str
     keep: str | int | Iterable[str | int]
     weight: str | int
     time: str

@@ -115,6 +115,11 @@ reading_options = all_options(
         type=click.Choice(["classification", "regression"]),
         help="Kind of label. [default: classes, unless it holds numbers that are not whole]",
     ),
+    click.option(
+        "--missing-label",
+        type=click.Choice(["drop"]),
+        help="Leave out rows without a label. [default: an error]",
+    ),
     *map(_of_role, ("drop", "categorical", "ordinal")),
     click.option(
         "--dates",
@@ -167,7 +172,7 @@ def reading_arguments(**options: Any) -> dict[str, Any]:
         elif role.given == "columns":
             given = _orders(given) if key == "ordinal" else _list(given)
         arguments[key] = given
-    for key in ("task", "decimal", "encoding", "dates", "encode"):
+    for key in ("task", "decimal", "encoding", "dates", "encode", "missing_label"):
         arguments[key] = options.get(key)
     for key, name in (("x", "x_path"), ("y", "y_path"), ("names", "names_path")):
         arguments[key] = options.get(name)
@@ -201,7 +206,7 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
         "na": (list,),
         "header": (bool,),
     }
-    texts = ("task", "dates", "encode", "delimiter", "decimal", "encoding")
+    texts = ("task", "dates", "encode", "missing_label", "delimiter", "decimal", "encoding")
     kinds |= dict.fromkeys((*texts, "x", "y", "names"), (str,))
     lists = {
         key: found[key]

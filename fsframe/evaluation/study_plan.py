@@ -41,6 +41,7 @@ _READING: dict[str, tuple[type, ...]] = {
     "encoding": (str,),
     "dates": (str,),
     "encode": (str,),
+    "missing_label": (str,),
     "header": (bool,),
 }
 _WORDS: dict[type, str] = {

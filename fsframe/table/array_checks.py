@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
+from fsframe.showing import counted
 from fsframe.table.arrays import (
     LARGEST,
     SparseColumns,
@@ -33,6 +34,7 @@ __all__ = [
     "check_text",
     "infer_task",
     "kept_columns",
+    "unlabelled_left_out",
     "whole_weights",
 ]
 
@@ -175,6 +177,11 @@ def _codes(labels: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
     different = sorted(set(found))
     code = {text: place for place, text in enumerate(different)}
     return different, np.array([code[text] for text in found], dtype=np.int64)
+
+
+def unlabelled_left_out(rows: int) -> str:
+    """The warning about rows without a label that were left out."""
+    return f"{counted(rows, 'row')} without a label left out (--missing-label drop)"
 
 
 def as_labels(

@@ -178,6 +178,8 @@ class Contents:
         Whether the first column holds row names, which are not read.
     takes_codes : bool
         Whether codes of missing values can be said when the table is read.
+    leaves_rows_out : bool
+        Whether rows without a label can be left out when the table is read.
     repeated_rows : int
         Rows equal to an earlier one in all columns.
     repeated_columns : tuple of (int, int)
@@ -193,6 +195,7 @@ class Contents:
     beside: int = 0
     row_names: bool = False
     takes_codes: bool = True
+    leaves_rows_out: bool = True
     repeated_rows: int = 0
     repeated_columns: tuple[tuple[int, int], ...] = ()
     _column: Callable[[int], NDArray[Any] | list[str | None]] = attrs.field(repr=False)

@@ -206,6 +206,8 @@ class Guesses:
             found["na"] = [*found.get("na", ()), *codes]
         if out:
             found["drop"] = [*found.get("drop", ()), *(self.keys[k] for k in out)]
+        if self.found.columns[self.label].missing and self.found.leaves_rows_out:
+            found.setdefault("missing_label", "drop")
         texts = [self.keys[k] for k in nominal]
         if texts and not isinstance(found.get("categorical"), bool):
             found["categorical"] = [*found.get("categorical", ()), *texts]
@@ -376,5 +378,5 @@ def as_words(options: Mapping[str, Any]) -> list[str]:
         elif isinstance(value, (list, tuple)):
             words += [f"--{key}", ",".join(map(spelled_key, value))]
         else:
-            words += [f"--{key}", str(value)]
+            words += [f"--{key.replace('_', '-')}", str(value)]
     return words

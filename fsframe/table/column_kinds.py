@@ -269,8 +269,10 @@ def level_text(value: Any) -> str:
     return str(int(number)) if number == int(number) and abs(number) < 2**53 else repr(number)
 
 
-def check_readings(*, dates: str | None = None, encode: str | None = None) -> None:
-    """Check the requested conversions of dates and nominal columns.
+def check_readings(
+    *, dates: str | None = None, encode: str | None = None, missing_label: str | None = None
+) -> None:
+    """Check what is to be done with dates, nominal columns and rows without a label.
 
     Raises
     ------
@@ -280,6 +282,8 @@ def check_readings(*, dates: str | None = None, encode: str | None = None) -> No
         raise RequestError(f"dates must be days, not {dates!r}")
     if encode not in (None, "onehot"):
         raise RequestError(f"encode must be onehot, not {encode!r}")
+    if missing_label not in (None, "drop"):
+        raise RequestError(f"missing_label must be drop, not {missing_label!r}")
 
 
 def as_ordinal(given: Ordinal | None) -> dict[str | int, tuple[str, ...]]:

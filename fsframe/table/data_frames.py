@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, UntidyTableError
 from fsframe.showing import some_of
 from fsframe.suggest import did_you_mean
+from fsframe.table.array_checks import unlabelled_left_out
 from fsframe.table.column_kinds import (
     ColumnKind,
     check_readings,
@@ -36,6 +37,7 @@ __all__ = [
     "group_values",
     "is_frame",
     "label_values_of",
+    "labelled_rows",
     "take_frame",
 ]
 
@@ -76,6 +78,43 @@ class FrameParts:
     keep: NDArray[np.bool_] | None = None
     weights: NDArray[Any] | None = None
     weight_name: str = "weight"
+
+
+def labelled_rows(parts: FrameParts, missing_label: str | None) -> FrameParts:
+    """Only the rows that have a label, if those without one are to be left out.
+
+    Raises
+    ------
+    DataError
+        If a label is missing and `missing_label` is None.
+    """
+    if parts.y is None:
+        return parts
+    # NaN is the one value that differs from itself.
+    known = np.array([label is not None and label == label for label in parts.y.tolist()])
+    if known.all():
+        return parts
+    if missing_label is None:
+        row = int(np.flatnonzero(~known)[0]) + 1
+        raise DataError(
+            f"label {parts.label_name!r} is missing in row {row}; fill it in, or leave such rows "
+            "out (--missing-label drop, missing_label='drop')"
+        )
+
+    def rows(values: Any) -> Any:
+        return None if values is None else values[known]
+
+    y = parts.y[known]
+    whole = y.dtype.kind == "f" and bool((y == np.round(y)).all())
+    whole = whole and np.abs(y).max(initial=0) < 2**53
+    return attrs.evolve(
+        parts,
+        X=rows(parts.X),
+        y=y.astype(np.int64) if whole else y,
+        groups=rows(parts.groups),
+        weights=rows(parts.weights),
+        warnings=(unlabelled_left_out(int((~known).sum())), *parts.warnings),
+    )
 
 
 def is_frame(given: Any) -> bool:

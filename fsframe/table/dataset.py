@@ -37,7 +37,7 @@ from fsframe.table.column_kinds import (
     check_readings,
     level_text,
 )
-from fsframe.table.data_frames import is_frame, take_frame
+from fsframe.table.data_frames import is_frame, labelled_rows, take_frame
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.roles import SideColumns, asked_sides, feature_sets, names_of
 from fsframe.table.survival import signed_times
@@ -235,6 +235,7 @@ class Dataset(FrozenTable):
         time: str | None = None,
         adjust: str | Iterable[str] = (),
         layer: str | None = None,
+        missing_label: str | None = None,
         **sides: str | Iterable[str],
     ) -> Dataset:
         """A Dataset from a data frame, with names and kinds of columns, and the label as one
@@ -284,6 +285,8 @@ class Dataset(FrozenTable):
             Covariates to adjust for; not features.
         layer : str, optional
             Layer of an AnnData that holds the features, in place of ``X``.
+        missing_label : {"drop"}, optional
+            Rows that have no label are left out; by default they are an error.
         sides : str or several
             Columns of further side roles (`fsframe.table.roles`).
 
@@ -321,6 +324,7 @@ class Dataset(FrozenTable):
             str(key) if isinstance(key, tuple) else key for key in (label, groups, weight)
         )
         orders = as_ordinal(ordinal)
+        check_readings(missing_label=missing_label)
         asked = check_asked_of_frame(
             frame, label=label, drop=drop, categorical=categorical, groups=groups, ordinal=orders,
             keep=keep, weight=weight, event=event, time=time, adjust=adjust, **further,
@@ -343,6 +347,9 @@ class Dataset(FrozenTable):
             except UntidyTableError as error:
                 raise untidy_frame(error, frame, asked, name, given) from None
             parts = attrs.evolve(parts, warnings=(*doubts, *parts.warnings))
+        if is_annotated(frame) and missing_label is not None:
+            raise RequestError("missing_label is for data frames: select the rows of the AnnData")
+        parts = labelled_rows(parts, missing_label)
         found = cls.from_arrays(
             **attrs.asdict(parts, recurse=False),
             name=name,

@@ -323,7 +323,8 @@ _LONG = 200
 def label_missing(where: str, text: str) -> DataError:
     """The error about a missing label at `where`."""
     return DataError(
-        f"{where}: the label is missing ({text or 'empty'}); fill it in, or take the row out"
+        f"{where}: the label is missing ({text or 'empty'}); fill it in, or leave such rows out "
+        "(--missing-label drop, missing_label='drop')"
     )
 
 
@@ -360,7 +361,10 @@ def label_values(
     absent = {text for text in different if missing(text)}
     if absent:
         row = next(row for row, text in enumerate(texts) if text in absent)
-        raise label_missing(where(row), texts[row])
+        raise DataError(
+            f"{where(row)}: the label is missing ({texts[row] or 'empty'}); fill it in, or take "
+            "the row out"
+        )
     words = {text for text in different if not is_number(text)}
     if words and task == "regression":
         row = next(row for row, text in enumerate(texts) if text in words)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.showing import some_of
+from fsframe.table.array_checks import unlabelled_left_out
 from fsframe.table.arrays import EXACT
 from fsframe.table.column_facts import merged_spellings
 from fsframe.table.column_guesses import check_default_label, untidy
@@ -61,6 +62,7 @@ def from_sheet(
     orders: Sequence[tuple[str, ...]],
     dates: str | None,
     worded: Sequence[str],
+    unlabelled: bool,
     given: Mapping[str, Any],
 ) -> Dataset:
     """The Dataset of a text table, whose columns have the roles that `check_asked` has found.
@@ -73,6 +75,8 @@ def from_sheet(
         The orders of the levels of the ordinal columns.
     worded : sequence of str
         Columns that are categorical if they hold text.
+    unlabelled : bool
+        Whether rows without a label are left out.
     given : mapping of str to JSON values
         The arguments of `fsframe.read`.
     """
@@ -107,7 +111,7 @@ def from_sheet(
     stays = column_mask(sheet.names, n, columns, asked["keep"], f"{path}, column to keep")
     beside = sorted(column for column in {place, group, weighing} if column is not None)
     missing: dict[int, str] = {}
-    taken = sheet.take(columns, beside, _watch(sheet, place, weighing, missing))
+    taken = sheet.take(columns, beside, _watch(sheet, place, weighing, missing, unlabelled))
     problems = list(missing.values())
     texts, X = taken.texts[place], taken.X
     undeclared = [c for c in taken.bad if not mask[columns.index(c)] and c not in asked["ordinal"]]
@@ -118,6 +122,10 @@ def from_sheet(
         X = X.astype(np.float64, copy=False)
     if sheet.cells.decimal == ",":
         texts = [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts]
+    known = [row for row, text in enumerate(texts) if not (unlabelled and sheet.missing(text))]
+    if len(known) < len(texts):
+        warnings.append(unlabelled_left_out(len(texts) - len(known)))
+        texts = [texts[row] for row in known]
     same = merged_spellings([text for text in texts if not sheet.missing(text)])
     if same:
         spelled = ", ".join(f"{text!r} as {best!r}" for text, best in same.items())
@@ -126,7 +134,7 @@ def from_sheet(
     if place not in missing:
         with _noted(problems):
             labels, kind = label_values(
-                texts, lambda row: sheet.where(row, place), task, missing=sheet.missing
+                texts, lambda row: sheet.where(known[row], place), task, missing=sheet.missing
             )
     ordered = dict(zip(asked["ordinal"], orders, strict=True))
     texts_in = [k for k, column in enumerate(columns) if column in taken.bad]
@@ -150,8 +158,10 @@ def from_sheet(
     if problems:
         raise DataError("\n".join(problems))
     warnings += check_classes(
-        labels, label_name, lambda row: f"line {sheet.line(row)}", kind, path, guessed
+        labels, label_name, lambda row: f"line {sheet.line(known[row])}", kind, path, guessed
     )
+    if len(known) < len(X):
+        X = X[known]
     if taken.coded:
         listing = ", ".join(sheet.missing.codes)
         notes.append(f"{taken.coded} cells that hold {listing} were taken as missing")
@@ -160,7 +170,7 @@ def from_sheet(
         labels,
         names,
         categorical=mask,
-        groups=None if group is None else np.array(taken.texts[group]),
+        groups=None if group is None else np.array(taken.texts[group])[known],
         group_name="group" if group is None else _column_name(sheet, group),
         name=table_name(path),
         label_name=label_name,
@@ -168,7 +178,7 @@ def from_sheet(
         warnings=(*warnings, *notes, *feature_warnings(X, names), *_number_names(sheet, names)),
         kinds=kinds,
         keep=stays,
-        weights=None if weighing is None else weights,
+        weights=None if weighing is None else [weights[row] for row in known],
         weight_name="weight" if weighing is None else _column_name(sheet, weighing),
     )
 
@@ -194,11 +204,14 @@ def _weights(sheet: Sheet, column: int, texts: list[str]) -> list[float]:
 
 
 def _watch(
-    sheet: Sheet, label: int, weighing: int | None, missing: dict[int, str]
+    sheet: Sheet, label: int, weighing: int | None, missing: dict[int, str], unlabelled: bool
 ) -> Callable[[int, list[str], int], None]:
-    """A callback that adds the first missing label, group and weight to `missing`, by column."""
+    """A callback that adds the first missing label, group and weight to `missing`, by column; no
+    label if rows without one are left out."""
 
     def watch(column: int, texts: list[str], row: int) -> None:
+        if unlabelled and column == label:
+            return
         different = {text for text in set(texts) if sheet.missing(text)}
         if different and column not in missing:
             place = next(place for place, text in enumerate(texts) if text in different)

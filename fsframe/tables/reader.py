@@ -87,10 +87,13 @@ class Reader(ABC):
     spelled : bool
         Whether `_read` returns comma-separated text (bytes, UTF-8) with the cells as spelled, which
         is read as a file of text is.
+    called : str
+        If `spelled`: what people call such a table, such as "first sheet of a workbook".
     """
 
     options: ClassVar[frozenset[str]] = frozenset()
     spelled: ClassVar[bool] = False
+    called: ClassVar[str] = ""
 
     @final
     def read(self, path: Path, **given: str) -> Any:
@@ -176,14 +179,15 @@ def read_frame(path: Path, name: str, **given: str) -> Any:
     return reader.read(path, **given)
 
 
-def spelled_text(path: Path, name: str) -> bytes | None:
-    """The text of a file whose reader, of that name, returns cells as spelled; else None."""
+def spelled_text(path: Path, name: str) -> tuple[bytes | None, str]:
+    """The text of a file whose reader, of that name, returns cells as spelled, else None; and what
+    the reader calls such a table."""
     from fsframe.registry import readers
 
     if name not in readers or not readers[name].spelled:
-        return None
+        return None, ""
     text: bytes = readers[name]().read(path)
-    return text
+    return text, readers[name].called or name
 
 
 def check_options(path: Path, name: str, wrong: Sequence[str]) -> None:

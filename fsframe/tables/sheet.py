@@ -65,6 +65,8 @@ class Sheet:
     missing : Missing
     notes : tuple of str
         Lines that were left out, and how numbers are spelled.
+    form : str
+        What the file is called if it is no text, such as "first sheet of a workbook".
     """
 
     path: Path
@@ -75,6 +77,12 @@ class Sheet:
     first_line: int
     missing: Missing = attrs.field(factory=Missing, repr=False)
     notes: tuple[str, ...] = ()
+    form: str = ""
+
+    @property
+    def line_word(self) -> str:
+        """What messages call a line of the file."""
+        return "row" if self.form else "line"
 
     @property
     def n_fields(self) -> int:
@@ -143,7 +151,7 @@ class Sheet:
 
     def where(self, row: int, column: int) -> str:
         """Line and column of a cell, for messages."""
-        return f"{self.path}, line {self.line(row)}, {self.word(column)}"
+        return f"{self.path}, {self.line_word} {self.line(row)}, {self.word(column)}"
 
     def word(self, column: int) -> str:
         """A column, for messages."""
@@ -259,13 +267,14 @@ def load_sheet(
     encoding: str | None = None,
     na: Sequence[str] = (),
     text: bytes | None = None,
+    form: str = "",
     one_column: bool = False,
 ) -> Sheet:
     """The table in a text file; arguments are those of `fsframe.read`.
 
     `label` helps to decide whether the first line holds names; with `one_column` a single column is
-    a table too. `text` is what to read in place of the file. DataError if the file cannot be read,
-    holds no rows, or rows differ in length.
+    a table too. `text` is what to read in place of the file, and `form` what that is called.
+    DataError if the file cannot be read, holds no rows, or rows differ in length.
     """
     if decimal not in (None, ".", ","):
         raise RequestError(f"decimal must be a point or a comma, not {decimal!r}")
@@ -330,6 +339,7 @@ def load_sheet(
         first_line=first_line + raw.count(b"\n", 0, end),
         missing=Missing(tuple(str(code).strip() for code in na)),
         notes=tuple(notes),
+        form=form,
     )
     if header is None:
         header = is_header(first, lambda column: _blocks(sheet, column), label)

@@ -58,10 +58,11 @@ class TextInFile(Table):
     def of(cls, sheet: Sheet) -> TextInFile:
         """The columns of `sheet`; DataError if its rows differ in length."""
         sheet.check()
-        line = "names in the first line" if sheet.names else "no line of names"
+        form = sheet.form or f"text, {delimiter_name(sheet.delimiter)} between fields"
+        names = f"names in the first {sheet.line_word}" if sheet.names else "no names of columns"
         return cls(
             path=sheet.path,
-            form=f"text, {delimiter_name(sheet.delimiter)} between fields, {line}",
+            form=f"{form}, {names}",
             names=sheet.names or tuple(f"f{k + 1}" for k in range(sheet.n_fields)),
             n_rows=sheet.n_rows,
             spelled_names=sheet.spelled_names,
@@ -286,12 +287,12 @@ def open_table(
     """
     found = find_table(path)
     kind, codes = file_kind(found), missing_codes(na)
-    text = spelled_text(found, kind)
+    text, form = spelled_text(found, kind)
     if kind == "text" or text is not None:
         return TextInFile.of(
             load_sheet(
-                found, text=text, delimiter=delimiter, label=label, header=header, decimal=decimal,
-                encoding=encoding, na=codes, one_column=one_column,
+                found, text=text, form=form, delimiter=delimiter, label=label, header=header,
+                decimal=decimal, encoding=encoding, na=codes, one_column=one_column,
             )
         )  # fmt: skip
     table: Any
@@ -386,5 +387,6 @@ def _contents_of(source: Table) -> Contents:
             label_array=arrays.X.shape[1] if arrays.y is not None else None,
             named=arrays.names is not None or bool(arrays.beside),
             beside=len(arrays.beside),
+            leaves_rows_out=False,
         )
     return attrs.evolve(found, takes_codes=False)

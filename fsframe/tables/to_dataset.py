@@ -71,6 +71,7 @@ def read(
     feature_groups: str | os.PathLike[str] | Mapping[str, Sequence[str]] | None = None,
     time: str | None = None,
     adjust: str | Iterable[str] = (),
+    missing_label: str | None = None,
     name: str = "data",
     **sides: str | Iterable[str],
 ) -> Dataset:
@@ -138,6 +139,9 @@ def read(
         are always before test rows, and bootstraps draw blocks of time.
     adjust : str or several
         Covariates to adjust for; not features.
+    missing_label : {"drop"}, optional
+        Rows of text, workbooks and data frames that have no label are left out; by default they are
+        an error.
     name : str
         Name of a data frame; tables from files have the name of the file.
     sides : str or several
@@ -197,7 +201,9 @@ def read(
                 f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} for files, not for "
                 f"{type(path).__name__}" + "; its label is label=" * ("y" in wrong)
             )
-        return Dataset.from_frame(path, label, name=name, task=task, layer=layer, **roles)
+        return Dataset.from_frame(
+            path, label, name=name, task=task, layer=layer, missing_label=missing_label, **roles
+        )
     if event is not None:
         if task not in (None, "survival"):
             raise RequestError(
@@ -206,13 +212,14 @@ def read(
         task = "regression"
     elif task == "survival":
         raise RequestError("task survival: name the column of events (--event, event=)")
-    check_readings(dates=dates, encode=encode)
+    check_readings(dates=dates, encode=encode, missing_label=missing_label)
     orders = as_ordinal(ordinal)
     wanted = {role: roles.get(role, label) for role in ROLES} | {"ordinal": orders}
     every = categorical is True
     listed_sets = {title: list(members) for title, members in sets.items()}
 
     def by_parts(given: Any) -> Dataset:
+        _no_choice_of_labels(missing_label, "a table in parts")
         found = read_parts(
             given, label, drop=drop, keep=keep, groups=groups, task=task,
             categorical=categorical, x=x, y=y, names=names, na=codes,
@@ -245,6 +252,7 @@ def read(
             "categorical": list(categorical) if isinstance(categorical, tuple) else categorical,
             "keep": list(keep),
             "ordinal": {str(key): list(order) for key, order in orders.items()} or None,
+            "missing_label": missing_label,
             "feature_groups": listed_sets or None,
             "in_memory": None,
             **{name: given for name, given in sides.items() if isinstance(given, str)},
@@ -260,11 +268,12 @@ def read(
     kind = file_kind(found)
     if in_memory is None and large_in_file(found, kind, x):
         return by_parts([found])
-    text = spelled_text(found, kind)
+    text, called = spelled_text(found, kind)
     if kind == "text" or text is not None:
         sheet = load_sheet(
             found,
             text=text,
+            form=called,
             delimiter=delimiter,
             label=label,
             header=header,
@@ -282,7 +291,8 @@ def read(
         )
         found_in = from_sheet(
             sheet, asked, guessed=label is None, all_categorical=every, task=task,
-            orders=tuple(orders.values()), dates=dates, worded=texts, given=reading,
+            orders=tuple(orders.values()), dates=dates, worded=texts,
+            unlabelled=missing_label == "drop", given=reading,
         )  # fmt: skip
         return finished(found_in)
     table: Any
@@ -292,18 +302,30 @@ def read(
         check_options(found, kind, [key for key in form if key not in ("x", "y")])
         table = read_frame(found, kind, **named_paths(x, y))
     if isinstance(table, ArrayTable):
+        _no_choice_of_labels(missing_label, f"the arrays of {found}")
         asked = check_asked_of_arrays(table, **wanted)
         data = dataset_from_arrays(table, asked, label=label, all_categorical=every, task=task)
         return finished(_ranked(data, orders), table.others)
     try:
         task = None if event else task
-        data = Dataset.from_frame(table, label, task=task, name=table_name(found), **roles)
+        data = Dataset.from_frame(
+            table, label, task=task, name=table_name(found), missing_label=missing_label, **roles
+        )
     except UntidyTableError as error:
         raise UntidyTableError(f"{found}: {error.problem}", error.ways) from None
     except DataError as error:
         raise DataError(f"{found}: {error}") from None
     notes = feature_warnings(data.values, data.feature_names)
     return attrs.evolve(data, reading=reading, warnings=(*data.warnings, *notes))
+
+
+def _no_choice_of_labels(missing_label: str | None, what: str) -> None:
+    """Raise RequestError if rows without a label were to be left out of a table of arrays."""
+    if missing_label is not None:
+        raise RequestError(
+            f"missing_label is for text, workbooks and data frames, not for {what}: take the rows "
+            "without a label out of it"
+        )
 
 
 def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Dataset:

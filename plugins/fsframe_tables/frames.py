@@ -67,6 +67,7 @@ class ExcelReader(Reader):
     """
 
     spelled = True
+    called = "first sheet of a workbook"
 
     def _read(self, path: Path) -> Any:
         import fastexcel

@@ -59,9 +59,13 @@ WIDE = 203
 """Genes of a table for which `inspect` proposes the cheaper chain."""
 
 
+FEW = 30
+"""Rows of a table, so that the test by permutations takes seconds."""
+
+
 def _plain() -> dict[str, list[str]]:
     """The patients without what other tables have besides."""
-    table = patients(genes=WIDE)
+    table = patients(FEW, genes=WIDE)
     for name in ("Date", "Batch", "Comments", "ER status"):
         del table[name]
     return table
@@ -149,6 +153,7 @@ def _texts() -> dict[str, str]:
         ),
         "rare class": as_text(_rare()),
         "visits": as_text(_visits()),
+        "labels missing": as_text(plain | {"Outcome": _some(outcome, "", 7)}),
         "an empty column": as_text(_with("Spare", [""] * len(ages))),
         "names with blanks and commas": as_text(
             {{"Age": "Age, years", "Sex": "Sex (f or m)"}.get(k, k): v for k, v in plain.items()}

@@ -135,3 +135,45 @@ def test_a_batch_that_is_the_label_is_said_to_be_inseparable(call: Call, here: P
     first = told["findings"][0]
     assert first["columns"] == ["Batch"] and "cannot be told apart" in first["what"]
     assert first["option"] == "--drop Batch" and "--adjust" not in told["command"]
+
+
+def test_rows_without_a_label_are_left_out_if_asked(call: Call, here: Path) -> None:
+    table = patients()
+    table["Outcome"] = ["" if k in (2, 7) else v for k, v in enumerate(table["Outcome"])]
+    path = write(here / "gaps.csv", table)
+    said = {
+        "label": "Outcome",
+        "drop": ["PatientID", "Date", "Batch", "Comments"],
+        "categorical": ["Sex", "ER status"],
+    }
+    with pytest.raises(fsframe.DataError, match="missing_label='drop'"):
+        fsframe.read(path, **said)
+    frame = polars.read_csv(path)
+    with pytest.raises(fsframe.DataError, match="missing_label='drop'"):
+        fsframe.read(frame, **said)
+    kept = [row for row in range(60) if row not in (2, 7)]
+    without = {name: [cells[row] for row in kept] for name, cells in table.items()}
+    expected = fsframe.read(write(here / "gaps_.csv", without), **said)
+    for source in (path, frame):
+        data = fsframe.read(source, missing_label="drop", groups="Age", **said)
+        assert data.X.shape == (58, 14) and len(data.groups) == 58
+        assert (data.y == expected.y).all()
+        assert (data.X[:, 3] == expected.X[:, 4]).all()
+        assert any("2 rows without a label left out" in text for text in data.warnings)
+    with pytest.raises(fsframe.RequestError, match="missing_label must be drop"):
+        fsframe.read(path, missing_label="keep", **said)
+
+
+def test_a_run_remembers_that_rows_without_a_label_were_left_out(call: Call, here: Path) -> None:
+    lines = ["a,b,class"] + [f"{k % 7},{k % 5},{'xy'[k % 2] if k != 9 else ''}" for k in range(30)]
+    (here / "t.csv").write_text("\n".join(lines))
+    refused = call("chain mim:top=1,bins=2 on t.csv --out run.h5")
+    assert refused.code == 4 and "line 11" in refused.err and "--missing-label drop" in refused.err
+    done = call("chain mim:top=1,bins=2 on t.csv --missing-label drop --out run.h5")
+    assert done.code == 0 and "29 samples" in done.out
+    assert call("audit run.h5").code == 0
+    Path("study.toml").write_text(
+        'chains = ["mim:top=1,bins=2 knn"]\nfolds = 2\n'
+        '[[tables]]\npath = "t.csv"\nmissing_label = "drop"\n'
+    )
+    assert call("study study.toml").code == 0
