@@ -316,7 +316,7 @@ _DISTRUSTED: set[Path] = set()
 
 
 def _note_distrusted(place: Path, reason: str) -> None:
-    """Say that a folder or file is not used; once for all that stand side by side."""
+    """Say that a folder or file is not used: once, for all folders with the same fault."""
     if place.parent not in _DISTRUSTED:
         _DISTRUSTED.add(place.parent)
         _note(

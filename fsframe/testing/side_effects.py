@@ -22,7 +22,7 @@ __all__ = ["changed_globals", "peak_bytes", "read_attributes", "written_files"]
 _heard: list[str] | None = None
 _hearing = False
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-# Caches and devices, which nobody minds.
+# Writing to caches and devices is no side effect.
 _IGNORED = (f"{os.sep}__pycache__{os.sep}", f"{os.sep}dev{os.sep}")
 
 
