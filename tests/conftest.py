@@ -22,7 +22,7 @@ settings.load_profile("fsframe")
 
 
 def pytest_configure() -> None:
-    """Refuse to test with the entry points of another state: some plugins would silently be missing."""
+    """Refuse to test with the entry points of another state, without some of the plugins."""
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
     named = set(tomllib.loads(text)["project"]["entry-points"]["fsframe"])
     installed = {

@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import entr, logsumexp
+from scipy.special import entr, logsumexp, softmax
 
 __all__ = [
+    "bim",
+    "bim_vote",
     "coefficients",
+    "cost_with_entropies",
     "evaluation",
     "expected_margins",
     "gflip",
@@ -27,7 +30,10 @@ __all__ = [
     "logo",
     "margins_of_rows",
     "mbiw",
+    "predicted",
     "simba",
+    "simba_mbiw",
+    "weighted_knn",
 ]
 
 Floats = NDArray[np.float64]
@@ -63,13 +69,77 @@ def immigrate_cost(
     return cost, np.einsum("ij,ija,ijb->ab", c, D, D)
 
 
-def immigrate(X: Floats, y: Labels, sigma: float, updates: int) -> Floats:
+def cost_with_entropies(X: Floats, y: Labels, W: Floats, sigma: float) -> float:
+    """Eq. 3.5 term by term, with α and β of eq. 3.6: what `immigrate_cost` gives in one sum.
+
+    Σ_n [Σ_h α q − Σ_m β q] + σ Σ_n [E_n(β) − E_n(α)] with E(p) = −Σ p log p. As α ∝ e^{−q/σ},
+    Σ α q − σ E(α) = −σ log Σ_h e^{−q/σ}: the entropies are gone from the reduced form.
+    """
+    D = np.abs(X[:, None] - X[None])
+    q, cost = np.einsum("ija,ab,ijb->ij", D, W, D), 0.0
+    for n, label in enumerate(y):
+        hits = (y == label) & (np.arange(len(y)) != n)
+        if hits.any():
+            alpha, beta = softmax(-q[n, hits] / sigma), softmax(-q[n, y != label] / sigma)
+            cost += alpha @ q[n, hits] - beta @ q[n, y != label]
+            cost += sigma * (entr(beta).sum() - entr(alpha).sum())
+    return float(cost)
+
+
+def immigrate(
+    X: Floats, y: Labels, sigma: float, updates: int, start: Any = None, outer: Any = 1.0
+) -> Floats:
     """W after some whole steps of Algorithm 2 from I/√A, step 2 with W ≥ 0 as below eq. 3.5."""
-    W = np.eye(X.shape[1]) / np.sqrt(X.shape[1])
+    W = np.eye(X.shape[1]) / np.sqrt(X.shape[1]) if start is None else start
     for _ in range(updates):
-        gain = np.maximum(-immigrate_cost(X, y, W, sigma)[1], 0.0)
+        gain = np.maximum(-immigrate_cost(X, y, W, sigma, outer)[1], 0.0)
+        if not gain.any():
+            break  # no weight lowers the cost
         W = gain / np.linalg.norm(gain)
     return W
+
+
+def predicted(X: Floats, y: Labels, W: Floats, sigma: float, rows: Floats | None = None) -> Labels:
+    """argmin_c Σ_{y_n = c} α_n^c q(x′, x_n), eq. 3.18; no rows: of each x_n, left out."""
+    D = np.abs((X if rows is None else rows)[:, None] - X[None])
+    q = np.einsum("ija,ab,ijb->ij", D, W, D)
+    z = -q / sigma
+    if rows is None:
+        np.fill_diagonal(z, -np.inf)
+    expected = [
+        (softmax(np.where(y == c, z, -np.inf), axis=1) * q).sum(axis=1) for c in range(y.max() + 1)
+    ]
+    return np.argmin(expected, axis=0)
+
+
+def bim(
+    X: Floats, y: Labels, sigmas: Iterable[float], updates: int
+) -> list[tuple[float, float, Floats]]:
+    """α_t, σ_t and W_t of the rounds that count (Algorithm 3, eq. 3.19), each from I/√A.
+
+    With more than two classes SAMME's votes, halved as the paper's are.
+    """
+    D, C, rounds = np.full(len(y), 1.0 / len(y)), int(y.max()) + 1, []
+    for sigma in sigmas:
+        W = immigrate(X, y, sigma, updates, outer=D * len(y))
+        wrong = predicted(X, y, W, sigma) != y
+        error = D[wrong].sum()
+        if 0.0 < error < 1.0 - 1.0 / C:
+            alpha = 0.5 * (np.log((1.0 - error) / error) + np.log(C - 1.0))
+            rounds.append((alpha, sigma, W))
+            D = D * np.exp(alpha * wrong)
+            D = D / D.sum()
+    return rounds
+
+
+def bim_vote(
+    X: Floats, y: Labels, rounds: list[tuple[float, float, Floats]], rows: Floats
+) -> Labels:
+    """argmax_c Σ_t α_t [h_t(x′) = c], the end of Algorithm 3."""
+    votes = np.zeros((len(rows), y.max() + 1))
+    for alpha, sigma, W in rounds:
+        votes[np.arange(len(rows)), predicted(X, y, W, sigma, rows)] += alpha
+    return np.argmax(votes, axis=1)
 
 
 def im4e(X: Floats, y: Labels, sigma: float, updates: int, penalty: float | None = None) -> Floats:
@@ -144,6 +214,22 @@ def mbiw(X: Floats, y: Labels) -> Floats:
     P = np.array(profiles)
     omega = 1.0 / np.sqrt(((P[:, None] - P[None]) ** 2).sum(axis=2)).sum(axis=1)
     return omega / omega.sum()
+
+
+def simba_mbiw(X: Floats, y: Labels) -> Floats:
+    """w of SimbaMBIW (Prat and Belanche, Algorithm 1): rows by falling ω, steps ω, w²/‖w²‖_∞."""
+    omega = mbiw(X, y)
+    squares = simba(X, y, np.argsort(-omega, kind="stable"), omega) ** 2
+    return squares / squares.max()
+
+
+def weighted_knn(X: Floats, y: Labels, rows: Floats, k: int, w: Floats, omega: Floats) -> Labels:
+    """Each row's class by the votes ω of its k nearest under ‖·‖_w (their Algorithm 2)."""
+    classes = []
+    for row in rows:
+        first = np.argsort(((X - row) ** 2 * w**2).sum(axis=1), kind="stable")[:k]
+        classes.append(np.bincount(y[first], weights=omega[first], minlength=y.max() + 1).argmax())
+    return np.array(classes)
 
 
 def lfe(X: Floats, y: Labels) -> Floats:

@@ -8,10 +8,12 @@ import pytest
 from fsframe.errors import RequestError
 from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
+from fsframe_margin.methods.bim import Bim, BimVote
 from fsframe_margin.methods.im4e import Im4e, on_the_simplex
 from fsframe_margin.methods.immigrate import Immigrate
-from fsframe_margin.methods.instance_weights import Mbiw, SimbaMbiw
+from fsframe_margin.methods.instance_weights import Mbiw, SimbaMbiw, WeightedKnn
 from fsframe_margin.methods.local_learning import Irelief, Lfe
+from fsframe_margin.methods.margin_selector import Margin
 from fsframe_margin.methods.simba import Simba
 
 
@@ -113,3 +115,49 @@ def test_lfe(table):
     X, y, data = table
     found = Lfe(standardize=False).select(data)
     np.testing.assert_allclose(found.model["W"], plain.lfe(X, y), atol=1e-12)
+
+
+def test_the_cost_is_that_of_eq_3_5_with_its_entropies(table):
+    X, y, _ = table
+    rng = np.random.default_rng(9)
+    for sigma in (0.3, 1.0, 4.0):
+        W = rng.random((5, 5))
+        W = (W + W.T) / np.linalg.norm(W + W.T)
+        reduced = plain.immigrate_cost(X, y, W, sigma)[0]
+        assert plain.cost_with_entropies(X, y, W, sigma) == pytest.approx(reduced, rel=1e-12)
+
+
+def test_prediction_by_expected_distance(table):
+    X, y, data = table
+    found = Immigrate(sigma=0.8, top=5, standardize=False).select(data)
+    rows = np.random.default_rng(1).standard_normal((40, 5))
+    fitted = Margin(standardize=False).fit(data, found)
+    wanted = plain.predicted(X, y, found.model["W"], 0.8, rows)
+    assert fitted.predict(rows).tolist() == wanted.tolist()
+
+
+def test_boosting(table):
+    X, y, data = table
+    settings = {"rounds": 6, "sigma_min": 1.0, "start": "identity", "line_search": False}
+    settings["standardize"] = False
+    found = Bim(**settings).select(data)
+    rounds = plain.bim(X, y, 4.0 * (1.0 / 4.0) ** (np.arange(6) / 6), 5)
+    assert 0 < len(rounds) <= 6
+    alpha, sigma, W = (np.array(part) for part in zip(*rounds, strict=True))
+    np.testing.assert_allclose(found.model["round-alpha"], alpha, rtol=1e-9)
+    np.testing.assert_allclose(found.model["round-sigma"], sigma, rtol=1e-12)
+    np.testing.assert_allclose(found.model["rounds"], W, atol=1e-9)
+    rows = np.random.default_rng(2).standard_normal((60, 5))
+    voted = BimVote(**settings).fit(data).predict(rows)
+    assert voted.tolist() == plain.bim_vote(X, y, rounds, rows).tolist()
+
+
+def test_simba_mbiw_and_the_weighted_neighbours(table):
+    X, y, data = table
+    found = SimbaMbiw(top=5, standardize=False).select(data)
+    w, omega = plain.simba_mbiw(X, y), plain.mbiw(X, y)
+    np.testing.assert_allclose(found.weights, w, rtol=1e-10)
+    rows = np.random.default_rng(3).standard_normal((50, 5))
+    for k in (1, 4):
+        voted = WeightedKnn(k=k, standardize=False).fit(data, found).predict(rows)
+        assert voted.tolist() == plain.weighted_knn(X, y, rows, k, w, omega).tolist()

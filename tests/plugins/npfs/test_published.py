@@ -12,6 +12,7 @@ from scipy import stats
 
 from fsframe.chains.chain import Chain
 from fsframe.method.run import Run
+from fsframe_npfs import plain
 from fsframe_npfs.engine.nulls import binomial_tail, critical_value
 from fsframe_npfs.methods.npfs import Npfs
 
@@ -177,3 +178,13 @@ def test_bases_that_keep_varying_numbers_get_the_poisson_binomial_null(
     assert set(tables["kept"]) == {2, 3, 4}
     expected = stats.poisson_binom.sf(tables["z"] - 1, p0)
     np.testing.assert_allclose(tables["p-values"], expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.05, 0.01, 0.001])
+def test_the_plain_program_decides_the_same(mim: Any, slides: Any, alpha: float) -> None:
+    test = Npfs(null="published", n=40, alpha=alpha)
+    tables = test.select_wrapped(mim(k=5), slides(1), None, Run()).tables
+    wanted = plain.neyman_pearson(tables["bootstrap-matrix"], alpha)
+    assert 0 < wanted.sum() < 50
+    np.testing.assert_array_equal(tables["relevant"], wanted)
+    np.testing.assert_array_equal(tables["z"], plain.counts(tables["bootstrap-matrix"])[0])

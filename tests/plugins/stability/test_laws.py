@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import fsframe
 from fsframe.method.stability_metric import StabilityMetric
+from fsframe_stability import plain as plain_programs
 from fsframe_stability.overlaps import Overlap
 
 metrics = fsframe.stability_metrics
@@ -281,3 +282,11 @@ def test_listing_the_metrics_imports_no_mathematics() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, str(len(NAMES))), done.stderr
+
+
+def test_the_plain_program_gives_kuncheva() -> None:
+    rng = np.random.default_rng(6)
+    for runs, features, k in ((2, 5, 1), (7, 12, 4), (20, 30, 29)):
+        chosen = np.argsort(rng.random((runs, features)), axis=1) < k
+        found = metrics["kuncheva"]()(chosen.astype(int)).value
+        assert found == pytest.approx(plain_programs.kuncheva(chosen), rel=1e-12)
