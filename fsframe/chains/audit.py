@@ -14,7 +14,7 @@ from fsframe.chains.chain import Chain
 from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.recording import memory_route, stage_record
 from fsframe.chains.stage import StageResult, route_of, shares_of
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.classifier import FittedOnColumns
 from fsframe.method.run import Run, size_text
 from fsframe.registry import preferring
@@ -135,7 +135,7 @@ def audit_run(
     RequestError
         If the chain is not the one whose stages are recorded, or the run was allowed more memory.
     PluginError
-        As raised by the stages.
+        As raised by the stages. One that fails on recorded results of others differs.
 
     Notes
     -----
@@ -179,17 +179,25 @@ def audit_run(
             upstream = next(
                 (s.selection for s in record.stages[:number][::-1] if s.selection is not None), None
             )
-            steps = chain.steps(data, run, upstream, number)
-            then, now = record.stages[number], stage_record(next(steps))
-            same = then.digest() == now.digest()
-            parts = [] if same else [*_stage_differences(then, now)]
-            add(_verdict(record.stage_paths()[number], parts, rounding, now.seconds))
+            then, begin = record.stages[number], perf_counter()
+            try:
+                now = stage_record(next(chain.steps(data, run, upstream, number)))
+            except PluginError as error:
+                parts = _failure(error, recorded=upstream is not None)
+            else:
+                same = then.digest() == now.digest()
+                parts = [] if same else [*_stage_differences(then, now)]
+            add(_verdict(record.stage_paths()[number], parts, rounding, perf_counter() - begin))
         if record.pair_tests is not None and len(set(chosen)) == len(chain.stages):
             begin = perf_counter()
-            tests, untested = answer_tests(
-                _recorded_results(chain, record), data, run.child(len(chain.stages))
-            )
-            parts = [*_test_differences(record.pair_tests, tests, untested)]
+            try:
+                tests, untested = answer_tests(
+                    _recorded_results(chain, record), data, run.child(len(chain.stages))
+                )
+            except PluginError as error:
+                parts = _failure(error, recorded=True)
+            else:
+                parts = [*_test_differences(record.pair_tests, tests, untested)]
             add(_verdict("/pair_tests", parts, rounding, perf_counter() - begin))
     return found
 
@@ -276,6 +284,13 @@ def _verdict(
     place, worst = max(parts, key=lambda part: part[1])
     verdict = "within rounding" if rounding and worst <= TOLERANCE else "differs"
     return StageAudit(path=path, verdict=verdict, difference=worst, where=place, seconds=seconds)
+
+
+def _failure(error: PluginError, *, recorded: bool) -> list[tuple[str, float]]:
+    """The difference of a stage that failed on recorded results, as it did not in the run."""
+    if not (recorded and error.detail):
+        raise error
+    return [(f"it fails on the recorded results of the stages before it ({error})", np.inf)]
 
 
 def _stage_differences(then: StageRecord, now: StageRecord) -> Iterator[tuple[str, float]]:

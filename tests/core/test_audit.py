@@ -120,6 +120,19 @@ def test_tests_of_pairs_are_made_again():
     assert len(audit_run(attrs.evolve(record, pair_tests=forged), data, Run(), [])) == 0
 
 
+def test_results_on_which_what_follows_fails_differ():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 5))
+    data = Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))
+    record = Chain.parse("interactions:calibrate=3,draws=20").run(data, 2)
+    stage = record.stages[0]
+    fewer = {name: table for name, table in stage.tables.items() if name != "p_values"}
+    forged = attrs.evolve(stage, tables=fewer, selection=attrs.evolve(stage.selection, tables=fewer))
+    found = audit_run(attrs.evolve(record, stages=[forged]), data, Run())
+    assert [a.verdict for a in found] == ["differs", "differs"]
+    assert found[0].where == "tables/p_values" and "fails on the recorded results" in found[1].where
+
+
 def test_another_table_or_chain_is_refused(record, data):
     with pytest.raises(DataError, match="is not the table the run was made on"):
         audit_run(record, data.take_columns(np.arange(5)), Run())
