@@ -81,7 +81,7 @@ def stage(draw: random.Random, name: str) -> str:
         if p in SMALL and p != "fits" and declared[p].default not in (0, False)
         and (p != "permutations" or name == "npfs")
     }  # fmt: skip
-    for other in draw.sample(sorted(declared), min(len(declared), draw.choice((0, 0, 1, 2, 3)))):
+    for other in draw.sample(sorted(declared), min(len(declared), draw.choice((0, 0, 0, 1, 2, 3)))):
         chosen[other] = value(declared[other].kind, other, draw)
     if name in ("sklearn", "importance", "sequential", "sklearn-selector") and draw.random() < 0.9:
         return f"{name}:{OPTIONS[name][0]}"
@@ -99,7 +99,7 @@ def chain(draw: random.Random) -> str:
         if not parts and getattr(selectors[name], "wrapping", False) and draw.random() < 0.9:
             parts.append(draw.choice(("mim:top=4", "relieff:top=3", "anova-f:top=2")))
         parts.append(stage(draw, name))
-    if draw.random() < 0.2:
+    if draw.random() < 0.15:
         parts.append(stage(draw, draw.choice(sorted(classifiers))))
     return " ".join(parts)
 

@@ -136,4 +136,7 @@ def bit_rows_of(
                 f"{memory / 1e9:.1f} GB allowed; allow more memory, or put a filter before, such "
                 "as mim:top=10000"
             )
+    if not bounds:
+        # No column was chosen: rows of no bits, and no pairs.
+        writer.add(np.empty((0, len(rows)), np.uint8))
     return writer.bit_rows(), bounds

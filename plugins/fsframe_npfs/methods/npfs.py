@@ -389,7 +389,10 @@ class Npfs(WrappingSelector):
         if self.permutations is None and self.fits is None:
             return
         n_items = self._candidates(FragileColumns.find(data), data.n_features).n_items
-        if self.fits is not None and self.base is None and n_items > 1:
+        if n_items < 2:
+            yield self._too_few(n_items, data)
+            return
+        if self.fits is not None and self.base is None:
             settings = attrs.evolve(self, correction=self._correction(n_items), permutations=None)
             made = self.permutations or settings._permutation_number(n_items)
             first = settings.resamples + made * settings.permuted_resamples
@@ -417,10 +420,7 @@ class Npfs(WrappingSelector):
         columns = FragileColumns.find(data)
         candidates = self._candidates(columns, data.n_features)
         if candidates.n_items < 2:
-            raise RequestError(
-                f"npfs: {candidates.n_items} {self.of[:-1]}(s) to test in {data.name!r} (constant "
-                "columns not counted); at least two are needed"
-            )
+            raise RequestError(f"npfs: {self._too_few(candidates.n_items, data)}")
         settings = attrs.evolve(self, correction=self._correction(candidates.n_items))
         n_permutations = settings._permutation_number(candidates.n_items)
         procedure = Procedure(
@@ -463,6 +463,12 @@ class Npfs(WrappingSelector):
         if self.of == "features":
             return CandidateFeatures(columns, ("scores",) if self.scoring else ())
         return CandidatePairs(columns, n_features if self.pairs is None else self.pairs)
+
+    def _too_few(self, n_items: int, data: Dataset) -> str:
+        return (
+            f"{n_items} {self.of[:-1]}(s) to test in {data.name!r} (constant columns not counted); "
+            "at least two are needed"
+        )
 
     def _permutation_number(self, n_items: int) -> int:
         """Number of label permutations; zero where the null needs none."""

@@ -105,3 +105,8 @@ def test_a_base_behind_stages_that_saw_all_rows_is_warned_of() -> None:
     assert any("used all rows" in text for text in found.warnings)
     few = Chain.parse("relieff:top=1 interactions-split").select(noise(2), seed=0)
     assert any("no pair to test" in text for text in few.warnings) and not few.selected.size
+
+
+def test_a_base_that_keeps_nothing_leaves_no_pair_to_test() -> None:
+    found = Chain.parse("interactions-split:base=interactions:alpha=1e-9").select(noise(2), seed=0)
+    assert any("no pair to test" in text for text in found.warnings) and not found.selected.size

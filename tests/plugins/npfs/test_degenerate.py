@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
+from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
@@ -138,6 +139,10 @@ def test_a_table_without_two_usable_columns_is_refused(mim: Any) -> None:
     X = np.column_stack((np.arange(20) % 11, np.zeros(20)))
     with pytest.raises(RequestError, match="at least two are needed"):
         outcome(Npfs(), mim(k=1), Dataset.from_arrays(X, np.arange(20) % 2))
+    # Before any work starts, too.
+    alone = Dataset.from_arrays(X[:, :1], np.arange(20) % 2)
+    chain = Chain.parse("npfs:base=immigrate,of=pairs,n=4,permutations=9,alpha=0.3")
+    assert any("at least two are needed" in problem for problem in chain.request_problems(alone))
 
 
 def test_pairs_of_a_base_without_pair_weights_are_refused(mim: Any, slides: Any) -> None:
