@@ -18,8 +18,7 @@ from trials import Trial, command, small_table
 from fsframe.storage import spec
 from fsframe.storage.guarded_hdf5 import no_hdf5_plugins, open_image
 from fsframe.storage.read import READERS
-from fsframe.storage.seal import make_seal
-from fsframe.storage.spec import SEAL_BYTES, Limits
+from fsframe.storage.spec import SEAL_BYTES, Limits, make_seal
 
 CHAINS = (
     "chain mim:top=3 knn on small.csv",
@@ -36,15 +35,15 @@ COMMANDS = (
     "show run.h5", "show run.h5 --json", "verify run.h5", "report run.h5 --overwrite",
     "table run.h5", "audit run.h5", "resume run.h5", "inspect run.h5",
     "predict run.h5 on small.csv", "apply run.h5 on small.csv -o applied.csv --overwrite",
-    "table run.h5 --pairs", "plot run.h5 -o plot.png --overwrite",
+    "table run.h5 --pairs", "plot scores run.h5 -o plot.svg --overwrite",
 )  # fmt: skip
 MOST_MB = 400
 """Memory beyond that of the first commands that no small file may take."""
 WORDS = (
     "", "mim", "knn", "npfs", "sklearn:estimator=os.system", "[]", "{}", "[0]", "null", "NaN",
-    "{" * 60, "a" * 5000, "<script>", "\x1b[2J", "../../x", "/dev/zero", "-1", "9" * 400, "selector",
-    "classifier", "weights", "regression", '{"top":1e9}', '{"top":-1}', '{"n":4294967296}',
-    "mim:top=1 knn", "ensemble:base=(ensemble:base=(mim))",
+    "{" * 60, "a" * 5000, "<script>", "\x1b[2J", "../../x", "/dev/zero", "-1", "9" * 400,
+    "selector", "classifier", "weights", "regression", '{"top":1e9}', '{"top":-1}',
+    '{"n":4294967296}', "mim:top=1 knn", "ensemble:base=(ensemble:base=(mim))",
 )  # fmt: skip
 
 
@@ -68,7 +67,9 @@ def sealed(image: bytes, version: int) -> bytes:
 def other_array(array: Any, draw: random.Random) -> Any:
     """What stands in the place of an array."""
     if array.dtype.kind in "SO":
-        texts = [draw.choice(WORDS).encode() for _ in range(draw.choice((1, max(1, array.size), 3)))]
+        texts = [
+            draw.choice(WORDS).encode() for _ in range(draw.choice((1, max(1, array.size), 3)))
+        ]
         return np.array(texts, dtype=h5py.string_dtype("utf-8", max(1, *map(len, texts))))
     number = draw.choice((0, -1, 1, 10**9, 2**62, -(2**63), np.nan, np.inf, 1e308, 5e-324))
     one = array.copy().ravel()
@@ -111,9 +112,7 @@ def mutate(file: h5py.File, draw: random.Random) -> str:
     else:
         value = draw.choice(WORDS)
         text = value.encode()
-        node.attrs.create(
-            name, text, dtype=h5py.string_dtype("utf-8", max(1, len(text)))
-        )
+        node.attrs.create(name, text, dtype=h5py.string_dtype("utf-8", max(1, len(text))))
     return f"{node.name}@{name} is {str(value)[:60]!r}"
 
 
@@ -180,12 +179,12 @@ def mutated(version: int, trial: Trial) -> None:
         valid += good
         (trial.folder / "run.h5").write_bytes(whole)
         # What is refused when it is read is so in every command.
-        tried = 4 if good else 1
+        tried = 2 if good else 1
         for k in range(tried):
             words = COMMANDS[(number * tried + k) % len(COMMANDS)]
             code, said = command(*words.split())
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            clear = code in (0, 1, 2, 4, 5) or code == 3 and "of plugin `" not in said
+            clear = code in (0, 1, 2, 4, 5) or (code == 3 and "of plugin `" not in said)
             if peak - before > MOST_MB * 1000:
                 clear, before, said = False, peak, f"{peak - before} kB more memory; {said}"
             trial.expect(clear, f"{what}: `{words}`: {code}: {said[-700:]}", f"exit {code}")
@@ -196,7 +195,7 @@ TRIALS: dict[str, tuple[Callable[[Trial], None], int, str]] = {
     f"mutated-v{version}": (
         partial(mutated, version), 2000,
         f"commands on files of version {version} with one dataset, attribute or name changed; "
-        "seal and digests recomputed; 4 of 12 commands on each that still can be read, within 10 s "
+        "seal and digests recomputed; 2 of 12 commands on each that still can be read, within 10 s "
         f"and {MOST_MB} MB",
     )
     for version in (1, 2, 3)

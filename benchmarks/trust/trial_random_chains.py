@@ -58,7 +58,9 @@ def value(kind: Any, name: str, draw: random.Random) -> str:
         return draw.choice(("1", "2", "3", "0.5", "1.0", "99"))
     if form == "_Integer":
         least = kind.least if kind.least is not None else 0
-        return str(min(draw.choice((least, least + 1, least + 2, least + 5)), SMALL.get(name, 10**6)))
+        return str(
+            min(draw.choice((least, least + 1, least + 2, least + 5)), SMALL.get(name, 10**6))
+        )
     if form == "_Real":
         low = next((x for x in (kind.least, kind.above) if x is not None), -2.0)
         high = next((x for x in (kind.most, kind.below) if x is not None), low + 3.0)
@@ -111,7 +113,7 @@ def random_chains(trial: Trial) -> None:
     for number in range(trial.times):
         text, name = chain(draw), names[number % len(names)]
 
-        def work(text: str = text, name: str = name) -> Any:
+        def work(text: str = text, name: str = name, number: int = number) -> Any:
             parsed = fsframe.Chain.parse(text)
             assert str(fsframe.Chain.parse(str(parsed))) == str(parsed), "its text is another chain"
             found = parsed.run(data[name], seed=1)

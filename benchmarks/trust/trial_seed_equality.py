@@ -93,9 +93,9 @@ def seed_equality(trial: Trial) -> None:
                 text = chains(ways)[row["chain"]]
                 for threads in THREADS:
                     found, outcome = ended(
-                        lambda t=text, d=takes[row["chain"]], n=threads, e=engine: fsframe.Chain.parse(
-                            t
-                        ).run(d, seed=1, threads=n, executor=e),
+                        lambda t=text, d=takes[row["chain"]], n=threads, e=engine: (
+                            fsframe.Chain.parse(t).run(d, seed=1, threads=n, executor=e)
+                        ),
                         60,
                     )
                     whole = json.dumps(found.digests()) if outcome == "answer" else outcome

@@ -5,8 +5,8 @@
     python benchmarks/trust/trials.py --only chains --times 2000 --out FILE
 
 A trial makes many attempts and knows what is promised for each. A line is added to FILE
-(`results/trials.csv`): the attempts, how many ended as promised, the others (with ``--show``, each is
-printed), processor seconds with those of child processes, the commit, and what was simulated and how.
+(`results/trials.csv`): the attempts, how many ended as promised, the others (with ``--show``, each
+is printed), processor seconds with those of child processes, the commit, and what was simulated.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class Trial:
             # Resamples of resamples take long; they are given more, and counted.
             self.outcomes["more than 10 s"] += 1
             value, outcome = ended(work, 30 * LONGEST)
-        self.expect(outcome in ("answer", *(f"exit {code}" for code in exits)), f"{what}: {outcome}",
-                    outcome.split(":")[0])  # fmt: skip
+        promised = {"answer", *(f"exit {code}" for code in exits)}
+        self.expect(outcome in promised, f"{what}: {outcome}", outcome.split(":")[0])
         return value
 
 

@@ -105,7 +105,7 @@ def recorded_evaluation(record: RunRecord) -> RecordedEvaluation:
     from fsframe.evaluation.summary import summarise_tables
 
     stage, where = record.stages[-1], record.stage_paths()[-1]
-    tables = fold_tables(stage.tables, record.n_features, where)
+    tables = fold_tables(stage.tables, record.n_features, where, record.class_names)
     base = _base(record, where)
     texts = _chains(base, stage.params.get("classifier"), where)
     if len(texts) != tables.tuning.shape[1]:
@@ -276,7 +276,8 @@ def _cell(record: StudyRecord, table: int, chain: int, name: str) -> Cell:
     for stage, cell in zip(stages, cells, strict=True):
         if stage.selection is None or stage.name != "cross-validation":
             raise StoreError(f"{cell.member} is not a cross-validation")
-        fold_tables(stage.tables, record.runs[cell].n_features, cell.member)
+        run = record.runs[cell]
+        fold_tables(stage.tables, run.n_features, cell.member, run.class_names)
         selections.append(stage.selection)
     joined = join_repetitions(selections)
     first = record.runs[cells[0]]

@@ -6,7 +6,7 @@ a value. Displays get tables from here: consistent arrays, or an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -220,9 +220,15 @@ class StabilityTables:
     metrics: tuple[MetricTables, ...]
 
 
-def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation") -> FoldTables:
+def fold_tables(
+    tables: Arrays,
+    n_features: int,
+    where: str = "cross-validation",
+    classes: Sequence[str] | None = None,
+) -> FoldTables:
     """The tables of a cross-validation, checked for consistency; messages call it `where`.
 
+    If the names of the `classes` are given, so is their number: none for a numeric target.
     StoreError names the first table that is missing or does not fit.
     """
     given = CheckedArrays(tables, where)
@@ -248,6 +254,9 @@ def fold_tables(tables: Arrays, n_features: int, where: str = "cross-validation"
         n_splits += sizes.size
     if n_splits > _MOST_SPLITS:
         raise given.refuse("fold", f"has {n_splits} folds, more than {_MOST_SPLITS}")
+    if classes is not None and len(classes) != n_classes:
+        named = f"is of {n_classes} classes, and {len(classes)} are named"
+        raise given.refuse("class-scores", named)
     predicted = given.predictions("predicted", (repeats, n), n_classes, tested)
     tuning = given.reals("tuning", (n_splits, None))
     if not 1 <= tuning.shape[1] <= _MOST_CHAINS:

@@ -127,7 +127,9 @@ def test_results_on_which_what_follows_fails_differ():
     record = Chain.parse("interactions:calibrate=3,draws=20").run(data, 2)
     stage = record.stages[0]
     fewer = {name: table for name, table in stage.tables.items() if name != "p_values"}
-    forged = attrs.evolve(stage, tables=fewer, selection=attrs.evolve(stage.selection, tables=fewer))
+    forged = attrs.evolve(
+        stage, tables=fewer, selection=attrs.evolve(stage.selection, tables=fewer)
+    )
     found = audit_run(attrs.evolve(record, stages=[forged]), data, Run())
     assert [a.verdict for a in found] == ["differs", "differs"]
     assert found[0].where == "tables/p_values" and "fails on the recorded results" in found[1].where
