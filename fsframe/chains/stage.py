@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import attrs
 
@@ -19,9 +19,6 @@ from fsframe.params import format_value
 from fsframe.registry import Registry, classifiers, find_offer, selectors
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
-
-if TYPE_CHECKING:
-    from fsframe.table.dataset import Dataset
 
 __all__ = [
     "LEAST_SHARE",

@@ -30,7 +30,7 @@ from numba.core.serialize import dumps
 from fsframe.kernels.file_owners import distrust, distrust_folder, trusted_owners
 from fsframe.remarks import remark, ticking
 
-__all__ = ["KEPT", "KernelCache", "distrust", "distrust_folder", "njit", "trusted_owners"]
+__all__ = ["njit"]
 
 
 _HEAD = re.compile(rb"fsframe-kernel 1\nsha256 ([0-9a-f]{64})\n")

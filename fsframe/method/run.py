@@ -14,8 +14,6 @@ import numpy as np
 from fsframe.errors import MemoryBoundError, RequestError, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import ArrayLike, NDArray
 
     from fsframe.method.selection import Selection

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from fsframe.evaluation.comparison import Comparison
-from fsframe.evaluation.recorded import study_comparisons
+from fsframe.evaluation.study_results import study_comparisons
 from fsframe.report.figures import Figure, figures_of_several
 from fsframe.report.methods_text import checklist, versions
 from fsframe.report.page import page_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from fsframe.evaluation.recorded import described_tables
+from fsframe.evaluation.study_results import described_tables
 from fsframe.report.citations import OF_PROTOCOL, bibtex_of, cited_keys, references_of
 from fsframe.showing import counted
 from fsframe.storage.study_file import StudyCell, StudyRecord

@@ -31,7 +31,6 @@ from fsframe.storage.stage_records import (
 from fsframe.table.arrays import freeze
 
 if TYPE_CHECKING:
-    from fsframe.storage.stage_records import StageRecord
     from fsframe.table.dataset import Dataset
 
 __all__ = [

@@ -144,7 +144,7 @@ def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]
     """Write the tables of a finished study, and show it."""
     from fsframe.analysis.comparison_display import comparison_lines, comparison_object
     from fsframe.analysis.study_files import write_folder
-    from fsframe.evaluation.recorded import study_comparisons
+    from fsframe.evaluation.study_results import study_comparisons
 
     try:
         found = study_comparisons(record)

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -34,9 +34,6 @@ from fsframe.storage.units.unit_bytes import pack, pack_selections, unpack
 from fsframe.table.dataset import Dataset
 from fsframe.table.frozen_table import declared_roles
 from fsframe.table.roles import ROLES
-
-if TYPE_CHECKING:
-    from fsframe.table.dataset import Dataset
 
 __all__ = [
     "NAMES",
