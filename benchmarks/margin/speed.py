@@ -99,7 +99,7 @@ def part_fit(options: argparse.Namespace) -> None:
     """
 
     from fsframe.method.run import Run
-    from fsframe_margin.engine.pair_spaces import pair_space
+    from fsframe_margin.engine.margins import PairSpace
     from fsframe_margin.engine.parallel import one_blas_thread
     from fsframe_margin.engine.training import take_training
     from fsframe_margin.methods.immigrate import descend
@@ -122,7 +122,7 @@ def part_fit(options: argparse.Namespace) -> None:
             with one_blas_thread:
                 rows = take_training("fit", X, y, 2, standardize=False)
                 return descend(
-                    pair_space(rows, Run(threads=threads)), start, 1.0, rule=rule,
+                    PairSpace.of(rows, Run(threads=threads)), start, 1.0, rule=rule,
                     line_search=False, max_iter=steps, tol=0.0, keep_best=False,
                 ).weights  # fmt: skip
 

@@ -8,6 +8,7 @@ numbers per term).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from fsframe.kernels.threads import in_threads
 from fsframe_margin.engine import pair_blocks, updates
 from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.engine.pair_spaces import column_tiles
 
 __all__ = [
     "THREAD_BYTES",
@@ -41,6 +41,15 @@ THREAD_BYTES = 160 << 20
 def tile_bytes(features: int) -> int:
     """Bytes of the upper tiles of two matrices over pairs of features."""
     return 8 * features * (features + _COLUMNS)
+
+
+def column_tiles(features: int, width: int) -> list[tuple[int, int]]:
+    """Ranges of columns, the same for any number of threads.
+
+    >>> column_tiles(1100, 512)
+    [(0, 512), (512, 1024), (1024, 1100)]
+    """
+    return list(pairwise([*range(0, features, width), features]))
 
 
 @attrs.frozen(eq=False)

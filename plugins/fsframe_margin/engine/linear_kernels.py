@@ -25,9 +25,7 @@ from fsframe_margin.engine.neighbour_shares import (
 )
 from fsframe_margin.engine.pair_blocks import (
     BLOCK,
-    Quadratic,
     all_distances,
-    block_measures,
     copy,
     distances,
     keep_large,
@@ -215,7 +213,7 @@ def streamed_rows(
 @njit()
 def streamed_sums(
     XT: Floats,
-    form: Quadratic,
+    U: Floats,
     linear: bool,
     inverse: float,
     count: Floats,
@@ -231,12 +229,12 @@ def streamed_sums(
     q, buffer = np.empty(N), np.empty(N)
     for i in range(start, min(stop, N - 1)):
         if linear:
-            later_manhattan(XT, i, form.tiles[0], q)
+            later_manhattan(XT, i, U[0], q)
         else:
             for j in range(i + 1, N, BLOCK):
                 n = min(BLOCK, N - j)
                 all_distances(XT, i, j, D, 0, n)
-                block_measures(D, form, n, q[j : j + n], T)
+                block_quadratics(D, U, n, q[j : j + n], T)
         row_sums(q, q, inverse, 0.0, i, count, end, hits, misses, buffer)
 
 
@@ -251,7 +249,7 @@ def _gather(D: Floats, places: Places, n: int, out: Floats) -> None:
 @njit()
 def streamed_scatter(
     XT: Floats,
-    form: Quadratic,
+    U: Floats,
     by: Shares,
     negligible: float,
     S: Floats,
@@ -267,7 +265,7 @@ def streamed_scatter(
         for j in range(i + 1, N, BLOCK):
             n = min(BLOCK, N - j)
             all_distances(XT, i, j, D, 0, n)
-            block_measures(D, form, n, q[j : j + n], T)
+            block_quadratics(D, U, n, q[j : j + n], T)
             row_coefficients(q, i, j, n, by, c)
             kept = keep_large(c[:n], negligible, places)
             if kept == n:

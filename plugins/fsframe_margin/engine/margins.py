@@ -16,7 +16,7 @@ from fsframe.errors import DataError
 from fsframe.method.run import Run
 from fsframe_margin.engine import linear_kernels, neighbour_shares, pair_blocks
 from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM, Shares
-from fsframe_margin.engine.pair_blocks import Quadratic, by_entries, has_few_entries, upper_tiles
+from fsframe_margin.engine.pair_blocks import upper_tiles
 from fsframe_margin.engine.parallel import STORED_ROWS, RowChunks
 from fsframe_margin.engine.standardise import Indicators
 from fsframe_margin.engine.training import Training
@@ -189,17 +189,25 @@ class PairSpace(RowChunks):
             w = self.expanded(weights)
             self.each_chunk(lambda a, b: linear_kernels.pair_manhattan(self.XT, w, q, a, b))
             return q
-        XT, form = self.measured_by(weights)
-        self.each_chunk(lambda a, b: pair_blocks.pair_quadratics(XT, form, q, a, b))
+        XT, U = self.measured_by(weights)
+        self.each_chunk(lambda a, b: pair_blocks.pair_quadratics(XT, U, q, a, b))
         return q
 
-    def measured_by(self, weights: Floats) -> tuple[Floats, Quadratic]:
-        """The columns with a nonzero weight, and their weights in the form of the kernels."""
+    def measured_by(self, weights: Floats) -> tuple[Floats, Floats]:
+        """The columns that count, and their weights as kernels take them.
+
+        They are all columns, unless W has at most half of them, as after pruning.
+        """
+        if self.linear:
+            return self.XT, self.tiles(weights)
         W = self.expanded(weights)
-        if self.linear or not has_few_entries(W):
-            return self.XT, Quadratic(self.tiles(weights))
-        used = np.flatnonzero(W.any(axis=0))
-        return self.XT[used], by_entries(W[np.ix_(used, used)])
+        counting = W.any(axis=0)
+        size = int(np.count_nonzero(counting))
+        if not 0 < 2 * size <= len(W):
+            return self.XT, self.tiles(weights)
+        # Kernels take an even number: one more, of weight zero, if need be.
+        used = np.sort(np.argsort(~counting, kind="stable")[: size + size % 2])
+        return self.XT[used], upper_tiles(W[np.ix_(used, used)], used.size)
 
     def point(self, weights: Floats, sigma: float) -> Point:
         """The cost at `weights`, with what the gradient needs."""
@@ -262,11 +270,11 @@ class PairSpace(RowChunks):
         if not least >= np.log(SMALLEST_SUM):
             self._shifted(weights, sigma, np.arange(n), hits, misses)
             return hits, misses
-        XT, form = self.measured_by(weights)
+        XT, U = self.measured_by(weights)
 
         def sums(out: Floats, i: int, j: int) -> None:
             linear_kernels.streamed_sums(
-                XT, form, self.linear, 1.0 / sigma, self.count, self.end, out[0], out[1], i, j
+                XT, U, self.linear, 1.0 / sigma, self.count, self.end, out[0], out[1], i, j
             )
 
         both = self.summed((2, n), sums)
@@ -326,13 +334,12 @@ class PairSpace(RowChunks):
         """
         XT, q, by = self.XT, point.measured, self.shares(point, sigma, outer)
         if q is None:
-            w = self.expanded(point.weights)
             if self.linear:
+                w = self.expanded(point.weights)
                 add = partial(linear_kernels.streamed_means, XT, w, by)
             else:
-                few = has_few_entries(w)
-                form = by_entries(w) if few else Quadratic(self.tiles(point.weights))
-                add = partial(linear_kernels.streamed_scatter, XT, form, by, self.negligible)
+                U = self.tiles(point.weights)
+                add = partial(linear_kernels.streamed_scatter, XT, U, by, self.negligible)
         elif self.linear:
             add = partial(linear_kernels.pair_means, XT, q, by)
         else:

@@ -1,14 +1,13 @@
 """Fused loops over pairs of rows: quadratic-Manhattan distances and their scatter matrix.
 
 They work on blocks of up to `BLOCK` pairs, whose differences |x_i − x_j| are computed in a buffer
-that stays in the cache, with features padded to an even number. Sparse weights are processed entry
-by entry, others by tiles (`tile_kernels`). No array of size N × N × A is made. `pair_differences`
-and `row_products` serve passes that are matrix products.
+that stays in the cache, with features padded to an even number, by tiles (`tile_kernels`). No
+array of size N × N × A is made. `row_products` serves passes that are matrix products.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +18,14 @@ from fsframe_margin.engine.tile_kernels import block_quadratics, block_scatter
 
 __all__ = [
     "BLOCK",
-    "Quadratic",
     "all_distances",
-    "block_measures",
-    "by_entries",
     "copy",
     "distances",
-    "has_few_entries",
     "keep_large",
-    "pair_differences",
     "pair_quadratics",
     "pair_scatter",
     "row_products",
     "spread",
-    "upper_entries",
     "upper_tiles",
 ]
 
@@ -48,20 +41,6 @@ BLOCK = 384
 Chosen by measurements between 64 and 1024: smaller blocks have loop overhead, larger ones do not
 fit the cache, and rows whose size is a power of two (4 kB) conflict in it.
 """
-
-
-class Quadratic(NamedTuple):
-    """W by tiles of its upper triangle, or, if `rows` is not empty, entry by entry.
-
-    `tiles` is the upper triangle, (A, A), with off-diagonal entries doubled; `rows` (m,), `columns`
-    and `values` (m, 4) are entries of the upper triangle, four of one row at a time. For distances
-    that are linear in the weights, w is the only row of `tiles`.
-    """
-
-    tiles: Floats
-    rows: Places = np.empty(0, dtype=np.intp)
-    columns: Places = np.empty((0, 4), dtype=np.intp)
-    values: Floats = np.empty((0, 4))
 
 
 @njit(fastmath=ELEMENTWISE)
@@ -135,32 +114,8 @@ def spread(q: Floats, i: int, j: int, n: int, values: Floats) -> None:
         j = i + 1
 
 
-@njit(fastmath=ELEMENTWISE)
-def _block_entries(
-    D: Floats, rows: Places, columns: Places, values: Floats, n: int, q: Floats
-) -> None:
-    """q_p = Σ_k d_rows(k)p Σ_e values_ke d_columns(ke)p, four entries e to a k."""
-    for p in range(n):
-        q[p] = 0.0
-    for k in range(rows.size):
-        own = D[rows[k]]
-        d0, d1, d2, d3 = D[columns[k, 0]], D[columns[k, 1]], D[columns[k, 2]], D[columns[k, 3]]
-        u0, u1, u2, u3 = values[k, 0], values[k, 1], values[k, 2], values[k, 3]
-        for p in range(n):
-            q[p] += own[p] * (u0 * d0[p] + u1 * d1[p] + u2 * d2[p] + u3 * d3[p])
-
-
 @njit()
-def block_measures(D: Floats, form: Quadratic, n: int, q: Floats, T: Floats) -> None:
-    """q of n pairs with differences D, by tiles or entry by entry."""
-    if form.rows.size:
-        _block_entries(D, form.rows, form.columns, form.values, n, q)
-    else:
-        block_quadratics(D, form.tiles, n, q, T)
-
-
-@njit()
-def pair_quadratics(XT: Floats, form: Quadratic, q: Floats, start: int, stop: int) -> None:
+def pair_quadratics(XT: Floats, U: Floats, q: Floats, start: int, stop: int) -> None:
     """Write q(x_i, x_j) of rows start ≤ i < stop, j > i, into the upper triangle of q."""
     A, N = XT.shape
     D, T, buffer = np.empty((A, BLOCK)), np.empty((4, BLOCK)), np.empty(BLOCK)
@@ -168,7 +123,7 @@ def pair_quadratics(XT: Floats, form: Quadratic, q: Floats, start: int, stop: in
     while i < stop and i < N - 1:
         first_i, first_j = i, j
         n, i, j = _fill_pairs(XT, i, j, stop, D)
-        block_measures(D, form, n, buffer, T)
+        block_quadratics(D, U, n, buffer, T)
         spread(q, first_i, first_j, n, buffer)
 
 
@@ -227,20 +182,6 @@ def pair_scatter(
         block_scatter(D, c, at, S, E)
 
 
-@njit(fastmath=ELEMENTWISE)
-def pair_differences(X: Floats, i: int, j: int, D: Floats) -> tuple[int, int]:
-    """Write |x_i − x_j| of consecutive pairs from (i, j) on into the rows of D; the pair after."""
-    N, A = X.shape
-    for p in range(D.shape[0]):
-        for a in range(A):
-            D[p, a] = abs(X[i, a] - X[j, a])
-        j += 1
-        if j == N:
-            i += 1
-            j = i + 1
-    return i, j
-
-
 @njit(fastmath=SUM)
 def row_products(T: Floats, D: Floats) -> Floats:
     """Σ_a T_pa D_pa for every row."""
@@ -253,23 +194,6 @@ def row_products(T: Floats, D: Floats) -> Floats:
     return out
 
 
-_SPARSE = 0.4
-"""W is sparse if it has fewer entries than this share of those of its tiles (measured)."""
-
-
-def has_few_entries(W: Floats) -> bool:
-    """Whether W (A, A) is so sparse that loops over its entries are faster."""
-    held, size = np.triu(W != 0.0), -(-len(W) // 4)
-    held = np.pad(held, (0, 4 * size - len(W)))
-    tiles_in_use = int(np.count_nonzero(held.reshape(size, 4, size, 4).any(axis=(1, 3))))
-    return bool(np.count_nonzero(W) < 2 * _SPARSE * 16 * tiles_in_use)
-
-
-def by_entries(W: Floats) -> Quadratic:
-    """W (A, A) entry by entry; at least one entry is nonzero."""
-    return Quadratic(np.empty((0, 0)), *upper_entries(W))
-
-
 def upper_tiles(W: Floats, padded: int) -> Floats:
     """The upper triangle of W, with off-diagonal entries doubled, as (padded, padded).
 
@@ -278,26 +202,3 @@ def upper_tiles(W: Floats, padded: int) -> Floats:
     upper = np.zeros((padded, padded))
     upper[: W.shape[0], : W.shape[1]] = 2.0 * np.triu(W) - np.diag(np.diag(W))
     return upper
-
-
-def upper_entries(W: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-    """Entries of W's upper triangle four at a time: their row (m,), columns and values (m, 4).
-
-    Off-diagonal entries are doubled, so that q is a sum over the upper triangle; rows are padded
-    with zeros.
-
-    >>> rows, columns, values = upper_entries(np.array([[1.0, 0.5], [0.5, 0.0]]))
-    >>> rows.tolist(), columns.tolist(), values.tolist()
-    ([0], [[0, 1, 0, 0]], [[1.0, 1.0, 0.0, 0.0]])
-    """
-    upper = np.triu(W)
-    i, j = np.nonzero(upper)
-    fours = -(-np.bincount(i, minlength=len(W)) // 4)
-    rows = np.repeat(np.arange(len(W)), fours)
-    first = np.searchsorted(i, np.arange(len(W)))
-    place = 4 * (np.cumsum(fours) - fours)[i] + np.arange(len(i)) - first[i]
-    columns = np.repeat(rows, 4)
-    columns[place] = j
-    values = np.zeros(len(columns))
-    values[place] = upper[i, j] * np.where(i == j, 1.0, 2.0)
-    return rows, columns.reshape(-1, 4), values.reshape(-1, 4)

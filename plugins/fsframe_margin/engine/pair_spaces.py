@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -13,125 +11,23 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp, xlogy
 
 from fsframe.kernels.compiled import njit
-from fsframe.kernels.threads import in_threads
-from fsframe.method.run import Run
-from fsframe_margin.engine import linear_kernels, neighbour_shares, pair_blocks
+from fsframe_margin.engine import linear_kernels
 from fsframe_margin.engine.linear_kernels import add_weighted, weighted_difference
 from fsframe_margin.engine.margins import PairSpace, Point
 from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, exp_nonpositive
-from fsframe_margin.engine.parallel import STORED_ROWS
 from fsframe_margin.engine.standardise import SQUARES, Indicators
 from fsframe_margin.engine.training import Training
 
 __all__ = [
-    "TILED_FEATURES",
     "DiagonalRestSpace",
     "RowMargins",
-    "TiledSpace",
-    "column_tiles",
     "expected_margins",
-    "pair_space",
     "row_margins",
     "solve_logistic",
 ]
 
 
 Floats = NDArray[np.float64]
-
-
-TILED_FEATURES = 1024
-"""From here on products of tiles are faster than fused loops (see benchmarks/margin)."""
-
-
-_TILE = 512
-
-
-_CHUNK_BYTES = 1 << 26
-
-
-def column_tiles(features: int, width: int | None = None) -> list[tuple[int, int]]:
-    """Ranges of columns, the same for any number of threads.
-
-    >>> column_tiles(1100)
-    [(0, 512), (512, 1024), (1024, 1100)]
-    """
-    return list(pairwise([*range(0, features, width or _TILE), features]))
-
-
-class TiledSpace(PairSpace):
-    """A `PairSpace` whose passes are products of tiles, half of them by symmetry.
-
-    Notes
-    -----
-    Up to 64 MB of differences are computed at a time, and multiplied with every tile of W or Σ.
-    Threads process tiles; their results are summed in the order of the tiles.
-    """
-
-    def _each_tile(self, work: Callable[[int, int], Any]) -> list[Any]:
-        tiles = column_tiles(self.features)
-        return in_threads(self.threads, lambda tile: work(*tile), tiles)
-
-    def _pair_chunks(self) -> Iterator[tuple[int, int, Floats]]:
-        """Differences of consecutive pairs, with the first pair."""
-        n = self.n_rows
-        X = np.ascontiguousarray(self.XT[: self.features].T)
-        size = max(256, _CHUNK_BYTES // (8 * self.features))
-        total = n * (n - 1) // 2
-        i, j = 0, 1
-        for start in range(0, total, size):
-            m = min(size, total - start)
-            D = np.empty((m, self.features))
-            after = pair_blocks.pair_differences(X, i, j, D)
-            yield i, j, D
-            i, j = after
-
-    def measure(self, weights: Floats) -> Floats:
-        n = self.n_rows
-        q = np.zeros((n, n))
-        for i, j, D in self._pair_chunks():
-
-            def part(a: int, b: int, D: Floats = D) -> Floats:
-                own = D[:, a:b]
-                out = pair_blocks.row_products(own @ weights[a:b, a:b], own)
-                if b < self.features:
-                    out += 2.0 * pair_blocks.row_products(D[:, b:] @ weights[b:, a:b], own)
-                return out
-
-            total = np.zeros(len(D))
-            for piece in self._each_tile(part):
-                total += piece
-            pair_blocks.spread(q, i, j, total.size, total)
-        return q
-
-    def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:
-        by = self.shares(point, sigma, outer)
-        measured = self.measure(point.weights) if point.measured is None else point.measured
-        S = np.zeros((self.features, self.features))
-        for i, j, D in self._pair_chunks():
-            c = np.empty(len(D))
-            neighbour_shares.pair_coefficients(measured, by, i, j, c)
-            large = np.abs(c) > self.negligible
-            if not large.all():
-                c, D = c[large], D[large]
-
-            def part(a: int, b: int, D: Floats = D, c: Floats = c) -> None:
-                S[a:b, a:] += (D[:, a:b] * c[:, None]).T @ D[:, a:]
-
-            self._each_tile(part)
-        for a, b in column_tiles(self.features):
-            S[b:, a:b] = S[a:b, b:].T
-            S[a:b, a:b] = (S[a:b, a:b] + S[a:b, a:b].T) / 2
-        return S
-
-
-def pair_space(training: Training, run: Run) -> PairSpace:
-    """The `PairSpace` that is fastest for the number of columns of `training`.
-
-    Tables with nominal columns always use the fused loops.
-    """
-    n, features = training.X.shape
-    tiled = features >= TILED_FEATURES and n <= STORED_ROWS and training.steps is None
-    return (TiledSpace if tiled else PairSpace).of(training, run)
 
 
 _COPIED = 256

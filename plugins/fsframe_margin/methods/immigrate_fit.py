@@ -92,9 +92,9 @@ def dense_start(
 
 def fit_dense(training: Training, start: Floats, run: Run, descend: partial[Descent]) -> Fit:
     """Descend with W as a matrix."""
-    from fsframe_margin.engine.pair_spaces import pair_space
+    from fsframe_margin.engine.margins import PairSpace
 
-    space = pair_space(training, run)
+    space = PairSpace.of(training, run)
     found = descend(space, start)
     W = found.weights
     margin = space.margin(found.point, descend.keywords["sigma"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fsframe.errors import DataError
 from fsframe.table.dataset import Dataset
 from fsframe_margin import plain
-from fsframe_margin.engine import margins, pair_blocks
+from fsframe_margin.engine import margins
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.neighbour_shares import pair_coefficients
 from fsframe_margin.engine.prediction import class_distances, training_distances
@@ -160,19 +160,19 @@ def test_sums_without_a_shift_equal_those_with_one(table, sigma, weighted):
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 40), st.floats(0, 1), st.integers(0, 2**32 - 1))
-def test_measurements_entry_by_entry_equal_those_by_tiles(features, share, seed):
+def test_measurements_by_the_columns_that_count_are_those_of_all(features, share, seed):
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((23, features)), np.arange(23) % 2
     W = rng.standard_normal((features, features)) * (rng.random((features, features)) < share)
-    W = W + W.T
-    found = []
-    for sparse in (0.0, np.inf):  # never, always
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pair_blocks, "_SPARSE", sparse)
-            found.append(PairSpace(X, y).measure(W))
-    np.testing.assert_allclose(found[0], found[1], atol=1e-12 * (1 + np.abs(found[0]).max()))
-    d = np.abs(X[0] - X[2])
-    assert found[1][0, 1] == pytest.approx(d @ W @ d, abs=1e-10)  # rows sorted by class
+    W[rng.random(features) < 1 - share] = 0.0
+    W = W * W.T
+    space = PairSpace(X, y)
+    found, (XT, _) = space.measure(W), space.measured_by(W)
+    few = 0 < 2 * np.count_nonzero(W.any(axis=0)) <= features
+    assert (len(XT) <= len(space.XT) // 2 + 1) if few else XT is space.XT
+    d = np.abs(space.XT[:features, :, None] - space.XT[:features, None])
+    expected = np.triu(np.einsum("aij,ab,bij->ij", d, W, d), 1)
+    np.testing.assert_allclose(found, expected, atol=1e-10 * (1 + np.abs(expected).max()))
 
 
 def test_pairs_without_a_share_are_left_out_of_the_gradient_and_nothing_is_lost():

@@ -9,10 +9,10 @@ import pytest
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine import implicit_weights, pair_spaces, updates
+from fsframe_margin.engine import implicit_weights, updates
 from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.engine.pair_spaces import DiagonalRestSpace, TiledSpace
+from fsframe_margin.engine.pair_spaces import DiagonalRestSpace
 from fsframe_margin.engine.prediction import stratified_folds
 from fsframe_margin.engine.training import drawn_prototypes, training_of, with_prototypes
 from fsframe_margin.methods import immigrate_fit
@@ -36,8 +36,6 @@ def wide():
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(pair_spaces, "_TILE", 32)
-    monkeypatch.setattr(pair_spaces, "_CHUNK_BYTES", 256 * 8 * 90)
     monkeypatch.setattr(implicit_weights, "_ROWS", 32)
     monkeypatch.setattr(implicit_weights, "_COLUMNS", 40)
     monkeypatch.setattr(implicit_weights, "_PAIRS", 100)
@@ -118,20 +116,6 @@ def test_bits_of_w_by_tiles_do_not_depend_on_threads(wide, memory):
     np.testing.assert_array_equal(
         first.among(one.weights, 0.0, every), second.among(other.weights, 0.0, every)
     )
-
-
-@pytest.mark.usefixtures("small_tiles")
-def test_passes_by_products_equal_the_fused_ones(wide):
-    X, y = wide
-    rng = np.random.default_rng(0)
-    W = rng.random((90, 90))
-    W = W + W.T
-    W /= np.linalg.norm(W)
-    outer, count = rng.random(30), rng.integers(1, 3, 30).astype(float)
-    fused, tiled = (kind(X, y, outer, count) for kind in (PairSpace, TiledSpace))
-    np.testing.assert_allclose(tiled.measure(W), fused.measure(W), rtol=1e-11, atol=1e-12)
-    a, b = fused.point(W, 1.0), tiled.point(W, 1.0)
-    np.testing.assert_allclose(tiled.gradient(b, 1.0), fused.gradient(a, 1.0), atol=1e-9)
 
 
 @pytest.mark.usefixtures("small_tiles")
