@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,12 +10,10 @@ from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Target
 from fsframe_relief.engine.pair_sums import PairSums
 from fsframe_relief.engine.screening import (
     NearestBytes,
-    NearestTrees,
     bytes_suffice,
     screening_pays,
-    tree_pays,
 )
-from fsframe_relief.engine.table_values import ROW_BLOCK, row_block, run_blocks
+from fsframe_relief.engine.table_values import row_block, run_blocks
 
 __all__ = ["distance_rows", "feature_scores", "full_distances", "mean_distance", "mean_of"]
 
@@ -155,10 +151,11 @@ def feature_scores(
     if distances is not None and not every:
         raise ValueError("distances at hand are for all rows as targets")
     targets = np.arange(n) if rows is None else rows
-    if distances is None and metric is columns:
-        source = _listing(columns, rule, target, route)
-        if source is not None:
-            return _listed_scores(source, columns, rule, target, targets, threads)
+    same = distances is None and metric is columns
+    pays = same and screening_pays(columns, rule, target, route)
+    if pays and isinstance(rule, Nearest) and bytes_suffice(columns, rule, target, route):
+        source = NearestBytes(columns, rule, target, route)
+        return _listed_scores(source, columns, rule, target, targets, threads)
     # With few neighbours, pairs that are mutual are too rare to look for: each block of targets is
     # weighed and summed while it is in the cache.
     folds = not isinstance(rule, Nearest)
@@ -223,63 +220,30 @@ def _blocks_together(n: int, n_classes: int, width: int, memory: int) -> int:
     return int(np.clip(memory // (8 * max(1, each)), 1, 4))
 
 
-class _Listing(Protocol):
-    """A way to the neighbours of a block of targets that does not pass by all exact distances."""
-
-    block: int
-    """Targets whose sums are one addend of the whole."""
-    wide: int
-    """Targets that are listed together: some blocks."""
-    threads: int
-
-    def listed(
-        self, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]: ...
-
-
-def _listing(columns: Columns, rule: Any, target: Target, memory: int) -> _Listing | None:
-    """The way to nearest neighbours that fits the table; None if all distances are needed."""
-    if tree_pays(columns, rule):
-        return NearestTrees(columns, rule, target)
-    if screening_pays(columns, rule, target, memory) and bytes_suffice(
-        columns, rule, target, memory
-    ):
-        return NearestBytes(columns, rule, target, memory)
-    return None
-
-
 def _listed_scores(
-    source: _Listing,
+    source: NearestBytes,
     columns: Columns,
     rule: Rule,
     target: Target,
     targets: NDArray[np.int64],
     threads: int,
 ) -> NDArray[np.float64]:
-    """Scores from lists of neighbours; targets left unsettled look at all distances."""
+    """Scores from lists of neighbours; blocks left unsettled look at all distances."""
     sums = PairSums(columns, target, rule)
-
-    def of(
-        index: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        length: NDArray[np.int64],
-        settled: NDArray[np.bool_],
-        block: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
-        if settled.all():
-            return sums.of_lists(index, weights, length, block)
-        out = sums.of_lists(index[settled], weights[settled], length[settled], block[settled])
-        for r in np.array_split(block[~settled], -(-(~settled).sum() // ROW_BLOCK)):
-            C = distance_rows(columns, r, np.empty((len(r), columns.n)))
-            rule.weigh(C, r, target, 0.0)
-            out += sums.of_block(C, r, whole=None)
-        return out
 
     def part(start: int) -> list[NDArray[np.float64]]:
         wide = targets[start : start + source.wide]
-        found = (*source.listed(wide), wide)
-        starts = range(0, len(wide), source.block)
-        return [of(*(array[k : k + source.block] for array in found)) for k in starts]  # type: ignore[arg-type]
+        index, weights, length, settled = source.listed(wide)
+        found = []
+        for k in range(0, len(wide), source.block):
+            some = slice(k, k + source.block)
+            if settled[k]:
+                found.append(sums.of_lists(index[some], weights[some], length[some], wide[some]))
+                continue
+            C = distance_rows(columns, wide[some], np.empty((len(wide[some]), columns.n)))
+            rule.weigh(C, wide[some], target, 0.0)
+            found.append(sums.of_block(C, wide[some], whole=None))
+        return found
 
     total = sums.empty()
     threads = min(threads, source.threads)
