@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
-from fsframe.method.answer import feature_table, pair_table
+from fsframe.method.answer import Pair, PairWeights, feature_table, pair_table
 from fsframe.method.donors import Donors
-from fsframe.method.pair_weights import Pair, PairWeights
 from fsframe.method.ranking import rank_by_score
 from fsframe.showing import html_block, html_table, listed
 from fsframe.table.arrays import arrays, axes_by_name, floats, indices

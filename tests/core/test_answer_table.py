@@ -8,9 +8,8 @@ from scipy import stats
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
-from fsframe.method.answer import feature_table, pair_table
+from fsframe.method.answer import PairWeights, feature_table, pair_table
 from fsframe.method.pair_tests import PairTests
-from fsframe.method.pair_weights import PairWeights
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 

@@ -10,7 +10,7 @@ import pytest
 from fsframe import plots
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
-from fsframe.method.pair_weights import PairWeights
+from fsframe.method.answer import PairWeights
 from fsframe.plots import evaluations, pairs, resampling
 from fsframe.plots.kinds import KINDS, draw
 from fsframe.table.dataset import Dataset
