@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -17,9 +17,9 @@ from fsframe.chains.chain import Chain
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import nulls
-from fsframe.resampling.resamples import Recurring
+from fsframe.resampling.resamples import Recurring, select_resamples
 from fsframe.resampling.work import portable
-from fsframe.resampling.wrapping import Base
+from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.candidates import Candidates, FragileColumns, count_codes
 from fsframe_npfs.engine.resample_counts import BootstrapSampler
@@ -30,6 +30,7 @@ __all__ = [
     "BootstrapDraws",
     "MeanScores",
     "Relabelled",
+    "ResamplingSelector",
     "SelectionCounts",
     "class_codes",
     "filled_scores",
@@ -43,6 +44,39 @@ DRAWS, LABELS, BASE = range(3)
 
 PERMUTATION = "permutation"
 """The default null."""
+
+
+@attrs.frozen(kw_only=True)
+class ResamplingSelector(WrappingSelector):
+    """What methods have in common that run a base on resamples of any table it takes."""
+
+    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    tasks_of_base: ClassVar[bool] = True
+    takes_missing: ClassVar[bool] = True
+    takes_groups: ClassVar[bool] = True
+    takes_time: ClassVar[bool] = True
+    uses_upstream_weights: ClassVar[bool] = True
+
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        yield from super().role_problems(data)
+        yield from self.stretch_problems(data)
+
+    def results(
+        self,
+        base: Base,
+        data: Dataset,
+        counts: NDArray[np.int64],
+        upstream: Selection | None,
+        run: Run,
+        *parts: str,
+    ) -> Iterator[Selection]:
+        """Results of the base on resamples, `counts` (resamples, rows), with `parts` of each."""
+        # The wrapped chain's result on the whole table must not leak into its resamples.
+        before = upstream if self.base is not None else None
+        rows = data.with_counts(None)
+        yield from select_resamples(
+            base, rows, counts, run.child(BASE), upstream=before, parts=parts
+        )
 
 
 def permuted(data: Dataset, run: Run, labelling: int, null: str = PERMUTATION) -> Dataset:

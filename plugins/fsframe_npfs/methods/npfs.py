@@ -15,7 +15,7 @@ from fsframe.method.selection import Selection
 from fsframe.params import choice, flag, integer, offered, optional, param, real
 from fsframe.registry import nulls
 from fsframe.resampling.resamples import CountNull, Null, RelabellingNull, too_many
-from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.candidates import (
     CandidateFeatures,
@@ -24,6 +24,7 @@ from fsframe_npfs.engine.candidates import (
     FragileColumns,
 )
 from fsframe_npfs.engine.count_decisions import CORRECTIONS
+from fsframe_npfs.engine.labellings import ResamplingSelector
 from fsframe_npfs.engine.procedure import Procedure
 from fsframe_npfs.methods.outcome import caveats, feature_selection, pair_selection
 
@@ -43,7 +44,7 @@ _METRIC = ("immigrate", "bim", "lfe")
 
 
 @attrs.frozen(kw_only=True)
-class Npfs(WrappingSelector):
+class Npfs(ResamplingSelector):
     """Features that a selector scores higher over bootstraps than it would under permuted labels.
 
     The published test, of counts against a binomial, is ``null="published"``.
@@ -112,14 +113,8 @@ class Npfs(WrappingSelector):
     26(4):880, algorithm 1.
     """
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
-    tasks_of_base: ClassVar[bool] = True
-    takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
-    takes_groups: ClassVar[bool] = True
-    takes_time: ClassVar[bool] = True
     takes_kept: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
 
     n: int | None = param(
         None,
@@ -364,7 +359,6 @@ class Npfs(WrappingSelector):
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         yield from super().role_problems(data)
-        yield from self.stretch_problems(data)
         if data.keep is not None and not self.permuting:
             yield (
                 f"npfs: null={self.null} compares with how often a feature is kept by chance, "

@@ -14,8 +14,8 @@ from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.params import choice, flag, integer, optional, param, real
-from fsframe.resampling.resamples import Recurring, select_resamples, too_many
-from fsframe.resampling.wrapping import Base, WrappingSelector
+from fsframe.resampling.resamples import Recurring, too_many
+from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.bounds import (
     BOUNDS,
@@ -27,14 +27,14 @@ from fsframe_npfs.engine.bounds import (
     linear_scores,
     list_ranks,
 )
-from fsframe_npfs.engine.labellings import BASE, DRAWS, class_codes
+from fsframe_npfs.engine.labellings import DRAWS, ResamplingSelector, class_codes
 from fsframe_npfs.engine.resample_counts import BootstrapSampler, complementary_halves
 
 __all__ = ["Cpss", "Ensemble", "Ipss"]
 
 
 @attrs.frozen(kw_only=True)
-class Ensemble(WrappingSelector):
+class Ensemble(ResamplingSelector):
     """Features by their mean ranks over many bootstraps of a selector.
 
     Parameters
@@ -63,14 +63,8 @@ class Ensemble(WrappingSelector):
     techniques, ECML PKDD, section 3; Abeel et al. 2010, Bioinformatics 26:392, section 2.2.
     """
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
-    tasks_of_base: ClassVar[bool] = True
-    takes_missing: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True
-    takes_groups: ClassVar[bool] = True
-    takes_time: ClassVar[bool] = True
     takes_kept: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
 
     n: int = param(50, integer(1), help="Number of bootstraps.", symbol="t")
     aggregate: str = param(
@@ -88,22 +82,11 @@ class Ensemble(WrappingSelector):
         """Refuse more fits than can be counted."""
         yield from too_many(self.n, f"n={self.n}")
 
-    def role_problems(self, data: Dataset) -> Iterator[str]:
-        yield from super().role_problems(data)
-        yield from self.stretch_problems(data)
-
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
-        found = select_resamples(
-            base,
-            data.with_counts(None),
-            self._counts(data, run),
-            run.child(BASE),
-            # The wrapped chain's result on the whole table must not leak into its resamples.
-            upstream=upstream if self.base is not None else None,
-            parts=("scores",) if self.aggregate == "linear" else (),
-        )
+        parts = ("scores",) if self.aggregate == "linear" else ()
+        found = self.results(base, data, self._counts(data, run), upstream, run, *parts)
         ranks = np.empty((self.n, data.n_features))
         picked = np.zeros((self.n, data.n_features), dtype=bool)
         recurring = Recurring()
@@ -138,7 +121,7 @@ class Ensemble(WrappingSelector):
 
 
 @attrs.frozen(kw_only=True)
-class Cpss(WrappingSelector):
+class Cpss(ResamplingSelector):
     """Features that a selector keeps on many halves of the table, with a bound on false ones.
 
     Parameters
@@ -172,13 +155,6 @@ class Cpss(WrappingSelector):
     Stability selection, J. R. Statist. Soc. B 72:417, theorem 1, whose bound is "worst-case".
     """
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
-    tasks_of_base: ClassVar[bool] = True
-    takes_missing: ClassVar[bool] = True
-    takes_groups: ClassVar[bool] = True
-    takes_time: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
-
     pairs: int = param(
         50, integer(1), help="Number of complementary pairs of halves.", symbol="B", source="§2"
     )
@@ -210,10 +186,6 @@ class Cpss(WrappingSelector):
         if self.threshold is not None and self.threshold <= 0.5 and self.bound != "r-concave":
             yield f"bound={self.bound} needs a threshold above 0.5, not {self.threshold:g}"
 
-    def role_problems(self, data: Dataset) -> Iterator[str]:
-        yield from super().role_problems(data)
-        yield from self.stretch_problems(data)
-
     def base_fits(self, p: int) -> int | None:
         """Two for each pair."""
         return 2 * self.pairs
@@ -221,15 +193,8 @@ class Cpss(WrappingSelector):
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
-        found = select_resamples(
-            base,
-            data.with_counts(None),
-            complementary_halves(data, class_codes(data), run, DRAWS, self.pairs),
-            run.child(BASE),
-            # The wrapped chain's result on the whole table must not leak into its halves.
-            upstream=upstream if self.base is not None else None,
-            parts=(),
-        )
+        counts = complementary_halves(data, class_codes(data), run, DRAWS, self.pairs)
+        found = self.results(base, data, counts, upstream, run)
         times, sizes = np.zeros(data.n_features, dtype=np.int64), []
         recurring = Recurring()
         for selection in found:
@@ -289,7 +254,7 @@ def _advice(most_false: float, pairs: int, p: int, bound: str) -> str:
 
 
 @attrs.frozen(kw_only=True)
-class Ipss(WrappingSelector):
+class Ipss(ResamplingSelector):
     """Features whose score stays high over many halves of the table, with a bound on false ones.
 
     Parameters
@@ -325,13 +290,6 @@ class Ipss(WrappingSelector):
     selection with false discovery control, Bioinformatics 41:btaf299 (arXiv 2410.02208).
     """
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
-    tasks_of_base: ClassVar[bool] = True
-    takes_missing: ClassVar[bool] = True
-    takes_groups: ClassVar[bool] = True
-    takes_time: ClassVar[bool] = True
-    uses_upstream_weights: ClassVar[bool] = True
-
     pairs: int = param(50, integer(1), help="Number of complementary pairs of halves.", symbol="B")
     level: float = param(
         0.1, real(above=0, below=1), help="Keep features with a q-value at or below this."
@@ -361,10 +319,6 @@ class Ipss(WrappingSelector):
         """Refuse more fits than can be counted."""
         yield from too_many(2 * self.pairs, f"pairs={self.pairs}")
 
-    def role_problems(self, data: Dataset) -> Iterator[str]:
-        yield from super().role_problems(data)
-        yield from self.stretch_problems(data)
-
     def base_fits(self, p: int) -> int | None:
         """Two for each pair."""
         return 2 * self.pairs
@@ -376,15 +330,8 @@ class Ipss(WrappingSelector):
         run.must_hold(
             8 * p * (halves + self._steps), f"ipss: scores of {halves} halves and their paths"
         )
-        found = select_resamples(
-            base,
-            data.with_counts(None),
-            complementary_halves(data, class_codes(data), run, DRAWS, self.pairs),
-            run.child(BASE),
-            # The wrapped chain's result on the whole table must not leak into its halves.
-            upstream=upstream if self.base is not None else None,
-            parts=("scores",),
-        )
+        counts = complementary_halves(data, class_codes(data), run, DRAWS, self.pairs)
+        found = self.results(base, data, counts, upstream, run, "scores")
         scores, recurring = np.empty((halves, p)), Recurring()
         for row, selection in enumerate(found):
             scores[row] = selection.scores
