@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fsframe.analysis.protocol_display import (
     evaluation_lines,
@@ -28,27 +28,27 @@ from fsframe.analysis.record_display import (
 )
 from fsframe.analysis.text_table import table_lines
 from fsframe.errors import RequestError
-from fsframe.evaluation.recorded import (
-    RecordedEvaluation,
-    RecordedStability,
-    recorded_protocol,
-)
 from fsframe.params import format_value
 from fsframe.registry import classifiers, selectors
 from fsframe.storage import RunRecord, StageRecord, printable
+from fsframe.storage.records import protocol_name
+
+if TYPE_CHECKING:
+    from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability
 
 __all__ = ["file_lines", "protocol_csv", "protocol_object", "result_lines", "result_object"]
 
 _LONGEST_VALUE = 300
+_Protocol: TypeAlias = "tuple[RecordedEvaluation | None, RecordedStability | None]"
 
 
 def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     """The record as lines for a terminal; the last says where the run file is."""
-    found = _whole_protocol(record)
-    if isinstance(found, RecordedEvaluation):
-        yield from evaluation_lines(record, found, path)
-    elif isinstance(found, RecordedStability):
-        yield from stability_lines(record, found, path)
+    evaluation, study = _whole_protocol(record)
+    if evaluation is not None:
+        yield from evaluation_lines(record, evaluation, path)
+    elif study is not None:
+        yield from stability_lines(record, study, path)
     else:
         yield from _chain_lines(record, path)
 
@@ -57,13 +57,13 @@ def _chain_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     yield f"{record.chain} on {printable(record.data.name)}: {table_facts(record)}"
     yield ""
     yield from stage_lines(record)
-    found = recorded_protocol(record)
-    if isinstance(found, RecordedEvaluation):
+    evaluation, study = _protocol(record)
+    if evaluation is not None:
         yield ""
-        yield from measure_lines(found.found, record.stages[-1].seconds)
-    elif found is not None:
+        yield from measure_lines(evaluation.found, record.stages[-1].seconds)
+    elif study is not None:
         yield ""
-        yield from table_lines(*metric_rows(found.tables.metrics))
+        yield from table_lines(*metric_rows(study.tables.metrics))
     yield ""
     yield from feature_lines(record)
     yield from verdict_lines(record)
@@ -105,11 +105,11 @@ def _absence(stage: StageRecord) -> str:
 
 def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
     """The object of `evaluate --json` or `stability --json`; of `chain` for any other run."""
-    found = _whole_protocol(record)
-    if isinstance(found, RecordedEvaluation):
-        return evaluation_object(record, found, path)
-    if isinstance(found, RecordedStability):
-        return stability_object(record, found, path)
+    evaluation, study = _whole_protocol(record)
+    if evaluation is not None:
+        return evaluation_object(record, evaluation, path)
+    if study is not None:
+        return stability_object(record, study, path)
     return result_object(record, path)
 
 
@@ -123,12 +123,25 @@ def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
     StoreError
         If the file exists already, or cannot be written.
     """
-    found = _whole_protocol(record)
-    if not isinstance(found, RecordedEvaluation):
+    evaluation, _ = _whole_protocol(record)
+    if evaluation is None:
         raise RequestError("--csv writes the folds of an evaluation; this run is not an evaluation")
-    write_folds(path, found.found, overwrite=overwrite)
+    write_folds(path, evaluation.found, overwrite=overwrite)
 
 
-def _whole_protocol(record: RunRecord) -> RecordedEvaluation | RecordedStability | None:
-    """The protocol that is the whole run; None if the run has other stages."""
-    return recorded_protocol(record) if len(record.stages) == 1 else None
+def _whole_protocol(record: RunRecord) -> _Protocol:
+    """The protocol that is the whole run; none if the run has other stages."""
+    return _protocol(record) if len(record.stages) == 1 else (None, None)
+
+
+def _protocol(record: RunRecord) -> _Protocol:
+    """The evaluation or the stability study at the end of a run."""
+    name = protocol_name(record)
+    if not name:
+        return None, None
+    # Here, so that showing any other run does not load evaluations.
+    from fsframe.evaluation import recorded
+
+    if name == "cross-validation":
+        return recorded.recorded_evaluation(record), None
+    return None, recorded.recorded_stability(record)

@@ -18,7 +18,6 @@ from fsframe.errors import RequestError
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
     RecordedStability,
-    protocol_name,
     recorded_evaluation,
     recorded_stability,
 )
@@ -26,6 +25,7 @@ from fsframe.method.answer import AnswerTable
 from fsframe.showing import html_table
 from fsframe.storage import RunRecord
 from fsframe.storage import load_run as read_run
+from fsframe.storage.records import protocol_name
 from fsframe.table.dataset import Dataset
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from fsframe.storage.checked_tables import (
     stability_tables,
     text_parameter,
 )
+from fsframe.storage.records import protocol_name
 
 if TYPE_CHECKING:
     from fsframe.evaluation.summary import Evaluation
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "RecordedEvaluation",
     "RecordedStability",
-    "protocol_name",
     "recorded_evaluation",
     "recorded_protocol",
     "recorded_stability",
@@ -63,15 +63,6 @@ class RecordedStability:
     base: str
     resample: str
     tables: StabilityTables
-
-
-def protocol_name(record: RunRecord) -> str:
-    """``cross-validation`` or ``stability-study`` if the run ends with one, else empty."""
-    stage = record.stages[-1] if record.stages else None
-    if stage is None or stage.provider != "protocols" or stage.selection is None:
-        return ""
-    name = stage.name.rpartition("/")[2]
-    return name if name in ("cross-validation", "stability-study") else ""
 
 
 def recorded_protocol(record: RunRecord) -> RecordedEvaluation | RecordedStability | None:

@@ -25,6 +25,7 @@ import llvmlite
 import numba
 from numba.core import config, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from fsframe.kernels.file_owners import distrust, distrust_folder, trusted_owners
@@ -92,7 +93,6 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         """The cached code of the signature, or None."""
         if not self._enabled:
             return None
-        target_context.refresh()
         key, name = self._named(sig, target_context.codegen())
         for folder in _folders(self._file):
             path = folder / name
@@ -100,6 +100,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             try:
                 found = _opened(path, key, trusted_owners(self._file))
                 if found is not None:
+                    _ready_to_link(target_context, found)
                     return self._impl.rebuild(target_context, found)
             except Exception:
                 with contextlib.suppress(OSError):
@@ -152,6 +153,17 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         key = repr((self._index_key(sig, codegen), numba.__version__, llvmlite.__version__))
         digest = hashlib.sha256(key.encode()).hexdigest()[:24]
         return key, f"{self._stem()}{_stamp(self._file)}-{digest}{_SUFFIX}"
+
+
+def _ready_to_link(target_context: Any, found: Any) -> None:
+    """What machine code needs when it is loaded: numba's allocation of arrays.
+
+    What only a compilation needs, which takes a third of a second to import, is left to the first
+    one, unless the code calls the one helper that is registered there (hashes of text).
+    """
+    rtsys.initialize(target_context)
+    if b"_numba_hashsecret" in pickle.dumps(found):
+        target_context.refresh()
 
 
 KEPT: Counter[str] = Counter()

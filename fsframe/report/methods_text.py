@@ -11,12 +11,12 @@ from fsframe.chains.repeated_rows import warns_of_repeated_rows
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
     RecordedStability,
-    protocol_name,
     recorded_protocol,
 )
 from fsframe.params import format_value
 from fsframe.registry import Offer, classifiers, selectors, stability_metrics
 from fsframe.storage import RunRecord, StageRecord, printable
+from fsframe.storage.records import protocol_name
 
 __all__ = [
     "Item",

@@ -40,6 +40,7 @@ __all__ = [
     "bootstrap_tables",
     "clusters",
     "convergence",
+    "protocol_name",
 ]
 
 
@@ -492,3 +493,12 @@ class RunRecord:
         if self.pair_tests is not None:
             found += [f"/pair_tests: {text}" for text in self.pair_tests.found.problems(p)]
         return found
+
+
+def protocol_name(record: RunRecord) -> str:
+    """``cross-validation`` or ``stability-study`` if the run ends with one, else empty."""
+    stage = record.stages[-1] if record.stages else None
+    if stage is None or stage.provider != "protocols" or stage.selection is None:
+        return ""
+    name = stage.name.rpartition("/")[2]
+    return name if name in ("cross-validation", "stability-study") else ""

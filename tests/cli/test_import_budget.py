@@ -124,3 +124,13 @@ def test_what_a_method_offers_is_shown_without_the_compiler(method: str) -> None
     assert done.code == 0
     assert "sigma" in done.out or "threshold" in done.out
     assert "numba" not in imported(done)
+
+
+def test_a_warm_chain_imports_neither_the_compiler_nor_evaluations(tmp_path: Path) -> None:
+    words = ["chain", "mim:top=3,bins=3", "on", "examples/parkinsons.csv", "--no-out"]
+    assert fsframe(*words, "--quiet").code == 0
+    done = fsframe(*words, python=["-X", "importtime"])
+    assert done.code == 0
+    needless = {"numba.np.arraymath", "numba.cpython.unicode", "scipy.linalg", "scipy.special"}
+    needless |= {"fsframe.evaluation.cross_validation", "fsframe.evaluation.comparison"}
+    assert not needless & imported(done)
