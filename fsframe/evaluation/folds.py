@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.resampling.groups import deal_groups
-from fsframe.table.roles import times_of_wholes
+from fsframe.table.side_columns import times_of_wholes
 
 __all__ = [
     "Split",

@@ -25,7 +25,7 @@ from fsframe.method.stage_view import (
 from fsframe.params import optional, param, stages
 from fsframe.resampling.groups import FEWEST_GROUPS
 from fsframe.table.dataset import Dataset
-from fsframe.table.roles import time_blocks
+from fsframe.table.side_columns import time_blocks
 
 __all__ = ["Base", "WrappingSelector"]
 

@@ -39,7 +39,8 @@ from fsframe.table.column_kinds import (
 )
 from fsframe.table.data_frames import is_frame, labelled_rows, take_frame
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
-from fsframe.table.roles import SideColumns, asked_sides, feature_sets, names_of
+from fsframe.table.roles import asked_sides, names_of
+from fsframe.table.side_columns import SideColumns, feature_sets
 from fsframe.table.survival import signed_times
 
 Keys = str | int | Iterable[str | int]

@@ -22,7 +22,8 @@ from fsframe.showing import html_block, html_table, listed
 from fsframe.table.array_checks import as_counts
 from fsframe.table.arrays import SparseColumns, freeze
 from fsframe.table.column_kinds import ColumnKind
-from fsframe.table.roles import ROLES, SideColumns, side_roles, time_blocks, times_of_wholes
+from fsframe.table.roles import ROLES, side_roles
+from fsframe.table.side_columns import SideColumns, time_blocks, times_of_wholes
 from fsframe.table.survival import times_and_events
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Roles of columns, and the columns beside the features that carry them."""
+"""The roles that columns of a table can have: each is declared once, here; imports no NumPy."""
 
 from __future__ import annotations
 
@@ -6,209 +6,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
-import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.suggest import unexpected
-from fsframe.table.arrays import freeze
 
 __all__ = [
     "ROLES",
     "AskedColumns",
     "Role",
-    "SideColumns",
     "asked_sides",
     "check_asked",
     "declare",
-    "feature_sets",
     "names_of",
     "only",
     "side_roles",
-    "time_blocks",
-    "times_of_wholes",
 ]
-
-
-_LEVELS, _PARTS = 10, 5
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class SideColumns:
-    """Columns other than features: times or covariates.
-
-    Parameters
-    ----------
-    names : tuple of str
-    values : (n_samples, n_columns) float64, finite
-    nominal : (n_columns,) bool
-        Columns whose numbers are codes of categories.
-    handled : bool
-        For covariates: whether the resampling stage adjusts for them, so that the stages it
-        resamples need not.
-    """
-
-    names: tuple[str, ...]
-    values: NDArray[np.float64] = attrs.field(repr=False)
-    nominal: NDArray[np.bool_] = attrs.field(repr=False)
-    handled: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        columns: Mapping[str, NDArray[Any]],
-        nominal: Sequence[bool],
-        what: str,
-    ) -> SideColumns:
-        """The columns, checked; text is treated as categories.
-
-        Raises
-        ------
-        DataError
-            If a value is missing or infinite.
-        """
-        kept, is_nominal = [], list(nominal)
-        for place, (name, given) in enumerate(columns.items()):
-            try:
-                values = np.asarray(given, dtype=np.float64)
-            except (TypeError, ValueError):
-                texts = np.array([str(value) for value in np.asarray(given).tolist()])
-                values = np.unique(texts, return_inverse=True)[1].astype(np.float64)
-                values[(texts == "") | (texts == "nan") | (texts == "None")] = np.nan
-                is_nominal[place] = True
-            wrong = np.flatnonzero(~np.isfinite(values))
-            if wrong.size:
-                raise DataError(
-                    f"{what} {name!r}: missing or infinite in {wrong.size} rows, the first in row "
-                    f"{wrong[0] + 1}; every row needs a value"
-                )
-            kept.append(values)
-        table = freeze(np.stack(kept, axis=1))
-        return cls(names=tuple(columns), values=table, nominal=np.array(is_nominal, dtype=bool))
-
-    def take_rows(self, rows: NDArray[np.intp]) -> SideColumns:
-        """Only these rows, in this order."""
-        return attrs.evolve(self, values=freeze(self.values[rows]))
-
-    def tobytes(self) -> bytes:
-        """Bytes that identify the content of these columns, without their names."""
-        return self.values.astype("<f8").tobytes() + self.nominal.tobytes()
-
-    def strata(self) -> NDArray[np.int64]:
-        """Strata of rows that are equal in all columns, as codes (n_samples,).
-
-        A numeric column with more than 10 distinct values is first cut at its quintiles.
-
-        Examples
-        --------
-        >>> SideColumns.of({"sex": np.array(["m", "f", "m"])}, [True], "column").strata().tolist()
-        [1, 0, 1]
-        """
-        codes = np.zeros(len(self.values), dtype=np.int64)
-        for values, nominal in zip(self.values.T, self.nominal, strict=True):
-            own = np.unique(values, return_inverse=True)[1]
-            if not nominal and own.max() >= _LEVELS:
-                cuts = np.quantile(values, np.arange(1, _PARTS) / _PARTS)
-                own = np.searchsorted(cuts, values, side="left")
-            codes = np.unique(codes * (own.max() + 1) + own, return_inverse=True)[1]
-        return codes
-
-    def design(self) -> NDArray[np.float64]:
-        """Design matrix of a linear model, with an intercept first, as (n_samples, q).
-
-        Numbers as they are, centred and of size about 1; an indicator for each level of a nominal
-        column but its first.
-        """
-        columns = [np.ones(len(self.values))]
-        for values, nominal in zip(self.values.T, self.nominal, strict=True):
-            if nominal:
-                columns += [(values == level) * 1.0 for level in np.unique(values)[1:]]
-                continue
-            centred = values - values.mean()
-            columns.append(centred / max(float(np.abs(centred).max()), 1e-300))
-        return np.stack(columns, axis=1)
-
-
-def time_blocks(times: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Block of time of each row, blocks of about n^(1/3) rows, as codes (n,).
-
-    Rows of equal time are in one block.
-
-    References
-    ----------
-    P. Bühlmann, H. Künsch 1999, Block length selection in the bootstrap for time series, Comput.
-    Stat. Data Anal. 31:295–310: the order n^(1/3) for the variance of a mean.
-
-    Examples
-    --------
-    >>> time_blocks(np.array([5.0, 1, 2, 3, 4, 6, 7, 8])).tolist()
-    [2, 0, 0, 1, 1, 2, 3, 3]
-    """
-    n = len(times)
-    length = max(1, round(n ** (1 / 3)))
-    # Ties have the position of their first row.
-    place = np.searchsorted(np.sort(times), times, side="left")
-    found: NDArray[np.int64] = np.unique(place // length, return_inverse=True)[1].astype(np.int64)
-    return found
-
-
-def times_of_wholes(times: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.float64]:
-    """Times of rows such that no cut between two times splits a group, as (n_samples,).
-
-    Groups that overlap in time are merged, and so are groups that overlap with these; each row has
-    the time at which its merged group begins. Groups one after another stay separate.
-
-    Examples
-    --------
-    >>> times, batch = np.array([1.0, 2, 3, 4, 5, 6]), np.array([7, 7, 8, 9, 8, 9])
-    >>> times_of_wholes(times, batch).tolist()
-    [1.0, 1.0, 3.0, 3.0, 3.0, 3.0]
-    """
-    names, code = np.unique(groups, return_inverse=True)
-    first, last = np.full(names.size, np.inf), np.full(names.size, -np.inf)
-    np.minimum.at(first, code, times)
-    np.maximum.at(last, code, times)
-    order = np.argsort(first, kind="stable")
-    # A merged group can begin after the last row of all groups that began before.
-    ended = np.maximum.accumulate(last[order])
-    begins = np.append(True, first[order][1:] > ended[:-1])
-    begun = np.empty(names.size)
-    begun[order] = first[order][np.maximum.accumulate(np.where(begins, np.arange(names.size), 0))]
-    whole: NDArray[np.float64] = begun[code]
-    return whole
-
-
-def feature_sets(
-    groups: Mapping[str, Sequence[str]], names: Sequence[str], suggest: Any
-) -> NDArray[np.int64]:
-    """Features that are kept or dropped together: a code for each set, −1 for the others.
-
-    `groups` has the features of each set by its name; `suggest` returns what a message about an
-    unknown name adds. DataError lists unknown features, and those in two sets.
-    """
-    place = {name: column for column, name in enumerate(names)}
-    codes = np.full(len(names), -1, dtype=np.int64)
-    unknown, twice = [], []
-    for code, members in enumerate(groups.values()):
-        for name in dict.fromkeys(members):
-            if name not in place:
-                unknown.append(name)
-            elif codes[place[name]] >= 0:
-                twice.append(name)
-            else:
-                codes[place[name]] = code
-    if unknown:
-        raise DataError(
-            f"feature groups name {len(unknown)} columns that are not features: "
-            f"{', '.join(map(repr, unknown[:5]))}{suggest(unknown[0], names)}; a line of a file "
-            "of groups is `feature,group`"
-        )
-    if twice:
-        raise DataError(
-            f"features in two groups: {', '.join(map(repr, twice[:5]))}; a feature is kept or "
-            "dropped with one group only"
-        )
-    return freeze(codes)
 
 
 AskedColumns = Mapping[str, Sequence[int]]

@@ -12,7 +12,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.stage_view import Base
 from fsframe.table.dataset import Dataset
-from fsframe.table.roles import SideColumns
+from fsframe.table.side_columns import SideColumns
 from fsframe.testing.conformance import assert_refused, check, not_applicable
 from fsframe.testing.selector_checks.results import (
     SelectorChecks,
