@@ -176,6 +176,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=200, help="most tables of a cell")
     parser.add_argument("--designs", nargs="*", default=[])
     parser.add_argument("--contenders", nargs="*", default=[])
+    parser.add_argument("--without", nargs="*", default=[], help="contenders to leave out")
     parser.add_argument("--path", help="folder of further packages")
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
@@ -184,6 +185,8 @@ def main() -> None:
     wanted = []
     missing = set()
     for cell in cells(given.designs, given.contenders):
+        if cell[2].name in given.without:
+            continue
         try:
             cell[2].version()
         except importlib.metadata.PackageNotFoundError:
