@@ -68,7 +68,7 @@ class Contender:
     def kept(self, design: Design, table: Table, seed: int) -> Kept:
         """The columns that it keeps."""
         if self.fit is not None:
-            np.random.seed(seed)  # noqa: NPY002  Two of the packages know no other seed.
+            np.random.seed(seed)  # Two of the packages know no other seed.
             return np.asarray(self.fit(table, seed), dtype=np.intp)
         assert self.chain is not None
         return Chain.parse(self.chain(design)).select(table.dataset(), seed=seed).selected

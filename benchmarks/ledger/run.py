@@ -11,11 +11,6 @@ installed are left out and named; `--path FOLDER` finds them in a folder of `pip
 
 from __future__ import annotations
 
-import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
 import argparse
 import csv
 import importlib.metadata
@@ -29,6 +24,7 @@ import numpy as np
 from contenders import CONTENDERS, Contender
 from designs import DESIGNS, Design, Table, tables
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from fsframe.errors import FsframeError
 
@@ -40,7 +36,8 @@ Cell = tuple[Design, str, Contender]
 
 
 def cells(designs: list[str], contenders: list[str]) -> list[Cell]:
-    """The cells that can be computed: contenders that take such a task and width."""
+    """The cells that can be computed: contenders that take such a task and width, and tables
+    without a signal only if something is promised."""
     return [
         (design, label, contender)
         for design in DESIGNS
@@ -49,6 +46,7 @@ def cells(designs: list[str], contenders: list[str]) -> list[Cell]:
         if (not designs or design.name in designs)
         and (not contenders or contender.name in contenders)
         and design.columns <= contender.widest
+        and (label == "signal" or contender.promise)
         and _task(design) in contender.tasks
     ]
 
@@ -180,6 +178,7 @@ def main() -> None:
     parser.add_argument("--path", help="folder of further packages")
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
+    threadpool_limits(1)
     if given.path:
         sys.path.append(given.path)
     wanted = []
@@ -219,8 +218,8 @@ def main() -> None:
                 numbers = [len(s) for key, s in order.done.items() if key not in order.refused]
                 print(
                     f"{time.process_time():.0f} of {given.seconds:.0f} s: {computed} rows; cells "
-                    f"without a table {numbers.count(0)} of {len(numbers)}, median {int(np.median(numbers))}; now "
-                    f"{cell[0].name}, {cell[1]}, {cell[2].name}",
+                    f"without a table {numbers.count(0)} of {len(numbers)}, median "
+                    f"{int(np.median(numbers))}; now {cell[0].name}, {cell[1]}, {cell[2].name}",
                     file=sys.stderr,
                     flush=True,
                 )
