@@ -64,6 +64,8 @@ class Design:
     rows, columns : int
     relevant, causal, interacting : sequence of int
         Columns, if there is a signal.
+    null : bool
+        Whether it is also run without a signal; not where that is nearly another design.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Design:
     relevant: Sequence[int]
     causal: Sequence[int]
     interacting: Sequence[int] = ()
+    null: bool = True
 
     def mask(self, kind: str, signal: bool) -> NDArray[np.bool_]:
         """(columns,) whether each column is relevant, causal or interacting."""
@@ -232,13 +235,13 @@ DESIGNS: tuple[Design, ...] = (
     Design(name="blocks", title="Three blocks of seven, correlation .8, a cause in each of two",
            draw=_of_blocks, rows=120, columns=30, relevant=_FIRST_TWO_BLOCKS, causal=(0, 7)),
     Design(name="copies", title="Eight columns and two near-copies of each, three causes",
-           draw=_copies, rows=150, columns=24, relevant=_COPIED, causal=range(3)),
+           draw=_copies, rows=150, columns=24, relevant=_COPIED, causal=range(3), null=False),
     Design(name="chains", title="Chains of redundancy: each column depends on the one before it",
-           draw=_chains, rows=150, columns=30, relevant=range(10), causal=(0, 5)),
+           draw=_chains, rows=150, columns=30, relevant=range(10), causal=(0, 5), null=False),
     Design(name="xor", title="Exclusive or of two columns", draw=_xor, rows=200, columns=20,
-           relevant=(0, 1), causal=(0, 1), interacting=(0, 1)),
+           relevant=(0, 1), causal=(0, 1), interacting=(0, 1), null=False),
     Design(name="three-way", title="Exclusive or of three columns", draw=_three_way, rows=300,
-           columns=12, relevant=range(3), causal=range(3), interacting=range(3)),
+           columns=12, relevant=range(3), causal=range(3), interacting=range(3), null=False),
     Design(name="sparse-linear", title="Numeric target, five of 60 columns, correlation .2",
            draw=_sparse_linear, rows=120, columns=60, relevant=range(60), causal=range(5)),
     Design(name="mixed", title="Numeric, binary and nominal columns", draw=_mixed, rows=200,
@@ -250,7 +253,7 @@ DESIGNS: tuple[Design, ...] = (
     Design(name="60x1000", title="60 rows, 1,000 columns, ten shifted by 1", draw=_wide, rows=60,
            columns=1000, relevant=range(10), causal=range(10)),
     Design(name="30x2000", title="30 rows, 2,000 columns, ten shifted by 1.8", draw=_wider,
-           rows=30, columns=2000, relevant=range(10), causal=range(10)),
+           rows=30, columns=2000, relevant=range(10), causal=range(10), null=False),
     Design(name="95-5", title="Classes of 95 and 5 of 100 rows", draw=_unequal, rows=300,
            columns=20, relevant=range(4), causal=range(4)),
     Design(name="people", title="Six rows of each of 30 people, one label each", draw=_people,
@@ -264,7 +267,7 @@ DESIGNS: tuple[Design, ...] = (
     Design(name="heavy-tails", title="Columns with t distributions of two degrees of freedom",
            draw=_heavy, rows=150, columns=30, relevant=range(5), causal=range(5)),
     Design(name="curved", title="Numeric target: a square, a line, and noise of unequal variance",
-           draw=_curved, rows=200, columns=20, relevant=range(3), causal=range(3)),
+           draw=_curved, rows=200, columns=20, relevant=range(3), causal=range(3), null=False),
 )  # fmt: skip
 
 

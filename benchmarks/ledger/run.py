@@ -46,7 +46,7 @@ def cells(designs: list[str], contenders: list[str]) -> list[Cell]:
         if (not designs or design.name in designs)
         and (not contenders or contender.name in contenders)
         and design.columns <= contender.widest
-        and (label == "signal" or contender.promise)
+        and (label == "signal" or (design.null and contender.promise))
         and _task(design) in contender.tasks
     ]
 
