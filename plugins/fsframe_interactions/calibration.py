@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ SMALL = 50.0
 """Least expected count for χ²: above it the mean of G² is within 3 % of its limit."""
 
 _CLOSER = 0.1
+_ROUNDS = 30  # of fitting for an effect, whose standard error is larger than what is left
 _CHUNK = 32
 
 
@@ -37,23 +40,49 @@ class CalibratedPairs:
         Mean of G² over its degrees of freedom; 1 where χ² is used.
     freedom : (m,) float64
         Degrees of freedom f of the scaled distribution c·χ²_f.
+    effect, error : (m,) float64
+        Size of the interaction and its standard error; NaN where there is no one number.
     """
 
     found: TestedPairs
     plain: NDArray[np.float64]
     ratio: NDArray[np.float64]
     freedom: NDArray[np.float64]
+    effect: NDArray[np.float64]
+    error: NDArray[np.float64]
 
     @classmethod
     def uncorrected(cls, found: TestedPairs) -> CalibratedPairs:
         """The same pairs, with their p as it is."""
         log_p, freedom = found.log_p, found.freedom.astype(np.float64)
-        return cls(found=found, plain=log_p, ratio=np.ones(len(log_p)), freedom=freedom)
+        ratio, unknown = np.ones(len(log_p)), np.full(len(log_p), np.nan)
+        return cls(
+            found=found, plain=log_p, ratio=ratio, freedom=freedom, effect=unknown, error=unknown
+        )
 
     @property
-    def reference(self) -> NDArray[np.float64]:
-        """`ratio` and `freedom` side by side, (m, 2)."""
-        return np.column_stack([self.ratio, self.freedom])
+    def more(self) -> dict[str, NDArray[np.float64]]:
+        """Further values of pairs, by the name of their table."""
+        return {
+            "mean_ratio": self.ratio,
+            "fitted_freedom": self.freedom,
+            "effect": self.effect,
+            "standard_error": self.error,
+        }
+
+    def of_pairs(self, pairs: NDArray[np.int64]) -> CalibratedPairs:
+        """Only the tests of these pairs; a column's best p is that of its pairs among them."""
+        wanted = set(map(tuple, pairs.tolist()))
+        rows = [k for k, pair in enumerate(self.found.pairs.tolist()) if tuple(pair) in wanted]
+        places = np.array(rows, dtype=np.intp)
+        found = self.found.taken(places)
+        best = np.zeros(len(found.best_log_p))
+        np.minimum.at(best, found.pairs.ravel(), np.repeat(found.log_p, 2))
+        return CalibratedPairs(
+            found=attrs.evolve(found, best_log_p=best), plain=self.plain[places],
+            ratio=self.ratio[places], freedom=self.freedom[places], effect=self.effect[places],
+            error=self.error[places],
+        )  # fmt: skip
 
 
 def calibrate(
@@ -62,14 +91,15 @@ def calibrate(
     most: int,
     draws: int,
     run: Run,
+    ordered: NDArray[np.bool_],
     within: WithinBinEffects | None = None,
 ) -> CalibratedPairs:
     """`found` with corrected p-values of sparse tables and of binned columns.
 
     The `most` best pairs of `found`, which are in the order of χ² p, are corrected from `draws`
     simulated tables each, five times as many where χ² p is below 0.1; `within` is needed for
-    columns that are bins of numbers. The random stream of a pair is made from the seed of `run` and
-    the counts of its table.
+    columns that are bins of numbers, and `ordered` says which columns have levels in an order. The
+    random stream of a pair is made from the seed of `run` and the counts of its table.
 
     Notes
     -----
@@ -136,9 +166,91 @@ def calibrate(
     best[kept] = of_pairs[kept]
     changed = attrs.evolve(found, log_p=log_p, best_log_p=best)
     order = changed.order()
+    effect = np.full((len(order), 2), np.nan)
+    effect[looked_at] = log_odds_effects(
+        tables(looked_at), bit_rows.levels[found.pairs[looked_at]], ordered[found.pairs[looked_at]]
+    )
     return CalibratedPairs(
         found=changed.taken(order),
         plain=found.log_p[order],
         ratio=ratio[order],
         freedom=freedom[order],
+        effect=effect[order, 0],
+        error=effect[order, 1],
     )
+
+
+def log_odds_effects(
+    tables: NDArray[Any], levels: NDArray[np.int64], ordered: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Interaction of two classes and two ordered columns as one number, and its standard error.
+
+    Parameters
+    ----------
+    tables : (m, A, A, classes) counts
+        Those beyond the levels of a column are not used.
+    levels : (m, 2) int
+        Levels of both columns.
+    ordered : (m, 2) bool
+        Whether levels are in an order.
+
+    Returns
+    -------
+    (m, 2) float64
+        NaN with more than two classes, or where more than two levels have no order.
+
+    Notes
+    -----
+    In log odds of the last class = main effects of both columns (free) + γ·s_a·s_b, with scores
+    0, 1, … of levels standardised over the rows, γ is the change for one standard deviation of
+    both. One step of Newton's method from γ = 0, where main effects are fitted: γ̂ = U/V, its error
+    1/√V, U = Σ s_a s_b (n − m), V the information about γ left by the main effects.
+
+    References
+    ----------
+    Cox, Hinkley 1974, Theoretical Statistics, sec. 9.3 (scores and information).
+    """
+    found = np.full((len(tables), 2), np.nan)
+    if not len(tables) or tables.shape[3] != 2:
+        return found
+    counts = np.asarray(tables, dtype=np.float64)
+    usable = np.flatnonzero(((levels <= 2) | ordered).all(axis=1) & (levels > 1).all(axis=1))
+    counts = counts[usable]
+    place = np.arange(counts.shape[1])
+    counts[place >= levels[usable, :1], :] = 0.0
+    counts.transpose(0, 2, 1, 3)[place >= levels[usable, 1:], :] = 0.0
+    sizes = counts.sum(axis=3)
+    expected = np.repeat(sizes[..., None] / 2.0, 2, axis=3)
+    for _ in range(_ROUNDS):
+        for axis in (2, 1, 3):
+            have = expected.sum(axis=axis, keepdims=True)
+            wanted = counts.sum(axis=axis, keepdims=True)
+            expected = expected * np.divide(wanted, have, out=np.zeros_like(have), where=have > 0)
+    scores = []
+    for axis in (1, 2):
+        total = sizes.sum(axis=(1, 2))
+        along = sizes.sum(axis=3 - axis)
+        mean = (along * place).sum(axis=1) / np.maximum(total, 1)
+        spread = (along * (place - mean[:, None]) ** 2).sum(axis=1) / np.maximum(total, 1)
+        scores.append((place - mean[:, None]) / np.sqrt(np.maximum(spread, 1e-12))[:, None])
+    product = scores[0][:, :, None] * scores[1][:, None, :]
+    share = np.divide(expected[..., 1], sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    weight = sizes * share * (1.0 - share)
+    rows, columns = weight.shape[1:]
+    main = np.zeros((rows, columns, rows + columns))
+    for i in range(rows):
+        main[i, :, i] = 1.0
+    for j in range(columns):
+        main[:, j, rows + j] = 1.0
+    main = main.reshape(rows * columns, -1)
+    flat, of_product = weight.reshape(len(usable), -1), product.reshape(len(usable), -1)
+    gram = np.einsum("mc,cx,cy->mxy", flat, main, main)
+    cross = np.einsum("mc,cx,mc->mx", flat, main, of_product)
+    solved = np.einsum("mxy,my->mx", np.linalg.pinv(gram, hermitian=True), cross)
+    left = of_product - solved @ main.T
+    information = (flat * left**2).sum(axis=1)
+    score = ((counts[..., 1] - expected[..., 1]) * product).sum(axis=(1, 2))
+    known = information > 1e-6
+    found[usable[known], 0] = score[known] / information[known]
+    found[usable[known], 1] = 1.0 / np.sqrt(information[known])
+    return found

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.resampling.groups import Grouping
 from fsframe.table.dataset import Dataset
+from fsframe.table.frozen_arrays import freeze
 
 __all__ = ["label_problem", "with_group_means"]
 
@@ -70,8 +71,16 @@ def with_group_means(data: Dataset) -> Dataset:
             nominal = bool(data.categorical[start + place])
             X[:, start + place] = _of_groups(block[:, place], together, nominal)
     X.setflags(write=False)
+    given = data.covariates
+    if given is not None:
+        means = [
+            _of_groups(values, together, bool(nominal))
+            for values, nominal in zip(given.values.T, given.nominal, strict=True)
+        ]
+        given = attrs.evolve(given, values=freeze(np.column_stack(means)))
     return attrs.evolve(
         data,
+        covariates=given,
         matrix=X,
         y=data.y[first],
         counts=None if data.counts is None else together.times,

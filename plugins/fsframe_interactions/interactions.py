@@ -27,7 +27,7 @@ from fsframe_interactions.engine.log_tails import false_discovery_rates
 from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
 from fsframe_interactions.group_means import label_problem, with_group_means
 from fsframe_interactions.levels import bit_rows_of
-from fsframe_interactions.product_term import product_pairs, robust_p_values
+from fsframe_interactions.product_term import product_pairs, robust_tests
 from fsframe_interactions.stored_bit_rows import stored_bit_rows
 from fsframe_interactions.within_bin_effects import WithinBinEffects
 
@@ -171,7 +171,7 @@ class Interactions(Selector):
         """
         of_all = self._tested(data.take_columns(columns), run)
         found, n_tested = of_all.tests.found, of_all.n_tested
-        reference = of_all.tests.reference
+        more = of_all.tests.more
         found = attrs.evolve(found, pairs=columns[found.pairs])
         known = set(map(tuple, found.pairs.tolist()))
         others = sorted({pair for pair in map(tuple, pairs.tolist()) if pair not in known})
@@ -182,10 +182,12 @@ class Interactions(Selector):
             of_few = own[few.found.pairs].tolist()
             wanted = set(others)
             rows = np.array([k for k, pair in enumerate(of_few) if tuple(pair) in wanted], np.intp)
-            more = few.found.taken(rows)
-            found = found.joined(attrs.evolve(more, pairs=own[more.pairs]))
+            others_found = few.found.taken(rows)
+            found = found.joined(attrs.evolve(others_found, pairs=own[others_found.pairs]))
             order = found.order()
-            reference = np.concatenate([reference, few.reference[rows]])[order]
+            more = {
+                name: np.concatenate([more[name], few.more[name][rows]])[order] for name in more
+            }
             found = found.taken(order)
             n_tested += int(np.count_nonzero(~np.isin(others, columns).all(axis=1)))
         counted = max(chosen_from, n_tested)
@@ -200,8 +202,7 @@ class Interactions(Selector):
             tables={
                 statistic: found.statistic,
                 "freedom": found.freedom,
-                "mean_ratio": reference[:, 0],
-                "fitted_freedom": reference[:, 1],
+                **more,
             },
         )
 
@@ -210,7 +211,7 @@ class Interactions(Selector):
         seen = selection.features_in
         columns = np.arange(selection.n_features) if seen is None else seen
         tables = selection.tables
-        more = ("g2", "f", "freedom", "mean_ratio", "fitted_freedom")
+        more = ("g2", "f", "freedom", "mean_ratio", "fitted_freedom", "effect", "standard_error")
         return PairTests(
             columns=columns,
             pairs=columns[tables["pairs"]],
@@ -233,8 +234,7 @@ class Interactions(Selector):
         data = with_group_means(data)
         if data.task == "regression":
             found, n_varying = product_pairs(data, self.keep, run)
-            tests = CalibratedPairs.uncorrected(found)
-            return _AllPairs(tests=tests, n_tested=_pairs_of(n_varying))
+            return _AllPairs(tests=self._products(data, found), n_tested=_pairs_of(n_varying))
         bit_rows: BitRows
         if store and data.in_parts and data.counts is None:
             bit_rows, bounds = stored_bit_rows(data, self.bins, self.max_levels, run)
@@ -250,8 +250,38 @@ class Interactions(Selector):
                 )
                 spool = Path(stack.enter_context(spool_folder))
             within = WithinBinEffects(data, bit_rows, bounds, run.memory // 8, spool)
-            tests = calibrate(bit_rows, found, self.calibrate, self.draws, run, within)
+            tests = calibrate(
+                bit_rows, found, self.calibrate, self.draws, run, ~data.categorical, within
+            )
+        if data.covariates is not None:
+            # p = 1 for pairs that are not adjusted.
+            tests = tests.of_pairs(found.pairs[: self.calibrate])
         return _AllPairs(tests=tests, n_tested=tested, bit_rows=bit_rows, bounds=bounds)
+
+    def _products(self, data: Dataset, found: TestedPairs) -> CalibratedPairs:
+        """The best pairs of a screen by F, tested given curved main effects; p = 1 for others."""
+        if not self.calibrate:
+            return CalibratedPairs.uncorrected(found)
+        screened = found.taken(np.arange(min(self.calibrate, len(found.pairs))))
+        tests = robust_tests(data, screened.pairs)
+        best = np.zeros(len(found.best_log_p))
+        np.minimum.at(best, screened.pairs.ravel(), np.repeat(tests.log_p, 2))
+        tested = attrs.evolve(
+            screened, statistic=tests.statistic, freedom=tests.freedom, log_p=tests.log_p,
+            least_expected=tests.lower.astype(np.float64), best_log_p=best,
+        )  # fmt: skip
+        order = tested.order()
+        order = order[tested.freedom[order] > 0]
+        return attrs.evolve(
+            CalibratedPairs.uncorrected(tested.taken(order)),
+            plain=screened.log_p[order],
+            effect=tests.effect[order],
+            error=tests.error[order],
+        )
+
+    def adjusts(self) -> bool:
+        """Whether pairs are adjusted for covariates: those that are calibrated."""
+        return self.calibrate > 0
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         numeric = data.task == "regression"
@@ -279,6 +309,8 @@ class Interactions(Selector):
             "p_values": np.exp(found.log_p),
             "q_values": q_values,
             "n_tested": np.array([tested]),
+            "effect": of_all.tests.effect,
+            "standard_error": of_all.tests.error,
         }
         if not numeric:
             bounds = of_all.bounds
@@ -298,7 +330,7 @@ class Interactions(Selector):
             tables=tables | cells,
             warnings=(
                 *self._notes(data, upstream, found, q_values, tested),
-                *(self._not_robust(data, found, significant, tested) if numeric else ()),
+                *(self._curved(data, of_all.tests, q_values, tested) if numeric else ()),
             ),
         )
 
@@ -336,31 +368,19 @@ class Interactions(Selector):
             notes.append("instance weights are not used: the test counts rows")
         return notes
 
-    def _not_robust(
-        self, data: Dataset, found: TestedPairs, significant: int, tested: int
+    def _curved(
+        self, data: Dataset, tests: CalibratedPairs, q_values: NDArray[np.float64], tested: int
     ) -> list[str]:
-        """A warning about significant pairs that curved effects or unequal variances may explain.
-
-        Up to 100 pairs are looked at. They are named if their p, given splines of both columns and
-        with robust standard errors, would not be significant in their place.
-        """
-        looked_at = found.pairs[: min(_MOST_CELL_TABLES, significant)]
-        if not len(looked_at):
+        """What is said where straight main effects and equal variances would have found more."""
+        straight = false_discovery_rates(tests.plain, tested, self.correction) <= self.alpha
+        pairs = tests.found.pairs[straight & (q_values > self.alpha)].tolist()
+        if not pairs:
             return []
-        robust = robust_p_values(with_group_means(data), looked_at)
-        as_many = np.full(significant, np.log(np.finfo(float).tiny))
-        weak = []
-        for (a, b), p in zip(looked_at.tolist(), robust.tolist(), strict=True):
-            # The q of this p, if all other significant pairs are more so.
-            as_many[-1] = np.log(max(p, np.finfo(float).tiny))
-            if p == p and false_discovery_rates(as_many, tested, self.correction)[-1] > self.alpha:
-                weak.append(f"{data.feature_names[a]} × {data.feature_names[b]}")
-        if not weak:
-            return []
+        names = [f"{data.feature_names[a]} × {data.feature_names[b]}" for a, b in pairs[:3]]
         return [
-            f"{len(weak)} of {len(looked_at)} significant pairs ({', '.join(weak[:3])}"
-            f"{', …' if len(weak) > 3 else ''}) are not significant if main effects may be curved "
-            "and residuals may have unequal variances: do not take them for interactions"
+            f"curved main effects or unequal variances explain {len(pairs)} pairs "
+            f"({', '.join(names)}{', …' if len(pairs) > 3 else ''}) that would be significant if "
+            "main effects were straight and variances equal"
         ]
 
 

@@ -120,6 +120,10 @@ class InteractionsSplit(WrappingSelector):
             alpha=self.alpha, correction=self.correction, bins=self.bins, draws=self.draws
         )
 
+    def adjusts(self) -> bool:
+        """Whether the test adjusts for covariates."""
+        return True
+
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Problems with groups whose rows do not share one label."""
         yield from super().role_problems(data)

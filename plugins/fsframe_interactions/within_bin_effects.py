@@ -62,12 +62,16 @@ class WithinBinEffects:
     spool: Path | None = None
     _rows: NDArray[np.intp] = attrs.field(init=False)
     _y: NDArray[np.int64] = attrs.field(init=False)
+    _strata: NDArray[np.int64] = attrs.field(init=False)
     _known: dict[int, tuple[NDArray[np.uint8], Floats]] = attrs.field(factory=dict, init=False)
     _reading: Lock = attrs.field(factory=Lock, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._rows = rows_by_class(self.data)
         self._y = np.unique(self.data.y[self._rows], return_inverse=True)[1]
+        given = self.data.covariates
+        strata = np.zeros(self.data.n_samples, np.int64) if given is None else given.strata()
+        self._strata = strata[self._rows]
 
     def binned(self, column: int) -> bool:
         """Whether the column's levels are bins of numbers."""
@@ -80,41 +84,53 @@ class WithinBinEffects:
         Returns
         -------
         array or None
-            None if there are no effects within bins. Only the three-factor terms of the array
-            matter.
+            None if there are no effects within bins, and no covariates. Only the three-factor
+            terms of the array matter.
 
         Notes
         -----
-        Multinomial logistic regression on the levels of both columns and, of a binned one, on the
-        normal score of a row's rank, within its bin (eight parts). Its slopes γ̂ of covariance V
-        enter times √max(0, 1 − 3d/γ̂ᵀV⁻¹γ̂), d their number: the deviance that they bring grows with
-        γγᵀ, for which γ̂γ̂ᵀ is too large by V on average; 3 in place of 1 leaves slopes of noise out.
+        Multinomial logistic regression on the levels of both columns, on the strata of covariates
+        and, of a binned column, on the normal score of a row's rank within its bin (eight parts),
+        with a slope that changes by an equal amount from bin to bin, as that of a square does.
+        Slopes γ̂ of covariance V enter times √max(0, 1 − 3d/γ̂ᵀV⁻¹γ̂), d their number: the deviance
+        that they bring grows with γγᵀ, for which γ̂γ̂ᵀ is too large by V on average; 3 in place of 1
+        leaves slopes of noise out.
         O(n) for counting, and a fit over at most 64 parts of each cell.
         """
-        if not (self.binned(a) or self.binned(b)):
+        if not (self.binned(a) or self.binned(b) or self._strata.any()):
             return None
         (part_a, score_a), (part_b, score_b) = self._parts(a), self._parts(b)
         classes = self.bit_rows.n_classes
-        counts = np.zeros(len(score_a) * len(score_b) * classes, np.int64)
+        strata = int(self._strata.max(initial=0)) + 1
+        counts = np.zeros(len(score_a) * len(score_b) * strata * classes, np.int64)
         for first in range(0, len(self._y), _ROWS):
             some = slice(first, first + _ROWS)
             known = (part_a[some] != MISSING) & (part_b[some] != MISSING)
             key = part_a[some].astype(np.int64) * len(score_b) + part_b[some]
-            key = key * classes + self._y[some]
+            key = (key * strata + self._strata[some]) * classes + self._y[some]
             counts += np.bincount(key[known], minlength=len(counts))
         of_parts = counts.reshape(-1, classes)
         occupied = np.flatnonzero(of_parts.sum(axis=1))
         in_parts = of_parts[occupied].astype(np.float64)
-        i, j = occupied // len(score_b), occupied % len(score_b)
+        of_pair, stratum = occupied // strata, occupied % strata
+        i, j = of_pair // len(score_b), of_pair % len(score_b)
         per_a, per_b = _PARTS if self.binned(a) else 1, _PARTS if self.binned(b) else 1
         level_a, level_b = i // per_a, j // per_b
         shape = (int(self.bit_rows.levels[a]), int(self.bit_rows.levels[b]))
         terms = [np.equal.outer(level_a, np.arange(shape[0]))]
         terms.append(np.equal.outer(level_b, np.arange(1, shape[1])))
-        slopes = [s[at][:, None] for s, at in ((score_a, i), (score_b, j)) if s.any()]
-        design = np.hstack([*terms, *slopes]).astype(np.float64)
+        terms.append(np.equal.outer(stratum, np.arange(1, strata)))
+        slopes = []
+        for score, part, level, n_levels in (
+            (score_a, i, level_a, shape[0]),
+            (score_b, j, level_b, shape[1]),
+        ):
+            if score.any():
+                own = score[part]
+                slopes += [own, own * (level - (n_levels - 1) / 2), own**2]
+        design = np.column_stack([*terms, *slopes]).astype(np.float64)
         first = design.shape[1] - len(slopes)
-        chances = _shrunk_fit(design, in_parts, first)
+        chances = _shrunk_fit(design, in_parts, first, always=strata > 1)
         if chances is None:
             return None
         cells = np.zeros((*shape, classes))
@@ -166,7 +182,7 @@ class WithinBinEffects:
         return part, of_parts
 
 
-def _shrunk_fit(design: Floats, counts: Floats, first: int) -> Floats | None:
+def _shrunk_fit(design: Floats, counts: Floats, first: int, always: bool) -> Floats | None:
     """Class chances by logistic regression with shrunken slopes, (cells, n_classes).
 
     Parameters
@@ -178,7 +194,7 @@ def _shrunk_fit(design: Floats, counts: Floats, first: int) -> Floats | None:
     Returns
     -------
     array or None
-        None if all slopes are shrunk to zero.
+        None if all slopes are shrunk to zero, unless `always`.
     """
     terms, others = design.shape[1], counts.shape[1] - 1
     sizes = counts.sum(axis=1)
@@ -210,4 +226,4 @@ def _shrunk_fit(design: Floats, counts: Floats, first: int) -> Floats | None:
         share = 1.0 - _NOISE * others / max(strength, _LEAST)
         weights[term] *= np.sqrt(max(0.0, share))
         left = left or share > 0.0
-    return chances_of(weights) if left else None
+    return chances_of(weights) if left or always else None

@@ -144,13 +144,18 @@ def test_the_best_are_kept_however_the_tiles_are_banded(monkeypatch):
     np.testing.assert_array_equal(few.log_p, every.log_p[:25])
 
 
+ORDERED = np.ones(40, dtype=bool)
+
+
 def test_threads_change_no_bit():
     data = mixed_table(9, 80, 2)
     planes, _ = bit_rows_of(data, 3, 5, 1 << 30)
     results = []
     for threads in (1, 2, 5):
         run = Run(entropy=4, threads=threads)
-        results.append(calibrate(planes, best_pairs(planes, 1000, 1.0, run), 1000, 50, run))
+        results.append(
+            calibrate(planes, best_pairs(planes, 1000, 1.0, run), 1000, 50, run, ORDERED)
+        )
     for one in results[1:]:
         assert one.found.log_p.tobytes() == results[0].found.log_p.tobytes()
         assert one.found.pairs.tobytes() == results[0].found.pairs.tobytes()
@@ -180,7 +185,7 @@ def test_the_walk_has_mean_and_variance_of_all_tables_with_these_margins():
     data = Dataset.from_arrays(np.column_stack([a, b]).astype(float), y)
     planes, _ = bit_rows_of(data, 3, 5, 1 << 30)
     run = Run(threads=1)
-    of_pair = calibrate(planes, best_pairs(planes, 1, 1.0, run), 1, 20_000, run)
+    of_pair = calibrate(planes, best_pairs(planes, 1, 1.0, run), 1, 20_000, run, ORDERED)
     g2, chance = all_with_the_margins(plain.pair_table(a, b, y))
     mean = chance @ g2
     variance = chance @ (g2 - mean) ** 2
@@ -195,7 +200,7 @@ def test_a_table_that_its_margins_leave_no_choice_tells_nothing():
     a, b = np.array([0, 0, 1, 1] * 5), np.array([0, 1, 0, 1] * 5)
     data = Dataset.from_arrays(np.column_stack([a, b]).astype(float), a & b)
     planes, _ = bit_rows_of(data, 3, 5, 1 << 30)
-    of_pair = calibrate(planes, best_pairs(planes, 1, 1.0, Run()), 1, 50, Run())
+    of_pair = calibrate(planes, best_pairs(planes, 1, 1.0, Run()), 1, 50, Run(), ORDERED)
     assert (of_pair.found.log_p == 0).all() and (of_pair.freedom == 0).all()
 
 
