@@ -47,6 +47,7 @@ Rows = tuple[list[str], list[list[str]], set[int]]
 
 _PAIRS_SHOWN, _FEW_PAIRS = 10, 3
 # In the JSON object; the run file has all.
+_EFFECT = ("effect", "standard_error")
 _PAIRS_LISTED = 1000
 _FEATURES_SHOWN = 30
 _FREQUENCIES_SHOWN = 15
@@ -106,6 +107,7 @@ def _tests_object(record: RunRecord) -> dict[str, Any] | None:
         return None
     tests, names = record.pair_tests.found, record.feature_names
     listed = zip(tests.pairs, tests.p_values, tests.q_values, strict=True)
+    sizes = [tests.tables[name] for name in _EFFECT if name in tests.tables]
     return {
         "method": record.pair_tests.name,
         "provider": record.pair_tests.provider,
@@ -115,6 +117,10 @@ def _tests_object(record: RunRecord) -> dict[str, Any] | None:
         "pairs": [
             [names[a], names[b], float(p), float(q)]
             for (a, b), p, q in islice(listed, _PAIRS_LISTED)
+        ],
+        "effects": [
+            [float(size) if np.isfinite(size) else None for size in of_pair]
+            for of_pair in islice(zip(*sizes, strict=True), _PAIRS_LISTED)
         ],
     }
 
@@ -344,7 +350,12 @@ def pair_rows(record: RunRecord) -> Rows:
         for row, (a, b, _) in zip(rows, shown, strict=True):
             tested = record.pair_tests.found.of(a, b)
             row += ["—", "—"] if tested is None else [f"{value:.2g}" for value in tested]
-    return header, rows, {2, 3, 4}
+        sizes = [record.pair_tests.found.values_of(a, b, _EFFECT) for a, b, _ in shown]
+        if any(np.isfinite(values).any() for values in sizes):
+            header += ["effect", "± se"]
+            for row, values in zip(rows, sizes, strict=True):
+                row += [f"{value:.2g}" if np.isfinite(value) else "—" for value in values]
+    return header, rows, {2, 3, 4, 5, 6}
 
 
 def cluster_lines(record: RunRecord) -> Iterator[str]:

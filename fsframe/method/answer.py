@@ -277,13 +277,19 @@ def feature_statistics(n: int, found: Found) -> dict[str, NDArray[Any]]:
     for name, values in statistics(tables, where.size).items():
         spread[name] = np.full(n, np.nan)
         spread[name][where] = values
-    return {name: spread[name] for name in spread if name not in ("G2", "F", "df")}
+    return {name: spread[name] for name in spread if name not in ("G2", "F", "df", "effect", "se")}
 
 
 def statistics(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[Any]]:
     """Statistics of each of the m features or pairs that a stage tested, from its tables."""
     columns: dict[str, NDArray[Any]] = {}
-    for name, title in (("g2", "G2"), ("f", "F"), ("freedom", "df")):
+    for name, title in (
+        ("g2", "G2"),
+        ("f", "F"),
+        ("freedom", "df"),
+        ("effect", "effect"),
+        ("standard_error", "se"),
+    ):
         array = tables.get(name)
         if array is not None and array.shape == (m,) and array.dtype.kind in "fiu":
             whole = title == "df" and array.dtype.kind in "iu"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -67,6 +67,16 @@ class PairTests:
         """p and q of the pair of two columns; None if it is not listed."""
         place = self._place.get((min(a, b), max(a, b)))
         return None if place is None else (float(self.p_values[place]), float(self.q_values[place]))
+
+    def values_of(self, a: int, b: int, names: Sequence[str]) -> list[float]:
+        """The values of some `tables` for the pair of two columns; NaN where there are none."""
+        place = self._place.get((min(a, b), max(a, b)))
+        return [
+            float("nan")
+            if place is None or name not in self.tables
+            else float(self.tables[name][place])
+            for name in names
+        ]
 
     def problems(self, n_features: int) -> list[str]:
         """Inconsistencies for a table of so many columns; empty if it is valid."""

@@ -1,0 +1,336 @@
+"""Write docs/ledger.md and its figures from the rows of the ledger.
+
+python benchmarks/ledger/page.py [--rows FILE] [--out FILE] [--summary]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections import defaultdict
+from pathlib import Path
+
+import attrs
+import numpy as np
+from contenders import CONTENDERS, Contender
+from designs import DESIGNS, Design
+from run import OUT
+
+PAGE = Path(__file__).parents[2] / "docs" / "ledger.md"
+Rows = list[dict[str, str]]
+FEW = 5
+"""With fewer tables no promise is judged."""
+
+PROMISES = {
+    "share": "share of false columns kept",
+    "any": "tables with a false column",
+    "fdr": "false among the kept",
+    "count": "false columns kept",
+}
+
+
+@attrs.frozen
+class Mean:
+    """A mean with its standard error (NaN of one table) and the number of tables."""
+
+    value: float
+    error: float
+    tables: int
+
+    @classmethod
+    def of(cls, values: list[float]) -> Mean:
+        if not values:
+            return cls(np.nan, np.nan, 0)
+        error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+        return cls(float(np.mean(values)), float(error), len(values))
+
+    def __str__(self) -> str:
+        if not self.tables:
+            return "—"
+        error = "" if np.isnan(self.error) else f" ({self.error:.2f})"
+        return f"{self.value:.2f}{error}"
+
+
+def error_of(contender: Contender, design: Design, rows: Rows, signal: bool) -> Mean:
+    """What the contender promises to bound, as measured."""
+    kind = contender.false_if_not
+    others = int((~design.mask(kind, signal)).sum())
+    found = []
+    for row in rows:
+        false, kept = int(row[f"false_{kind}"]), len(row["kept"].split())
+        found.append(
+            {
+                "any": float(false > 0),
+                "fdr": false / max(1, kept),
+                "count": float(false),
+                "share": false / max(1, others),
+            }[contender.promise]
+        )
+    return Mean.of(found)
+
+
+def missed(contender: Contender, error: Mean) -> bool:
+    """Whether a promise is missed by more than two standard errors, on at least `FEW` tables."""
+    if error.tables < FEW:
+        return False
+    spread = error.error
+    if contender.promise in ("any", "fdr"):
+        # The error of tables of which few or all fail is not known from them.
+        spread = max(spread, np.sqrt(contender.level * (1 - contender.level) / error.tables))
+    return error.value - contender.level > 2 * spread
+
+
+def stability(rows: Rows, columns: int) -> float:
+    """Nogueira's φ of the columns kept in different tables of one design."""
+    kept = np.zeros((len(rows), columns))
+    for place, row in enumerate(rows):
+        kept[place, [int(j) for j in row["kept"].split()]] = 1.0
+    share = kept.sum(axis=1).mean() / columns
+    if len(rows) < 2 or share in (0.0, 1.0):
+        return float("nan")
+    return float(1 - kept.var(axis=0, ddof=1).mean() / (share * (1 - share)))
+
+
+class Ledger:
+    """The rows by cell."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.cells: dict[tuple[str, str, str], Rows] = defaultdict(list)
+        self.refused: dict[tuple[str, str], str] = {}
+        for row in rows:
+            if row["note"].startswith("refused"):
+                self.refused[row["design"], row["contender"]] = row["note"]
+            else:
+                self.cells[row["design"], row["label"], row["contender"]].append(row)
+        self.versions = sorted({row["version"] for row in rows})
+        self.commits = sorted({row["commit"] for row in rows})
+
+    def of(self, design: Design, label: str, contender: Contender) -> Rows:
+        return self.cells.get((design.name, label, contender.name), [])
+
+    def mean(self, design: Design, contender: Contender, name: str) -> Mean:
+        rows = self.of(design, "signal", contender)
+        return Mean.of([float(row[name]) for row in rows if row[name]])
+
+    def failures(self) -> list[tuple[Design, str, Contender, Mean]]:
+        """Cells in which a promise is missed."""
+        found = []
+        for design in DESIGNS:
+            for label in ("null", "signal"):
+                for contender in CONTENDERS:
+                    if not contender.promise or (label == "signal" and contender.only_null):
+                        continue
+                    rows = self.of(design, label, contender)
+                    error = error_of(contender, design, rows, label == "signal")
+                    if missed(contender, error):
+                        found.append((design, label, contender, error))
+        return found
+
+    def ranked(self, design: Design, name: str) -> list[tuple[Mean, Contender]]:
+        """Contenders by a mean of F1, the best first."""
+        found = [(self.mean(design, c, name), c) for c in CONTENDERS]
+        return sorted((one for one in found if one[0].tables), key=lambda one: -one[0].value)
+
+    def ours_first(self, design: Design) -> str:
+        """ "first", "within one standard error" or "behind", by F1 against relevant columns."""
+        ranked = self.ranked(design, "f1_relevant")
+        if not ranked:
+            return ""
+        best, first = ranked[0]
+        if first.package == "fsframe":
+            return "first"
+        for mean, contender in ranked:
+            if contender.package == "fsframe":
+                spread = np.nan_to_num(np.hypot(best.error, mean.error))
+                near = best.value - mean.value <= spread
+                return "within one standard error" if near else "behind"
+        return "behind"
+
+
+def red(text: str) -> str:
+    return f'<span style="color:#c00">**{text}**</span>'
+
+
+def design_section(ledger: Ledger, design: Design) -> list[str]:
+    """The table of one design."""
+    lines = [
+        f"## {design.title}",
+        "",
+        f"`{design.name}`: {design.rows} rows, {design.columns} columns; relevant "
+        f"{len(design.relevant)}, causal {len(design.causal)}.",
+        "",
+        "| contender | promise | error, no signal | error, signal | F1 relevant | F1 causal | "
+        "held out | φ | s | tables |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for contender in CONTENDERS:
+        null, signal = (ledger.of(design, label, contender) for label in ("null", "signal"))
+        if not (null or signal):
+            continue
+        promise, errors = "none", ["", ""]
+        if contender.promise:
+            promise = f"{PROMISES[contender.promise]} ≤ {contender.level:g}"
+            for place, (rows, given) in enumerate(((null, False), (signal, True))):
+                error = error_of(contender, design, rows, given)
+                broken = missed(contender, error) and not (given and contender.only_null)
+                errors[place] = red(str(error)) if broken else str(error)
+        seconds = Mean.of([float(row["seconds"]) for row in signal or null]).value
+        phi = stability(signal, design.columns)
+        means = [
+            str(ledger.mean(design, contender, name))
+            for name in ("f1_relevant", "f1_causal", "held_out")
+        ]
+        lines.append(
+            f"| {contender.name} | {promise} | {errors[0]} | {errors[1]} | {' | '.join(means)} | "
+            f"{'—' if np.isnan(phi) else f'{phi:.2f}'} | {seconds:.2g} | "
+            f"{len(null)} + {len(signal)} |"
+        )
+    refused = [name for own, name in ledger.refused if own == design.name]
+    if refused:
+        lines += ["", f"Refuse such a table, by name: {', '.join(sorted(refused))}."]
+    return [*lines, ""]
+
+
+def summary(ledger: Ledger) -> list[str]:
+    """Five lines."""
+    places = [place for d in DESIGNS if (place := ledger.ours_first(d))]
+    failures = ledger.failures()
+    ours = [one for one in failures if one[2].package == "fsframe"]
+    judged = sum(
+        len(ledger.of(d, label, c)) >= FEW and c.package == "fsframe"
+        for d in DESIGNS for label in ("null", "signal") for c in CONTENDERS
+        if c.promise and not (label == "signal" and c.only_null)
+    )  # fmt: skip
+    rows = sum(map(len, ledger.cells.values()))
+    behind = [d.name for d in DESIGNS if ledger.ours_first(d) == "behind"]
+    return [
+        f"* {rows} results of {len(DESIGNS)} designs, in {len(ledger.cells)} cells.",
+        f"* By F1 against relevant columns a chain of fsframe is first in {places.count('first')} "
+        f"of {len(places)} designs and within one standard error of the first in "
+        f"{places.count('within one standard error')} more"
+        + (f"; behind in {', '.join(behind)}." if behind else "."),
+        f"* Of {judged} promises of fsframe that {FEW} or more tables judge, {len(ours)} are "
+        "missed by more than two standard errors"
+        + (f": {'; '.join(_named(one) for one in ours)}." if ours else "."),
+        f"* Of other packages' promises {len(failures) - len(ours)} are missed.",
+        "* Cells have few tables, and some none: standard errors are printed beside every mean.",
+    ]
+
+
+def _named(one: tuple[Design, str, Contender, Mean]) -> str:
+    design, label, contender, error = one
+    told = "without a signal" if label == "null" else "with a signal"
+    return f"`{contender.name}` on {design.name} {told}, {error} for {contender.level:g}"
+
+
+def page(ledger: Ledger) -> str:
+    """The page."""
+    lines = [
+        "# The ledger: promises and answers, measured",
+        "",
+        "*Which stage keeps what it promises, and which finds the columns that matter?*",
+        "",
+        "Tables are drawn from designs whose relevant columns are known, with and without a "
+        "signal. Every stage that promises an error rate, and what other packages offer, runs on "
+        "the same tables. `python benchmarks/ledger/run.py` computes rows, "
+        "`python benchmarks/ledger/page.py` writes this page from `benchmarks/ledger/results/ledger.csv`.",
+        "",
+        "* **relevant**: the label depends on the column, alone or with others; **causal**: the "
+        "label is made from it. Copies of a cause are relevant, not causal.",
+        "* **error**: what the stage promises to bound, as measured, with its standard error in "
+        "brackets; "
+        + red("red")
+        + f" if it exceeds the promise by more than two standard errors, on at least {FEW} tables. "
+        "False is a column that is not relevant; for conditional methods (`lasso`, forests under "
+        "`ipss`, knockoffs) one that is not causal; for `interactions` one that does not interact. "
+        "`npfs` promises something for labels that depend on no column only: its error with a "
+        "signal is shown, not judged.",
+        "* **F1**: harmonic mean of the share of true columns found and the share of found columns "
+        "that are true, over tables with a signal. **held out**: balanced accuracy (numeric "
+        "targets: R²) of a support vector machine with a radial kernel and its defaults, on 600 "
+        "unseen rows. **φ**: Nogueira's stability of the kept columns over the tables of a design. "
+        "**s**: processor seconds. **tables**: without and with a signal.",
+        "* Other packages know no groups, covariates or times, and get the columns alone; what they "
+        "do on such tables is what their users get. Stabl is not in the package index, so it is "
+        "absent. Forests have 50 trees and at most 30 rounds, in `boruta` and BorutaPy. Above 200 "
+        "columns `mim:top=100` screens before a base of `npfs` within each resample, and `npfs` "
+        "uses its corrected test.",
+        "",
+        f"Versions: {', '.join(ledger.versions)}. Commits: {', '.join(ledger.commits)}.",
+        "",
+        "## Summary",
+        "",
+        *summary(ledger),
+        "",
+        "![F1 against relevant columns](figures/ledger-f1.svg)",
+        "",
+        "![measured error over promise, without a signal](figures/ledger-errors.svg)",
+        "",
+        "| design | best by F1 relevant | best of fsframe | best by F1 causal | fsframe is |",
+        "|---|---|---|---|---|",
+    ]
+    for design in DESIGNS:
+        ranked, causal = (ledger.ranked(design, name) for name in ("f1_relevant", "f1_causal"))
+        if not ranked:
+            continue
+        own = [(mean, c) for mean, c in ranked if c.package == "fsframe"]
+        lines.append(
+            f"| `{design.name}` | {ranked[0][1].name} {ranked[0][0]} | "
+            f"{f'{own[0][1].name} {own[0][0]}' if own else '—'} | "
+            f"{causal[0][1].name} {causal[0][0]} | {ledger.ours_first(design)} |"
+        )
+    lines.append("")
+    for design in DESIGNS:
+        lines += design_section(ledger, design)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def figures(ledger: Ledger, folder: Path) -> None:
+    """Two pictures: F1 by contender and design, and error over promise."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    mpl.rcParams["svg.hashsalt"] = "ledger"
+    designs, names = [d.name for d in DESIGNS], [c.name for c in CONTENDERS]
+    f1 = np.full((len(names), len(designs)), np.nan)
+    ratio = np.full_like(f1, np.nan)
+    for i, contender in enumerate(CONTENDERS):
+        for j, design in enumerate(DESIGNS):
+            f1[i, j] = ledger.mean(design, contender, "f1_relevant").value
+            rows = ledger.of(design, "null", contender)
+            if contender.promise and len(rows) > 1:
+                error = error_of(contender, design, rows, False)
+                ratio[i, j] = error.value / contender.level
+    for name, values, title, top, colours in (
+        ("f1", f1, "F1 against relevant columns", 1.0, "viridis"),
+        ("errors", ratio, "error over promise, no signal (2 and more: 2)", 2.0, "coolwarm"),
+    ):
+        figure = Figure(figsize=(9, 8), layout="constrained")
+        axes = figure.subplots()
+        image = axes.imshow(np.minimum(values, top), vmin=0, vmax=top, cmap=colours, aspect="auto")
+        axes.set_xticks(range(len(designs)), designs, rotation=60, ha="right")
+        axes.set_yticks(range(len(names)), names)
+        axes.set_title(title)
+        figure.colorbar(image, ax=axes, shrink=0.6)
+        figure.savefig(folder / f"ledger-{name}.svg", metadata={"Date": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=Path, default=OUT)
+    parser.add_argument("--out", type=Path, default=PAGE)
+    parser.add_argument("--summary", action="store_true", help="print the summary only")
+    given = parser.parse_args()
+    with given.rows.open() as file:
+        ledger = Ledger(list(csv.DictReader(file)))
+    if given.summary:
+        print("\n".join(summary(ledger)))
+        return
+    (given.out.parent / "figures").mkdir(exist_ok=True)
+    figures(ledger, given.out.parent / "figures")
+    given.out.write_text(page(ledger))
+    print(f"wrote {given.out}")
+
+
+if __name__ == "__main__":
+    main()
