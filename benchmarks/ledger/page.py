@@ -233,7 +233,8 @@ def page(ledger: Ledger) -> str:
         "Tables are drawn from designs whose relevant columns are known, with and without a "
         "signal. Every stage that promises an error rate, and what other packages offer, runs on "
         "the same tables. `python benchmarks/ledger/run.py` computes rows, "
-        "`python benchmarks/ledger/page.py` writes this page from `benchmarks/ledger/results/ledger.csv`.",
+        "`python benchmarks/ledger/page.py` writes this page from their CSV, "
+        "`benchmarks/ledger/results/ledger.csv`.",
         "",
         "* **relevant**: the label depends on the column, alone or with others; **causal**: the "
         "label is made from it. Copies of a cause are relevant, not causal.",
@@ -250,8 +251,8 @@ def page(ledger: Ledger) -> str:
         "targets: R²) of a support vector machine with a radial kernel and its defaults, on 600 "
         "unseen rows. **φ**: Nogueira's stability of the kept columns over the tables of a design. "
         "**s**: processor seconds. **tables**: without and with a signal.",
-        "* Other packages know no groups, covariates or times, and get the columns alone; what they "
-        "do on such tables is what their users get. Stabl is not in the package index, so it is "
+        "* Other packages know no groups, covariates or times, and get the columns alone; what "
+        "they do on such tables is what their users get. Stabl is not in the package index, hence "
         "absent. Forests have 50 trees and at most 30 rounds, in `boruta` and BorutaPy. Above 200 "
         "columns `mim:top=100` screens before a base of `npfs` within each resample, and `npfs` "
         "uses its corrected test.",

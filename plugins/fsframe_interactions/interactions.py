@@ -62,8 +62,10 @@ class Interactions(Selector):
     """Features of pairs that interact: their joint effect is not the sum of both effects.
 
     For each pair (a, b) the deviance G² of the log-linear model with the terms ab, a·class and
-    b·class, but without ab·class, against the saturated model. A numeric target is tested by the F
-    test of the product a·b, given a and b.
+    b·class, but without ab·class, against the saturated model. A numeric target is screened by the
+    F test of the product a·b, given a and b, and the `calibrate` best pairs are tested with curved
+    main effects and unequal variances (`fsframe_interactions.product_term.robust_tests`); the
+    others count as p = 1, as they do with covariates (``--adjust``).
 
     Without `top`, the features of all pairs with q ≤ `alpha` are kept, best pair first; none if no
     pair is significant. A feature's score is −log₁₀ p of its best pair, and so is the weight of a
@@ -73,7 +75,9 @@ class Interactions(Selector):
     freedom, else 1) and ``fitted_freedom``, f in P(χ²_f ≥ G² f / E G²). ``n_tested`` is the number
     of pairs tested. Of the significant pairs, up to 100, at least of the best: ``cells`` (pair,
     level of a, level of b, class), ``cell_counts``, ``cell_expected`` without interaction, and
-    ``cell_log_odds``, the log of the class's odds there over those expected. Column j's levels, or
+    ``cell_log_odds``, the log of the class's odds there over those expected. ``effect`` and
+    ``standard_error`` are the size of the interaction per standard deviation of both columns, NaN
+    where there is no one number. Column j's levels, or
     inner edges of bins, are ``level_bounds[level_starts[j] : level_starts[j + 1]]``.
 
     Notes
@@ -140,7 +144,8 @@ class Interactions(Selector):
         1000,
         integer(0),
         help="Number of top pairs for which the distribution of G² under main effects alone is "
-        "simulated, where an expected count is below 50 or features are binned.",
+        "simulated, where an expected count is below 50 or features are binned; with a numeric "
+        "target, that are tested with curved main effects and unequal variances.",
     )
     draws: int = param(
         200,
