@@ -105,13 +105,15 @@ def test_tests_are_stored_shown_and_read_back(record, tmp_path):
     assert read.digests()["/pair_tests"] == record.pair_tests.digest
     lines = list(result_lines(read, None))
     header = next(line for line in lines if line.startswith("feature") and " q" in line)
-    assert header.split()[-2:] == ["p", "q"]
+    assert header.split()[-5:] == ["p", "q", "effect", "±", "se"]
     assert any(
         re.match(r"\d+ of \d+ pairs tested interacts? \(q ≤ 0.05\): ", line) for line in lines
     )
     shown = result_object(read, None)["pair_tests"]
     assert shown["pairs"][0][:2] == [read.feature_names[2], read.feature_names[5]]
     assert shown["n_chosen_from"] == 28
+    effect, error = shown["effects"][0]
+    assert abs(effect) > 3 * error > 0
     assert "pairs tested interact" in report_page(read)
 
 
