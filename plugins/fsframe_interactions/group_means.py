@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.resampling.groups import Grouping
+from fsframe.table.arrays import freeze
 from fsframe.table.dataset import Dataset
-from fsframe.table.frozen_arrays import freeze
 
 __all__ = ["label_problem", "with_group_means"]
 
