@@ -346,6 +346,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--command", choices=sorted(COMMANDS), action="append")
+    parser.add_argument("--signal", choices=SIGNALS, action="append", help="default: all")
+    parser.add_argument("--target", choices=TARGETS, action="append", help="default: all")
     parser.add_argument("--add", type=Path, help="a file of lines; this run's is added")
     options = parser.parse_args()
     chance = random.Random(f"{options.seed} {options.workers}")
@@ -382,7 +384,8 @@ def main() -> None:
             if time.perf_counter() - began > options.seconds:
                 break
             command = commands[number % len(commands)]
-            kind, target = chance.choice(SIGNALS), chance.choice(targets)
+            kind = chance.choice(options.signal or SIGNALS)
+            target = chance.choice(options.target or targets)
             trial(base, command, options.workers, kind, target, chance, whole[command], counts)
     finally:
         shutil.rmtree(base, ignore_errors=True)
