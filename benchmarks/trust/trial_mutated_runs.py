@@ -152,7 +152,7 @@ def sources(folder: Path, version: int) -> list[bytes]:
     archive = Path(__file__).parents[2] / f"tests/data/archives/run-v{version}.h5"
     found = [archive.read_bytes()]
     for line in CHAINS:
-        code, said = command(*line.split(), "-q", "--overwrite", "-o", "run.h5")
+        code, said = command(*line.split(), "-q", "--overwrite", "-o", "run.h5", seconds=120)
         assert code == 0, said
         old = as_version((folder / "run.h5").read_bytes(), version)
         found += [old] if old else []
@@ -163,7 +163,7 @@ def mutated(version: int, trial: Trial) -> None:
     draw = random.Random(version)
     files = sources(trial.folder, version)
     for words in COMMANDS:
-        command(*words.split())
+        command(*words.split(), seconds=120)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     valid = number = 0
     while number < trial.times:

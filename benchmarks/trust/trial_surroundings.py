@@ -10,11 +10,11 @@ from functools import partial
 from trials import ROOT, Trial
 
 
-def kills(trial: Trial, *options: str) -> None:
+def kills(options: str, trial: Trial) -> None:
     """SIGKILL to running commands, which are then repeated; `tests/faults/signals.py` judges."""
     done = subprocess.run(
         [sys.executable, ROOT / "tests/faults/signals.py", "--trials", str(trial.times),
-         "--signal", "SIGKILL", "--workers", "2", "--seconds", "1500", *options],
+         "--signal", "SIGKILL", "--workers", "2", "--seconds", "1500", *options.split()],
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -27,10 +27,13 @@ def kills(trial: Trial, *options: str) -> None:
 
 
 TRIALS = {
-    "kills": (partial(kills, *"--command chain --command evaluate --command stability --command "
-                      "resume".split()), 100,
-              "SIGKILL to the command, its group or one of 2 workers; then the same command"),
-    "kills-study": (partial(kills, "--command", "study"), 50, "the same of `study`"),
-    "kills-workers": (partial(kills, *"--command chain --command study --target worker".split()),
-                      50, "SIGKILL to one of 2 workers only"),
+    "kills": (
+        partial(kills, "--command chain --command evaluate --command stability --command resume"),
+        100, "SIGKILL to the command, its group or one of 2 workers; then the same command again",
+    ),
+    "kills-study": (partial(kills, "--command study"), 50, "the same of `study`"),
+    "kills-workers": (
+        partial(kills, "--command chain --command study --target worker"),
+        50, "SIGKILL to one of 2 workers only",
+    ),
 }  # fmt: skip

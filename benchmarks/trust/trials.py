@@ -109,14 +109,15 @@ def ended(work: Callable[[], Any], seconds: float = LONGEST) -> tuple[Any, str]:
         return None, f"traceback: {traceback.format_exc()[-900:]}"
 
 
-def command(*words: str) -> tuple[int, str]:
+def command(*words: str, seconds: float = LONGEST) -> tuple[int, str]:
     """Exit code and messages of a command in this process; a traceback gives code -1."""
     from fsframe.cli import main
 
     said = io.StringIO()
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said), bounded():
-            main(list(words))
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+            with bounded(seconds):
+                main(list(words))
     except SystemExit as end:
         code = int(end.code or 0)
     except BaseException:
