@@ -27,7 +27,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +131,50 @@ def started(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """A command in a process of its own, with what it printed."""
     options = {"capture_output": True, "text": True, "timeout": 120, **options}
     return subprocess.run([sys.executable, "-m", "fsframe", *words], **options)
+
+
+def forked(
+    words: Sequence[str], folder: Path, prepare: Callable[[], None] = bool, **environ: str
+) -> Callable[[], tuple[int, str]]:
+    """Start a command in a fork, which has imported already; call the result for its end."""
+    said = Path(tempfile.mkstemp(prefix="said-", dir=folder.parent)[1])
+    child = os.fork()
+    if child == 0:
+        code = 70
+        try:
+            os.setsid()
+            os.chdir(folder)
+            os.environ.update(environ)
+            for number in (1, 2):
+                os.dup2(os.open(said, os.O_WRONLY | os.O_APPEND), number)
+            sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+            from fsframe.cli import main
+
+            try:
+                prepare()
+                main(list(words))
+            except SystemExit as end:
+                code = int(end.code or 0)
+            sys.stderr.flush()
+        except BaseException:
+            os.write(2, traceback.format_exc().encode())
+        finally:
+            os._exit(code)
+
+    def wait() -> tuple[int, str]:
+        give_up = time.monotonic() + 120
+        while time.monotonic() < give_up:
+            pid, status = os.waitpid(child, os.WNOHANG)
+            if pid:
+                text = said.read_text(errors="replace")
+                code = os.waitstatus_to_exitcode(status)
+                return (-1 if "Traceback" in text else code), text
+            time.sleep(0.01)
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return -2, "not over after 120 s"
+
+    return wait
 
 
 def small_table(path: Path, rows: int = 40) -> Path:
