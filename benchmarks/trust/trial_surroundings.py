@@ -61,7 +61,9 @@ def import_what_commands_do(commands: list[list[str]]) -> None:
     """Run commands in processes of their own, and import what they have imported."""
     script = "import sys\nfrom fsframe.cli import main\ntry:\n main(sys.argv[1:])\nfinally:\n print('modules', *sys.modules)"
     for words in commands:
-        done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script, *words], capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
         for name in done.stdout.partition("modules ")[2].split():
             if name not in sys.modules and name != "__main__":
