@@ -37,8 +37,9 @@ def kills(options: str, trial: Trial) -> None:
     found = json.loads(done.stdout.splitlines()[-1])
     bad = sum(found[k] for k in ("lost", "unequal", "failed", "left", "hangs", "untrue",
                                  "tracebacks"))  # fmt: skip
+    told = [*found["examples"], *["…"] * bad][:bad]
     for number in range(found["trials"]):
-        trial.expect(number >= bad, (found["examples"] + ["…"] * bad)[number] if bad else "")
+        trial.expect(number >= bad, told[number] if number < bad else "")
     trial.outcomes |= {"stopped": found["stopped"], "parts taken over": found["kept"]}
 
 
