@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import io
 import json
@@ -39,7 +40,8 @@ def studies(trial: Trial) -> None:
         "chains": ('["mim:top={1,2,3,4} knn:k={1,2,3,4,5,6,7,8,9}"]',
                    '["mim:top={' + ",".join(map(str, range(1, 3000))) + '} knn"]',
                    '["mim:top={1,2} knn:k={1,2} "]', '["immigrate:sigma={' + ",".join(["1"] * 200)
-                   + "},max_iter={" + ",".join(map(str, range(200))) + '} margin"]', "[]", '["mim"]',
+                   + "},max_iter={" + ",".join(map(str, range(200))) + '} margin"]', "[]",
+                   '["mim"]',
                    '["sklearn:estimator=os.system"]', '["' + "(" * 5000 + '"]', "[1]", '"knn"',
                    '["' + "mim " * 5000 + 'knn"]'),
         "folds": ("0", "1", "-3", "1000000000", "2.5", '"2"', "nan", "99999999999999999999", "[2]"),
@@ -74,6 +76,9 @@ def variants() -> dict[str, tuple[Any, bool]]:
     def columns(lines: list[str], change: Any) -> list[str]:
         return [",".join(change(line.split(","), k)) for k, line in enumerate(lines)]
 
+    def thousandfold(cells: list[str], k: int) -> list[str]:
+        return [cells[0], str(1000 * float(cells[1])), *cells[2:]] if k else cells
+
     def cell(value: str) -> Any:
         return lambda x: columns(x, lambda c, k: c if k == 0 else [c[0], value, *c[2:]])
 
@@ -93,13 +98,14 @@ def variants() -> dict[str, tuple[Any, bool]]:
         "blanks around names": (lambda x: [x[0].replace("b", " b ", 1), *x[1:]], False),
         "semicolons": (lambda x: [line.replace(",", ";") for line in x], True),
         "text in a number": (cell("high"), False), "nothing in a number": (cell(""), False),
-        "NaN": (cell("nan"), False), "infinity": (cell("inf"), False), "1e300": (cell("1e300"), False),
+        "NaN": (cell("nan"), False), "infinity": (cell("inf"), False),
+        "1e300": (cell("1e300"), False),
         "a date": (cell("2020-01-01"), False), "a decimal comma": (cell('"1,5"'), False),
         "true": (cell("true"), False), "a constant": (cell("0"), False),
         "units of a thousandth": (
-            lambda x: columns(x, lambda c, k: c if k == 0 else [c[0], str(1000 * float(c[1])), *c[2:]]),
-            False),
-        "another class": (lambda x: columns(x, lambda c, k: [*c[:5], "dead"] if k == 3 else c), True),
+            lambda x: columns(x, thousandfold), False),
+        "another class": (
+            lambda x: columns(x, lambda c, k: [*c[:5], "dead"] if k == 3 else c), True),
         "a ragged row": (lambda x: [*x[:5], x[5] + ",9", *x[6:]], False),
         "a row of nothing": (lambda x: [*x[:5], ",,,,,", *x[6:]], False),
     }  # fmt: skip
@@ -110,9 +116,11 @@ def other_tables(trial: Trial) -> None:
     os.chdir(trial.folder)
     lines = small_table(Path("small.csv")).read_text().splitlines()
     for chain in CHAINS[:2]:
-        assert command("chain", *chain.split(), *"on small.csv -q -o run.h5 --overwrite".split(),
-                       seconds=120)[0] == 0  # fmt: skip
-        command(*"predict run.h5 on small.csv -o plain.csv --overwrite".split(), seconds=60)
+        words = ["chain", *chain.split(), "on", "small.csv", "-q", "-o", "run.h5", "--overwrite"]
+        assert command(*words, seconds=120)[0] == 0
+        command(
+            *["predict", "run.h5", "on", "small.csv", "-o", "plain.csv", "--overwrite"], seconds=60
+        )
         plain = Path("plain.csv").read_text()
         for what, (change, same) in variants().items():
             Path("other.csv").write_text("\n".join(change(lines)) + "\n")
@@ -129,7 +137,9 @@ def other_tables(trial: Trial) -> None:
                 trial.expect(right and whole, f"{chain}: {what}: {words}: {code} {said[-400:]}",
                              f"{words.split()[0]} exit {code}")  # fmt: skip
                 if what.startswith("units") and words.startswith("predict"):
-                    trial.outcomes["other units: " + ("a note" if said else "in silence")] += 1
+                    trial.outcomes[
+                        "other units: " + ("a note" if "other units" in said else "in silence")
+                    ] += 1
 
 
 def pickles(trial: Trial) -> None:
@@ -158,7 +168,7 @@ def pickles(trial: Trial) -> None:
         joblib.dump(one, held)
         for how, again in (
             ("pickle", lambda e: pickle.loads(pickle.dumps(e))), ("deepcopy", copy.deepcopy),
-            ("joblib", lambda e: joblib.load(io.BytesIO(held.getvalue()))),
+            ("joblib", lambda e, held=held: joblib.load(io.BytesIO(held.getvalue()))),
             ("clone", lambda e: clone(e).fit(X, y)),
         ):  # fmt: skip
             value = trial_value(again, one)
@@ -195,8 +205,9 @@ NAMES = (
     f"<iframe srcdoc='<script>parent.{MARK}</script>'>", "<base href='http://evil.example/'>",
     "<meta http-equiv=refresh content='0;url=http://evil.example'>", "\u202egpj.exe", "\x1b[2J",
     f"<a href=\"javascript:{MARK}\">x</a>", "<link rel=stylesheet href=http://evil.example/x>",
-    f"<svg><animate onbegin={MARK} attributeName=x dur=1s>", "${alert(1)}", "{{7*7}}", "$\\frac{1}{",
-    f"</textarea><script>{MARK}</script>", f"<details open ontoggle={MARK}>", "=cmd()|' /C calc'!A0",
+    f"<svg><animate onbegin={MARK} attributeName=x dur=1s>", "${alert(1)}", "{{7*7}}",
+    "$\\frac{1}{",
+    f"</textarea><script>{MARK}</script>", f"<details open ontoggle={MARK}>", "=cmd()|' /C'!A0",
 )  # fmt: skip
 
 
@@ -218,8 +229,10 @@ def browser(trial: Trial) -> None:
         names = [name, *(f"{name} {k}" for k in range(2, 6))]
         labels = [(name, f"{name}2")[k] for k in y]
         data = Dataset.from_arrays(X, labels, names, name=name)
-        for text in ("immigrate:max_iter=3,top=2 npfs:n=6,null=published",
-                     "cross-validation:base=(mim:top=2 knn),folds=2,repeats=1")[: 2 if number < 8 else 1]:  # fmt: skip
+        for text in (
+            "immigrate:max_iter=3,top=2 npfs:n=6,null=published",
+            "cross-validation:base=(mim:top=2 knn),folds=2,repeats=1",
+        )[: 2 if number < 8 else 1]:
             page = report_page(Chain.parse(text).run(data, seed=1), data=data)
             pages[f"{number} {text[:5]} {name}"] = page
     with sync_playwright() as playwright:
@@ -242,7 +255,7 @@ def browser(trial: Trial) -> None:
             shown = what.split(" ", 2)[2].strip("\x1b\u202e")[:8] in tab.inner_text("body")
             tab.close()
             tree = html5lib.parse(page, namespaceHTMLElements=False)
-            bad = [f"{each.tag} {key}" for each in tree.iter() for key in each.keys()
+            bad = [f"{each.tag} {key}" for each in tree.iter() for key in each
                    if str(key).startswith("on") or "javascript:" in str(each.get(key))]  # fmt: skip
             bad += [
                 each.tag for each in tree.iter() if each.tag in ("iframe", "base", "object", "link")
@@ -270,7 +283,10 @@ def parts(trial: Trial) -> None:
     frame[:200].write_parquet(folder / "0.parquet")
     frame[200:].write_parquet(folder / "1.parquet")
     other = frame.with_columns(f0=pl_shuffled(frame["f0"]))
-    script = "import fsframe, sys; print(fsframe.select('mim:top=2', fsframe.read(sys.argv[1])).scores.tolist())"
+    script = (
+        "import fsframe, sys\n"
+        "print(fsframe.select('mim:top=2', fsframe.read(sys.argv[1])).scores.tolist())"
+    )
 
     def answers(many: int, during: Any = None) -> list[str]:
         children = [subprocess.Popen([sys.executable, "-c", script, str(folder)], text=True,
@@ -292,10 +308,8 @@ def parts(trial: Trial) -> None:
     def damage() -> None:
         files = [p for p in kept.rglob("*") if p.is_file()] if kept.is_dir() else []
         if files:
-            try:
+            with contextlib.suppress(OSError):
                 os.truncate(draw.choice(files), draw.randrange(60))
-            except OSError:
-                pass
 
     for number in range(trial.times):
         how = ("race", "race, taken away", "race, damaged", "link", "old", "future")[number % 6]
@@ -334,11 +348,11 @@ def pl_shuffled(column: Any) -> Any:
 
 
 TRIALS = {
-    "studies": (studies, 0, "study files with paths elsewhere, huge grids, senseless values and text"),
-    "other-tables": (other_tables, 0, "predict and apply on 26 other tables: columns missing, extra, "
-                     "renamed, retyped, moved; other units; for two chains"),
+    "studies": (studies, 0, "study files with paths elsewhere, huge grids, senseless values"),
+    "other-tables": (other_tables, 0, "predict and apply on 26 other tables: columns missing, "
+                     "extra, renamed, retyped, moved; other units; for two chains"),
     "pickles": (pickles, 0, "every selector as an estimator: pickle, joblib, deepcopy, clone"),
-    "bombs": (bombs, 0, "twelve small files that stand for 1.6 GB: xlsx, HDF5, npz, mtx, h5ad, bed …"),
+    "bombs": (bombs, 0, "twelve small files that stand for 1.6 GB: xlsx, HDF5, npz, mtx …"),
     "browser": (browser, 0, "25 hostile names of columns, classes and tables in reports: Chromium "
                 "opens them, html5lib looks for handlers and foreign elements"),
     "parts-cache": (parts, 30, "three readers at once while the folder is removed or damaged; a "

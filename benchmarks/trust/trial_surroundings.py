@@ -51,16 +51,19 @@ def prepared(trial: Trial) -> str:
     os.chdir(trial.folder)
     small_table(Path("small.csv"))
     # In forks of a process that has used threads, what needs them would wait for ever.
-    import_what_commands_do([[*CHAIN, "-o", "plain.h5"],
-                             ["chain", "anova-f:top=1", "on", "small.csv", "-q", "-o", "other.h5"],
-                             ["report", "plain.h5", "-o", "plain.html"],
-                             ["apply", "plain.h5", "on", "small.csv", "-o", "plain.csv"]])  # fmt: skip
+    anova = ["chain", "anova-f:top=1", "on", "small.csv", "-q", "-o", "other.h5"]
+    report = ["report", "plain.h5", "-o", "plain.html"]
+    apply = ["apply", "plain.h5", "on", "small.csv", "-o", "plain.csv"]
+    import_what_commands_do([[*CHAIN, "-o", "plain.h5"], anova, report, apply])
     return digests(Path("plain.h5"))
 
 
 def import_what_commands_do(commands: list[list[str]]) -> None:
     """Run commands in processes of their own, and import what they have imported."""
-    script = "import sys\nfrom fsframe.cli import main\ntry:\n main(sys.argv[1:])\nfinally:\n print('modules', *sys.modules)"
+    script = (
+        "import sys\nfrom fsframe.cli import main\n"
+        "try:\n main(sys.argv[1:])\nfinally:\n print('modules', *sys.modules)"
+    )
     for words in commands:
         done = subprocess.run(
             [sys.executable, "-c", script, *words], capture_output=True, text=True
@@ -93,12 +96,13 @@ def one_output(trial: Trial) -> None:
     same = [*CHAIN, "-o", "run.h5"]
     other = ["chain", "anova-f:top=1", "on", "small.csv", "-q", "-o", "run.h5"]
     report, apply = (
-        "report plain.h5 -o run.h5".split(),
-        "apply plain.h5 on small.csv -o run.csv".split(),
+        ["report", "plain.h5", "-o", "run.h5"],
+        ["apply", "plain.h5", "on", "small.csv", "-o", "run.csv"],
     )
     draw = random.Random(1)
     for number in range(trial.times):
-        Path("run.h5").unlink(missing_ok=True)
+        for old in ("run.h5", "run.csv"):
+            Path(old).unlink(missing_ok=True)
         over = ["--overwrite"] * (number % 3 == 0)
         wanted = [
             [*draw.choice((same, other, same, report, apply)), *over] for _ in range(2 + number % 2)
@@ -163,7 +167,7 @@ def clock(trial: Trial) -> None:
                 same = words[0] != "chain" or digests(Path("run.h5")) == found
                 trial.expect(
                     done.returncode == 0 and same and "Traceback" not in done.stderr,
-                    f"clock {start:+} s, {step:+} s a look: {words}: {done.returncode} {done.stderr[-500:]}",
+                    f"{start:+} {step:+} s: {words}: {done.returncode} {done.stderr[-500:]}",
                 )  # fmt: skip
                 if step and start:
                     break
@@ -204,11 +208,26 @@ def full_disk(trial: Trial) -> None:
     for kilobytes in (12, 20, 28, 36, 44, 60, 80, 120, 200, 500):
         for words in (
             [*CHAIN[:-2], "../small.csv", "-q", "-o", "run.h5"],
-            "report ../plain.h5 -o page.html".split(),
-            "apply ../plain.h5 on ../small.csv -o a.csv".split(),
-            "plot scores ../plain.h5 -o p.svg".split(),
-            "table ../plain.h5 -o t.csv".split(),
-            "evaluate mim:top=2 knn on ../small.csv --folds 3 --repeats 2 -q -o run.h5 --csv f.csv".split(),
+            ["report", "../plain.h5", "-o", "page.html"],
+            ["apply", "../plain.h5", "on", "../small.csv", "-o", "a.csv"],
+            ["plot", "scores", "../plain.h5", "-o", "p.svg"],
+            ["table", "../plain.h5", "-o", "t.csv"],
+            [
+                "evaluate",
+                "mim:top=2",
+                "knn",
+                "on",
+                "../small.csv",
+                "--folds",
+                "3",
+                "--repeats",
+                "2",
+                "-q",
+                "-o",
+                "run.h5",
+                "--csv",
+                "f.csv",
+            ],
         ):
             if subprocess.run(
                 ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "t", place]
@@ -299,8 +318,9 @@ def file_modes(trial: Trial) -> None:
     found = prepared(trial)
     for mask in (0o000, 0o002, 0o022, 0o027, 0o077):
         for words, out in (
-            ([*CHAIN, "-o", "run.h5"], "run.h5"), ("report plain.h5 -o p.html".split(), "p.html"),
-            ("apply plain.h5 on small.csv -o a.csv".split(), "a.csv"),
+            ([*CHAIN, "-o", "run.h5"], "run.h5"),
+            (["report", "plain.h5", "-o", "p.html"], "p.html"),
+            (["apply", "plain.h5", "on", "small.csv", "-o", "a.csv"], "a.csv"),
         ):  # fmt: skip
             Path(out).unlink(missing_ok=True)
             code, said = forked(words, trial.folder, partial(os.umask, mask))()
@@ -400,7 +420,7 @@ TRIALS = {
               "years back) and while the command runs"),
     "full-disk": (full_disk, 0, "a mounted tmpfs of 12 to 500 kB; six commands"),
     "read-only": (read_only, 0, "home and cache read-only, absent, devices or relative, as nobody"),
-    "environment": (environment, 0, "one odd variable each: FSFRAME_*, NUMBA_*, OMP_*, LANG, HOME …"),
+    "environment": (environment, 0, "one odd variable each: FSFRAME_*, NUMBA_*, OMP_*, LANG …"),
     "file-modes": (file_modes, 0, "five umasks; links and folders at names that a run may open"),
     "closing": (closing, 20, "an engine of two workers closed or killed under 40 tasks"),
     "cluster": (

@@ -115,9 +115,10 @@ def command(*words: str, seconds: float = LONGEST) -> tuple[int, str]:
 
     said = io.StringIO()
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-            with bounded(seconds):
-                main(list(words))
+        quiet = contextlib.redirect_stdout(io.StringIO())
+        # Left last, the bound is over before anything else may be interrupted by it.
+        with quiet, contextlib.redirect_stderr(said), bounded(seconds):
+            main(list(words))
     except SystemExit as end:
         code = int(end.code or 0)
     except BaseException:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import fsframe
 from fsframe import Chain, load_run
-from fsframe.errors import DataError
+from fsframe.errors import DataError, FsframeWarning
 
 from .conftest import Call
 
@@ -122,3 +123,15 @@ def test_labels_of_arrays_that_are_numbers_are_predicted(call, here):
     done = call("predict numbers.h5 on numbers.npz")
     assert done.code == 0, done.err
     assert {line.split(",")[1] for line in done.out.splitlines()[1:]} == {"3", "4"}
+
+
+def test_a_column_in_other_units_is_noted(call: Call, here: Path) -> None:
+    assert call("chain mim:top=2 knn on small.csv --out r.h5").code == 0
+    lines = [line.split(",") for line in (here / "small.csv").read_text().splitlines()]
+    other = [[c[0], str(1000 * float(c[1])), *c[2:]] for c in lines[1:]]
+    (here / "other.csv").write_text("\n".join(map(",".join, [lines[0], *other])) + "\n")
+    with pytest.warns(FsframeWarning, match="most values of gene-b are far outside"):
+        assert call("predict r.h5 on other.csv").code == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FsframeWarning)
+        assert call("predict r.h5 on small.csv").code == 0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +21,13 @@ from fsframe.cli.reading_options import (
 )
 from fsframe.cli.run_file import find_run, is_stdout
 from fsframe.cli.terminal import cell, print_text, say
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError, FsframeWarning, RequestError
+from fsframe.escaping import printable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fsframe.table.dataset import Dataset
 
 __all__ = ["predict"]
 
@@ -93,6 +101,8 @@ def predict(
     form = {**stored_reading(record), **given}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     X = table.features(features, trained_on.kinds)
+    if trained_on.in_memory:
+        _warn_of_other_units(trained_on, features, X)
     # Labels of a table of arrays may be numbers.
     shown = [str(name) if out else cell(str(name)) for name in fitted.classes]
     names = [defused(name) for name in shown] if defuse else shown
@@ -111,6 +121,28 @@ def predict(
         return
     written = place_file(out, text.getvalue().encode(), overwrite=overwrite, apart_from=used)
     say(f"predictions: {written}")
+
+
+def _warn_of_other_units(trained_on: Dataset, features: Sequence[str], X: NDArray[Any]) -> None:
+    """Name the columns of which most values are far outside those that the run was made on."""
+    import numpy as np
+
+    place = {name: column for column, name in enumerate(trained_on.feature_names)}
+    columns = [place[name] for name in features]
+    known = trained_on.take_columns(np.array(columns, dtype=np.intp)).X
+    least, most = np.fmin.reduce(known, axis=0), np.fmax.reduce(known, axis=0)
+    span = most - least
+    far = ((least - span > X) | (most + span < X)).mean(axis=0) > 0.5
+    far &= (span > 0) & ~np.asarray(trained_on.categorical)[columns]
+    if far.any():
+        names = [printable(name) for name, one in zip(features, far, strict=True) if one]
+        shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+        warnings.warn(
+            f"most values of {shown} are far outside those of the table of the run; are they in "
+            "other units?",
+            FsframeWarning,
+            stacklevel=2,
+        )
 
 
 def _file(name: str) -> Path | None:
