@@ -51,9 +51,7 @@ output_options = all_options(
     click.option("--overwrite", is_flag=True, help="Replace existing files."),
     json_option,
     quiet_option,
-    click.option(
-        "--dry-run", is_flag=True, help="Check the request and print the chain, but run nothing."
-    ),
+    click.option("--dry-run", is_flag=True, help="Check and print the request; run nothing."),
     engine_options,
 )
 """The options that `run_on` takes."""

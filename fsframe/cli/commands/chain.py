@@ -53,9 +53,7 @@ A stage's parameters follow it as options, or after a colon:
     last=last_command(_on),
     epilog=_EPILOG,
 )
-@click.option(
-    "--dry-run", is_flag=True, help="Check the request and print the chain, but run nothing."
-)
+@click.option("--dry-run", is_flag=True, help="Check and print the request; run nothing.")
 def chain(dry_run: bool) -> None:
     """Run selectors one after the other on a table.
 
