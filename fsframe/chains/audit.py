@@ -17,7 +17,7 @@ from fsframe.chains.stage import StageResult, route_of, shares_of
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.classifier import FittedOnColumns
 from fsframe.method.run import Run, size_text
-from fsframe.registry import preferring
+from fsframe.registry import classifiers, find_offer, preferring, selectors
 from fsframe.storage import RunRecord
 from fsframe.storage.encoding import encode_array, fingerprint, numeric_differences
 from fsframe.storage.stage_records import (
@@ -185,6 +185,9 @@ def audit_run(
             except PluginError as error:
                 parts = _failure(error, recorded=upstream is not None)
             else:
+                offer = find_offer(now.name, selectors, classifiers)[1]
+                if then.provider == offer.entry.former_provider:
+                    now = attrs.evolve(now, provider=then.provider)
                 same = then.digest() == now.digest()
                 parts = [] if same else [*_stage_differences(then, now)]
             add(_verdict(record.stage_paths()[number], parts, rounding, perf_counter() - begin))

@@ -152,6 +152,9 @@ class Entry:
         Other names for it; runs and messages use `name`.
     deprecated : Deprecated, optional
         Its deprecation, reported once in every program that uses it.
+    former_provider : str
+        The provider that offered it in earlier releases, if another: names such as
+        ``provider/name``, run files and unfinished runs that have it still mean this entry.
 
     Raises
     ------
@@ -171,6 +174,7 @@ class Entry:
     deprecated: Deprecated | None = attrs.field(
         default=None, validator=attrs.validators.optional(attrs.validators.instance_of(Deprecated))
     )
+    former_provider: str = attrs.field(default="", validator=_check_line)
 
 
 @attrs.frozen(kw_only=True)

@@ -144,7 +144,7 @@ class Registry(Mapping[str, Any]):
             offer
             for offer in self.offers()
             if plain in (offer.entry.name, *offer.entry.aliases)
-            and (not slash or offer.provider == provider)
+            and (not slash or provider in (offer.provider, offer.entry.former_provider))
         )
 
     def offer(self, name: str) -> Offer:

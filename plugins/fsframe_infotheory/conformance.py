@@ -14,17 +14,10 @@ _FREE = {
     "a_constant_column_comes_last": "published: a constant column has no redundancy with those "
     "kept, so it is not penalised as noise is"
 }
-_STATISTIC = {
-    "equal_counts_change_nothing": "a test statistic grows with the number of rows, as it does "
-    "when rows are copied"
-}
-
 _PAIRS = {"what_the_entry_promises_is_given": "pair weights come with pairs=…"}
 
 EXCEPTIONS = {
     "mim": _PAIRS,
-    "anova-f": _STATISTIC,
-    "chi2": _STATISTIC,
     "betagamma": _GREEDY | _REDUNDANT,
     "cife": _GREEDY | _REDUNDANT,
     "cmi": _REDUNDANT,

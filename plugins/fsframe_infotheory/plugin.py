@@ -50,24 +50,12 @@ _OFFERS = (
         "predominant features: those that no better feature makes redundant",
         "Yu, Liu 2003",
     ),
-    (
-        "chi2",
-        "chi-squared test of independence between feature and class",
-        "Pearson 1900",
-    ),
-    (
-        "anova-f",
-        "f test: variance between the class means over the variance within classes",
-        "Fisher 1925",
-    ),
 )
 
 _MODULES = {
     "mim": "relevance",
     "symmetric-uncertainty": "relevance",
     "fcbf": "relevance",
-    "chi2": "chi2",
-    "anova-f": "anova_f",
 }
 
 
@@ -85,6 +73,6 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             gives={"scores", "pair-weights"} if weighs_pairs else {"scores"},
             pair_weight="information about the class" if weighs_pairs else "",
             reference=reference,
-            compiles=name != "anova-f",
+            compiles=True,
             proposed=3 if weighs_pairs else 0,
         )

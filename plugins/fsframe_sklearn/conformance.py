@@ -52,10 +52,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "order_of_columns_does_not_matter": _FOREST,
         "order_of_rows_does_not_matter": _FOREST,
     },
-    "variance": {
-        "scale_changes_nothing": "the variance has the square of the column's unit",
-        "a_column_that_determines_the_target_comes_first": "it does not use the target",
-    },
 }
 TRIED_AS = {
     "sklearn": "sklearn:estimator=sklearn.naive_bayes.GaussianNB",

@@ -91,17 +91,3 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         family="scikit-learn",
         reference="Kursa, Rudnicki 2010, J. Stat. Softw. 36(11)",
     )
-    yield SelectorEntry(
-        name="variance",
-        target="fsframe_sklearn.methods.variance:Variance",
-        summary="drops features whose variance is at or below a threshold",
-        family="scikit-learn",
-        reference="Pedregosa et al. 2011, JMLR 12",
-    )
-    yield SelectorEntry(
-        name="correlation",
-        target="fsframe_sklearn.methods.correlation:Correlation",
-        summary="one feature from each cluster of correlated features",
-        family="scikit-learn",
-        reference="Sokal, Michener 1958, Univ. Kansas Sci. Bull. 38:1409",
-    )

@@ -1,1 +1,1 @@
-"""Readers and writers of table formats, and the stage `impute`."""
+"""Readers and writers of table formats."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import ReaderEntry, SelectorEntry, WriterEntry
+from fsframe.registry.entries import ReaderEntry, WriterEntry
 from fsframe.registry.hookspecs import hookimpl
 
 
@@ -113,16 +113,3 @@ def fsframe_writers() -> Iterator[WriterEntry]:
             text=text,
             requires="xlsxwriter" if name == "xlsx" else (),
         )
-
-
-@hookimpl
-def fsframe_selectors() -> Iterator[SelectorEntry]:
-    """The stage that fills gaps."""
-    yield SelectorEntry(
-        name="impute",
-        target="fsframe_tables.impute:Impute",
-        summary="Fills missing values: median, most frequent value, or nearest rows",
-        family="preparation",
-        gives={"scores", "fill"},
-        reference="Little, Rubin 2019, Statistical Analysis with Missing Data, 3rd ed., ch. 4",
-    )

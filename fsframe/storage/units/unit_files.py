@@ -131,12 +131,21 @@ class Manifest:
 
         docs/file-format.md, section 4. What is stored of a run is its result if both are equal.
         """
+        return self._identity(self.software, providers(self.chain))
+
+    @property
+    def former_identity(self) -> str:
+        """The `identity` in releases in which other plugins offered methods of the chain."""
+        names = providers(self.chain, former=True)
+        return self._identity(software(self.chain, former=True), names)
+
+    def _identity(self, software: Mapping[str, str], providers: Mapping[str, str]) -> str:
         parts = {
             "chain": self.chain,
             "memory": self.memory,
-            "providers": providers(self.chain),
+            "providers": dict(providers),
             "seed": self.seed,
-            "software": dict(self.software),
+            "software": dict(software),
             "table": self.sha256,
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -170,10 +179,14 @@ class Manifest:
         if known and not accepted:
             changed = numeric_differences(self.numerics, other.numerics)
             found += [f"it was started with {printable(text)}" for text in changed]
-        for name in sorted({*self.software, *other.software}):
+        needed = other.software
+        if self.chain == other.chain and self.software.keys() != needed.keys():
+            former = software(other.chain, former=True)
+            needed = former if self.software.keys() == former.keys() else needed
+        for name in sorted({*self.software, *needed}):
             if name in NUMERIC_LIBRARIES and (known or mixed):
                 continue
-            mine, theirs = (m.software.get(name, "absent") for m in (self, other))
+            mine, theirs = (versions.get(name, "absent") for versions in (self.software, needed))
             # Plugins used by only one of two different chains add no information.
             if mine != theirs and not (self.chain != other.chain and "absent" in (mine, theirs)):
                 found.append(
@@ -245,21 +258,29 @@ class Manifest:
         return cls(**{field.name: values[field.name] for field in attrs.fields(cls)})
 
 
-def software(chain: object) -> dict[str, str]:
+def software(chain: object, *, former: bool = False) -> dict[str, str]:
     """Versions of everything that may change a bit of what `chain`, or its text, gives.
 
     Interpreter (major and minor), numerical libraries, and the plugins of every stage, those within
-    a `base` too; of a class that this process has registered, a digest of its code.
+    a `base` too; of a class that this process has registered, a digest of its code. With `former`,
+    plugins are those that offered the methods in earlier releases.
     """
     found = {name: release(name) for name in ("python", *SOFTWARE)}
     for _, offer in _offers(str(chain)):
-        found[offer.plugin.software] = offer.version
+        moved = offer.entry.former_provider if former else ""
+        found[f"plugin {moved}" if moved else offer.plugin.software] = offer.version
     return found
 
 
-def providers(text: str) -> dict[str, str]:
-    """Who offers each method of a chain, those within a `base` too, by the name asked for."""
-    return {name: offer.provider for name, offer in _offers(text)}
+def providers(text: str, *, former: bool = False) -> dict[str, str]:
+    """Who offers each method of a chain, those within a `base` too, by the name asked for.
+
+    With `former`, who offered it in earlier releases.
+    """
+    return {
+        name: (offer.entry.former_provider if former else "") or offer.provider
+        for name, offer in _offers(text)
+    }
 
 
 def _offers(text: str) -> Iterator[tuple[str, Offer]]:

@@ -27,13 +27,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from fsframe.method.run import Run
+from fsframe_filters.columns import Correlation, Variance
 from fsframe_sklearn.engine.estimators import make_folds
 from fsframe_sklearn.methods.by_name import SklearnSelector
-from fsframe_sklearn.methods.correlation import Correlation
 from fsframe_sklearn.methods.elimination import Rfe, Rfecv, Sequential
 from fsframe_sklearn.methods.learners import Importance, unseen_importance
 from fsframe_sklearn.methods.penalised import ElasticNet, Lasso
-from fsframe_sklearn.methods.variance import Variance
 
 from .conftest import real_table
 

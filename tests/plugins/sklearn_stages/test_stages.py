@@ -16,14 +16,13 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
+from fsframe_filters.columns import Correlation, Variance
 from fsframe_sklearn.engine.estimators import drawn_rows, make_folds
 from fsframe_sklearn.methods.boruta import Boruta
 from fsframe_sklearn.methods.by_name import SklearnSelector
-from fsframe_sklearn.methods.correlation import Correlation
 from fsframe_sklearn.methods.elimination import Rfe, Rfecv, Sequential
 from fsframe_sklearn.methods.learners import Importance, unseen_importance
 from fsframe_sklearn.methods.penalised import ElasticNet, Lasso
-from fsframe_sklearn.methods.variance import Variance
 
 FAST_FOREST = json.dumps({"n_estimators": 5})
 

@@ -1,4 +1,4 @@
-"""The F statistic of one-way analysis of variance; of correlation for a numeric target."""
+"""Tests of each feature with the label: Pearson's chi-squared, and F of variance or correlation."""
 
 from __future__ import annotations
 
@@ -11,14 +11,114 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
+from fsframe.kernels.bit_counts import LANES
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, number_to_keep, param
 from fsframe.table.column_kinds import level_places, sums_of_squares
 from fsframe.table.dataset import Dataset
+from fsframe_infotheory.engine.encode import Encoded
+from fsframe_infotheory.engine.packing import block_of
+from fsframe_infotheory.engine.part_counts import EncodedParts
+from fsframe_infotheory.methods.filter import ScoredFilter, labels_with_strata
 
-__all__ = ["AnovaF"]
+__all__ = ["AnovaF", "Chi2", "contingency_tables"]
+
+
+@attrs.frozen(kw_only=True)
+class Chi2(ScoredFilter):
+    """Features ranked by the chi-squared statistic of their levels against the class.
+
+    Without `top`, 10 features are kept. Tables ``p_values`` and ``degrees_of_freedom`` are stored.
+
+    Notes
+    -----
+    χ² = Σ (o − e)²/e over the cells of the level × class table, e the product of the margins over
+    n; degrees of freedom count the levels and classes that occur. This is the test of
+    independence, as `scipy.stats.chi2_contingency` without correction; scikit-learn's `chi2` sums a
+    feature's *values* per class instead and differs except for columns of 0 and 1 (there it counts
+    the ones only). More levels give larger χ² by chance: ``rank_by=p-value`` ranks by −log₁₀ p.
+    With covariates (``--adjust``) statistics and degrees of freedom are sums over their strata.
+
+    References
+    ----------
+    K. Pearson 1900, On the criterion …, Philos. Mag. 50:157–175.
+    """
+
+    unitless: ClassVar[bool] = True
+
+    rank_by: str = param(
+        "statistic",
+        choice("statistic", "p-value"),
+        help="Rank by the statistic, or by −log₁₀ of its p-value.",
+    )
+
+    def adjusts(self) -> bool:
+        return self.discretise != "mdl"
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        strata, seen = 1, data
+        if data.covariates is not None:
+            # Classes of one stratum are adjacent.
+            seen = labels_with_strata(data, self.discretiser())[0]
+            strata = int(data.covariates.strata().max()) + 1
+        # Codes are kept, because the tables of listed features need them.
+        encoded, bins = self.encode(seen, upstream, run)
+        statistic, freedom = np.zeros(data.n_features), np.zeros(data.n_features)
+        for columns, table in contingency_tables(encoded):
+            for observed in np.split(table, strata, axis=1):
+                of_level, of_class = observed.sum(axis=1), observed.sum(axis=0)
+                total = of_level.sum(axis=0)
+                products = of_level[:, None, :] * of_class[None, :, :]
+                shares = np.divide(
+                    observed**2, products, out=np.zeros_like(observed), where=products > 0
+                )
+                statistic[columns] += np.maximum(0.0, total * (shares.sum(axis=(0, 1)) - 1))
+                levels = np.maximum((of_level > 0).sum(axis=0) - 1, 0)
+                freedom[columns] += levels * np.maximum((of_class > 0).sum(axis=0) - 1, 0)
+        live = freedom > 0
+        # logsf, because p underflows to zero while features still differ.
+        log_p = np.zeros(data.n_features)
+        log_p[live] = scipy.stats.chi2.logsf(statistic[live], freedom[live])
+        scores = np.where(live, statistic, 0.0)
+        if self.rank_by == "p-value":
+            scores = -np.maximum(log_p, -np.finfo(float).max) / np.log(10)
+        tables = {"p_values": np.exp(log_p), "degrees_of_freedom": freedom, **bins.tables()}
+        return self.ranking(scores, data, tables, self.notes(data, bins, encoded))
+
+
+def contingency_tables(
+    encoded: Encoded | EncodedParts,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Groups of features: their columns (m,), and their counts (n_levels, n_classes, m).
+
+    Features with fewer levels than others of the group have rows of zeros. Counts are weighted if
+    samples are; with pairwise deletion, samples without the value are left out.
+    """
+    if isinstance(encoded, EncodedParts):
+        yield from encoded.tables()
+        return
+    layout = encoded.layout
+    n_classes = layout.n_classes
+    labels = np.repeat(np.arange(n_classes), np.diff(layout.starts))
+    for k in range(len(encoded.bounds)):
+        chunk = encoded.chunk(k)
+        for b in range(len(chunk.block_levels)):
+            counts = block_of(chunk, b, layout)[1]
+            columns = chunk.packed[b * LANES : (b + 1) * LANES]
+            live = columns >= 0
+            yield columns[live], counts[:, :, live].astype(np.float64)
+        for column, codes in zip(chunk.listed, chunk.codes, strict=True):
+            levels = int(encoded.n_levels[column])
+            cells = codes.astype(np.int64) * n_classes + labels
+            size = levels * n_classes
+            sizes = np.bincount(cells, weights=layout.weights, minlength=size)
+            table = np.asarray(sizes, dtype=np.float64).reshape(levels, n_classes)
+            if encoded.dropped[column] >= 0:
+                table[encoded.dropped[column]] = 0.0
+            yield np.array([column]), table[:, :, None]
+
 
 DEFAULT_COUNT = 10
 

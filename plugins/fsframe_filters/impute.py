@@ -20,6 +20,7 @@ from fsframe.table.dataset import Dataset
 
 __all__ = ["Impute"]
 
+
 _INSTEAD = "use method=median, or put a filter such as mim:missing=pairwise,top=1000 before"
 
 

@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 from fsframe.errors import RequestError
 from fsframe.table.dataset import Dataset
-from fsframe_classify import knn as module
-from fsframe_classify.knn import Knn
+from fsframe_filters import knn as module
+from fsframe_filters.knn import Knn
 
 
 def table(seed=0, n=40, p=4, n_classes=3):

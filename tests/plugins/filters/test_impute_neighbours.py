@@ -13,7 +13,7 @@ from sklearn.impute import KNNImputer
 from sklearn.preprocessing import StandardScaler
 
 import fsframe
-import fsframe_tables.impute
+import fsframe_filters.impute
 from fsframe import Chain, Dataset, Run
 from fsframe.errors import DataError, PluginError, RequestError, StoreError
 from fsframe.evaluation.fold_task import FoldTask
@@ -23,7 +23,7 @@ from fsframe.method.stage_view import filled_rows
 from fsframe.storage import load_run, write_run
 from fsframe.testing.tables import assert_equal
 from tests.cli.conftest import Call, call, here  # noqa: F401
-from tests.plugins.test_impute import (
+from tests.plugins.filters.test_impute import (
     by_hand,
     check_workers_files_and_resumed_runs,
     with_gaps,
@@ -33,7 +33,7 @@ NEAR = "impute:method=neighbours"
 
 
 def parkinsons(share: float = 0.1) -> Dataset:
-    data = fsframe.read(Path(__file__).parents[2] / "examples" / "parkinsons.csv")
+    data = fsframe.read(Path(__file__).parents[3] / "examples" / "parkinsons.csv")
     X = data.X.copy()
     X[np.random.default_rng(0).random(X.shape) < share] = np.nan
     return attrs.evolve(data, matrix=X)
@@ -229,7 +229,7 @@ def test_without_scikit_learn_it_is_refused_before_any_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (here / "t.csv").write_text("a,b,class\n" + "1,,x\n,2,y\n3,4,x\n5,6,y\n" * 5, encoding="utf-8")
-    monkeypatch.setattr(fsframe_tables.impute, "missing", lambda _: ("scikit-learn",))
+    monkeypatch.setattr(fsframe_filters.impute, "missing", lambda _: ("scikit-learn",))
     done = call(f"chain {NEAR} lfe on t.csv -o run.h5")
     assert done.code != 0 and "pip install scikit-learn" in done.err
     assert not (here / "run.h5").exists()

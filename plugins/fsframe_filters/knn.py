@@ -20,6 +20,7 @@ from fsframe.table.standardising import learn_scale, standardised
 
 __all__ = ["Knn"]
 
+
 _BLOCK_BYTES = 1 << 25
 
 

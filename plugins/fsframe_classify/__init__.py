@@ -1,1 +1,0 @@
-"""Classifiers for evaluating selections: nearest neighbours."""

@@ -1,0 +1,69 @@
+"""Entries of this plugin; imports no numerical code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsframe.registry.entries import ClassifierEntry, SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
+
+__all__ = ["fsframe_classifiers", "fsframe_selectors"]
+
+
+@hookimpl
+def fsframe_selectors() -> Iterator[SelectorEntry]:
+    """Filters that look at one column at a time, or at columns without the label."""
+    yield SelectorEntry(
+        name="chi2",
+        target="fsframe_filters.significance:Chi2",
+        summary="chi-squared test of independence between feature and class",
+        family="filters",
+        reference="Pearson 1900",
+        former_provider="infotheory",
+    )
+    yield SelectorEntry(
+        name="anova-f",
+        target="fsframe_filters.significance:AnovaF",
+        summary="f test: variance between the class means over the variance within classes",
+        family="filters",
+        reference="Fisher 1925",
+        former_provider="infotheory",
+    )
+    yield SelectorEntry(
+        name="variance",
+        target="fsframe_filters.columns:Variance",
+        summary="drops features whose variance is at or below a threshold",
+        family="filters",
+        reference="Pedregosa et al. 2011, JMLR 12",
+        former_provider="sklearn",
+    )
+    yield SelectorEntry(
+        name="correlation",
+        target="fsframe_filters.columns:Correlation",
+        summary="one feature from each cluster of correlated features",
+        family="filters",
+        reference="Sokal, Michener 1958, Univ. Kansas Sci. Bull. 38:1409",
+        former_provider="sklearn",
+    )
+    yield SelectorEntry(
+        name="impute",
+        target="fsframe_filters.impute:Impute",
+        summary="Fills missing values: median, most frequent value, or nearest rows",
+        family="preparation",
+        gives={"scores", "fill"},
+        reference="Little, Rubin 2019, Statistical Analysis with Missing Data, 3rd ed., ch. 4",
+        former_provider="tables",
+    )
+
+
+@hookimpl
+def fsframe_classifiers() -> Iterator[ClassifierEntry]:
+    """A classifier without feature weights."""
+    yield ClassifierEntry(
+        name="knn",
+        target="fsframe_filters.knn:Knn",
+        summary="k nearest neighbours on standardised features: majority vote, or mean of a "
+        "numeric target",
+        reference="Fix, Hodges 1951; Aha, Kibler, Albert 1991",
+        former_provider="classify",
+    )
