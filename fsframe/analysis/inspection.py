@@ -28,6 +28,8 @@ from fsframe.tables.source import contents
 
 __all__ = ["Finding", "Inspection", "inspect_table"]
 
+_START = 1.5
+"""Seconds of processor time that a command takes before it computes."""
 _NUMBER = re.compile(r"[+-]?[0-9]*,?[0-9]+")
 _FORM = ("delimiter", "header", "decimal", "encoding", "na", "x", "y", "names")
 
@@ -148,6 +150,8 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     if data is not None:
         findings += [Finding(columns=(), what=text) for text in repeated_rows(data)]
     chain, forecast = first_chain(data) if data is not None else ("", None)
+    if forecast is not None and data is not None:
+        forecast = _of_command(forecast, data)
     roles = (
         dict.fromkeys(judged.beside, "beside")
         | dict.fromkeys(dropped, "dropped")
@@ -171,6 +175,14 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         command=_command(path, chain or "immigrate npfs", suggested),
         forecast=forecast,
     )
+
+
+def _of_command(cost: Cost, data: Dataset) -> Cost | None:
+    """The cost with that of starting the program; None with covariates, of which it knows nothing:
+    tests by permutations within strata take several times as long."""
+    if data.covariates is not None:
+        return None
+    return attrs.evolve(cost, seconds=cost.seconds + _START, formula=f"{_START:g} + {cost.formula}")
 
 
 def _decimal_commas(column: ColumnFacts) -> bool:

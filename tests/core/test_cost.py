@@ -14,12 +14,12 @@ from fsframe.analysis.proposals import first_chain, first_in_parts
 @pytest.mark.parametrize(
     ("text", "n", "p", "seconds"),
     [
-        ("mim:top=10", 100, 1000, 3e-6 * 1000 + 2.5e-9 * 100 * 1000),
-        ("mim:top=10 relieff", 100, 1000, 3e-3 + 2.5e-4 + 1e-3 + 5e-11 * 100**2 * 10),
+        ("mim:top=10", 100, 1000, 1e-3 + 3e-6 * 1000 + 2.5e-9 * 100 * 1000),
+        ("mim:top=10 relieff", 100, 1000, 1e-3 + 3e-3 + 2.5e-4 + 1e-3 + 5e-11 * 100**2 * 10),
         ("relieff npfs", 100, 20, 1091 * (1e-3 + 5e-11 * 100**2 * 20)),
-        ("npfs:base=(mim:top=5),n=30,null=published", 100, 20, 30 * (6e-5 + 5e-6)),
+        ("npfs:base=(mim:top=5),n=30,null=published", 100, 20, 30 * (1e-3 + 6e-5 + 5e-6)),
         # A corrected test above 200 features: 200 + 450 · 2 fits, and one on the whole table.
-        ("mim:top=100 npfs", 100, 2000, 1101 * (6e-3 + 5e-4)),
+        ("mim:top=100 npfs", 100, 2000, 1101 * (1e-3 + 6e-3 + 5e-4)),
     ],
 )
 def test_costs_of_stages_add_up_and_multiply(text, n, p, seconds):

@@ -53,7 +53,8 @@ class Mim(PairParameters, ScoredFilter):
     takes_short_counts: ClassVar[bool] = True
 
     def cost(self, n: int, p: int) -> Cost:
-        return Cost(seconds=3e-6 * p + 2.5e-9 * n * p, formula="3e-6 p + 2.5e-9 np")
+        seconds = 1e-3 + 3e-6 * p + 2.5e-9 * n * p
+        return Cost(seconds=seconds, formula="0.001 + 3e-6 p + 2.5e-9 np")
 
     @classmethod
     def proposal(cls, data: Dataset, gaps: bool) -> str:

@@ -432,10 +432,10 @@ class Npfs(ResamplingSelector):
             ()
             if settings.correction == self.correction or settings.correction == "none"
             else (
-                f"{candidates.n_items} features: correction=bh, so a share of about "
-                f"alpha={self.alpha:g} of the selected ones is expected to be false; "
-                "correction=none selects a share alpha of all features if the label carries no "
-                "information",
+                f"correction=auto became correction=bh, since {candidates.n_items} features were "
+                f"tested. Of the kept features, a share of at most about {self.alpha:g} (alpha) is "
+                "expected to be false. `npfs:correction=none` bounds the share of all irrelevant "
+                "features that are kept instead",
             )
         )
         if data.keep is not None:

@@ -107,7 +107,7 @@ def _borderline(procedure: Procedure) -> Iterator[str]:
     text = f"borderline, may change with another seed: {_names(procedure, procedure.codes[near])}"
     settings = procedure.settings
     if procedure.count_null is not None and procedure.count_null.own_resamples:
-        yield f"{text}; only a larger table helps"
+        yield f"{text}. Only a larger table helps"
         return
     if procedure.mean_scores:
         # Errors decrease with the root of the numbers of bootstraps and permutations.
@@ -115,8 +115,9 @@ def _borderline(procedure: Procedure) -> Iterator[str]:
         near, times = near[times <= WORTH_TRYING], times[times <= WORTH_TRYING]
         if near.size:
             fits = _rounded(math.ceil(float(times.max()) * procedure.fits))
-            settled = "them" if near.size == number else "all but the closest"
-            text += f"; settle={BORDERLINE:g},fits={fits} would settle {settled}"
+            settled = "" if near.size == number else ", except for the closest"
+            text += f". `npfs:settle={BORDERLINE:g},fits={fits}` goes on until they are certain"
+            text += settled
         yield text
         return
     advice = remedy(
@@ -132,11 +133,11 @@ def _borderline(procedure: Procedure) -> Iterator[str]:
     lost = procedure.codes[near[advice.unresolvable]]
     if ways:
         rest = f" all but {_names(procedure, lost)}" if lost.size else " them"
-        text += f"; about {' and '.join(ways)} would settle{rest}"
+        text += f". About {' and '.join(ways)} would settle{rest}"
         if settings.settle is None and advice.n > settings.resamples:
-            text += f" (settle={BORDERLINE:g} stops as soon as everything is settled)"
+            text += f". `npfs:settle={BORDERLINE:g}` stops as soon as everything is settled"
     elif lost.size:
-        text += "; no practicable number of bootstraps would settle them"
+        text += ". No practicable number of bootstraps would settle them"
     yield text
 
 

@@ -68,7 +68,7 @@ def test_the_warning_names_them_and_says_what_would_settle_them(mim: Any, slides
         [text] = [w for w in found.warnings if w.startswith("borderline")]
         first = near[np.argmax(found.tables["doubt"][near])]
         assert data.feature_names[first] in text
-        assert "about n=" in text and "would settle" in text
+        assert "About n=" in text and "would settle" in text
     clear = Npfs(null="published", n=400).select_wrapped(
         mim(k=4), slides(0, 3000, 12, 4), None, Run()
     )
@@ -110,4 +110,4 @@ def test_a_message_about_shards_says_that_a_larger_table_helps(mim: Any, slides:
     ]
     texts = [w for f in found for w in f.warnings if w.startswith("borderline")]
     assert texts
-    assert all(text.endswith("only a larger table helps") for text in texts)
+    assert all(text.endswith("Only a larger table helps") for text in texts)
