@@ -67,23 +67,23 @@ _OFFERED = {
         _BOMMERT_2017,
     ),
     "davis": (
-        "frequency:Davis",
+        "coefficients:Davis",
         "Mean selection frequency over features selected at least once",
         "Davis et al. 2006",
     ),
     "novovicova": (
-        "frequency:Novovicova",
+        "coefficients:Novovicova",
         "Entropy of the features' selection frequencies",
         "Novovičová, Somol, Pudil 2009",
     ),
-    "somol-cw": ("frequency:SomolCw", "Weighted consistency", "Somol, Novovičová 2010"),
+    "somol-cw": ("coefficients:SomolCw", "Weighted consistency", "Somol, Novovičová 2010"),
     "somol-cwrel": (
-        "frequency:SomolCwrel",
+        "coefficients:SomolCwrel",
         "Relative weighted consistency",
         "Somol, Novovičová 2010",
     ),
     "krizek": (
-        "frequency:Krizek",
+        "coefficients:Krizek",
         "Entropy of the distribution of selected sets; 1 if the set never changes",
         "Křížek, Kittler, Hlaváč 2007",
     ),
