@@ -213,8 +213,15 @@ def summary(ledger: Ledger) -> list[str]:
         "missed by more than two standard errors"
         + (f": {'; '.join(_named(one) for one in ours)}." if ours else "."),
         f"* Of other packages' promises {len(failures) - len(ours)} are missed.",
-        "* Cells have few tables, and some none: standard errors are printed beside every mean.",
+        f"* Cells have few tables (median {int(np.median([len(c) for c in ledger.cells.values()]))}"
+        f"){_absent(ledger)}: a first look, not a verdict.",
     ]
+
+
+def _absent(ledger: Ledger) -> str:
+    seen = {name for _, _, name in ledger.cells}
+    names = [c.name for c in CONTENDERS if c.name not in seen]
+    return f", and not yet measured are {', '.join(names)}" if names else ""
 
 
 def _named(one: tuple[Design, str, Contender, Mean]) -> str:

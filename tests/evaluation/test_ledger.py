@@ -1,0 +1,52 @@
+"""A small form of the ledger: rows are computed, continued, and become a page."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parents[2] / "benchmarks" / "ledger"
+CELLS = ["--designs", "independent", "xor", "--contenders", "mim npfs", "relieff ipss", "SelectFdr"]
+
+
+def script(name: str, *arguments: object) -> str:
+    done = subprocess.run(
+        [sys.executable, HERE / name, *map(str, arguments)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.slow
+def test_rows_are_computed_once_continued_and_shown(tmp_path):
+    out, page = tmp_path / "rows.csv", tmp_path / "ledger.md"
+    script("run.py", *CELLS, "--tables", 1, "--seconds", 300, "--out", out)
+    first = rows_of(out)
+    script("run.py", *CELLS, "--tables", 2, "--seconds", 300, "--out", out)
+    both = rows_of(out)
+    assert both[: len(first)] == first
+    cells = [(r["design"], r["label"], r["contender"], r["table"]) for r in both]
+    # Two designs, one of them also without a signal, three contenders, two tables.
+    assert len(set(cells)) == len(cells) == 3 * 3 * 2
+    of_xor = [r for r in both if r["design"] == "xor" and r["contender"] == "relieff ipss"]
+    assert all({"0", "1"} <= set(r["kept"].split()) for r in of_xor)
+    script("page.py", "--rows", out, "--out", page)
+    text = page.read_text()
+    assert "| relieff ipss | false among the kept ≤ 0.1 |" in text and "| 2 + 2 |" in text
+    assert (tmp_path / "figures" / "ledger-f1.svg").stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_the_page_is_made_from_its_rows(tmp_path):
+    page = tmp_path / "ledger.md"
+    script("page.py", "--out", page)
+    assert page.read_text() == (HERE.parents[1] / "docs" / "ledger.md").read_text()
