@@ -243,6 +243,7 @@ def _number_lines(record: RunRecord) -> Iterator[str]:
     """What score, p and q are, where there is a p."""
     columns = record.feature_table().columns
     if "p" not in columns or np.isnan(columns["p"]).all():
+        yield from _order_lines(record)
         return
     p, scores = columns["p"], columns["score"]
     known = (p > 0) & (scores < sys.float_info.max)
@@ -252,6 +253,17 @@ def _number_lines(record: RunRecord) -> Iterator[str]:
         f"{told}p: probability of such a result if the label carried no information. q: p adjusted "
         f"for {counted(int((~np.isnan(p)).sum()), 'tested feature')}."
     )
+
+
+def _order_lines(record: RunRecord) -> Iterator[str]:
+    """Why scores rise with the rank, where they do."""
+    rises = bool((np.diff(record.scores[record.selected]) > 0).any())
+    name = record.stages[-1].name
+    if rises and name in selectors and selectors[name].greedy:
+        yield from _wrapped(
+            "rank: the order in which the features were chosen. score: the criterion when the "
+            "feature was chosen, given those above it, so it need not fall."
+        )
 
 
 def verdict_lines(record: RunRecord) -> Iterator[str]:

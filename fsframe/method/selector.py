@@ -87,6 +87,9 @@ class Selector(Parameterised):
     univariate : bool
         Whether a column's score depends only on that column and the label. Choosing by such scores
         does not select pairs, so tests of pairs need no correction for the choice.
+    greedy : bool
+        Whether features are ranked in the order in which they were chosen, each scored given those
+        chosen before it.
     natural_zero : bool
         Whether a score of 0 says that the column carries nothing, and none is lower. Stages that
         average scores over resamples then give 0 to columns without a score, such as those that an
@@ -133,6 +136,7 @@ class Selector(Parameterised):
     takes_weighted_parts: ClassVar[bool] = False
     takes_time: ClassVar[bool] = True
     univariate: ClassVar[bool] = False
+    greedy: ClassVar[bool] = False
     natural_zero: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False

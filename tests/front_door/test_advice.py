@@ -104,3 +104,12 @@ def test_the_array_of_a_file_is_no_label_of_a_frame(frame) -> None:
     assert "y is for files, not for DataFrame; its label is label=" in _refusal(
         "select", frame, y="Outcome"
     )
+
+
+def test_ranks_whose_scores_rise_are_explained() -> None:
+    draw = np.random.default_rng(1)
+    X = draw.integers(0, 3, (80, 5)).astype(float)
+    data = fsframe.Dataset.from_arrays(X, (X[:, 0] + X[:, 1] + draw.random(80) > 2.5).astype(int))
+    rising, falling = (str(fsframe.select(text, data)) for text in ("jmi:top=3", "mim:top=3"))
+    assert "rank: the order in which the features were chosen" in rising
+    assert "rank: the order" not in falling

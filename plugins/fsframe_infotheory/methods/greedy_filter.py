@@ -79,6 +79,7 @@ class GreedyFilter(InformationFilter):
     )
 
     conditional: ClassVar[bool] = True
+    greedy: ClassVar[bool] = True
     """Whether relevance is conditional on the selected features."""
 
     def criterion(self) -> Criterion:
