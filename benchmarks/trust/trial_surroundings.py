@@ -153,7 +153,7 @@ def clock(trial: Trial) -> None:
         ["cc", "-shared", "-fPIC", "-O1", "-o", "clock.so", "clock.c", "-ldl"], check=True
     )
     for start in (0, -86_400, -(10**9), -1_790_000_000, 4 * 10**9):
-        for step in (0, -3600, 3600, -86_400 * 400):
+        for step in (0, -3600, -86_400 * 400):
             for words in (
                 [*CHAIN, "-o", "run.h5"],
                 ["show", "plain.h5"],

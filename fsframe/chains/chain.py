@@ -21,6 +21,7 @@ from fsframe.method.stage_view import filled, wraps_left
 from fsframe.params import format_value
 from fsframe.registry import classifiers, real_name, selectors
 from fsframe.showing import html_block, html_table
+from fsframe.storage.spec import Limits
 from fsframe.table.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ __all__ = ["Chain", "Stage", "StageResult"]
 
 # A forecast of more seconds is reported before a chain runs.
 _LONG = 3600.0
+_MOST_STAGES = Limits().stages
 
 
 @attrs.frozen(repr=False)
@@ -92,6 +94,11 @@ class Chain:
     @classmethod
     def from_texts(cls, texts: tuple[StageText, ...]) -> Chain:
         """The chain of these parsed stages; raises the errors of `parse`."""
+        if len(texts) > _MOST_STAGES:
+            raise RequestError(
+                f"a chain has at most {_MOST_STAGES} stages, as its run file has; these are "
+                f"{len(texts)}"
+            )
         stages: list[Stage] = []
         errors: list[FsframeError] = []
         for text in texts:

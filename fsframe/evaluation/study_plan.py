@@ -28,6 +28,7 @@ from fsframe.tables import read
 
 __all__ = ["StudyFaults", "StudyPlan", "StudyTable", "plan_of", "read_plan"]
 
+_MOST_SEEDS = 1000
 _LISTS = ("tables", "chains", "selectors", "classifiers", "measures", "seeds")
 _PROTOCOL = ("folds", "repeats", "scheme", "inner-folds")
 _KEYS = (*_LISTS, *_PROTOCOL, "name", "all-features", "rope")
@@ -157,6 +158,8 @@ def read_plan(path: str | os.PathLike[str]) -> StudyPlan:
         raise RequestError(f"cannot read {file}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RequestError(f"{file.name} is not TOML: {error}") from error
+    except RecursionError as error:
+        raise RequestError(f"{file.name} is not a study: its lists are nested too deep") from error
     faults = StudyFaults(file.name)
     for key in given:
         if key not in _KEYS:
@@ -321,6 +324,9 @@ def _seeds(given: Mapping[str, Any], faults: StudyFaults) -> tuple[int, ...]:
         or len(set(value)) < len(value)
     ):
         faults.add("seeds", f"must be distinct whole numbers ≥ 0, such as [0, 1], not {value!r}")
+        return (0,)
+    if len(value) > _MOST_SEEDS:
+        faults.add("seeds", f"must be at most {_MOST_SEEDS}, not {len(value)}; use `repeats`")
         return (0,)
     return tuple(value)
 
