@@ -190,14 +190,6 @@ def mutants(path: Path) -> Iterator[str]:
             yield f"* `{row['module']}`:{row['line']} {row['fault']!r}: {why}"
 
 
-def seed_digests(path: Path) -> Iterator[str]:
-    """One line for each chain: how many digests are equal, and one of them; the file has all."""
-    rows = rows_of(path)
-    first = "1 threads, 0 workers"
-    names = ("chain", "way", "table", "draws", "equal")
-    yield from table([{**{n: row[n] for n in names}, "digest": row[first]} for row in rows])
-
-
 FIGURES: dict[str, list[Figure]] = {
     "Faults": [
         Figure(
@@ -234,18 +226,11 @@ FIGURES: dict[str, list[Figure]] = {
             objects,
         ),
         Figure(
-            "Trials of users, disks, clocks, clusters and strangers; an earlier line of the same "
-            "trial, with faults, is that before they were mended",
+            "Trials of users, disks, folders and strangers; faults are those before they were "
+            "mended (of those of chains, two were resamples of resamples that took over 10 s)",
             "python benchmarks/trust/trials.py --only NAME",
             ("trust/results/trials.csv",),
             whole,
-        ),
-        Figure(
-            "Seed equality: every method alone with 1, 2 and 4 threads, and resampled with each of "
-            "these and 0, 2 and 3 workers (draws: generators that it asks for)",
-            "python benchmarks/trust/trials.py --only seed-equality",
-            ("trust/results/seed_equality.csv",),
-            seed_digests,
         ),
         Figure(
             "Mutation testing: small faults that tests detect; kernels of four families",
