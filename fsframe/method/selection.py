@@ -61,7 +61,8 @@ class Selection:
         gets such an array restricted to its own columns. An array that is not listed here is passed
         on only if the next stage has exactly the columns that the method saw.
     tables : mapping of str to array
-        Named extra arrays, such as the cost per iteration.
+        Named extra arrays, such as the cost per iteration. Those whose names end in ``p_values``,
+        ``p_adjusted`` or ``q_values`` hold p-values in 0 … 1, NaN for columns not tested.
     warnings : tuple of str
         Weaknesses of the result.
     features_in : (n_in,) int, optional
@@ -243,6 +244,11 @@ class Selection:
             for name in arrays
             if not _is_array_name(name)
         )
+        found.extend(
+            f"table {name!r} holds p-values outside 0 … 1"
+            for name, array in self.tables.items()
+            if name.endswith(_P_NAMES) and not _are_shares(array)
+        )
         if self.model_columns:
             n_seen = n_features if self.features_in is None else self.features_in.size
             found.extend(self._axis_problems(n_seen))
@@ -349,6 +355,17 @@ class Selection:
 
 
 _FIELDS = tuple(field.name for field in attrs.fields(Selection))
+
+
+_P_NAMES = ("p_values", "p-values", "p_adjusted", "q_values")
+_ROUNDING = 1e-12
+
+
+def _are_shares(array: NDArray[Any]) -> bool:
+    """Whether all numbers are in 0 … 1 up to rounding; NaN, for columns not tested, counts too."""
+    if array.dtype.kind not in "fiu":
+        return True
+    return not bool(((array < -_ROUNDING) | (array > 1.0 + _ROUNDING)).any())
 
 
 def _is_array_name(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fsframe.testing.selector_checks.invariance import GroupChecks, InvarianceChecks
 from fsframe.testing.selector_checks.kinds_of_tables import TableChecks
+from fsframe.testing.selector_checks.promises import PromiseChecks
 from fsframe.testing.selector_checks.reproducibility import ReproducibilityChecks
 from fsframe.testing.selector_checks.results import ResultChecks
 
@@ -16,6 +17,7 @@ class SelectorConformance(
     InvarianceChecks,
     TableChecks,
     GroupChecks,
+    PromiseChecks,
 ):
     """Everything the core promises of a selector; inherit it and write `make`.
 

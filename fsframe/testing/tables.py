@@ -18,6 +18,8 @@ __all__ = [
     "classes",
     "followed",
     "frozen_bytes",
+    "noise",
+    "only_two_apart",
     "planted",
     "recoded",
     "suited",
@@ -122,6 +124,24 @@ def planted(column: int = 4) -> Dataset:
     y = np.arange(60) % 2
     X[:, column] = 4.0 * y + 0.5 * X[:, column]
     return Dataset.from_arrays(X, y, name="planted")
+
+
+def only_two_apart(pair: tuple[int, int]) -> Dataset:
+    """Three classes: column 4 tells two of them apart, and nothing if these two are one class."""
+    n = 120
+    X = _normal(n, 7, 21)
+    place = np.arange(n) % 5
+    y = np.where(place == 4, 3 - sum(pair), np.where(place % 2 == 0, *pair))
+    # A fifth of the rows are of the third class, which is divided as the two are together.
+    side = np.where(place == 4, np.arange(n) // 5 % 2, place % 2)
+    X[:, 4] = 4.0 * side + 0.5 * X[:, 4]
+    return Dataset.from_arrays(X, y, name=f"classes {pair[0]} and {pair[1]} apart")
+
+
+def noise(tasks: Collection[str], n_samples: int, n_features: int) -> Dataset:
+    """A table whose columns say nothing about its label."""
+    data = suited(tasks, n_samples, n_features + 2)
+    return data.take_columns(np.delete(np.arange(n_features + 2), [1, 3]))
 
 
 def followed() -> Dataset:

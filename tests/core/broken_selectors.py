@@ -151,6 +151,43 @@ def _remember(inner: Any, self: Selector, *_: Any) -> Selection:
     return scored(_kept_between[-1] * len(_kept_between), self)
 
 
+_shared: dict[int, np.ndarray] = {}
+
+
+def _in_one_buffer(inner: Any, self: Selector, data: Dataset, *_: Any) -> Selection:
+    buffer = _shared.setdefault(data.n_features, np.empty(data.n_features))
+    found = inner()
+    buffer[:] = found.scores
+    return attrs.evolve(found, scores=_view(buffer), tables={"gaps": _view(buffer)})
+
+
+def _view(buffer: np.ndarray) -> np.ndarray:
+    seen = buffer.view()
+    seen.flags.writeable = False
+    return seen
+
+
+def _with_p(p_of: Callable[[np.ndarray], np.ndarray]) -> Callable[..., Selection]:
+    """A sound answer with p-values made of its scores."""
+    return lambda inner, *_: attrs.evolve(inner(), tables={"p_values": p_of(inner().scores)})
+
+
+def _merged(inner: Any, self: Selector, data: Dataset, up: Any, run: Run) -> Selection:
+    weights = np.ones(data.n_samples) if data.counts is None else data.counts.astype(float)
+    return scored(self.scores(data.with_labels(np.minimum(data.y, 1)), weights, run), self)
+
+
+def _ranked(order: Callable[[Dataset, np.ndarray], np.ndarray]) -> Callable[..., Selection]:
+    """A sound answer with its columns in another order."""
+
+    def broken(inner: Any, self: Selector, data: Dataset, *_: Any) -> Selection:
+        scores = inner().scores
+        kept = order(data, scores)[: self.keep_count(len(scores), 3)]
+        return Selection(selected=kept, scores=scores)
+
+    return broken
+
+
 BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
     "another answer each time": (
         lambda inner, self, *a: scored(inner().scores + next(_calls) * 1e-9, self),
@@ -357,6 +394,22 @@ BROKEN: dict[str, tuple[Callable[..., Any], str]] = {
     "a column twice": (
         lambda inner, self, *a: attrs.evolve(inner(), selected=[1, 1]),
         "result_is_sound",
+    ),
+    "p-values above one": (_with_p(lambda s: 1.0 + s), "result_is_sound"),
+    "p-values below zero": (_with_p(lambda s: 0.5 - s), "result_is_sound"),
+    "p-values that are a function of the score": (
+        _with_p(lambda s: np.exp(-10.0 * s)),
+        "p_values_hold_their_level_on_noise",
+    ),
+    "a buffer shared by calls": (_in_one_buffer, "a_later_call_leaves_results_as_they_are"),
+    "the third class merged into the second": (_merged, "every_class_counts"),
+    "ties by name": (
+        _ranked(lambda data, s: np.lexsort((data.feature_names, -s))),
+        "ties_keep_the_order_of_the_table",
+    ),
+    "ties by an unstable sort": (
+        _ranked(lambda data, s: np.argsort(s)[::-1]),
+        "ties_keep_the_order_of_the_table",
     ),
     "a ValueError on flat tables": (
         lambda inner, self, data, *a: inner() if np.ptp(data.X) else int("flat"),

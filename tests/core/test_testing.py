@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 import pytest
+from scipy import stats
 
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.classifier import Classifier, Regressor
-from fsframe.method.run import Run
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.method.selector import Selector
 from fsframe.method.stability_metric import StabilityMetric, StabilityValue
-from fsframe.params import optional, param, real, text
+from fsframe.params import flag, optional, param, real, text
 from fsframe.table.dataset import Dataset
 from fsframe.testing import (
     ClassifierConformance,
@@ -76,7 +77,18 @@ def test_there_are_forty_faults_at_least_and_a_sound_method_has_none_of_them() -
     assert len(BROKEN) >= 40
     checks = {check for _, check in BROKEN.values()}
     sound = [outcome_of(check, Gap, gives=frozenset({"scores"})) for check in sorted(checks)]
-    assert not [outcome for outcome in sound if outcome.status != "passed"]
+    # A gap has no p-values; `test_p_values_of_a_test_pass` has.
+    idle = {o.check for o in sound if o.status == "not applicable"}
+    assert idle == {"p_values_hold_their_level_on_noise"}
+    assert not [outcome for outcome in sound if outcome.status not in ("passed", "not applicable")]
+
+
+def test_p_values_of_a_test_pass() -> None:
+    def student(inner: Any, self: Selector, data: Dataset, *_: Any) -> Selection:
+        p = stats.ttest_ind(data.X[data.y == 0], data.X[data.y == 1]).pvalue
+        return attrs.evolve(inner(), tables={"p_values": p})
+
+    assert outcome_of("p_values_hold_their_level_on_noise", breaking(student)).status == "passed"
 
 
 @attrs.frozen(kw_only=True)
@@ -110,6 +122,98 @@ class Deaf(Gap):
 def test_regression_declared_without_signal_is_found() -> None:
     found = outcome_of("a_column_that_determines_the_target_comes_first", Deaf)
     assert found.status == "failed" and "the target is column 4" in found.detail
+
+
+@attrs.frozen(kw_only=True)
+class Unadjusted(Gap):
+    """A selector that says it adjusts for covariates, and does not look at them."""
+
+    def adjusts(self) -> bool:
+        return True
+
+
+@attrs.frozen(kw_only=True)
+class Adjusted(Gap):
+    """Features by their covariance with the label, both without what covariates explain."""
+
+    by_adding: bool = param(False, flag(), help="Add to the score instead of adjusting.")
+
+    def adjusts(self) -> bool:
+        return True
+
+    def scores(self, data: Dataset, weights: np.ndarray, run: Run) -> np.ndarray:
+        if data.covariates is None:
+            return super().scores(data, weights, run)
+        if self.by_adding:
+            return super().scores(data, weights, run) + 0.01
+        design = data.covariates.design() * np.sqrt(weights)[:, None]
+        both = np.column_stack([data.X, data.y]) * np.sqrt(weights)[:, None]
+        rest = both - design @ np.linalg.lstsq(design, both, rcond=None)[0]
+        spread = np.maximum(np.sqrt((rest**2).sum(axis=0)), 1e-300)
+        return np.abs(rest[:, :-1].T @ rest[:, -1]) / spread[:-1] / spread[-1]
+
+
+def test_covariates_that_are_ignored_are_found() -> None:
+    ignored = "covariates_change_scores_of_methods_that_adjust"
+    wrong = "covariates_are_adjusted_for_or_refused"
+    found = outcome_of(ignored, Unadjusted)
+    assert found.status == "failed" and "use data.covariates" in found.detail
+    assert outcome_of(wrong, Unadjusted).status == "failed"
+    assert outcome_of(wrong, lambda: Adjusted(by_adding=True)).status == "failed"
+    for check in (ignored, wrong):
+        assert outcome_of(check, Adjusted).status == "passed"
+
+
+@attrs.frozen(kw_only=True)
+class Filling(Gap):
+    """A selector that puts means, or zeros, in place of missing values."""
+
+    takes_missing: ClassVar[bool] = True
+    zeros: bool = param(False, flag(), help="Put zeros.")
+
+    def scores(self, data: Dataset, weights: np.ndarray, run: Run) -> np.ndarray:
+        # Centred, for sums with fewer rounding errors.
+        middle = np.nanmean(data.X, axis=0)
+        X = np.nan_to_num(data.X) if self.zeros else np.nan_to_num(data.X - middle)
+        return super().scores(Dataset.from_arrays(X, data.y), weights, run)
+
+
+def test_missing_values_that_are_read_as_zero_are_found() -> None:
+    check = "missing_values_are_not_read_as_numbers"
+    assert outcome_of(check, Filling).status == "passed"
+    found = outcome_of(check, lambda: Filling(zeros=True))
+    assert found.status == "failed" and "with 64 added" in found.detail
+
+
+@attrs.frozen(kw_only=True)
+class Forecasting(Gap):
+    """A selector that declares what it costs."""
+
+    seconds: float = param(0.001, real(above=0), help="Declared seconds.")
+
+    def cost(self, n: int, p: int) -> Cost:
+        return Cost(seconds=self.seconds, formula=f"{self.seconds}")
+
+
+def test_a_cost_far_above_the_time_taken_is_found() -> None:
+    check = "the_declared_cost_is_near_the_time_taken"
+    assert outcome_of(check, Forecasting).status == "passed"
+    found = outcome_of(check, lambda: Forecasting(seconds=1e6))
+    assert found.status == "failed" and "cost() says 1e+06 s" in found.detail
+
+
+@pytest.mark.parametrize("p", [1.5, -0.1, np.inf])
+def test_p_values_outside_their_range_are_an_error_that_names_the_method(p: float) -> None:
+    broken = breaking(
+        lambda inner, self, data, *_: attrs.evolve(
+            inner(), tables={"p_values": np.full(data.n_features, p)}
+        )
+    )
+    data = Dataset.from_arrays([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], [0, 1, 0])
+    with pytest.raises(PluginError, match=r"^broken returned .*'p_values' holds p-values outside"):
+        broken().select(data)
+    with pytest.raises(PluginError, match=r"^broken returned .*'p_values' holds p-values outside"):
+        broken().select_many(data, np.ones((2, 3), dtype=np.int64))
 
 
 @attrs.frozen(kw_only=True)
@@ -242,6 +346,7 @@ def test_crashes_on_odd_tables_are_found() -> None:
     assert failed(outcomes(breaking(crash))) - {"pickles"} == {
         "a_class_of_one_row_is_handled",
         "a_class_without_rows_in_a_resample_is_handled",
+        "every_class_counts",
         "extreme_magnitudes_are_handled",
         "small_and_constant_tables_are_handled",
         "three_classes_are_accepted",
@@ -407,6 +512,23 @@ def test_a_metric_that_measures_nothing_is_found() -> None:
         "order_of_runs_does_not_matter",
         "the_value_is_finite_and_inside_its_interval",
     } <= found
+
+
+@attrs.frozen(kw_only=True)
+class Neighbours(StabilityMetric):
+    """How much of a run the next run keeps, as Jaccard's index."""
+
+    def _measure(self, matrix: np.ndarray, similarity: Any = None) -> StabilityValue:
+        runs = np.asarray(matrix, dtype=bool)
+        both = (runs[1:] & runs[:-1]).sum(axis=1)
+        either = np.maximum((runs[1:] | runs[:-1]).sum(axis=1), 1)
+        return StabilityValue(value=float(np.mean(both / either)))
+
+
+def test_a_metric_of_adjacent_runs_only_is_found() -> None:
+    check = "order_of_runs_does_not_matter"
+    found = outcome_of(check, Neighbours, StabilityMetricConformance)
+    assert found.status == "failed" and "in another order" in found.detail
 
 
 def test_unsound_pair_weights_are_refused_where_they_are_made() -> None:
