@@ -14,6 +14,8 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "tasks_are_accepted_or_refused_as_declared": "the score f_classif needs classes; other "
         "scores take a numeric target",
         "a_column_that_determines_the_target_comes_first": "the score f_classif needs classes",
+        "ties_keep_the_order_of_the_table": "SelectKBest documents that it breaks ties in an "
+        "unspecified way",
     },
     "importance": {
         "a_duplicated_column_scores_as_its_original": _SHARED,

@@ -44,13 +44,12 @@ class SelectorChecks(Conformance):
         return tables.categories(task="classification" if taken else "regression")
 
     def _confounded(self) -> Dataset:
-        """A covariate determines column 0 and mostly the label; column 1 follows the label given
-        it, and less than column 0 does alone."""
+        """A covariate determines column 0 and the label; column 1 follows the label given it."""
         draw = np.random.Generator(np.random.PCG64(5))
-        z = np.arange(240) % 3.0
-        y = (draw.random(240) < 0.1 + 0.4 * z).astype(np.int64)
-        X = draw.normal(size=(240, 5))
-        X[:, 0], X[:, 1], X[:, 4] = z + 0.2 * X[:, 0], 0.8 * y + X[:, 1], z
+        z = np.arange(120) % 3.0
+        y = (draw.random(120) < 0.2 + 0.3 * z).astype(np.int64)
+        X = draw.normal(size=(120, 5))
+        X[:, 0], X[:, 1], X[:, 4] = z + 0.2 * X[:, 0], 1.2 * y + 0.6 * X[:, 1], z
         target = "classification" not in self.make().tasks
         task = "regression" if target else "classification"
         return Dataset.from_arrays(X, y, task=task).with_roles(adjust="f5")
