@@ -352,6 +352,12 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
+            "NPFS with a time, where columns and label drift: p-values if nothing is relevant",
+            "python benchmarks/resampling/drift.py --out FILE",
+            ("resampling/results/drift.csv",),
+            whole,
+        ),
+        Figure(
             "NPFS over pairs",
             "python benchmarks/resampling/npfs_pairs.py",
             ("resampling/results/npfs_pairs.csv",),
