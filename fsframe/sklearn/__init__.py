@@ -47,4 +47,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, *offered_names()})
+    return sorted(
+        {*(name for name in globals() if name.startswith("__")), *_HOME, *offered_names()}
+    )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
@@ -93,7 +94,7 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
 
         Returns
         -------
-        (n_samples, n_selected) array
+        (n_samples, n_selected) array, sparse if `X` is (csr or csc)
             A data frame, with the kinds of its columns, if `set_output` requests one. If a stage
             fills missing values (`impute`), they are filled as learned.
         """
@@ -105,6 +106,7 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
             self,
             X,
             dtype=None,
+            accept_sparse=("csr", "csc"),
             ensure_all_finite="allow-nan" if self._allows_nan() else True,
             skip_check_array=as_frame,
             reset=False,
@@ -113,6 +115,11 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
         found = self.selection_
         if found.fill is None:
             return kept
+        if issparse(X):
+            raise InvalidData(
+                "X is sparse, and a stage of this estimator fills missing values, which are then "
+                "not zero: give X.toarray()"
+            )
         if found.donors is None:
             return with_gaps_filled(kept, self._filling(found.fill[self._kept()]))
         rows = np.asarray(new_rows(self, X, self._codes, allow_nan=True), dtype=np.float64)
@@ -164,7 +171,9 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
         return mask
 
     def __sklearn_tags__(self) -> Any:
-        return tagged(super().__sklearn_tags__(), self._allows_nan())
+        tags = tagged(super().__sklearn_tags__(), self._allows_nan())
+        tags.input_tags.sparse = True
+        return tags
 
 
 class StageEstimator(BaseEstimator):  # type: ignore[misc]

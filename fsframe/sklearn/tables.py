@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -265,6 +266,7 @@ def training_table(
 ) -> Training:
     """The table for the fit of an estimator; sets `n_features_in_` and `feature_names_in_`.
 
+    A scipy sparse X (csr or csc) is taken by selectors, as by `Dataset.from_arrays`.
     Categorical columns of a data frame are nominal, ordered ones ordinal; features are named as in
     the frame, else x0, x1, …. Missing values and weights are those that the chain accepts.
 
@@ -290,7 +292,11 @@ def training_table(
             parts.X, y, ensure_all_finite=finite, ensure_min_samples=2, estimator=estimator
         )
     else:
-        X, y = validate_data(estimator, X, y, ensure_all_finite=finite, ensure_min_samples=2)
+        # Those that predict read rows, which they do not take sparse.
+        sparse = ("csr", "csc") if isinstance(estimator, SelectorMixin) else False
+        X, y = validate_data(
+            estimator, X, y, accept_sparse=sparse, ensure_all_finite=finite, ensure_min_samples=2
+        )
     labels: NDArray[Any] = np.asarray(y)
     kind = task_of(labels, task, tasks)
     if kind == "classification":
