@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["did_you_mean"]
+__all__ = ["did_you_mean", "meant_by", "unexpected"]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -40,6 +40,15 @@ _MEANT = {
 }
 
 
+def meant_by(word: str, known: Iterable[str]) -> list[str]:
+    """The arguments that other packages call `word`.
+
+    >>> meant_by("target", ["label", "groups"])
+    ['label']
+    """
+    return [name for name in known if word.lower() in _MEANT.get(name, ())]
+
+
 def unexpected(function: str, given: Iterable[str], known: Iterable[str]) -> str:
     """What is wrong with keyword arguments that a function does not have, and what was meant.
 
@@ -54,7 +63,7 @@ def unexpected(function: str, given: Iterable[str], known: Iterable[str]) -> str
     told += "s" * (len(wrong) > 1) + " " + ", ".join(map(repr, wrong))
     near = []
     for word in wrong:
-        meant = [name for name in known if word.lower() in _MEANT.get(name, ())]
+        meant = meant_by(word, known)
         close = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.7)
         near += [f"`{name}=`" for name in (meant or close)[:1]]
     if len(near) == len(wrong):

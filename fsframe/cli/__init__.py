@@ -22,6 +22,7 @@ from fsframe.errors import (
     one_line,
 )
 from fsframe.execution.process_start import TolerantStream, occupy_standard_streams, reserve_little
+from fsframe.suggest import meant_by
 
 __all__ = ["cli", "main"]
 
@@ -114,6 +115,13 @@ def _ended(arguments: Sequence[str] | None) -> int:
         say_error(str(error))
         return error.exit_code
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+            options = [each.name for each in error.ctx.command.params if each.name]
+            meant = meant_by(error.option_name.lstrip("-").replace("-", "_"), options)
+            if meant:
+                error = click.NoSuchOption(
+                    error.option_name, possibilities=[f"--{meant[0]}"], ctx=error.ctx
+                )
         say_usage(error)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
