@@ -85,7 +85,7 @@ def processor_seconds(of: int) -> float:
 
 
 def fsframe_once(values: np.ndarray, y: np.ndarray, threads: int) -> dict[str, object]:
-    from fsframe_interactions.engine.best_pairs import best_pairs
+    from fsframe_interactions.engine.screen import best_pairs
     from fsframe_interactions.levels import bit_rows_of
 
     data = Dataset.from_arrays(Genotypes(values), y)

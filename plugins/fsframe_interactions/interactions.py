@@ -19,17 +19,17 @@ from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, integer, number_to_keep, param, real
 from fsframe.table.dataset import Dataset
-from fsframe_interactions.calibration import CalibratedPairs, calibrate
-from fsframe_interactions.engine.best_pairs import TestedPairs, best_pairs
+from fsframe_interactions.calibration import CalibratedPairs, WithinBinEffects, calibrate
 from fsframe_interactions.engine.bit_rows import BitRows
-from fsframe_interactions.engine.log_linear_fit import fit, kirkwood
-from fsframe_interactions.engine.log_tails import false_discovery_rates
-from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
-from fsframe_interactions.group_means import label_problem, with_group_means
-from fsframe_interactions.levels import bit_rows_of
-from fsframe_interactions.product_term import product_pairs, robust_tests
-from fsframe_interactions.stored_bit_rows import stored_bit_rows
-from fsframe_interactions.within_bin_effects import WithinBinEffects
+from fsframe_interactions.engine.contingency_tables import false_discovery_rates, fit, kirkwood
+from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE, TestedPairs, best_pairs
+from fsframe_interactions.levels import bit_rows_of, stored_bit_rows
+from fsframe_interactions.product_term import (
+    label_problem,
+    product_pairs,
+    robust_tests,
+    with_group_means,
+)
 
 __all__ = ["Interactions"]
 

@@ -1,15 +1,42 @@
-"""Levels of columns: categories and few whole numbers directly, numbers by quantile bins."""
+"""Levels of columns, and their bit rows stored beside a table in parts."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from pathlib import Path
+
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import RequestError
+from fsframe.errors import DataError, RequestError
+from fsframe.kernels.bit_counts import LANES
+from fsframe.kernels.threads import in_threads
+from fsframe.method.run import Run
+from fsframe.resampling.dispatch import equal_parts
 from fsframe.table.dataset import Dataset
-from fsframe_interactions.engine.bit_rows import MISSING, BitRows, BitRowWriter
+from fsframe.table.kept_folders import (
+    HashingWriter,
+    made_whole,
+    note_unsound,
+    read_index,
+    write_index,
+)
+from fsframe_interactions.engine.bit_rows import (
+    MISSING,
+    BitRows,
+    BitRowWriter,
+    ShardedBitRows,
+    ShardFile,
+    class_words,
+    depth_of,
+    stacked_margins,
+    write_bit_rows,
+)
 
-__all__ = ["bit_rows_of", "column_codes", "rows_by_class"]
+__all__ = ["bit_rows_of", "column_codes", "rows_by_class", "stored_bit_rows"]
+
 
 BLOCK = 512
 """Columns read together, if memory allows."""
@@ -140,3 +167,186 @@ def bit_rows_of(
         # No column was chosen: rows of no bits, and no pairs.
         writer.add(np.empty((0, len(rows)), np.uint8))
     return writer.bit_rows(), bounds
+
+
+FORMAT = 1
+SHARD_ROWS = 1 << 17
+"""Most rows of a shard, so that the bit rows of eight columns fit into the processor's cache."""
+
+ROW_BYTES = 192
+"""Bytes per row for reading and sorting a column, with labels and tables of logarithms."""
+
+_FEATURES = 512
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Header:
+    """The stored facts of all rows."""
+
+    words: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    stored: NDArray[np.int64]
+    depth: NDArray[np.int64]
+    margins: NDArray[np.int64]
+    class_sizes: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    bounds: NDArray[np.float64]
+
+    def planes(self, path: Path) -> tuple[ShardedBitRows, list[NDArray[np.float64]]]:
+        """The shards in a file, and the levels or edges of each column."""
+        file = ShardFile(path=path, words=self.words, stored=self.stored, depth=self.depth)
+        bit_rows = ShardedBitRows(
+            words=np.zeros(len(self.class_sizes) + 1, np.int64),
+            levels=self.levels,
+            stored=self.stored,
+            offsets=np.zeros(len(self.depth) + 1, np.int64),
+            depth=self.depth,
+            lanes=np.empty(0, np.uint64),
+            margins=self.margins,
+            class_sizes=self.class_sizes,
+            file=file,
+        )
+        return bit_rows, np.split(self.bounds, self.starts[1:-1])
+
+
+def stored_bit_rows(
+    data: Dataset, bins: int, max_levels: int, run: Run
+) -> tuple[ShardedBitRows, list[NDArray[np.float64]]]:
+    """The bit rows of a table in parts, and the levels or edges of each column.
+
+    Levels and bins are those of `fsframe_interactions.levels.bit_rows_of`: columns are
+    read whole, as many at a time as fit into memory.
+
+    Raises
+    ------
+    RequestError
+        If memory does not hold one column.
+    DataError
+        If the file cannot be written.
+    """
+    run.must_hold(
+        ROW_BYTES * data.n_samples,
+        f"interactions: {ROW_BYTES} bytes for each of {data.n_samples} rows, to bin a column,",
+        "put a filter such as mim:top=1000 before",
+    )
+    _, y = np.unique(data.y, return_inverse=True)
+    key = json.dumps(
+        [
+            FORMAT,
+            equal_parts(data.n_samples, SHARD_ROWS),
+            data.matrix.rows_sha256,
+            hashlib.sha256(np.ascontiguousarray(y, dtype="<i8").tobytes()).hexdigest(),
+            np.flatnonzero(data.categorical).tolist(),
+            bins,
+            max_levels,
+        ]
+    )
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    folder = data.matrix.cache_folder / f"pairs-{digest[:24]}"
+    found = _stored_header(folder, digest, data, run)
+    if found is None:
+        try:
+            found = _write_new(folder, digest, data, y.astype(np.int64), bins, max_levels, run)
+        except OSError as error:
+            raise DataError(
+                f"bit rows of {data.name} cannot be kept in {folder.parent}: "
+                f"{error.strerror or error}; they need a quarter of a byte per value, with "
+                f"{max(bins, max_levels)} levels {max(bins, max_levels) - 1} bits"
+            ) from error
+    return found.planes(folder / "planes")
+
+
+def _stored_header(folder: Path, digest: str, data: Dataset, run: Run) -> _Header | None:
+    """The facts that an earlier run has stored; None if anything is inconsistent."""
+    index = read_index(folder, digest, run.memory, run.threads)
+    if index is None:
+        return None
+    arrays, files = index
+    m, blocks = data.n_features, -(-data.n_features // LANES)
+    shapes = {name: values.shape for name, values in arrays.items()}
+    expected = {"levels": (m,), "stored": (m,), "depth": (blocks,), "starts": (m + 1,)}
+    if (
+        set(arrays) == set(attrs.fields_dict(_Header))
+        and files == ["planes"]
+        and all(shapes[name] == shape for name, shape in expected.items())
+        and all(v.dtype == np.int64 and v.min() >= 0 for k, v in arrays.items() if k != "bounds")
+        and arrays["class_sizes"].sum() == data.n_samples
+        and arrays["words"].shape[1:] == (len(arrays["class_sizes"]) + 1,)
+    ):
+        return _Header(**arrays)
+    note_unsound(folder, "holds bit rows of another table")
+    return None
+
+
+def _write_new(
+    folder: Path,
+    digest: str,
+    data: Dataset,
+    y: NDArray[np.int64],
+    bins: int,
+    max_levels: int,
+    run: Run,
+) -> _Header:
+    n, p, classes = data.n_samples, data.n_features, int(y.max(initial=0)) + 1
+    rows = equal_parts(n, SHARD_ROWS)
+    shards = [slice(first, min(first + rows, n)) for first in range(0, n, rows)]
+    orders = [some.start + np.argsort(y[some], kind="stable") for some in shards]
+    sizes = np.array([np.bincount(y[some], minlength=classes) for some in shards])
+    words = np.array([class_words(own) for own in sizes])
+    firsts = np.array([np.concatenate([[0], np.cumsum(own)]) for own in sizes])
+    room = run.memory // 2
+    threads = int(np.clip(room // (ROW_BYTES * n), 1, run.threads))
+    at_a_time = (room // (2 * data.matrix.dtype.itemsize * n)) // LANES * LANES
+    width = int(np.clip(at_a_time, 1, _FEATURES))
+    levels, stored, depth = np.zeros(p, np.int64), np.zeros(p, np.int64), []
+    bounds: list[NDArray[np.float64]] = []
+    margins: list[NDArray[np.int64]] = []
+    with made_whole(folder) as made:
+        with HashingWriter(made / "planes") as file:
+            codes = np.empty((LANES, n), np.uint8)
+            for start in range(0, p, width):
+                stop = min(start + width, p)
+                values = data.matrix.read(start, stop)
+
+                def code(
+                    column: int, start: int = start, values: NDArray[np.generic] = values
+                ) -> NDArray[np.float64]:
+                    own = values[:, column - start].astype(np.float64)
+                    codes[column % LANES], found = column_codes(
+                        own, bins, max_levels, bool(data.categorical[column])
+                    )
+                    return found
+
+                for first in range(start, stop, LANES):
+                    # With little memory a block of eight columns takes several reads.
+                    some = range(first, min(first - first % LANES + LANES, stop))
+                    bounds += in_threads(threads, code, some)
+                    last = some[-1] + 1
+                    if last % LANES and last < p:
+                        continue
+                    block = slice((last - 1) // LANES * LANES, last)
+                    own = codes[: block.stop - block.start]
+                    levels[block], stored[block] = depth_of(own)
+                    depth.append(max(1, int(stored[block].max())))
+                    counts = np.zeros((len(own), int(levels[block].max()), classes), np.int64)
+                    for k, order in enumerate(orders):
+                        lanes = np.zeros((depth[-1], int(words[k][-1]), LANES), np.uint64)
+                        write_bit_rows(
+                            np.ascontiguousarray(own[:, order]), stored[block], firsts[k],
+                            words[k], lanes, counts,
+                        )  # fmt: skip
+                        file.write(lanes.data)
+                    margins.append(counts)
+                run.progress(stop, p, "columns taken in")
+        form = _Header(
+            words=words,
+            levels=levels,
+            stored=stored,
+            depth=np.array(depth, np.int64),
+            margins=stacked_margins(margins, levels),
+            class_sizes=sizes.sum(axis=0),
+            starts=np.cumsum([0, *(len(each) for each in bounds)]),
+            bounds=np.concatenate([np.empty(0), *bounds]),
+        )
+        write_index(made, digest, attrs.asdict(form), {"planes": file.mark})
+    return form

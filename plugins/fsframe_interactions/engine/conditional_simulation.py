@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from fsframe.kernels.compiled import njit
-from fsframe_interactions.engine.log_linear_fit import fit, kirkwood
+from fsframe_interactions.engine.contingency_tables import fit, kirkwood
 from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
 
 __all__ = ["canonical", "simulate_pairs"]

@@ -13,13 +13,19 @@ from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_interactions import plain
-from fsframe_interactions.calibration import calibrate
-from fsframe_interactions.engine.best_pairs import best_pairs
+from fsframe_interactions.calibration import WithinBinEffects, calibrate
 from fsframe_interactions.engine.conditional_simulation import _splitmix
-from fsframe_interactions.engine.log_linear_fit import deviance, fit, freedom, kirkwood
-from fsframe_interactions.engine.log_tails import log_chi2_tail, log_f_tail, log_gamma_tail
+from fsframe_interactions.engine.contingency_tables import (
+    deviance,
+    fit,
+    freedom,
+    kirkwood,
+    log_chi2_tail,
+    log_f_tail,
+    log_gamma_tail,
+)
+from fsframe_interactions.engine.screen import best_pairs
 from fsframe_interactions.levels import bit_rows_of, column_codes
-from fsframe_interactions.within_bin_effects import WithinBinEffects
 
 
 def mixed_table(seed: int, n: int = 150, classes: int = 2, missing: float = 0.0) -> Dataset:
@@ -132,13 +138,13 @@ def test_the_screen_loses_no_pair_below_its_threshold():
 
 
 def test_the_best_are_kept_however_the_tiles_are_banded(monkeypatch):
-    from fsframe_interactions.engine import best_pairs
+    from fsframe_interactions.engine import screen
 
     rng = np.random.default_rng(8)
     data = Dataset.from_arrays(rng.integers(0, 3, (90, 60)).astype(float), rng.integers(0, 2, 90))
     every = all_pairs(data)
-    monkeypatch.setattr(best_pairs, "BAND", 3)
-    monkeypatch.setattr(best_pairs, "TILE", 2)
+    monkeypatch.setattr(screen, "BAND", 3)
+    monkeypatch.setattr(screen, "TILE", 2)
     few = all_pairs(data, keep=25)
     np.testing.assert_array_equal(few.pairs, every.pairs[:25])
     np.testing.assert_array_equal(few.log_p, every.log_p[:25])

@@ -9,7 +9,7 @@ import pytest
 import fsframe
 from fsframe.errors import DataError
 from fsframe.table.dataset import Dataset
-from fsframe_interactions.group_means import with_group_means
+from fsframe_interactions.product_term import with_group_means
 
 
 def people(seed: int, persons: int = 60, rows: int = 4, columns: int = 6) -> Dataset:

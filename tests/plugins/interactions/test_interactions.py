@@ -14,7 +14,7 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_interactions.engine.log_tails import false_discovery_rates
+from fsframe_interactions.engine.contingency_tables import false_discovery_rates
 from fsframe_interactions.interactions import Interactions
 from fsframe_interactions.product_term import robust_tests
 

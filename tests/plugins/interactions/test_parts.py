@@ -16,8 +16,8 @@ from fsframe.execution import open_engine
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
-from fsframe_interactions import stored_bit_rows as module
-from fsframe_interactions.engine import best_pairs
+from fsframe_interactions import levels as module
+from fsframe_interactions.engine import screen
 
 N = 700
 
@@ -67,8 +67,8 @@ def test_any_division_memory_and_number_of_threads_give_the_bits_of_memory(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Small, so that the threshold rises while some pairs are still to come.
-    monkeypatch.setattr(best_pairs, "TILE", 1)
-    monkeypatch.setattr(best_pairs, "BAND", 2)
+    monkeypatch.setattr(screen, "TILE", 1)
+    monkeypatch.setattr(screen, "BAND", 2)
     frame = table()
     method = Chain.parse(text)
     expected = method.select(fsframe.read(frame))
