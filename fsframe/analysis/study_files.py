@@ -12,8 +12,7 @@ from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.study_plan import StudyPlan
 from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import draw
-from fsframe.report.study_page import report_page_of_study
-from fsframe.report.study_text import bibliography, methods_text
+from fsframe.report.study_page import bibliography, methods_text, report_page_of_study
 from fsframe.showing import number_text
 from fsframe.storage.atomic import check_tracked_files, place_tracked_files
 from fsframe.storage.study_file import StudyCell, StudyRecord

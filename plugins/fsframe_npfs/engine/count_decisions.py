@@ -144,7 +144,7 @@ def decide_by_tail(
     alpha : float
         Level after correction.
     correction : {"none", "bonferroni", "bh"}
-        As in `fsframe_npfs.engine.corrections.adjusted`.
+        As in `fsframe_npfs.engine.count_decisions.adjusted`.
     tests : int, at least m
         Number of tests; those not in `z` have a count of zero.
     at_least : bool

@@ -153,7 +153,7 @@ def decide_by_scores(
     alpha : float in (0, 1)
         Level after correction.
     correction : {"none", "bonferroni", "bh"}
-        As in `fsframe_npfs.engine.corrections.adjusted`.
+        As in `fsframe_npfs.engine.count_decisions.adjusted`.
     compare : {"centred", "pooled", "own"}
         As in `fsframe_npfs.methods.npfs.Npfs`.
     within : (K,) float64, optional
