@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["is_unsafe", "printable", "storable_text", "tex"]
-
 # Control, format (bidirectional overrides among them), surrogate, private, unassigned,
 # line and paragraph separators.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

@@ -23,16 +23,6 @@ import attrs
 
 from fsframe.errors import RequestError
 
-__all__ = [
-    "StageText",
-    "format_list",
-    "format_stages",
-    "parse_list",
-    "parse_stage",
-    "parse_stages",
-    "quote",
-]
-
 _FILE = re.compile(r"\.[A-Za-z]\w*(\.\w+)?$")
 _NAME = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z][\w-]*\Z")
 _KEY = re.compile(r"[A-Za-z][\w-]*\Z")

@@ -18,27 +18,6 @@ from fsframe.errors import PluginError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_list, parse_stages
 from fsframe.suggest import did_you_mean
 
-__all__ = [
-    "MOST_TIMES",
-    "Kind",
-    "annotation",
-    "choice",
-    "count_or_fraction",
-    "either",
-    "flag",
-    "integer",
-    "is_flag",
-    "is_stages",
-    "listing",
-    "offered",
-    "offered_by",
-    "optional",
-    "real",
-    "stages",
-    "text",
-]
-
-
 MOST_TIMES = 100_000_000
 """Upper limit for numbers of rounds, trees and the like; more is assumed to be a typing error."""
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy_attributes"]
-
 
 def lazy_attributes(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """A ``__getattr__`` for `package`; `homes` gives the module of each name (``.read``)."""

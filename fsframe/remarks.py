@@ -10,15 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-__all__ = [
-    "REMARKS_VARIABLE",
-    "clear_progress",
-    "clearing_progress",
-    "remark",
-    "ticking",
-    "wait_shown",
-]
-
 REMARKS_VARIABLE = "FSFRAME_REMARKS"
 """``json``: remarks are events, as ``--progress json`` sets it; ``none``: none are shown, as with
 ``--quiet``. Workers inherit it."""

@@ -7,16 +7,6 @@ from html import escape
 
 from fsframe.escaping import printable
 
-__all__ = [
-    "counted",
-    "html_block",
-    "html_table",
-    "interval_text",
-    "listed",
-    "number_text",
-    "some_of",
-]
-
 _CELL = "padding:2px 12px 2px 0;text-align:{};"
 
 

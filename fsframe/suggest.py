@@ -5,8 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["did_you_mean", "meant_by", "unexpected"]
-
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A sentence that offers the nearest known name, or nothing.

@@ -15,18 +15,6 @@ from fsframe.tables.text_file import defused
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Cell, Comparison
 
-__all__ = [
-    "CSV_NAMES",
-    "accuracy_rows",
-    "comparison_lines",
-    "comparison_object",
-    "csv_rows",
-    "csv_text",
-    "hdf5_image",
-    "pair_columns",
-    "result_columns",
-]
-
 CSV_NAMES = (
     "data", "chain", "metric", "value", "standard_error", "low", "high", "accuracy",
     "features_kept", "stability", "on_front", "fewest_features", "seconds",

@@ -12,15 +12,6 @@ from fsframe.errors import StoreError
 from fsframe.evaluation.comparison import Cell, Comparison
 from fsframe.storage import check_destination, place_file
 
-__all__ = [
-    "RESULTS",
-    "check_folder",
-    "make_folder",
-    "recorded_request",
-    "run_file",
-    "write_comparison",
-]
-
 RESULTS = ("results.csv", "results.h5")
 """The files in the folder of a comparison besides the run files."""
 

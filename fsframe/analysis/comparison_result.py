@@ -28,8 +28,6 @@ from fsframe.showing import html_block, html_table, listed
 from fsframe.storage import RunRecord, check_destination, write_run
 from fsframe.suggest import did_you_mean
 
-__all__ = ["ComparedChains", "ComparisonResult", "place_of"]
-
 
 def _usual_kind(found: Comparison, data: int | None = None) -> str:
     """The default kind of plot of a comparison, or of one of its tables."""

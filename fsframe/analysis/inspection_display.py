@@ -15,8 +15,6 @@ from fsframe.showing import counted
 from fsframe.table.column_facts import ColumnFacts
 from fsframe.table.survival import times_and_events
 
-__all__ = ["duration", "inspection_lines", "inspection_object"]
-
 _WIDTH = 80
 _SHOWN = 30
 _NAME = 24

@@ -12,8 +12,6 @@ from fsframe.showing import counted
 from fsframe.table.column_guesses import Guesses, spelled_key
 from fsframe.table.label_guess import Covariate
 
-__all__ = ["Finding", "findings_of"]
-
 _LEVEL, _RARE, _CLASSES = 0.05, 10, 10
 
 

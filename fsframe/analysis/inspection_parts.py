@@ -18,8 +18,6 @@ from fsframe.showing import counted
 from fsframe.table.dataset import Dataset
 from fsframe.tables import read
 
-__all__ = ["PartsForecast", "PartsInspection", "inspect_parts", "parts_lines", "parts_object"]
-
 _BINS = 10
 
 

@@ -17,8 +17,6 @@ from fsframe.registry import Offer, selectors
 from fsframe.suggest import did_you_mean
 from fsframe.table.dataset import Dataset
 
-__all__ = ["CompilationResult", "compiled_families", "warm", "warm_family"]
-
 
 @attrs.frozen(kw_only=True)
 class CompilationResult:

@@ -14,8 +14,6 @@ from fsframe.remarks import clearing_progress, wait_shown
 if TYPE_CHECKING:
     from fsframe.method.run import Progress
 
-__all__ = ["ProgressBars", "in_notebook", "progress_shown"]
-
 _AFTER = 2.0
 _EVERY = 0.1
 _WIDTH = 24

@@ -12,8 +12,6 @@ from fsframe.method.selector import Selector
 from fsframe.registry import selectors
 from fsframe.table.dataset import Dataset
 
-__all__ = ["first_chain", "first_in_parts", "proposed_chains"]
-
 _HOUR = 3600.0
 
 

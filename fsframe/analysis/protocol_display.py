@@ -34,18 +34,6 @@ _MOST_CLASSES = 6
 _SIZES_SHOWN = 20
 _OF_PROBABILITIES = ("log-loss", "brier", "calibration")
 
-__all__ = [
-    "evaluation_lines",
-    "evaluation_object",
-    "fold_columns",
-    "measure_lines",
-    "measure_rows",
-    "metric_rows",
-    "stability_lines",
-    "stability_object",
-    "write_folds",
-]
-
 
 def evaluation_object(
     record: RunRecord, recorded: RecordedEvaluation, out: Path | None

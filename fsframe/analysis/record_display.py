@@ -23,25 +23,6 @@ from fsframe.storage import RunRecord, StageRecord, printable
 from fsframe.storage.records import clusters
 from fsframe.table.roles import side_roles
 
-__all__ = [
-    "closing_lines",
-    "cluster_lines",
-    "feature_lines",
-    "feature_rows",
-    "frequency_lines",
-    "frequency_rows",
-    "in_groups",
-    "label_facts",
-    "pair_heading",
-    "pair_lines",
-    "pair_rows",
-    "result_object",
-    "size_facts",
-    "stage_lines",
-    "table_facts",
-    "verdict_lines",
-]
-
 Rows = tuple[list[str], list[list[str]], set[int]]
 """A table to show: names of columns, rows, and which columns hold numbers."""
 

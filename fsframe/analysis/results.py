@@ -31,8 +31,6 @@ from fsframe.table.dataset import Dataset
 if TYPE_CHECKING:
     from fsframe.evaluation.summary import CurvePoint, Evaluation, Measure
 
-__all__ = ["EvaluationResult", "StabilityResult", "as_result", "frame_of", "load_run"]
-
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class _ProtocolResult(SelectionResult):

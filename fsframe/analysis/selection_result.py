@@ -21,8 +21,6 @@ from fsframe.showing import html_block, html_table
 from fsframe.storage import write_run
 from fsframe.table.dataset import Dataset
 
-__all__ = ["SelectionResult", "estimators", "shown_picture"]
-
 _WARNINGS_SHOWN = 10
 
 

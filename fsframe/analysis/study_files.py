@@ -17,8 +17,6 @@ from fsframe.showing import number_text
 from fsframe.storage.atomic import check_tracked_files, place_tracked_files
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
-__all__ = ["check_folder", "write_folder"]
-
 _FORMS = ("pdf", "svg")
 
 

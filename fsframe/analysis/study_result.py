@@ -24,8 +24,6 @@ from fsframe.storage.study_file import STUDY_FILE, StudyCell, StudyRecord, write
 from fsframe.storage.study_file import load_study as read_study
 from fsframe.storage.write import run_file_content
 
-__all__ = ["StudyResult", "load_study"]
-
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class StudyResult(ComparedChains):

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence, Set
 
 from fsframe.escaping import printable
 
-__all__ = ["shown_width", "table_lines"]
-
 
 def shown_width(text: str) -> int:
     """Number of terminal cells that `text` takes: two for wide characters, none for combining ones.

@@ -35,18 +35,6 @@ from fsframe.storage.study_file import (
 from fsframe.storage.units.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "AskedTable",
-    "check_names",
-    "compare_on",
-    "compared_methods",
-    "evaluation_request",
-    "finished_study",
-    "request_problems",
-    "run_study",
-    "study_runs",
-]
-
 _MARK = "study.json"
 
 

@@ -34,22 +34,6 @@ if TYPE_CHECKING:
     from fsframe.method.run import Progress
     from fsframe.storage.units.checkpoint import Checkpoint
 
-__all__ = [
-    "Ask",
-    "Options",
-    "Request",
-    "RunOptions",
-    "TableOptions",
-    "asking",
-    "classifier_text",
-    "evaluation_chain",
-    "named_tables",
-    "stability_chain",
-    "table_of",
-    "table_options",
-    "texts_of",
-]
-
 
 @attrs.frozen(kw_only=True, eq=False)
 class Request:

@@ -29,8 +29,6 @@ from fsframe.evaluation.study_plan import StudyFaults, StudyPlan, StudyTable, pl
 from fsframe.remarks import remark
 from fsframe.table.data_frames import is_frame
 
-__all__ = ["study"]
-
 _KEYS = ("scheme", "folds", "repeats", "inner_folds", "all_features", "rope")
 
 

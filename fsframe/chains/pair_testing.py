@@ -18,8 +18,6 @@ from fsframe.registry import Offer, selectors
 from fsframe.storage import PairTestRecord
 from fsframe.table.dataset import Dataset
 
-__all__ = ["answer_tests", "tester_offer"]
-
 _STRONGEST = 50
 """Number of pairs of the largest weights that are tested even if their features were dropped."""
 

@@ -43,20 +43,6 @@ from fsframe.table.column_kinds import ColumnKind, kinds_as_json
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
 
-__all__ = [
-    "RunLog",
-    "as_chain_result",
-    "check_answer",
-    "environment",
-    "memory_route",
-    "open_checkpoint",
-    "record_run",
-    "recorded_request",
-    "stage_record",
-    "stored_answer",
-]
-
-
 _LOG = logging.getLogger("fsframe.run")
 # Without a handler, Python writes errors to stderr.
 _LOG.addHandler(logging.NullHandler())

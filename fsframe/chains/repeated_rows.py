@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from fsframe.table.dataset import Dataset
 
-__all__ = ["repeated_rows", "warns_of_repeated_rows"]
-
 _MOST_ROWS, _MOST_PROBES, _MOST_COLUMNS = 5_000, 500, 100
 _FEWEST_NAMES, _FEWEST_MEMBERS = 8, 10
 _RARE = 1e-6

@@ -20,22 +20,6 @@ from fsframe.registry import Registry, classifiers, find_offer, selectors
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "LEAST_SHARE",
-    "ChainResult",
-    "LimitTooSmall",
-    "MemoryShares",
-    "RunsInSteps",
-    "Stage",
-    "StageResult",
-    "find_method",
-    "most_tables_held",
-    "registry_of_class",
-    "route_of",
-    "shares_of",
-    "working_memory",
-]
-
 
 @attrs.frozen
 class Stage:

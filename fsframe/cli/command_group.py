@@ -22,9 +22,6 @@ from fsframe.registry.importing import interrupted
 if TYPE_CHECKING:
     import subprocess
 
-__all__ = ["READER_GONE", "CommandGroup", "contained_option", "is_contained", "run_contained"]
-
-
 READER_GONE = 141
 """Exit code where the reader of the output went away, as of a program stopped by SIGPIPE."""
 

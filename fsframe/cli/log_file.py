@@ -12,8 +12,6 @@ from pathlib import Path
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
 
-__all__ = ["FIRST_LINE", "LOG", "check_log", "logging_to"]
-
 FIRST_LINE = "# fsframe log"
 """The first line of a log: later commands append only to a file that begins with it."""
 

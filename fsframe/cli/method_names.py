@@ -17,8 +17,6 @@ from fsframe.registry import (
     stability_metrics,
 )
 
-__all__ = ["METHODS", "MethodName", "OfferedName", "completions", "listed"]
-
 METHODS: dict[str, Registry] = {
     "Selectors": selectors,
     "Classifiers": classifiers,

@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
     from fsframe.storage import RunRecord
 
-__all__ = [
-    "fold_options",
-    "output_options",
-    "protocol_request",
-    "run_on",
-    "run_protocol",
-    "show_result",
-]
-
 output_options = all_options(
     click.option(
         "-o",

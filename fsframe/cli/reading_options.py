@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
     from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "READING",
-    "TABLE_FORM",
-    "form_options",
-    "is_table",
-    "read_data",
-    "reading_arguments",
-    "reading_options",
-    "source_of_run",
-    "stored_reading",
-    "table_if_there",
-    "table_of_run",
-    "ways_as_lines",
-]
-
 TABLE_FORM = ("na", "delimiter", "decimal", "encoding", "header", "x", "y", "names")
 """The arguments of `fsframe.read` that `read_table` has too."""
 

@@ -19,15 +19,6 @@ from fsframe.suggest import did_you_mean
 if TYPE_CHECKING:
     from fsframe.storage.study_file import StudyCell, StudyRecord
 
-__all__ = [
-    "FoundComparison",
-    "find_comparison",
-    "find_run",
-    "find_runs",
-    "is_stdout",
-    "run_path",
-]
-
 _LONGEST = 100
 _ODD = re.compile(r"[^A-Za-z0-9=.,+_-]+")
 

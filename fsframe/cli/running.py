@@ -40,16 +40,6 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
     from fsframe.storage.units.checkpoint import Checkpoint
 
-__all__ = [
-    "Reporter",
-    "engine_options",
-    "environment_with",
-    "requested_engine",
-    "run_request",
-    "this_command",
-    "with_options",
-]
-
 
 class MemorySize(click.ParamType):
     name = "size"

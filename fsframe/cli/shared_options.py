@@ -10,15 +10,6 @@ import click
 
 from fsframe.errors import FsframeError
 
-__all__ = [
-    "all_options",
-    "forget_traceback",
-    "json_option",
-    "quiet_option",
-    "requested_traceback",
-    "traceback_option",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
 

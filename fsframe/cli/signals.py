@@ -16,15 +16,6 @@ from fsframe.cli.terminal import say_error
 if TYPE_CHECKING:
     from fsframe.execution import Engine
 
-__all__ = [
-    "WRITTEN",
-    "end_process",
-    "ignore_signals",
-    "stop_command",
-    "stoppable",
-    "written_summary",
-]
-
 WRITTEN: dict[str, None] = {}
 """The run files that this command has written, in order."""
 

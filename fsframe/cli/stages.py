@@ -17,8 +17,6 @@ from fsframe.grammar import StageText, format_stages, parse_stage, parse_stages
 from fsframe.params import Parameter, format_value, is_flag
 from fsframe.registry import Offer, classifiers, real_name, selectors
 
-__all__ = ["LastCommand", "StageGroup", "stage_help"]
-
 
 class _Words(click.ParamType):
     """Text that is parsed later, so that all errors are reported together."""

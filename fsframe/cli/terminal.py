@@ -21,19 +21,6 @@ import click
 
 from fsframe.escaping import is_unsafe, printable
 
-__all__ = [
-    "cell",
-    "escape_unencodable",
-    "json_text",
-    "print_text",
-    "say",
-    "say_block",
-    "say_error",
-    "say_json",
-    "say_lines",
-    "say_usage",
-]
-
 _NARROWEST = 40
 # Since click 8.2 a command without arguments raises this with its help.
 _HELP: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())

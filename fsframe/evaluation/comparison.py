@@ -20,30 +20,6 @@ from fsframe.evaluation.summary import LEADING, Evaluation
 from fsframe.grammar import format_stages, parse_stages
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "ROPE",
-    "RULES",
-    "Cell",
-    "Comparison",
-    "CriticalDifference",
-    "PairedTest",
-    "compared",
-    "corrected_resampled_test",
-    "correlated_posterior",
-    "critical_difference",
-    "holm",
-    "leading_measure",
-    "mean_ranks",
-    "methods_of",
-    "on_all_features",
-    "paired_t_test",
-    "pareto_front",
-    "signed_rank_posterior",
-    "wilcoxon_holm",
-    "win_tie_loss",
-]
-
-
 Floats = NDArray[np.float64]
 
 # Monte Carlo samples of the Bayesian signed-rank test.

@@ -45,8 +45,6 @@ from fsframe.suggest import did_you_mean
 from fsframe.table.array_checks import as_groups
 from fsframe.table.dataset import Dataset
 
-__all__ = ["CrossValidation", "grid_of"]
-
 
 @attrs.frozen(kw_only=True)
 class CrossValidation(WrappingSelector):

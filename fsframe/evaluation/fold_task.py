@@ -23,14 +23,6 @@ from fsframe.storage.checked_tables import fold_tables
 from fsframe.table.dataset import Dataset
 from fsframe.table.survival import times_and_events
 
-__all__ = [
-    "FoldTask",
-    "full_ranking",
-    "gather_folds",
-    "inner_places",
-    "strata",
-]
-
 
 @attrs.frozen(kw_only=True)
 class FoldTask(Base):

@@ -14,8 +14,6 @@ from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_list, parse_stages
 from fsframe.registry import classifiers, default_names
 
-__all__ = ["ChainGrid", "combined", "default_classifier", "grid_texts", "spelled_out"]
-
 _MOST = 1000
 _MOST_CHARACTERS = 4_000_000
 

@@ -15,30 +15,6 @@ from fsframe.params import optional, param, text
 from fsframe.suggest import did_you_mean
 from fsframe.table.survival import times_and_events
 
-__all__ = [
-    "F1",
-    "R2",
-    "Accuracy",
-    "Auc",
-    "AucOvr",
-    "BalancedAccuracy",
-    "Brier",
-    "CIndex",
-    "Calibration",
-    "Concordance",
-    "LogLoss",
-    "Mae",
-    "Matthews",
-    "OfPredicted",
-    "Precision",
-    "Rmse",
-    "Sensitivity",
-    "Specificity",
-    "are_probabilities",
-    "confusion",
-]
-
-
 Codes = NDArray[np.int64]
 
 

@@ -20,21 +20,6 @@ from fsframe.registry.entries import MeasureEntry
 from fsframe.storage.checked_tables import FoldTables
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "SIDES",
-    "corrected_standard_error",
-    "default_measures",
-    "find_measures",
-    "group_tables",
-    "interval_within",
-    "join_repetitions",
-    "least_scores",
-    "measure_tables",
-    "one_standard_error",
-    "parts_of",
-]
-
-
 Floats = NDArray[np.float64]
 
 _LEVEL = 0.95

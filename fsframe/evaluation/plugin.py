@@ -12,8 +12,6 @@ from fsframe.registry.entries import (
 )
 from fsframe.registry.hookspecs import hookimpl
 
-__all__ = ["fsframe_events", "fsframe_measures", "fsframe_report_sections", "fsframe_selectors"]
-
 
 @hookimpl
 def fsframe_selectors() -> Iterator[SelectorEntry]:

@@ -26,14 +26,6 @@ from fsframe.storage.records import protocol_name
 if TYPE_CHECKING:
     from fsframe.evaluation.summary import Evaluation
 
-__all__ = [
-    "RecordedEvaluation",
-    "RecordedStability",
-    "recorded_evaluation",
-    "recorded_protocol",
-    "recorded_stability",
-]
-
 
 @attrs.frozen(kw_only=True, eq=False)
 class RecordedEvaluation:

@@ -28,8 +28,6 @@ from fsframe.storage.stage_records import array_name
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import even_blocks
 
-__all__ = ["StabilityStudy"]
-
 
 @attrs.frozen(kw_only=True)
 class StabilityStudy(WrappingSelector):

@@ -26,8 +26,6 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
 from fsframe.tables import read
 
-__all__ = ["StudyFaults", "StudyPlan", "StudyTable", "plan_of", "read_plan"]
-
 _MOST_SEEDS = 1000
 _LISTS = ("tables", "chains", "selectors", "classifiers", "measures", "seeds")
 _PROTOCOL = ("folds", "repeats", "scheme", "inner-folds")

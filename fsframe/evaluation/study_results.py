@@ -14,8 +14,6 @@ from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import fold_tables
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
-__all__ = ["described_tables", "study_comparisons", "study_of_runs"]
-
 
 def study_of_runs(
     records: Sequence[RunRecord],

@@ -27,17 +27,6 @@ LEADING = {"classification": "accuracy", "regression": "r2", "survival": "c-inde
 
 _OF_TASK = {"classification": Accuracy, "regression": R2, "survival": CIndex}
 
-__all__ = [
-    "LEADING",
-    "Agreement",
-    "ByGroup",
-    "CurvePoint",
-    "Evaluation",
-    "Measure",
-    "summarise",
-    "summarise_tables",
-]
-
 
 @attrs.frozen(kw_only=True, eq=False)
 class Measure:

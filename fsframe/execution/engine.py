@@ -11,8 +11,6 @@ import attrs
 
 from fsframe.execution.workers import SharedValue
 
-__all__ = ["PATIENCE", "Engine", "EngineOptions"]
-
 PATIENCE = 60.0
 """Default for the seconds after which a silent worker is replaced."""
 

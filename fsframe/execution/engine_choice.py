@@ -11,8 +11,6 @@ from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
 from fsframe.registry import engines
 from fsframe.registry.folders import ModulesAndPlugins
 
-__all__ = ["ENGINES", "SERIAL", "as_engine", "open_engine"]
-
 SERIAL = "serial"
 """No engine: this process computes everything."""
 

@@ -15,15 +15,6 @@ from typing import Any, TextIO
 
 from fsframe.errors import FsframeError
 
-__all__ = [
-    "TolerantStream",
-    "check_address_space",
-    "occupy_standard_streams",
-    "reserve_little",
-    "start_worker",
-]
-
-
 # M_ARENA_MAX of <malloc.h>.
 _ARENA_MAX = -8
 # Measured: 0.92 GB is too little for two processors, 1.02 GB enough; a processor's threads of

@@ -21,23 +21,6 @@ from fsframe.storage import printable
 from fsframe.storage.encoding import NUMERIC_PARTS, fingerprint, release
 from fsframe.storage.units.lock import boot_id
 
-__all__ = [
-    "Parcel",
-    "Scattered",
-    "Shared",
-    "SharedValue",
-    "ValueMissing",
-    "call_in_thread",
-    "call_with_timeout",
-    "check_classes",
-    "differences",
-    "fetch",
-    "found_here",
-    "refusal",
-    "refusal_here",
-]
-
-
 _ALIGNMENT = 64
 _KEPT = 8
 

@@ -15,19 +15,6 @@ from numba.core import types
 
 from fsframe.kernels.compiled import njit
 
-__all__ = [
-    "LANES",
-    "at",
-    "at_most_bits",
-    "common_bits",
-    "common_bits_of_four",
-    "count_differences",
-    "count_rows",
-    "equal_bits",
-    "popcount",
-    "shifted",
-]
-
 LANES = 8
 """Features side by side in one block: eight 64-bit words fill one 512-bit register."""
 

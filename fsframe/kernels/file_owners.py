@@ -12,8 +12,6 @@ import stat
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["distrust", "distrust_folder", "trusted_owners"]
-
 
 def trusted_owners(source: Path) -> frozenset[int]:
     """The users who can change what this process executes anyway, by number.

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["in_order", "in_threads", "read_ahead"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

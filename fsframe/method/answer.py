@@ -14,23 +14,6 @@ from fsframe.method.ranking import rank_by_score
 from fsframe.table.arrays import floats, indices
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "AnswerTable",
-    "Found",
-    "Pair",
-    "PairWeights",
-    "PairsTested",
-    "adjusted_p_values",
-    "by_common_names",
-    "class_means",
-    "columns_seen",
-    "feature_statistics",
-    "feature_table",
-    "pair_table",
-    "pairs_tested",
-    "statistics",
-]
-
 
 def class_means(data: Dataset) -> list[tuple[str, NDArray[Any]]]:
     """Direction of association of each feature with the label, and its mean in every class.

@@ -10,8 +10,6 @@ from fsframe.errors import DataError, FsframeError, PluginError, one_line
 from fsframe.registry import default_manager
 from fsframe.registry.importing import interrupted
 
-__all__ = ["in_stage", "stage_words"]
-
 # A package may put a whole table into its message.
 _LONGEST = 300
 

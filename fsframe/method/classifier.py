@@ -28,18 +28,6 @@ from fsframe.params import Parameterised
 from fsframe.table.dataset import Dataset
 from fsframe.table.survival import LABELS
 
-__all__ = [
-    "SCORE_KINDS",
-    "Classifier",
-    "FittedClassifier",
-    "FittedOnColumns",
-    "FittedRegressor",
-    "PredictionMeasure",
-    "Predictions",
-    "Regressor",
-]
-
-
 SCORE_KINDS = ("labels", "scores", "probabilities")
 """Kinds of scores of classifiers: labels only, an order of classes, probabilities."""
 

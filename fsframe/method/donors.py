@@ -14,8 +14,6 @@ from fsframe.table.arrays import floats, freeze, indices
 from fsframe.table.column_kinds import unequal_share
 from fsframe.table.standardising import learn_scale
 
-__all__ = ["Donors"]
-
 _CHUNK_MEBIBYTES = 16
 """Size of the distances computed at a time; fixed, so that results do not depend on it."""
 _MOST_BYTES = 8 << 30

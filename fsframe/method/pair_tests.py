@@ -15,8 +15,6 @@ from fsframe.method.selection import Selection
 from fsframe.table.arrays import arrays, floats, indices
 from fsframe.table.dataset import Dataset
 
-__all__ = ["PAIR_TEST", "PairTester", "PairTests"]
-
 PAIR_TEST = "pair-test"
 """The word in an entry's `gives` for a method that is a `PairTester`."""
 

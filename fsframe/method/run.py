@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from fsframe.method.selection import Selection
     from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "DEFAULT_MEMORY",
-    "Cost",
-    "Observer",
-    "Observers",
-    "Progress",
-    "Run",
-    "Steps",
-    "size_text",
-]
-
 
 @attrs.frozen(kw_only=True)
 class Cost:

@@ -37,8 +37,6 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
 from fsframe.table.survival import LABELS
 
-__all__ = ["Selector"]
-
 
 @attrs.frozen(kw_only=True)
 class Selector(Parameterised):

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.params import Parameterised
 
-__all__ = ["StabilityMetric", "StabilityValue"]
-
 
 @attrs.frozen(kw_only=True)
 class StabilityValue:

@@ -20,29 +20,6 @@ from fsframe.showing import some_of
 from fsframe.table.arrays import SparseColumns, freeze
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "Base",
-    "WrapsLeft",
-    "columns_at_hand",
-    "drawn_rows",
-    "filled",
-    "filled_rows",
-    "first_missing",
-    "in_whole_table",
-    "local_upstream",
-    "nominal_problems",
-    "nothing_left",
-    "one_by_one",
-    "selectors_for",
-    "selectors_that",
-    "view",
-    "ways_with_missing",
-    "weights_in_parts",
-    "with_kept",
-    "with_whole_groups",
-    "wraps_left",
-]
-
 
 class Base(Protocol):
     """The chain that a wrapping stage resamples: the one on its left, or that of `base`."""

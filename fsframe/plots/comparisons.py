@@ -15,8 +15,6 @@ from fsframe.plots.canvas import COLOURS, GREY, MARKERS, VERMILLION, axes_for, d
 from fsframe.plots.evaluations import axis_name, chosen_measures, evaluation_of
 from fsframe.storage import RunRecord, printable
 
-__all__ = ["accuracy_against_stability", "critical_difference"]
-
 
 def accuracy_against_stability(
     records: Sequence[RunRecord], ax: Any = None, metric: str | None = None

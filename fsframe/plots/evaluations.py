@@ -29,15 +29,6 @@ from fsframe.storage import RunRecord, printable
 from fsframe.storage.checked_tables import FoldTables, fold_tables
 from fsframe.table.survival import LABELS
 
-__all__ = [
-    "accuracy_by_size",
-    "axis_name",
-    "calibration",
-    "chosen_measures",
-    "evaluation_of",
-    "roc",
-]
-
 _BINS = 10
 _CURVES = 8
 

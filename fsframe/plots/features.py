@@ -27,8 +27,6 @@ from fsframe.storage import RunRecord, printable
 from fsframe.storage.records import convergence as cost_of
 from fsframe.table.dataset import Dataset
 
-__all__ = ["class_distributions", "convergence", "ranked_scores"]
-
 _POINTS = 150
 _CLASSES = 8
 _GAP = 0.9

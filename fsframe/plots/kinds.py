@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
     from fsframe.table.dataset import Dataset
 
-__all__ = ["KINDS", "Kind", "draw"]
-
 
 @attrs.frozen(kw_only=True)
 class Kind:

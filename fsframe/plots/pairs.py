@@ -27,8 +27,6 @@ from fsframe.storage import RunRecord, printable
 from fsframe.suggest import did_you_mean
 from fsframe.table.dataset import Dataset
 
-__all__ = ["pair_matrix", "pair_network", "pair_picture"]
-
 _LABELLED = 60
 _LEVEL = 0.05
 _LEVELS = 6

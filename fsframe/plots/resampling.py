@@ -28,8 +28,6 @@ from fsframe.registry import stability_metrics
 from fsframe.storage import RunRecord, printable
 from fsframe.storage.records import BootstrapTables, bootstrap_tables
 
-__all__ = ["bootstrap_matrix", "kept_sets", "stability_path", "test_statistics"]
-
 _DOUBTFUL = 0.05
 _INTERSECTIONS = 20
 

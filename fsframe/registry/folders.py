@@ -16,8 +16,6 @@ from fsframe.errors import PluginError, RequestError
 from fsframe.registry.registry import Offer, Registry
 from fsframe.suggest import did_you_mean
 
-__all__ = ["ModulesAndPlugins", "modules_in"]
-
 
 def modules_in(package: str) -> dict[str, str]:
     """The modules of a package, by name, with the first line of their docstrings.

@@ -12,8 +12,6 @@ from types import FrameType
 
 from fsframe.errors import PluginError
 
-__all__ = ["TIMEOUT_VARIABLE", "guarded_import", "interrupted", "time_limit"]
-
 TIMEOUT_VARIABLE = "FSFRAME_IMPORT_TIMEOUT"
 """Seconds that importing a plugin may take; 0 means no limit."""
 

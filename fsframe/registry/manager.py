@@ -37,15 +37,6 @@ from fsframe.registry.entries import ClassifierEntry, Entry, SelectorEntry
 from fsframe.registry.importing import guarded_import
 from fsframe.suggest import did_you_mean
 
-__all__ = [
-    "HOOKS",
-    "THIS_PROCESS",
-    "LoadedPlugin",
-    "PluginManager",
-    "PluginSource",
-    "installed_plugins",
-]
-
 THIS_PROCESS = "this-process"
 """The provider of classes registered in this process (`fsframe.register`)."""
 

@@ -8,8 +8,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 
-__all__ = ["missing", "needed", "pip_command"]
-
 
 def missing(requires: Iterable[str]) -> tuple[str, ...]:
     """The distributions in `requires`, or in its extras, that are not installed.

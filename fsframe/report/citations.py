@@ -11,8 +11,6 @@ from fsframe.escaping import tex
 from fsframe.grammar import parse_stages
 from fsframe.registry import classifiers, find_offer, measures, selectors
 
-__all__ = ["OF_PROTOCOL", "bibtex_of", "cited_keys", "references_of"]
-
 OF_PROTOCOL = {
     "ambroise2002": """\
 @article{ambroise2002,

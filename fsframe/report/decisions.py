@@ -10,8 +10,6 @@ from fsframe.method.ranking import rank_by_score
 from fsframe.storage import RunRecord
 from fsframe.storage.records import bootstrap_tables
 
-__all__ = ["Decision", "decisions", "doubtful"]
-
 _DOUBTFUL = 0.05
 
 

@@ -15,8 +15,6 @@ from fsframe.storage import RunRecord
 from fsframe.storage.records import bootstrap_tables
 from fsframe.table.dataset import Dataset
 
-__all__ = ["Figure", "figures", "figures_of_several"]
-
 
 @attrs.frozen(kw_only=True)
 class Figure:

@@ -18,16 +18,6 @@ from fsframe.registry import Offer, classifiers, selectors, stability_metrics
 from fsframe.storage import RunRecord, StageRecord, printable
 from fsframe.storage.records import protocol_name
 
-__all__ = [
-    "Item",
-    "checklist",
-    "commands",
-    "given_params",
-    "methods_paragraph",
-    "references",
-    "versions",
-]
-
 _NAMED_LIBRARIES = ("python", "numpy", "scipy", "numba")
 
 

@@ -19,8 +19,6 @@ from fsframe.report.verdict import heading, measure_words, verdict_of_several
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
 
-__all__ = ["page_text", "report_page", "report_page_of_several"]
-
 _MOST_RUNS = 20
 
 

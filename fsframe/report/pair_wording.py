@@ -5,8 +5,6 @@ from __future__ import annotations
 from fsframe.registry import selectors
 from fsframe.storage import RunRecord, printable
 
-__all__ = ["interacting", "pair_test_words", "pair_weight_words"]
-
 _LEVEL = 0.05
 _NAMED = 5
 

@@ -21,20 +21,6 @@ from fsframe.report.figures import Figure
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "About",
-    "Block",
-    "Bullets",
-    "Code",
-    "Heading",
-    "Numbered",
-    "Picture",
-    "Section",
-    "Table",
-    "Text",
-    "safe",
-]
-
 
 @attrs.frozen(kw_only=True, eq=False)
 class About:

@@ -37,20 +37,6 @@ from fsframe.report.section import (
 from fsframe.report.verdict import verdict
 from fsframe.showing import interval_text, number_text
 
-__all__ = [
-    "CHECKLIST_WORDS",
-    "STATES",
-    "Checklist",
-    "Features",
-    "HowMade",
-    "Measures",
-    "MethodsText",
-    "Pairs",
-    "Pictures",
-    "Verdict",
-    "Warnings",
-]
-
 _WARNINGS = 50
 _ROWS = 1000
 _NAMED = 8

@@ -22,9 +22,6 @@ from fsframe.showing import counted, number_text
 from fsframe.storage import printable
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
-__all__ = ["bibliography", "methods_text", "report_page_of_study"]
-
-
 Cite = Callable[[Sequence[str]], str]
 
 

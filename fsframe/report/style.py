@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["SCRIPT", "STYLE"]
-
 STYLE = """
 :root { --text: #1a202c; --quiet: #4a5568; --line: #a0aec0; --page: #ffffff; --soft: #edf2f7;
         --mark: #b45309; --link: #1d4ed8; }

@@ -16,14 +16,6 @@ from fsframe.storage import RunRecord, printable
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Comparison
 
-__all__ = [
-    "heading",
-    "measure_words",
-    "verdict",
-    "verdict_of_comparison",
-    "verdict_of_several",
-]
-
 _NAMED = 5
 _BEST_NAMED = 3
 _OFTEN = 0.9

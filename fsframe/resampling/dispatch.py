@@ -25,9 +25,6 @@ from fsframe.method.run import Run
 from fsframe.resampling.work import Call, Draws, Task, column_fields, needed_by, work
 from fsframe.table.dataset import Dataset
 
-__all__ = ["Batches", "Dispatcher", "Job", "SubmittedJobs", "equal_parts", "over_parts"]
-
-
 _AIM_SECONDS = 0.5
 _GROWTH = 32
 # The second batch may take this long if a call has no fixed cost.

@@ -17,17 +17,6 @@ from fsframe.errors import DataError
 FEWEST_GROUPS = 4
 """With fewer groups, bootstraps are too similar to be informative."""
 
-__all__ = [
-    "FEWEST_GROUPS",
-    "Grouping",
-    "deal_groups",
-    "permuted_labels",
-    "permuted_rows",
-    "permuted_within",
-    "require_two",
-    "rotated_labels",
-]
-
 
 @attrs.frozen(kw_only=True, eq=False)
 class Grouping:

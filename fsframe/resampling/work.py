@@ -24,20 +24,6 @@ from fsframe.storage.units.unit_bytes import pack_selections, reduced, unpack_se
 from fsframe.storage.units.unit_files import software
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "Answer",
-    "Call",
-    "Draws",
-    "Task",
-    "column_fields",
-    "compute",
-    "needed_by",
-    "portable",
-    "row_fields",
-    "rows_of",
-    "work",
-]
-
 
 class Draws(Protocol):
     """Counts that are drawn in the process that uses them.

@@ -26,15 +26,6 @@ from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, wit
 from fsframe.sklearn.tables import Codes, Roles, Training, roles_of, training_table
 from fsframe.table.survival import LABELS
 
-__all__ = [
-    "ChainClassifier",
-    "ChainEstimator",
-    "ChainRegressor",
-    "ChainSelector",
-    "fitted_selector",
-    "unfitted_predictor",
-]
-
 
 class ChainEstimator(StageEstimator):
     """Base of estimators of chains: the chain, and the parameters of its stages."""

@@ -48,15 +48,6 @@ from fsframe.sklearn.tables import (
 from fsframe.table.data_frames import is_frame
 from fsframe.table.frame_columns import frame_names, frame_texts
 
-__all__ = [
-    "ClassifierEstimator",
-    "RegressorEstimator",
-    "Selecting",
-    "SelectorEstimator",
-    "WeightedSelectorEstimator",
-    "run_of",
-]
-
 
 def run_of(estimator: Any) -> Run:
     """The run context for an estimator's own parameters.

@@ -23,16 +23,6 @@ from fsframe.sklearn.tables import (
     times_as_numbers,
 )
 
-__all__ = [
-    "FittedAttributes",
-    "Predicting",
-    "PredictingNumbers",
-    "PredictsRows",
-    "iterations",
-    "pair_values",
-    "tagged",
-]
-
 
 class FittedAttributes:
     """Attributes derived from `selection_`; those that a method does not provide are absent."""

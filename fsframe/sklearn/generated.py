@@ -25,9 +25,6 @@ from fsframe.sklearn.settings import SETTINGS, settings_of, with_own_classes
 from fsframe.sklearn.tables import copies_are_weights
 from fsframe.suggest import did_you_mean
 
-__all__ = ["blank", "docstring", "estimator", "parameter_help", "signature_of"]
-
-
 _WIDTH = 92
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.M)
 

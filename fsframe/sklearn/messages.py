@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from fsframe.errors import DataError, FsframeWarning, RequestError
 
-__all__ = ["InvalidData", "InvalidRequest", "as_value_errors", "warn_each"]
-
 
 class InvalidData(DataError, ValueError):
     """The data cannot be used as they are; also a ValueError, as scikit-learn expects."""

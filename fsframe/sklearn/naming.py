@@ -6,8 +6,6 @@ from fsframe.errors import RequestError
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
 from fsframe.suggest import did_you_mean
 
-__all__ = ["class_name", "find_method_offer", "offered_names"]
-
 _PROTOCOL = "protocol"
 
 # Words as written in papers; other words are capitalised.

@@ -15,16 +15,6 @@ from fsframe.method.selector import Selector
 from fsframe.registry import classifiers, default_manager, register, selectors
 from fsframe.storage.units.unit_files import software
 
-__all__ = [
-    "SETTINGS",
-    "Setting",
-    "blank_chain",
-    "is_set",
-    "own_classes",
-    "settings_of",
-    "with_own_classes",
-]
-
 
 @attrs.frozen(kw_only=True)
 class Setting:

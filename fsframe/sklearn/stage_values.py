@@ -26,8 +26,6 @@ from fsframe.registry import classifiers, selectors
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors
 from fsframe.suggest import did_you_mean
 
-__all__ = ["chain_of", "chain_text", "stage_keys", "stage_values", "with_stage_values"]
-
 
 def chain_of(given: Any) -> Chain:
     """The chain that an estimator was given.

@@ -29,21 +29,6 @@ from fsframe.table.survival import LABELS, signed_times
 from fsframe.tables.columns import find_columns
 from fsframe.testing.declarations import declared_exceptions
 
-__all__ = [
-    "Codes",
-    "Roles",
-    "Training",
-    "category_places",
-    "copies_are_weights",
-    "new_rows",
-    "roles_of",
-    "sample_weights",
-    "takes_missing",
-    "task_of",
-    "times_as_numbers",
-    "training_table",
-]
-
 
 @attrs.frozen(kw_only=True, eq=False)
 class Roles:

@@ -13,16 +13,6 @@ from pathlib import Path
 
 from fsframe.errors import StoreError
 
-__all__ = [
-    "RECORD",
-    "check_destination",
-    "check_tracked_files",
-    "existing_file",
-    "place_file",
-    "place_tracked_files",
-]
-
-
 _PathLike = str | os.PathLike[str]
 _KINDS = {
     stat.S_IFCHR: "a device",

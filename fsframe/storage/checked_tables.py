@@ -20,17 +20,6 @@ from fsframe.storage.stage_records import array_name
 if TYPE_CHECKING:
     from fsframe.storage.stage_records import StageRecord
 
-__all__ = [
-    "CheckedArrays",
-    "FoldTables",
-    "MetricTables",
-    "StabilityTables",
-    "fold_tables",
-    "stability_tables",
-    "text_parameter",
-    "texts_parameter",
-]
-
 _MOST_SPLITS = 100_000
 _MOST_CHAINS = 1_000
 _MOST_MEASURES = 1_000

@@ -20,24 +20,6 @@ from numpy.typing import NDArray
 from fsframe.errors import StoreError
 from fsframe.storage.spec import NUMBER_TYPES
 
-__all__ = [
-    "NUMERIC_LIBRARIES",
-    "NUMERIC_PARTS",
-    "TRIANGLE",
-    "compact",
-    "content_digest",
-    "encode_array",
-    "fingerprint",
-    "is_packable",
-    "json_text",
-    "numeric_differences",
-    "release",
-    "result_digest",
-    "square_of",
-    "triangle_of",
-]
-
-
 NUMERIC_PARTS = ("blas", "simd", "kernels", "libm")
 """Parts of `fingerprint` about the machine."""
 

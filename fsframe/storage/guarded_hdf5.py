@@ -19,9 +19,6 @@ from fsframe.errors import StoreError
 from fsframe.escaping import printable
 from fsframe.storage.spec import NUMBER_TYPES, TEXT_BYTES, Limits
 
-__all__ = ["GuardedGroup", "no_hdf5_plugins", "open_image"]
-
-
 _lock = threading.Lock()
 _readers = 0
 _folders: list[bytes] = []

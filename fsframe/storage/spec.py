@@ -11,35 +11,6 @@ import attrs
 from fsframe.errors import StoreError
 from fsframe.storage import spec
 
-__all__ = [
-    "DATA_ATTRIBUTES",
-    "DONOR_ARRAYS",
-    "ENCODING_TYPE",
-    "ENCODING_VERSION",
-    "JSON_CHARACTERS",
-    "NUMBER_TYPES",
-    "PAIR_ARRAYS",
-    "PAIR_TEST_ARRAYS",
-    "PAIR_TEST_ATTRIBUTES",
-    "PAIR_TEST_GROUPS",
-    "ROOT_ATTRIBUTES",
-    "SEAL_BYTES",
-    "STAGE_ARRAYS",
-    "STAGE_ATTRIBUTES",
-    "STAGE_GROUPS",
-    "STAGE_KINDS",
-    "STATUS",
-    "TASKS",
-    "TEXT_BYTES",
-    "Limits",
-    "check_seal",
-    "field_name",
-    "is_known",
-    "is_run_file",
-    "make_seal",
-]
-
-
 ENCODING_TYPE = "fsframe-run"
 ENCODING_VERSION = 3
 SEAL_BYTES = 512

@@ -18,8 +18,6 @@ from fsframe.storage.atomic import place_file
 from fsframe.storage.read import load_run_image
 from fsframe.storage.records import RunRecord
 
-__all__ = ["STUDY_FILE", "StudyCell", "StudyRecord", "load_study", "write_study"]
-
 STUDY_FILE = "study.zip"
 """Name of the file of a finished study in its folder."""
 

@@ -29,8 +29,6 @@ from fsframe.storage.stage_records import (
     stage_texts,
 )
 
-__all__ = ["run_file_content", "run_image", "write_run"]
-
 _CHUNK_BYTES = 1 << 20
 _COMPRESS_FROM = 1 << 12
 

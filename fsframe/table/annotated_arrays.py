@@ -17,14 +17,6 @@ from fsframe.table.data_frames import FrameParts, find_named, group_values, labe
 from fsframe.table.frame_columns import frame_names
 from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
 
-__all__ = [
-    "check_asked_of_frame",
-    "is_annotated",
-    "is_labelled",
-    "of_labelled",
-    "take_annotated",
-]
-
 
 def is_annotated(given: Any) -> bool:
     """Whether something is an AnnData object."""

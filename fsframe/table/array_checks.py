@@ -24,20 +24,6 @@ from fsframe.table.arrays import (
     too_large_in_words,
 )
 
-__all__ = [
-    "as_counts",
-    "as_groups",
-    "as_labels",
-    "as_mask",
-    "as_matrix",
-    "as_names",
-    "check_text",
-    "infer_task",
-    "kept_columns",
-    "unlabelled_left_out",
-    "whole_weights",
-]
-
 _LONG = 200
 
 

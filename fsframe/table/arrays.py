@@ -12,27 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
 
-__all__ = [
-    "EXACT",
-    "LARGEST",
-    "Arrays",
-    "Axes",
-    "SparseColumns",
-    "are_axes",
-    "arrays",
-    "as_table",
-    "axes_by_name",
-    "check_whole",
-    "floats",
-    "freeze",
-    "indices",
-    "is_sparse",
-    "merged_column",
-    "too_large",
-    "too_large_in_words",
-]
-
-
 LARGEST = 1e150
 """Largest magnitude of a feature or a numeric target.
 

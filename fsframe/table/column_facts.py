@@ -15,19 +15,6 @@ from numpy.typing import NDArray
 from fsframe.table.column_kinds import level_text, odd_cells
 from fsframe.table.frame_columns import frame_column, frame_names
 
-__all__ = [
-    "USUAL_CODES",
-    "Block",
-    "ColumnFacts",
-    "Contents",
-    "FrameColumns",
-    "contents_of_frame",
-    "gathered",
-    "likely_codes",
-    "merged_spellings",
-    "one_column",
-]
-
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?|[0-9]{1,2}[./][0-9]{1,2}[./]([0-9]{2}|[0-9]{4})"
 )

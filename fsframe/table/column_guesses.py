@@ -30,19 +30,6 @@ from fsframe.table.label_guess import (
 )
 from fsframe.table.roles import AskedColumns, only
 
-__all__ = [
-    "Guesses",
-    "added",
-    "as_words",
-    "check_default_label",
-    "check_frame_label",
-    "check_label_in_parts",
-    "column_keys",
-    "spelled_key",
-    "untidy",
-    "untidy_frame",
-]
-
 _MANY, _FEWEST_NAMES = 20, 8
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
 

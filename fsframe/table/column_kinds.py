@@ -16,26 +16,6 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.showing import some_of
 
-__all__ = [
-    "ColumnKind",
-    "as_ordinal",
-    "check_readings",
-    "coded",
-    "days_of",
-    "kinds_as_json",
-    "level_places",
-    "level_text",
-    "looks_boolean",
-    "numbers_of",
-    "odd_cells",
-    "plain_number",
-    "ranks",
-    "spelled_numbers",
-    "stored_kinds",
-    "sums_of_squares",
-    "unequal_share",
-]
-
 
 def level_places(
     values: NDArray[np.float64],

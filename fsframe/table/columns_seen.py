@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.compiled import njit
 
-__all__ = ["ColumnsSeen", "copy_transposed"]
-
 _WINDOW = 8192
 """Number of whole numbers that are tracked: twice the longest range of levels, so that such a range
 fits wherever the first value is in it."""

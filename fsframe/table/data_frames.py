@@ -30,17 +30,6 @@ from fsframe.table.column_kinds import (
 from fsframe.table.frame_columns import as_list, columns_of, values_of
 from fsframe.table.roles import AskedColumns, only
 
-__all__ = [
-    "ColumnRefusals",
-    "FrameParts",
-    "find_named",
-    "group_values",
-    "is_frame",
-    "label_values_of",
-    "labelled_rows",
-    "take_frame",
-]
-
 Keys = str | int | Iterable[str | int]
 
 

@@ -9,15 +9,6 @@ from numpy.typing import NDArray
 
 from fsframe.table.arrays import EXACT, check_whole
 
-__all__ = [
-    "as_list",
-    "columns_of",
-    "frame_column",
-    "frame_names",
-    "frame_texts",
-    "values_of",
-]
-
 
 def frame_names(frame: Any) -> tuple[str, ...]:
     """The names of the columns of a frame."""

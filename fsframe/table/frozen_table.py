@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     # Compiled, and needed by tables in parts only.
     from fsframe.table.columns_seen import ColumnsSeen
 
-__all__ = ["ColumnSource", "FrozenTable", "RowSource", "declared_roles"]
-
 _SHOWN_FEATURES = 20
 _BYTES = (np.dtype(np.uint8), np.dtype(np.int8))
 

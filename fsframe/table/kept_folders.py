@@ -42,22 +42,6 @@ from fsframe.kernels.file_owners import distrust_folder
 from fsframe.kernels.threads import in_threads
 from fsframe.remarks import remark
 
-__all__ = [
-    "HashingWriter",
-    "Unsound",
-    "arrays_as_bytes",
-    "arrays_in_bytes",
-    "kept_folder",
-    "made_whole",
-    "note_unsound",
-    "open_sealed",
-    "read_index",
-    "seal",
-    "temporary_folder",
-    "user_key",
-    "write_index",
-]
-
 _INDEX = "index"
 _HEAD = re.compile(rb"fsframe-kept 1 ([0-9a-f]{64})\n")
 _HEAD_BYTES = len("fsframe-kept 1 \n") + 64

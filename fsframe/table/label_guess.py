@@ -13,24 +13,6 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.table.column_facts import ColumnFacts, Contents
 
-__all__ = [
-    "PERSONAL",
-    "TECHNICAL",
-    "USUAL_LABELS",
-    "Covariate",
-    "LabelGuess",
-    "adjusted_for",
-    "covariates_of",
-    "guess_label",
-    "is_likely_label",
-    "is_usual_label",
-    "likely_names",
-    "looks_like_identifier",
-    "looks_measured",
-    "name_words",
-]
-
-
 USUAL_LABELS = ("class", "label", "target", "y", "outcome")
 """Names that mean the label wherever the column is."""
 

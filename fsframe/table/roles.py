@@ -10,19 +10,6 @@ import attrs
 from fsframe.errors import DataError, RequestError
 from fsframe.suggest import unexpected
 
-__all__ = [
-    "ROLES",
-    "AskedColumns",
-    "Role",
-    "asked_sides",
-    "check_asked",
-    "declare",
-    "names_of",
-    "only",
-    "side_roles",
-]
-
-
 AskedColumns = Mapping[str, Sequence[int]]
 """Positions of columns by the role that was asked for them."""
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.table.arrays import freeze
 
-__all__ = ["SideColumns", "feature_sets", "time_blocks", "times_of_wholes"]
-
 _LEVELS, _PARTS = 10, 5
 
 

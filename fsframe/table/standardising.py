@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from fsframe.table.frozen_table import ColumnSource
 
-__all__ = ["even_blocks", "learn_scale", "standardised"]
-
 Floats = NDArray[np.float64]
 
 _BLOCK_VALUES = 1 << 19

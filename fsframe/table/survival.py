@@ -13,9 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["LABELS", "signed_times", "times_and_events"]
-
-
 LABELS = {
     "classification": "classes",
     "regression": "a numeric target",

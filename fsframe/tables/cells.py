@@ -15,8 +15,6 @@ from fsframe.tables.text_file import is_missing, is_number, unquote
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["BadColumn", "CellText", "Missing", "RaggedLine", "Taken", "single_digits"]
-
 
 def single_digits(
     block: bytes, sign: int, n_fields: int, columns: Sequence[int], texts: Sequence[int]

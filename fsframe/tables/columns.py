@@ -20,25 +20,6 @@ from fsframe.table.arrays import EXACT, LARGEST, check_whole, too_large
 from fsframe.table.column_facts import USUAL_CODES, likely_codes
 from fsframe.tables.text_file import MAX_CLASSES, is_missing, is_number
 
-__all__ = [
-    "MAX_NAME_BYTES",
-    "FeatureReview",
-    "as_keys",
-    "check_classes",
-    "check_finite",
-    "check_names",
-    "check_spelled",
-    "column_mask",
-    "column_word",
-    "feature_groups_of",
-    "feature_warnings",
-    "find_column",
-    "find_columns",
-    "label_missing",
-    "label_values",
-]
-
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 MAX_NAME_BYTES = 4_096

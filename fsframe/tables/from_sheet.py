@@ -44,8 +44,6 @@ from fsframe.tables.sheet import Sheet
 from fsframe.tables.source import contents_of_sheet
 from fsframe.tables.text_file import is_number
 
-__all__ = ["from_sheet"]
-
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _BYTES_FROM = 1 << 20
 """Minimum number of cells for keeping a table of single digits as bytes."""

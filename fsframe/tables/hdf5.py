@@ -19,8 +19,6 @@ from fsframe.errors import DataError
 from fsframe.storage.guarded_hdf5 import no_hdf5_plugins
 from fsframe.tables.text_file import check_expansion, check_size, shown
 
-__all__ = ["Hdf5Arrays", "Hdf5Columns", "check_heaps", "check_lengths", "file_mark"]
-
 _SIGNATURE = b"GCOL\x01\x00\x00\x00"
 _HEADER = struct.Struct("<8sQ")
 _OBJECT = struct.Struct("<HHIQ")

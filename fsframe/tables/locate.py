@@ -23,20 +23,6 @@ from fsframe.tables.text_file import (
     unquote,
 )
 
-__all__ = [
-    "ENDINGS",
-    "decimal_mark",
-    "file_kind",
-    "find_table",
-    "in_parts",
-    "joined_names",
-    "second_names",
-    "table_name",
-    "title_end",
-    "totals_begin",
-]
-
-
 _LOOKED_AT, _MOST_TITLES, _FEWEST, _WIDTH = 12, 4, 3, 3
 _SIGNS = (",", "\t", ";")
 _ABSENT = {"-", "--", ".", "n.d.", "nd", "unknown", "missing", "not done"}

@@ -65,18 +65,6 @@ from fsframe.tables.text_file import check_expansion, memory_bound
 if TYPE_CHECKING:
     from fsframe.table.columns_seen import ColumnsSeen
 
-__all__ = [
-    "CACHE_FOLDER",
-    "FoundFacts",
-    "TableParts",
-    "large_in_file",
-    "load_facts",
-    "read_parts",
-    "rows_of_parts",
-    "save_facts",
-]
-
-
 CACHE_FOLDER = ".fsframe-parts"
 """The name of the folder beside a table; it may be removed."""
 

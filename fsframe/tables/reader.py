@@ -16,22 +16,6 @@ from fsframe.method.boundary import in_stage
 from fsframe.registry import Offer, writers
 from fsframe.table.data_frames import is_frame
 
-__all__ = [
-    "ArrayTable",
-    "Columns",
-    "Reader",
-    "Writer",
-    "check_options",
-    "format_of",
-    "is_text",
-    "named_paths",
-    "read_frame",
-    "reader_of",
-    "spelled_text",
-    "table_bytes",
-    "zip_members",
-]
-
 
 @attrs.frozen(kw_only=True, eq=False)
 class ArrayTable:

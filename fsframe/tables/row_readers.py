@@ -18,16 +18,6 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, one_line
 from fsframe.tables.hdf5 import Hdf5Arrays, file_mark
 
-__all__ = [
-    "FrameRows",
-    "Hdf5Rows",
-    "RepeatedRows",
-    "RowReader",
-    "frame_rows",
-    "reading_errors",
-    "stamp_of",
-]
-
 _EDGE = 1 << 16
 _LABELS = 1 << 20
 _SIDES = 8

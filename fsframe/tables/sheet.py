@@ -41,8 +41,6 @@ from fsframe.tables.text_file import (
     unquote,
 )
 
-__all__ = ["Sheet", "load_sheet"]
-
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 

@@ -25,19 +25,6 @@ from fsframe.tables.sheet import Sheet, load_sheet
 from fsframe.tables.table import Block, Column, Table, quoted
 from fsframe.tables.text_file import delimiter_name
 
-__all__ = [
-    "ArraysInFile",
-    "FrameInFile",
-    "PartsInFiles",
-    "TextInFile",
-    "contents",
-    "contents_of_sheet",
-    "missing_codes",
-    "open_table",
-    "read_table",
-]
-
-
 # Numbers in one block of columns.
 _BLOCK = 1 << 22
 _FORMS = {"npz": "NPZ arrays", "hdf5": "HDF5 datasets"}

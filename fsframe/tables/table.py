@@ -22,9 +22,6 @@ from fsframe.tables.cells import Missing
 from fsframe.tables.columns import check_finite, column_word
 from fsframe.tables.text_file import defused, is_formula, is_number, unquote
 
-__all__ = ["Block", "Column", "Table", "quoted", "reduced_text", "write_reduced"]
-
-
 Block = tuple[int, NDArray[np.float64], dict[int, list[str | None]]]
 """The first column, numbers (NaN in columns of text), and texts by column."""
 

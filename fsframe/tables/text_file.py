@@ -20,35 +20,6 @@ from typing import IO, Any
 
 from fsframe.errors import DataError, RequestError
 
-__all__ = [
-    "MAX_CLASSES",
-    "MAX_COLUMNS",
-    "MISSING",
-    "STANDARD_INPUT",
-    "VARIABLE",
-    "check_expansion",
-    "check_quotes",
-    "check_size",
-    "choose_delimiter",
-    "decompressed_bound",
-    "defused",
-    "delimiter_name",
-    "field_splitter",
-    "first_record",
-    "is_formula",
-    "is_header",
-    "is_missing",
-    "is_number",
-    "load_bytes",
-    "load_text",
-    "memory_bound",
-    "shown",
-    "sign_of",
-    "trimmed",
-    "unquote",
-]
-
-
 MAX_COLUMNS = 5_000_000
 """Columns of a text table: with more, the names alone exceed the memory of most machines."""
 

@@ -38,8 +38,6 @@ from fsframe.tables.parts import large_in_file, read_parts
 from fsframe.tables.reader import ArrayTable, check_options, named_paths, read_frame, spelled_text
 from fsframe.tables.sheet import load_sheet
 
-__all__ = ["read"]
-
 Keys = str | int | Iterable[str | int]
 _FORM = {"x": "/X", "y": "/y", "names": "/feature_names"}
 """Defaults of the arguments about the form of a file; None for the others."""

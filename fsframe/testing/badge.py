@@ -16,8 +16,6 @@ from fsframe.table.dataset import Dataset
 from fsframe.testing.conformance import Outcome
 from fsframe.testing.side_effects import peak_bytes
 
-__all__ = ["Measured", "badge_lines", "facts_of", "measure"]
-
 _NOISE_TABLES = 20
 _NOISE = (80, 40)
 _SHAPES = ((200, 20), (400, 20), (800, 20), (200, 80), (200, 320))

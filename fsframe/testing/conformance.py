@@ -13,17 +13,6 @@ from fsframe.errors import DataError, one_line
 from fsframe.params import Parameterised, format_value
 from fsframe.registry.importing import time_limit
 
-__all__ = [
-    "TALLY",
-    "Conformance",
-    "Outcome",
-    "assert_refused",
-    "by_cause",
-    "check",
-    "not_applicable",
-    "run_checks",
-]
-
 
 @attrs.frozen(kw_only=True)
 class Outcome:

@@ -26,8 +26,6 @@ from fsframe.testing.metrics import StabilityMetricConformance
 from fsframe.testing.predictors import ClassifierConformance, RegressorConformance
 from fsframe.testing.selectors import SelectorConformance
 
-__all__ = ["declared", "declared_exceptions", "suite_for"]
-
 _SUITES: Mapping[str, type[Conformance]] = {
     "selector": SelectorConformance,
     "classifier": ClassifierConformance,

@@ -22,8 +22,6 @@ from fsframe.testing.conformance import (
 )
 from fsframe.testing.tables import frozen_bytes
 
-__all__ = ["StabilityMetricConformance"]
-
 
 class StabilityMetricConformance(Conformance):
     """Everything the core promises of a stability metric; inherit it and write `make`.

@@ -28,8 +28,6 @@ from fsframe.testing.selector_checks.results import some_upstream
 from fsframe.testing.side_effects import changed_globals, written_files
 from fsframe.testing.tables import frozen_bytes
 
-__all__ = ["ClassifierConformance", "PredictorConformance", "RegressorConformance"]
-
 
 class PredictorConformance(Conformance):
     """What the core promises of both classifiers and regressors.

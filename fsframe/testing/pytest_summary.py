@@ -12,8 +12,6 @@ from typing import Any
 
 from fsframe.testing.conformance import TALLY
 
-__all__ = ["pytest_terminal_summary", "tally_line"]
-
 
 def tally_line() -> str:
     """Number of checks and methods, and the outcomes."""

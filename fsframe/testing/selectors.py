@@ -8,8 +8,6 @@ from fsframe.testing.selector_checks.promises import PromiseChecks
 from fsframe.testing.selector_checks.reproducibility import ReproducibilityChecks
 from fsframe.testing.selector_checks.results import ResultChecks
 
-__all__ = ["SelectorConformance"]
-
 
 class SelectorConformance(
     ResultChecks,

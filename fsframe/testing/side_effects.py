@@ -17,8 +17,6 @@ from typing import Any, cast
 
 import numpy as np
 
-__all__ = ["changed_globals", "peak_bytes", "read_attributes", "written_files"]
-
 _heard: list[str] | None = None
 _hearing = False
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND

@@ -11,23 +11,6 @@ from numpy.typing import NDArray
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "assert_close",
-    "assert_equal",
-    "categories",
-    "classes",
-    "followed",
-    "frozen_bytes",
-    "noise",
-    "only_two_apart",
-    "planted",
-    "recoded",
-    "suited",
-    "survival",
-    "target",
-    "ties",
-]
-
 
 def assert_equal(
     found: Selection, expected: Selection, what: str, besides: tuple[str, ...] = ()

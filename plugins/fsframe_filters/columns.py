@@ -21,8 +21,6 @@ from fsframe.table.column_kinds import level_places, sums_of_squares, unequal_sh
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
 
-__all__ = ["Correlation", "Variance"]
-
 
 @attrs.frozen(kw_only=True)
 class Variance(Selector):

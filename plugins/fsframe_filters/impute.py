@@ -18,9 +18,6 @@ from fsframe.registry.required import missing, needed
 from fsframe.showing import some_of
 from fsframe.table.dataset import Dataset
 
-__all__ = ["Impute"]
-
-
 _INSTEAD = "use method=median, or put a filter such as mim:missing=pairwise,top=1000 before"
 
 

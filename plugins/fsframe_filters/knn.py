@@ -18,9 +18,6 @@ from fsframe.table.column_kinds import unequal_share
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
 
-__all__ = ["Knn"]
-
-
 _BLOCK_BYTES = 1 << 25
 
 

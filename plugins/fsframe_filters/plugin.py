@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from fsframe.registry.entries import ClassifierEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
-__all__ = ["fsframe_classifiers", "fsframe_selectors"]
-
 
 @hookimpl
 def fsframe_selectors() -> Iterator[SelectorEntry]:

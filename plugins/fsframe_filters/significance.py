@@ -23,8 +23,6 @@ from fsframe_infotheory.engine.packing import block_of
 from fsframe_infotheory.engine.part_counts import EncodedParts
 from fsframe_infotheory.methods.filter import ScoredFilter, labels_with_strata
 
-__all__ = ["AnovaF", "Chi2", "contingency_tables"]
-
 
 @attrs.frozen(kw_only=True)
 class Chi2(ScoredFilter):

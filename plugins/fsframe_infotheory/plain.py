@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CRITERIA", "Informations", "entropy", "select"]
-
 Floats = NDArray[np.float64]
 
 

@@ -21,9 +21,6 @@ from fsframe_interactions.engine.contingency_tables import log_gamma_tail
 from fsframe_interactions.engine.screen import TestedPairs
 from fsframe_interactions.levels import rows_by_class
 
-__all__ = ["SMALL", "CalibratedPairs", "WithinBinEffects", "calibrate"]
-
-
 _PARTS = 8
 """Parts of a bin within which rows are treated as equal."""
 

@@ -31,8 +31,6 @@ from fsframe_interactions.product_term import (
     with_group_means,
 )
 
-__all__ = ["Interactions"]
-
 _MOST_CELL_TABLES = 100
 """Most pairs whose cells are stored."""
 

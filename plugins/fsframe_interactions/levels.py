@@ -35,9 +35,6 @@ from fsframe_interactions.engine.bit_rows import (
     write_bit_rows,
 )
 
-__all__ = ["bit_rows_of", "column_codes", "rows_by_class", "stored_bit_rows"]
-
-
 BLOCK = 512
 """Columns read together, if memory allows."""
 

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-__all__ = ["degrees_of_freedom", "fitted", "pair_table", "pair_test"]
-
 
 def pair_table(
     a: NDArray[np.int64], b: NDArray[np.int64], y: NDArray[np.int64]

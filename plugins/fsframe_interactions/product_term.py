@@ -18,8 +18,6 @@ from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.contingency_tables import log_f_tail
 from fsframe_interactions.engine.screen import Found, TestedPairs, smallest
 
-__all__ = ["ProductTests", "label_problem", "product_pairs", "robust_tests", "with_group_means"]
-
 
 def label_problem(data: Dataset) -> str:
     """A sentence if labels vary within groups; empty otherwise."""

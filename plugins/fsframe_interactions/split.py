@@ -21,8 +21,6 @@ from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.interactions import Interactions
 
-__all__ = ["InteractionsSplit", "choosing_half"]
-
 _HALVES, _CHOICE, _TEST = 0, 1, 2  # first keys of the random streams
 
 

@@ -14,28 +14,6 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import entr, logsumexp, softmax
 
-__all__ = [
-    "bim",
-    "bim_vote",
-    "coefficients",
-    "cost_with_entropies",
-    "evaluation",
-    "expected_margins",
-    "gflip",
-    "im4e",
-    "immigrate",
-    "immigrate_cost",
-    "irelief",
-    "lfe",
-    "logo",
-    "margins_of_rows",
-    "mbiw",
-    "predicted",
-    "simba",
-    "simba_mbiw",
-    "weighted_knn",
-]
-
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 

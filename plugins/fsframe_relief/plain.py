@@ -12,17 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "differences",
-    "distances",
-    "iterative_scores",
-    "mean_difference",
-    "neighbours",
-    "regression_scores",
-    "relief_scores",
-    "scores",
-]
-
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Sides = Callable[[int, Mask], tuple[Floats, Floats]]

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from fsframe.registry.entries import ClassifierEntry, RegressorEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
-__all__ = ["fsframe_classifiers", "fsframe_regressors", "fsframe_selectors"]
-
 
 @hookimpl
 def fsframe_classifiers() -> Iterator[ClassifierEntry]:

@@ -19,26 +19,6 @@ from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.params import optional, param, real
 from fsframe_stability.overlaps import Counts, Overlap, PairScore, prefix_overlaps
 
-__all__ = [
-    "Kappa",
-    "Kuncheva",
-    "Lustgarten",
-    "OverlapMetric",
-    "PairwiseMetric",
-    "Phi",
-    "Unadjusted",
-    "Wald",
-    "impute_parameter",
-    "kappa",
-    "lustgarten",
-    "mean_over_pairs",
-    "phi",
-    "ratio",
-    "unadjusted",
-    "undefined",
-    "wald",
-]
-
 
 def undefined(reason: str) -> StabilityValue:
     """No number (NaN), and the reason."""

@@ -15,22 +15,6 @@ from fsframe.params import param, real
 from fsframe_stability.agreement import OverlapMetric, PairwiseMetric, ratio, undefined
 from fsframe_stability.overlaps import Counts, Overlap, corrected_for_chance
 
-__all__ = [
-    "Davis",
-    "Dice",
-    "DiceCorrected",
-    "Hamming",
-    "HammingCorrected",
-    "Jaccard",
-    "JaccardCorrected",
-    "Krizek",
-    "Novovicova",
-    "Ochiai",
-    "OchiaiCorrected",
-    "SomolCw",
-    "SomolCwrel",
-]
-
 
 def jaccard(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:
     """|A ∩ B| / |A ∪ B|, NaN where both sets are empty."""

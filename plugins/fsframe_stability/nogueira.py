@@ -16,14 +16,6 @@ from fsframe.params import flag, param, real
 from fsframe_stability.agreement import OverlapMetric, undefined
 from fsframe_stability.overlaps import Overlap
 
-__all__ = [
-    "Nogueira",
-    "StabilityTest",
-    "above_threshold_test",
-    "difference_test",
-    "phi_and_variance",
-]
-
 FEW_RUNS = 30
 """Below this many runs the normal approximation is unreliable."""
 

@@ -13,18 +13,6 @@ from threadpoolctl import ThreadpoolController
 
 from fsframe.errors import RequestError
 
-__all__ = [
-    "Counts",
-    "Overlap",
-    "PairScore",
-    "corrected_for_chance",
-    "expected_score",
-    "intersection_law",
-    "one_thread_product",
-    "prefix_overlaps",
-    "whole_gram",
-]
-
 
 @cache
 def _controller() -> ThreadpoolController:

@@ -18,17 +18,6 @@ from fsframe.params import choice, integer, optional, param
 from fsframe_stability.agreement import mean_over_pairs, ratio, undefined
 from fsframe_stability.overlaps import one_thread_product, whole_gram
 
-__all__ = [
-    "Canberra",
-    "Kendall",
-    "RankMetric",
-    "Spearman",
-    "WeightedTau",
-    "expected_canberra",
-    "sign_agreement",
-    "weighted_agreement",
-]
-
 _CELLS = 1 << 22
 """Signs per block, 16 MB in single precision; sums of so few stay exact there."""
 

@@ -15,17 +15,6 @@ from fsframe.params import param, real
 from fsframe_stability.agreement import impute_parameter, mean_over_pairs, ratio, undefined
 from fsframe_stability.overlaps import Counts, Overlap, expected_score, intersection_law
 
-__all__ = [
-    "Sechidis",
-    "SimilarityMetric",
-    "Yu",
-    "Zucknick",
-    "ZucknickCorrected",
-    "alike",
-    "expected_replaceable",
-    "replaceable",
-]
-
 
 def alike(similarity: NDArray[np.float64], threshold: float) -> Any:
     """The similarities of different features that reach a threshold.

@@ -21,9 +21,6 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import even_blocks
 from fsframe.table.survival import times_and_events
 
-__all__ = ["Cox", "CoxScore", "Times", "fit_ridge", "score_tests"]
-
-
 Floats = NDArray[np.float64]
 
 _NEWTON_STEPS = 50

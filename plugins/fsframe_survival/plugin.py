@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from fsframe.registry.entries import RegressorEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
-__all__ = ["fsframe_regressors", "fsframe_selectors"]
-
 _COX = "Cox 1972, J. R. Statist. Soc. B 34:187; Efron 1977, JASA 72:557"
 
 

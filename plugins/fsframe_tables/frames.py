@@ -22,8 +22,6 @@ from fsframe.tables.text_file import (
     shown,
 )
 
-__all__ = ["ArffReader", "ArrowReader", "ExcelReader", "ParquetReader"]
-
 
 class ParquetReader(Reader):
     """A Parquet file as a polars DataFrame."""

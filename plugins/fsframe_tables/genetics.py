@@ -16,8 +16,6 @@ from fsframe.tables.reader import ArrayTable, Reader
 from fsframe.tables.text_file import check_size, is_missing, is_number, load_text
 from fsframe_tables.matrices import compressed, sparse_table
 
-__all__ = ["AnnDataReader", "GctReader", "PackedGenotypes", "PlinkReader"]
-
 
 class AnnDataReader(Reader):
     """``X``, or the layer that `x` names; columns of ``obs`` may be the label and the groups.

@@ -17,8 +17,6 @@ from fsframe.tables.reader import ArrayTable, Reader
 from fsframe.tables.text_file import check_size, decompressed_bound, load_bytes
 from fsframe_tables.matrices import compressed, sparse_table
 
-__all__ = ["MatReader", "MatVariables"]
-
 _HEAD, _CELL, _CHAR, _SPARSE = 128, 1, 4, 5
 _MATRIX, _PACKED = 14, 15
 # Types of stored values, and the classes of arrays that hold numbers.

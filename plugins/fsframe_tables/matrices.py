@@ -17,15 +17,6 @@ from fsframe.tables.array_files import NpzArrays
 from fsframe.tables.reader import ArrayTable, Reader
 from fsframe.tables.text_file import check_expansion, check_size
 
-__all__ = [
-    "MatrixMarketReader",
-    "NpyReader",
-    "SparseNpzReader",
-    "SvmlightReader",
-    "compressed",
-    "sparse_table",
-]
-
 
 def sparse_table(matrix: Any, what: str) -> Any:
     """A sparse matrix of scipy as `fsframe.table.arrays.as_table` gives it.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
     from fsframe.tables import Table
 
-__all__ = ["apply"]
-
 
 @click.command()
 @click.argument("run", type=click.Path())

@@ -18,8 +18,6 @@ from fsframe.cli.signals import stop_command, stoppable
 from fsframe.cli.terminal import say
 from fsframe.errors import RequestError, StoreError
 
-__all__ = ["audit"]
-
 
 @click.command()
 @click.argument("run", type=click.Path())

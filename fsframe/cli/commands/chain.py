@@ -14,8 +14,6 @@ from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.errors import RequestError
 from fsframe.grammar import StageText
 
-__all__ = ["chain"]
-
 
 @click.argument("data", type=click.Path())
 @reading_options

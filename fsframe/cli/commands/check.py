@@ -14,8 +14,6 @@ from fsframe.cli.shared_options import json_option
 from fsframe.cli.terminal import say, say_block, say_json
 from fsframe.errors import PluginError, RequestError
 
-__all__ = ["check"]
-
 _MARKS = {"passed": "ok", "excepted": "excepted", "not applicable": "—"}
 
 

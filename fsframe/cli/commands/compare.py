@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
     from fsframe.table.dataset import Dataset
 
-__all__ = ["compare"]
-
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="CHAIN CHAIN... on DATA...")

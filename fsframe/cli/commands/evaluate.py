@@ -16,8 +16,6 @@ from fsframe.cli.reading_options import reading_options
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.grammar import StageText, format_list, format_stages
 
-__all__ = ["evaluate"]
-
 
 @click.argument("data", type=click.Path())
 @reading_options

@@ -9,8 +9,6 @@ import click
 from fsframe.cli.shared_options import json_option
 from fsframe.cli.terminal import say, say_json
 
-__all__ = ["info"]
-
 _VARIABLES = (
     "FSFRAME_PLUGINS",
     "FSFRAME_BLOCK",

@@ -10,8 +10,6 @@ from fsframe.cli.reading_options import reading_arguments, reading_options
 from fsframe.cli.shared_options import json_option
 from fsframe.cli.terminal import say_json, say_lines
 
-__all__ = ["inspect"]
-
 
 @click.command()
 @click.argument("data", type=click.Path())

@@ -15,8 +15,6 @@ from fsframe.cli.stages import stage_help
 from fsframe.cli.terminal import say_json, say_lines
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
 
-__all__ = ["methods"]
-
 
 @click.command()
 @click.argument("name", required=False, type=MethodName())

@@ -17,8 +17,6 @@ import click
 from fsframe.cli.terminal import say
 from fsframe.errors import RequestError, StoreError
 
-__all__ = ["KINDS", "new_plugin", "plugin_files"]
-
 KINDS = {
     "selector": "selectors",
     "classifier": "classifiers",

@@ -12,8 +12,6 @@ from fsframe.cli.run_file import find_comparison, find_runs
 from fsframe.cli.terminal import say, say_lines
 from fsframe.errors import RequestError
 
-__all__ = ["plot"]
-
 
 @click.command()
 @click.argument("kind", required=False)

@@ -12,8 +12,6 @@ from fsframe.cli.terminal import say, say_block, say_json, say_lines
 from fsframe.registry import default_manager
 from fsframe.registry.entries import Entry
 
-__all__ = ["plugins"]
-
 
 def _number_of(entries: tuple[Entry, ...]) -> str:
     """Such as ``3 methods, 1 command``."""

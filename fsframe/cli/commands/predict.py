@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from fsframe.table.dataset import Dataset
 
-__all__ = ["predict"]
-
 
 @click.command()
 @click.argument("run", type=click.Path())

@@ -11,8 +11,6 @@ from fsframe.cli.run_file import find_comparison, find_runs
 from fsframe.cli.terminal import say
 from fsframe.errors import RequestError
 
-__all__ = ["report"]
-
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="RUN... [on DATA]")

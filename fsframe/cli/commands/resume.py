@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
     from fsframe.storage.units.unit_files import Manifest
 
-__all__ = ["resume"]
-
 _PREFER = "FSFRAME_PREFER"
 
 

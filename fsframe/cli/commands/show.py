@@ -10,8 +10,6 @@ from fsframe.cli.run_file import find_run
 from fsframe.cli.shared_options import json_option
 from fsframe.cli.terminal import say_json, say_lines
 
-__all__ = ["show"]
-
 
 @click.command()
 @click.argument("run", type=click.Path())

@@ -12,8 +12,6 @@ from fsframe.cli.stages import StageGroup, last_command
 from fsframe.grammar import StageText, format_list, format_stages
 from fsframe.registry import default_names, stability_metrics
 
-__all__ = ["stability"]
-
 
 @click.argument("data", type=click.Path())
 @reading_options

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from fsframe.storage import RunRecord
     from fsframe.storage.study_file import StudyRecord
 
-__all__ = ["study"]
-
 
 @click.command()
 @click.argument("file", type=click.Path())

@@ -13,8 +13,6 @@ from fsframe.cli.terminal import cell, print_text, say
 from fsframe.errors import RequestError
 from fsframe.registry import writers
 
-__all__ = ["table"]
-
 
 @click.command()
 @click.argument("run", type=click.Path())

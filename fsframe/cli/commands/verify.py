@@ -7,8 +7,6 @@ import click
 from fsframe.cli.run_file import find_run
 from fsframe.cli.terminal import say
 
-__all__ = ["verify"]
-
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path())

@@ -14,8 +14,6 @@ from fsframe.errors import StoreError
 if TYPE_CHECKING:
     from fsframe.analysis.precompilation import CompilationResult
 
-__all__ = ["warm"]
-
 
 @click.command()
 @click.argument("families", nargs=-1, metavar="[FAMILY]...")

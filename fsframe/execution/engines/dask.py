@@ -30,8 +30,6 @@ from fsframe.registry.required import needed
 from fsframe.storage import printable
 from fsframe.storage.encoding import NUMERIC_PARTS, fingerprint
 
-__all__ = ["ENGINE", "ClusterEngine"]
-
 _CONNECT_SECONDS = 10
 _COUNT_SECONDS = 3
 # Time allowed for sending a table, and for cancelling tasks.

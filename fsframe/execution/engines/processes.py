@@ -18,8 +18,6 @@ from fsframe.execution.workers import call_with_timeout, check_classes
 from fsframe.method.run import available_threads
 from fsframe.storage.units.lock import process_status
 
-__all__ = ["ENGINE", "ProcessEngine"]
-
 _LOOK_SECONDS = 1.0
 # Time for the standard library to notice that processes of a pool are dead.
 _SEEN_SECONDS = 2.0

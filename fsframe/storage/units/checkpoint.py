@@ -33,8 +33,6 @@ from fsframe.storage.units.unit_files import (
 )
 from fsframe.table.dataset import Dataset
 
-__all__ = ["Checkpoint", "units_folder"]
-
 _UNITS = re.compile(r"units-([0-9]{6,12})")
 _BUFFER_BYTES = 1 << 26
 

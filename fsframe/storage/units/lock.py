@@ -21,8 +21,6 @@ try:
 except ImportError:  # not POSIX: the record alone decides
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FolderLock", "Holder", "boot_id", "process_status"]
-
 _MOST_BYTES = 10_000
 _UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 

@@ -19,20 +19,6 @@ from fsframe.storage.spec import NUMBER_TYPES
 from fsframe.storage.stage_records import selection_arrays, selection_of
 from fsframe.table.arrays import freeze
 
-__all__ = [
-    "MOST_BYTES",
-    "PARTS",
-    "pack",
-    "pack_selections",
-    "reduced",
-    "split_joined",
-    "stack",
-    "unpack",
-    "unpack_selections",
-    "unstack",
-]
-
-
 _MAGIC = b"fsframe-arrays 1\n\0"
 # NumPy has no room for texts of 2³¹ bytes.
 _TEXT = re.compile(r"U[1-9][0-9]{0,7}")

@@ -35,23 +35,6 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.frozen_table import declared_roles
 from fsframe.table.roles import ROLES
 
-__all__ = [
-    "NAMES",
-    "SOFTWARE",
-    "FitSteps",
-    "Manifest",
-    "Place",
-    "Unit",
-    "UnitStore",
-    "call_key",
-    "providers",
-    "read_index",
-    "read_unit",
-    "software",
-    "unit_file",
-]
-
-
 NAMES = ("manifest", "manifest-copy")
 """File names of the manifest and of its copy."""
 _MANIFEST_HEAD = re.compile(rb"fsframe-unfinished 1\nsha256 ([0-9a-f]{64})\n")

@@ -22,8 +22,6 @@ from fsframe.testing.selector_checks.results import (
 )
 from fsframe.testing.tables import assert_close, assert_equal, frozen_bytes
 
-__all__ = ["GroupChecks", "InvarianceChecks", "Probe"]
-
 
 class Probe(Base):
     """A base that checks that no resample splits a group; its scores are random."""

@@ -25,8 +25,6 @@ from fsframe.testing.selector_checks.results import (
 )
 from fsframe.testing.tables import assert_close
 
-__all__ = ["TableChecks"]
-
 
 class TableChecks(SelectorChecks):
     """Behaviour in a chain, and on tables of all kinds."""

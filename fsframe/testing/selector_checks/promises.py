@@ -16,8 +16,6 @@ from fsframe.testing.conformance import check, not_applicable
 from fsframe.testing.selector_checks.results import SelectorChecks
 from fsframe.testing.tables import assert_close, frozen_bytes
 
-__all__ = ["PromiseChecks"]
-
 _SMALL_P = 0.05
 # Five standard deviations: the fixed table of noise fails no valid test.
 _DEVIATIONS = 5.0

@@ -21,8 +21,6 @@ from fsframe.testing.selector_checks.results import SelectorChecks, resamples, s
 from fsframe.testing.side_effects import changed_globals, peak_bytes, read_attributes, written_files
 from fsframe.testing.tables import assert_close, assert_equal
 
-__all__ = ["ReproducibilityChecks"]
-
 _MEMORY = 4 << 20
 # Besides `run.memory` a fit may hold copies of so small a table, tables of counts and results.
 _BESIDE = 4 << 20

@@ -22,8 +22,6 @@ from fsframe.testing import tables
 from fsframe.testing.conformance import Conformance, check, check_declarations, not_applicable
 from fsframe.testing.tables import assert_equal
 
-__all__ = ["ResultChecks", "SelectorChecks", "assert_sound", "resamples", "some_upstream"]
-
 
 class SelectorChecks(Conformance):
     """Base of the groups of checks; `SelectorConformance` documents `name` and `gives`."""

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
 
-__all__ = ["LONGEST_TABLE", "Bins", "BinsBuilder", "ByteLevels"]
-
 LONGEST_TABLE = 4096
 """Longest range of whole numbers coded by a lookup table; longer ones by binary search."""
 

@@ -17,15 +17,6 @@ from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.entropy import clogc_table, sum_clogc
 from fsframe_infotheory.engine.packing import PACKED_LEVELS
 
-__all__ = [
-    "bootstrap_edges",
-    "bootstrap_relevance",
-    "draw_rows",
-    "equal_width_sums",
-    "packed_sums",
-    "relevance_sums",
-]
-
 
 @njit()
 def draw_rows(counts, order, starts, words, n_planes):
@@ -73,7 +64,7 @@ def packed_sums(
     Parameters
     ----------
     planes, offsets, block_levels, words
-        As in `fsframe_infotheory.engine.joint_counts.joint_sums`; every sample once.
+        As in `fsframe_infotheory.engine.entropy.joint_sums`; every sample once.
     rows : (n_bootstraps · n_planes, n_words) uint64
         From `draw_rows`.
     sizes : (n_bootstraps, n_classes) int64

@@ -23,21 +23,6 @@ from fsframe_infotheory.engine.bins import ByteLevels
 from fsframe_infotheory.engine.column_kernels import as_flat, write_bytes
 from fsframe_infotheory.engine.layout import Layout
 
-__all__ = [
-    "MISSING_BYTE",
-    "Masks",
-    "RawColumns",
-    "TableBytes",
-    "Tally",
-    "cached_bytes",
-    "class_masks",
-    "fill",
-    "forget",
-    "tally",
-    "tally_rows",
-]
-
-
 MOST_TABLES = 2
 """Most tables in the cache; the least recently used is dropped."""
 

@@ -10,17 +10,6 @@ import numpy as np
 
 from fsframe.kernels.compiled import njit
 
-__all__ = [
-    "cell_sums",
-    "class_terms",
-    "dense_cells",
-    "dense_sums",
-    "grouped_sums",
-    "level_sums",
-    "sum_of",
-    "weighted_dense_sums",
-]
-
 PAIRED_CELLS = 4096
 """Most cells of a joint table with which two features are counted at once: 32 kB for both."""
 

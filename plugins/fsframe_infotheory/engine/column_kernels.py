@@ -9,14 +9,6 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.compiled import njit
 
-__all__ = [
-    "as_flat",
-    "mark_present",
-    "scan_columns",
-    "write_bytes",
-    "write_codes",
-]
-
 WIDE = 512
 """Columns read together: 4 kB of a row of doubles."""
 

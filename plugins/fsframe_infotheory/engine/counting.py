@@ -18,8 +18,6 @@ from fsframe_infotheory.engine.encode import Encoded, Partner
 from fsframe_infotheory.engine.entropy import Terms, joint_sums, sum_clogc
 from fsframe_infotheory.engine.packing import Chunk, codes_in
 
-__all__ = ["Counter"]
-
 SMALL_WORK = 6e6
 """Word operations below which a second thread costs more than it saves (about 0.5 ms)."""
 

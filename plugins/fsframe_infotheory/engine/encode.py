@@ -29,9 +29,6 @@ from fsframe_infotheory.engine.packing import (
     weighted_sums,
 )
 
-__all__ = ["Encoded", "Partner", "Sums", "encode", "joint", "partner_of"]
-
-
 CHUNK_BYTES = 1 << 25
 LEAST_CHUNK_BYTES = 1 << 18
 """Columns are encoded in groups of this size as float64."""

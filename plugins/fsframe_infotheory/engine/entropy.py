@@ -16,17 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from fsframe.kernels.bit_counts import LANES, at, count_rows, shifted
 from fsframe.kernels.compiled import njit
 
-__all__ = [
-    "Terms",
-    "clogc",
-    "clogc_table",
-    "joint_block",
-    "joint_cells",
-    "joint_scratch",
-    "joint_sums",
-    "sum_clogc",
-]
-
 
 @lru_cache(maxsize=2)
 def clogc_table(n: int) -> NDArray[np.float64]:

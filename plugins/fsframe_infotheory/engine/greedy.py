@@ -18,18 +18,6 @@ from fsframe_infotheory.engine.lazy_greedy import least_conditional_relevance
 from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.part_counts import AnyEncoded, counter_of, joint, partner_of
 
-__all__ = [
-    "NOT_POSITIVE",
-    "Criterion",
-    "Ranking",
-    "Scores",
-    "Stopping",
-    "Term",
-    "conditional_gain",
-    "select_greedily",
-]
-
-
 Term = Callable[[Any], NDArray[np.float64]]
 Scores = Callable[[NDArray[np.float64], NDArray[np.float64], int], NDArray[np.float64]]
 

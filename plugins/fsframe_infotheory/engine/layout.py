@@ -17,15 +17,6 @@ from fsframe.kernels.bit_counts import LANES, equal_bits, popcount
 from fsframe.kernels.compiled import njit
 from fsframe_infotheory.engine.entropy import clogc_table, sum_clogc
 
-__all__ = [
-    "MOST_REPEATED",
-    "Layout",
-    "level_rows",
-    "pack_blocks",
-    "unpack_feature",
-]
-
-
 MOST_REPEATED = 4
 """Most samples per row up to which drawn rows are repeated, which keeps counts whole."""
 

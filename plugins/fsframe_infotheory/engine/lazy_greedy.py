@@ -13,8 +13,6 @@ from fsframe_infotheory.engine.entropy import joint_block, joint_scratch
 from fsframe_infotheory.engine.layout import pack_blocks
 from fsframe_infotheory.engine.packing import PACKED_LEVELS, blocks_of
 
-__all__ = ["least_conditional_relevance"]
-
 _GROUP = np.minimum(np.array([0, 0, 0, 1, 1, 2, 2, 2, 2] + 8 * [3]), 3)
 """Group of features that share blocks, by number of levels up to 16: blocks waste few rows."""
 

@@ -19,13 +19,6 @@ from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.entropy import clogc
 
-__all__ = [
-    "EstimatedTerms",
-    "Estimator",
-    "continuous_information",
-    "discrete_continuous_information",
-]
-
 
 @njit()
 def _count_within(values, x, distance, strictly):

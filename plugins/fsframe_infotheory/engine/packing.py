@@ -16,22 +16,6 @@ from fsframe_infotheory.engine.code_counts import grouped_sums, level_sums, weig
 from fsframe_infotheory.engine.column_kernels import as_flat, write_codes
 from fsframe_infotheory.engine.layout import Layout, pack_blocks, unpack_feature
 
-__all__ = [
-    "MOST_BYTES",
-    "PACKED_LEVELS",
-    "Chunk",
-    "Coded",
-    "as_bytes",
-    "block_of",
-    "blocks_of",
-    "code_type",
-    "codes_in",
-    "lanes_of",
-    "pack",
-    "weighted_sums",
-    "write_levels",
-]
-
 PACKED_LEVELS = 16
 """Most levels of a feature that is kept as bit rows; measured crossover with dense tables."""
 
@@ -48,7 +32,7 @@ class Chunk:
     packed : (n_lanes,) int64
         Column of each lane of the bit rows; −1 where a block has fewer than 8 features.
     planes, offsets, block_levels, margins, margin_offsets
-        Bit rows and counts, as `fsframe_infotheory.engine.joint_counts.joint_sums` takes them.
+        Bit rows and counts, as `fsframe_infotheory.engine.entropy.joint_sums` takes them.
     listed : (m,) int64
         Columns kept as integers.
     codes : (m, n_samples) uint8, uint16 or uint32

@@ -35,16 +35,6 @@ from fsframe_infotheory.engine.packing import Chunk, codes_in
 from fsframe_infotheory.engine.shards import ShardFormat, Shards, open_shard, shards_of
 from fsframe_infotheory.engine.sparse_table import EncodedSparse, SparseCounter, SparsePartner
 
-__all__ = [
-    "AnyEncoded",
-    "EncodedParts",
-    "PartsCounter",
-    "counter_of",
-    "encode_parts",
-    "joint",
-    "partner_of",
-]
-
 MOST_LEVELS = 1 << 16
 """Most levels of several features as one partner."""
 

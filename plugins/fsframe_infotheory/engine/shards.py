@@ -48,8 +48,6 @@ from fsframe_infotheory.engine.packing import (
     write_levels,
 )
 
-__all__ = ["ShardFormat", "Shards", "shards_of"]
-
 FORMAT = 1
 SHARD_ROWS = 1 << 17
 """Most rows of a shard, so that the bit rows of a feature fit into the processor's cache."""

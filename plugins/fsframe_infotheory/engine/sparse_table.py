@@ -26,18 +26,6 @@ from fsframe_infotheory.engine.encode import Sums
 from fsframe_infotheory.engine.entropy import Terms, clogc_table, sum_clogc
 from fsframe_infotheory.engine.packing import MOST_BYTES, PACKED_LEVELS
 
-__all__ = [
-    "EncodedSparse",
-    "SparseCounter",
-    "SparsePartner",
-    "class_sums",
-    "encode_sparse",
-    "joint_sparse",
-    "list_levels",
-    "scan_sparse",
-    "write_levels",
-]
-
 
 @njit()
 def scan_sparse(values, starts, n_rows, start, stop, low, high, whole, missing):

@@ -33,15 +33,6 @@ from fsframe_infotheory.engine.encode import Encoded, Sums, encode
 from fsframe_infotheory.engine.part_counts import EncodedParts, encode_parts
 from fsframe_infotheory.engine.sparse_table import EncodedSparse, encode_sparse
 
-__all__ = [
-    "DEFAULT_COUNT",
-    "InformationFilter",
-    "ScoredFilter",
-    "labels_with_strata",
-    "with_strata",
-    "without_last",
-]
-
 
 def labels_with_strata(data: Dataset, discretiser: Discretiser) -> tuple[Dataset, Dataset]:
     """The table labelled by (stratum, class), class fastest, and by stratum alone.

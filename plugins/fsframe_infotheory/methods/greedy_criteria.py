@@ -16,22 +16,6 @@ from fsframe_infotheory.methods.greedy_filter import (
     PairParameters,
 )
 
-__all__ = [
-    "Betagamma",
-    "Cife",
-    "Cmi",
-    "Cmim",
-    "Condred",
-    "Disr",
-    "Icap",
-    "Jmi",
-    "Jmi3",
-    "Jmim",
-    "Mifs",
-    "Mrmr",
-    "Njmim",
-]
-
 
 @attrs.frozen(kw_only=True)
 class Mifs(EstimatingGreedyFilter):

@@ -32,14 +32,6 @@ from fsframe_infotheory.methods.filter import (
     without_last,
 )
 
-__all__ = [
-    "EstimatingGreedyFilter",
-    "EstimatorParameters",
-    "GreedyFilter",
-    "PairParameters",
-    "estimation_note",
-]
-
 
 @attrs.frozen(kw_only=True)
 class GreedyFilter(InformationFilter):

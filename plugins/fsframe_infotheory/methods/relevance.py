@@ -19,8 +19,6 @@ from fsframe_infotheory.engine.part_counts import EncodedParts, counter_of, part
 from fsframe_infotheory.methods.filter import InformationFilter, ScoredFilter, labels_with_strata
 from fsframe_infotheory.methods.greedy_filter import PairParameters, estimation_note
 
-__all__ = ["Fcbf", "Mim", "SymmetricUncertainty"]
-
 
 @attrs.frozen(kw_only=True)
 class Mim(PairParameters, ScoredFilter):

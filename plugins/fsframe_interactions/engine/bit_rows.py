@@ -25,20 +25,6 @@ from fsframe_interactions.engine.contingency_tables import (
     tile_counts,
 )
 
-__all__ = [
-    "MISSING",
-    "BitRowWriter",
-    "BitRows",
-    "ShardFile",
-    "ShardedBitRows",
-    "Tile",
-    "class_words",
-    "depth_of",
-    "stacked_margins",
-    "write_bit_rows",
-]
-
-
 Tile = tuple[int, int, int]
 """A block of eight columns, and the range (first, end) of the blocks it is paired with."""
 

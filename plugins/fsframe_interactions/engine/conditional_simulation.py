@@ -10,8 +10,6 @@ from fsframe.kernels.compiled import njit
 from fsframe_interactions.engine.contingency_tables import fit, kirkwood
 from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE
 
-__all__ = ["canonical", "simulate_pairs"]
-
 _BURN_IN = 50
 _LONGER = 0.25
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -9,24 +9,6 @@ from scipy import special
 from fsframe.kernels.bit_counts import LANES, at, count_rows, popcount
 from fsframe.kernels.compiled import njit
 
-__all__ = [
-    "complete_tables",
-    "count_block",
-    "count_pairs",
-    "deviance",
-    "false_discovery_rates",
-    "fit",
-    "freedom",
-    "gather_rows",
-    "kirkwood",
-    "log_chi2_tail",
-    "log_f_tail",
-    "log_gamma_tail",
-    "row_starts",
-    "tile_cells",
-    "tile_counts",
-]
-
 
 @njit()
 def row_starts(first, last, stored, starts):

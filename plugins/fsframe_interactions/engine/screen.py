@@ -25,17 +25,6 @@ from fsframe_interactions.engine.contingency_tables import (
     row_starts,
 )
 
-__all__ = [
-    "FIT_ROUNDS",
-    "FIT_TOLERANCE",
-    "Found",
-    "TestedPairs",
-    "best_pairs",
-    "screen_tile",
-    "smallest",
-]
-
-
 FIT_TOLERANCE = 1e-9
 """Relative tolerance of the margins of a fit; the error of G² is then about 1e-16 n."""
 

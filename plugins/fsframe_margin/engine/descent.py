@@ -14,8 +14,6 @@ from fsframe_margin.engine.implicit_weights import Direction, ImplicitPairs, Imp
 from fsframe_margin.engine.margins import PairSpace, Point
 from fsframe_margin.engine.updates import prune, update
 
-__all__ = ["SMALLEST_STEP", "Descent", "DescentState", "Objective", "objective_of"]
-
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 

@@ -19,15 +19,6 @@ from fsframe.kernels.threads import in_threads
 from fsframe_margin.engine import pair_blocks, updates
 from fsframe_margin.engine.margins import PairSpace
 
-__all__ = [
-    "THREAD_BYTES",
-    "Direction",
-    "ImplicitPairs",
-    "ImplicitWeights",
-    "WeightSummary",
-    "tile_bytes",
-]
-
 Floats = NDArray[np.float64]
 _Pairs = tuple[NDArray[np.intp], NDArray[np.intp], Floats]
 

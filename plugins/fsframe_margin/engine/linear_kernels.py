@@ -32,24 +32,6 @@ from fsframe_margin.engine.pair_blocks import (
 )
 from fsframe_margin.engine.tile_kernels import block_quadratics, block_scatter
 
-__all__ = [
-    "add_means",
-    "add_rows",
-    "add_weighted",
-    "cross_measures",
-    "expectations",
-    "later_manhattan",
-    "pair_manhattan",
-    "pair_means",
-    "pair_square_means",
-    "pair_squares",
-    "streamed_means",
-    "streamed_rows",
-    "streamed_scatter",
-    "streamed_sums",
-]
-
-
 Floats = NDArray[np.float64]
 
 

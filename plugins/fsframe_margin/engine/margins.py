@@ -21,8 +21,6 @@ from fsframe_margin.engine.parallel import STORED_ROWS, RowChunks
 from fsframe_margin.engine.standardise import Indicators
 from fsframe_margin.engine.training import Training
 
-__all__ = ["PairSpace", "Point", "pair_memory"]
-
 Floats = NDArray[np.float64]
 
 _CHUNK, _LEAST_CHUNK, _CHUNK_WORK = 1 << 16, 1 << 12, 1 << 25

@@ -12,17 +12,6 @@ from numpy.typing import NDArray
 from fsframe.kernels.compiled import njit
 from fsframe_margin.engine.neighbour_shares import ELEMENTWISE
 
-__all__ = [
-    "flip_margins",
-    "instance_weights",
-    "k_nearest",
-    "margin_profiles",
-    "margin_sum",
-    "margin_vectors",
-    "nearest_pair",
-    "simba_visits",
-]
-
 TIE = 1e-9
 """Relative tolerance within which squared distances are ties.
 

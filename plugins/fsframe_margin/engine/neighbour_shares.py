@@ -19,25 +19,6 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.compiled import njit
 
-__all__ = [
-    "ELEMENTWISE",
-    "SMALLEST_SUM",
-    "SUM",
-    "Shares",
-    "direct_sums",
-    "distances_by_coefficients",
-    "exp_nonpositive",
-    "log_sums",
-    "pair_coefficients",
-    "row_coefficients",
-    "row_log_sums",
-    "row_sums",
-    "scaled",
-    "smallest",
-    "terms",
-    "total",
-]
-
 
 @intrinsic
 def _double_from_bits(typing_context: Any, bits: Any) -> Any:

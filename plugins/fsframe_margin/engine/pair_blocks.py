@@ -16,19 +16,6 @@ from fsframe.kernels.compiled import njit
 from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, SUM, Shares, row_coefficients
 from fsframe_margin.engine.tile_kernels import block_quadratics, block_scatter
 
-__all__ = [
-    "BLOCK",
-    "all_distances",
-    "copy",
-    "distances",
-    "keep_large",
-    "pair_quadratics",
-    "pair_scatter",
-    "row_products",
-    "spread",
-    "upper_tiles",
-]
-
 Floats = NDArray[np.float64]
 
 

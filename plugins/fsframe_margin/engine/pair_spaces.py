@@ -18,15 +18,6 @@ from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, exp_nonpositive
 from fsframe_margin.engine.standardise import SQUARES, Indicators
 from fsframe_margin.engine.training import Training
 
-__all__ = [
-    "DiagonalRestSpace",
-    "RowMargins",
-    "expected_margins",
-    "row_margins",
-    "solve_logistic",
-]
-
-
 Floats = NDArray[np.float64]
 
 

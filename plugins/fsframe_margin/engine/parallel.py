@@ -22,15 +22,6 @@ from fsframe.method.selection import Selection
 from fsframe.method.stage_view import drawn_rows
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "STORED_ROWS",
-    "OneBlasThread",
-    "RowChunks",
-    "one_blas_thread",
-    "select_each",
-    "workers_within",
-]
-
 
 @cache
 def _controller() -> Any:

@@ -18,24 +18,6 @@ from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.parallel import workers_within
 from fsframe_margin.engine.training import Training, take_training
 
-__all__ = [
-    "IM4E_PATH",
-    "IMMIGRATE_PATH",
-    "Boosted",
-    "Setting",
-    "Tuned",
-    "boost",
-    "class_distances",
-    "nearest_class",
-    "relative_scores",
-    "sigma_path",
-    "stratified_folds",
-    "training_distances",
-    "tune",
-    "vote",
-]
-
-
 Floats = NDArray[np.float64]
 
 _ROWS = 256

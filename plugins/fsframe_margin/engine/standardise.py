@@ -20,17 +20,6 @@ from fsframe.kernels.threads import in_threads
 from fsframe.table.column_kinds import level_places, unequal_share
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "Indicators",
-    "Scaling",
-    "differences",
-    "learn_scaling",
-    "nominal_steps",
-    "scaling_over_parts",
-    "step_of_levels",
-]
-
-
 Floats = NDArray[np.float64]
 
 MANHATTAN, SQUARES = 0.5, 0.5**0.5

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from fsframe.kernels.compiled import njit
 from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, SUM
 
-__all__ = ["block_quadratics", "block_scatter"]
-
 Floats = NDArray[np.float64]
 
 

@@ -21,22 +21,6 @@ from fsframe_margin.engine.standardise import (
     scaling_over_parts,
 )
 
-__all__ = [
-    "Training",
-    "drawn_prototypes",
-    "features_of",
-    "prototypes_over_parts",
-    "prototypes_parameter",
-    "require_margins",
-    "row_notes",
-    "row_weights",
-    "take_training",
-    "training_of",
-    "varying_columns",
-    "with_prototypes",
-]
-
-
 Floats = NDArray[np.float64]
 
 

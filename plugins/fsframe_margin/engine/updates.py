@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RULES", "elementwise", "gain", "positive_semidefinite", "prune", "update"]
-
 Floats = NDArray[np.float64]
 
 RULES = ("elementwise", "psd", "psd-clip")

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from fsframe_margin.engine.margins import PairSpace
     from fsframe_margin.engine.prediction import Boosted
 
-__all__ = ["PROTOTYPES", "Bim", "BimVote", "BoostedSettings", "FittedBim"]
-
 Floats = NDArray[np.float64]
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from fsframe_margin.engine.descent import Descent
     from fsframe_margin.engine.margins import PairSpace, Point
 
-__all__ = ["Im4e", "descend_im4e", "on_the_simplex"]
-
 Floats = NDArray[np.float64]
 
 _PAPER = "Bei, Hong 2015"

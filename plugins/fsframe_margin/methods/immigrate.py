@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from fsframe_margin.engine.margins import PairSpace
     from fsframe_margin.methods.immigrate_fit import Fit
 
-__all__ = ["Immigrate", "descend"]
-
 Floats = NDArray[np.float64]
 
 _PAPER = "Zhao, Hong, Liu"

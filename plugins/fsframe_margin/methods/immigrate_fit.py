@@ -27,18 +27,6 @@ from fsframe_margin.methods.margin_selector import (
 if TYPE_CHECKING:
     from fsframe_margin.engine.descent import Descent
 
-__all__ = [
-    "Fit",
-    "dense_bytes",
-    "dense_start",
-    "descent_notes",
-    "fit_dense",
-    "fit_implicit",
-    "fit_with_diagonal_rest",
-    "fits_dense",
-    "immigrate_result",
-]
-
 Floats = NDArray[np.float64]
 
 TOP_PAIRS = 100_000

@@ -22,8 +22,6 @@ from fsframe_margin.methods.margin_selector import (
 )
 from fsframe_margin.methods.simba import simba_selection
 
-__all__ = ["FittedKnn", "Mbiw", "SimbaMbiw", "WeightedKnn", "neighbour_votes"]
-
 
 @attrs.frozen(kw_only=True)
 class Mbiw(MarginSelector):

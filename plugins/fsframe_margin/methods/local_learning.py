@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from fsframe_margin.engine.descent import Descent
     from fsframe_margin.engine.margins import PairSpace, Point
 
-__all__ = ["Irelief", "Lfe", "Logo", "inliers", "iterate"]
-
-
 Floats = NDArray[np.float64]
 
 _SUN_2007 = "Sun 2007"

@@ -31,20 +31,6 @@ if TYPE_CHECKING:
     from fsframe_margin.engine.margins import PairSpace
     from fsframe_margin.engine.prediction import Tuned
 
-__all__ = [
-    "FittedMargin",
-    "Margin",
-    "MarginSelector",
-    "TunedSelector",
-    "carried",
-    "feature_weights",
-    "pair_matrix",
-    "standardize_parameter",
-    "upstream_matrix",
-    "upstream_pairs",
-]
-
-
 Floats = NDArray[np.float64]
 
 

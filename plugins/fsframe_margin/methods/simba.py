@@ -18,9 +18,6 @@ from fsframe_margin.engine.parallel import one_blas_thread
 from fsframe_margin.engine.training import Training
 from fsframe_margin.methods.margin_selector import MarginSelector, carried
 
-__all__ = ["Gflip", "Simba", "simba_selection"]
-
-
 Floats = NDArray[np.float64]
 
 _PAPER = "Gilad-Bachrach, Navot, Tishby 2004"

@@ -10,19 +10,6 @@ import scipy
 from numpy.typing import NDArray
 from scipy import optimize
 
-__all__ = [
-    "BOUNDS",
-    "bound_of_sizes",
-    "complete_ranks",
-    "expected_false",
-    "integrate_paths",
-    "largest_tail",
-    "least_count",
-    "least_false_rates",
-    "linear_scores",
-    "list_ranks",
-]
-
 
 def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float64]:
     """Ranks of all K features where only a list of the k best is known, best first.

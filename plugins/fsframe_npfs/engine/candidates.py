@@ -17,15 +17,6 @@ from fsframe.errors import RequestError
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "CandidateFeatures",
-    "CandidatePairs",
-    "Candidates",
-    "FragileColumns",
-    "count_codes",
-    "equal_columns",
-]
-
 # A column whose d rows differ from its mode is constant in a bootstrap with probability about
 # exp(-d); above this d that never happens in practice.
 _FRAGILE_ROWS = 40

@@ -10,18 +10,6 @@ from numpy.typing import NDArray
 from fsframe_npfs.engine.forecasts import likely_exceedances
 from fsframe_npfs.engine.nulls import critical_value
 
-__all__ = [
-    "CORRECTIONS",
-    "Decisions",
-    "adjusted",
-    "decide_by_centred_counts",
-    "decide_by_own_counts",
-    "decide_by_tail",
-    "level_of_one_test",
-    "shrinkage_factor",
-]
-
-
 CORRECTIONS = ("none", "bonferroni", "bh")
 
 

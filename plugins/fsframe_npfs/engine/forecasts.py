@@ -12,21 +12,6 @@ from scipy.special import bdtr, ndtr
 
 from fsframe.remarks import remark
 
-__all__ = [
-    "BORDERLINE",
-    "BRIEF",
-    "LONG",
-    "QUANTILE",
-    "WORTH_TRYING",
-    "DurationForecast",
-    "Remedy",
-    "duration_text",
-    "likely_exceedances",
-    "remedy",
-    "reversal_probability",
-]
-
-
 LONG = 600.0
 """Remaining seconds from which a forecast is printed."""
 

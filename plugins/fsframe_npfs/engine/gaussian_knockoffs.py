@@ -6,15 +6,6 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-__all__ = [
-    "Sampler",
-    "e_values",
-    "equicorrelated",
-    "kept_by_e_values",
-    "knockoff_threshold",
-    "least_reconstructable",
-]
-
 Floats = NDArray[np.float64]
 
 # Knockoffs at the boundary of what is possible would be functions of the features.

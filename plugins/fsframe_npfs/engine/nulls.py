@@ -14,24 +14,6 @@ from fsframe.resampling.resamples import CountNull, RelabellingNull
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.resample_counts import shard_counts
 
-__all__ = [
-    "Matlab",
-    "Permutation",
-    "Published",
-    "Shards",
-    "binomial_tail",
-    "clopper_pearson",
-    "critical_value",
-    "hoeffding",
-    "larger_tests",
-    "least_bootstraps",
-    "looks",
-    "permutation_tail",
-    "poisson_binomial_tail",
-    "selection_tail",
-    "settled",
-]
-
 
 def hoeffding(
     z: ArrayLike, n: int, error: float

@@ -47,8 +47,6 @@ from fsframe_npfs.engine.nulls import (
 )
 from fsframe_npfs.engine.score_decisions import decide_by_scores
 
-__all__ = ["CONSTANT_TOTAL", "Procedure", "Settings"]
-
 CONSTANT_TOTAL = (
     "the base's scores have the same sum in every resample, so its best columns score as high "
     "under a permuted label as under the true one, and a corrected test, which compares scores, "

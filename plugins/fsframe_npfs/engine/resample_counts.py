@@ -17,14 +17,6 @@ from fsframe.method.run import Run
 from fsframe.resampling.groups import FEWEST_GROUPS, Grouping, require_two
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "BootstrapSampler",
-    "complementary_halves",
-    "half_counts",
-    "max_shards",
-    "shard_counts",
-]
-
 # Redraws of one resample before giving up. Both rows of a class of two are in 40 % of unstratified
 # draws, so a thousand failures in a row mean that the request cannot be met.
 _MOST_REDRAWS = 1000

@@ -14,8 +14,6 @@ from fsframe_npfs.engine.count_decisions import (
 )
 from fsframe_npfs.engine.forecasts import likely_exceedances
 
-__all__ = ["centred", "decide_by_scores", "shares_reached", "shrink_permuted", "studentised"]
-
 Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-12

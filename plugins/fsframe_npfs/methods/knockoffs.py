@@ -30,8 +30,6 @@ from fsframe_npfs.engine.gaussian_knockoffs import (
 )
 from fsframe_npfs.engine.labellings import BASE, DRAWS
 
-__all__ = ["Knockoffs"]
-
 Floats = NDArray[np.float64]
 
 

@@ -28,8 +28,6 @@ from fsframe_npfs.engine.labellings import ResamplingSelector
 from fsframe_npfs.engine.procedure import Procedure
 from fsframe_npfs.methods.outcome import caveats, feature_selection, pair_selection
 
-__all__ = ["Npfs"]
-
 # At alpha = 0.01, 99 permutations allow every feature to be selected, and 100 + 99·10 fits,
 # 200 + 450·2, or 20·55 are at most 1,100. A corrected test works far out in the tail of the null,
 # which needs many permutations; two bootstraps of each suffice to estimate the variance within.

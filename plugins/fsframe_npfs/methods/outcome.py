@@ -16,8 +16,6 @@ from fsframe_npfs.engine.forecasts import BORDERLINE, QUANTILE, WORTH_TRYING, re
 from fsframe_npfs.engine.nulls import hoeffding
 from fsframe_npfs.engine.procedure import CONSTANT_TOTAL, Procedure
 
-__all__ = ["caveats", "feature_selection", "pair_selection"]
-
 
 def caveats(procedure: Procedure) -> Iterator[str]:
     """The warnings about a finished test."""

@@ -30,8 +30,6 @@ from fsframe_npfs.engine.bounds import (
 from fsframe_npfs.engine.labellings import DRAWS, ResamplingSelector, class_codes
 from fsframe_npfs.engine.resample_counts import BootstrapSampler, complementary_halves
 
-__all__ = ["Cpss", "Ensemble", "Ipss"]
-
 
 @attrs.frozen(kw_only=True)
 class Ensemble(ResamplingSelector):

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe_relief.engine.table_values import ByteTable, ColumnSummary, scaled, summarise
 
-__all__ = ["Columns", "prepare_columns"]
-
 SLICE = 1 << 20
 """Values converted at a time: bounds temporaries to some 10 MB."""
 

@@ -13,17 +13,6 @@ from numpy.typing import NDArray
 from fsframe.kernels.bit_counts import LANES, at, count_differences, popcount
 from fsframe.kernels.compiled import njit
 
-__all__ = [
-    "fill_differences",
-    "mismatch_distances",
-    "plain_distances",
-    "probability_distances",
-    "special_distances",
-    "summarise_columns",
-    "whole_distances",
-]
-
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Listed = NDArray[np.int32]

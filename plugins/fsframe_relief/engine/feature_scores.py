@@ -15,8 +15,6 @@ from fsframe_relief.engine.screening import (
 )
 from fsframe_relief.engine.table_values import row_block, run_blocks
 
-__all__ = ["distance_rows", "feature_scores", "full_distances", "mean_distance", "mean_of"]
-
 
 def distance_rows(
     columns: Columns, rows: NDArray[np.int64], out: NDArray[np.float64], first: int = 0

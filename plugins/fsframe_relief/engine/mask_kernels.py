@@ -19,8 +19,6 @@ from fsframe.kernels.compiled import njit
 from fsframe_relief.engine.neighbour_kernels import TIE, class_factors
 from fsframe_relief.engine.score_kernels import combine_groups
 
-__all__ = ["count_scores", "level_masks", "radius_groups", "weight_groups"]
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Codes = NDArray[np.uint8] | NDArray[np.uint32]

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.compiled import njit
 
-__all__ = ["class_factors", "nearest_weights", "radius_weights", "row_moments"]
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Listed = NDArray[np.int32]

@@ -8,8 +8,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ball", "Nearest", "Radius", "Rule", "Sigmoid", "Target"]
-
 WEIGHTINGS = ("equal", "rank", "distance")
 CLASSES = frozenset({"classes"})
 EDGE = 1e-9

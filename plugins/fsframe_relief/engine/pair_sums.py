@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Radius, Rule, Target
 
-__all__ = ["PairSums", "relevance"]
-
 MAX_LEVELS = 16
 """Discrete columns with more levels are compared code by code, not by masks of instances."""
 

@@ -14,19 +14,6 @@ from fsframe.kernels.compiled import njit
 from fsframe_relief.engine.neighbour_kernels import TIE
 from fsframe_relief.engine.screen_kernels import keep_smallest
 
-__all__ = [
-    "FAR",
-    "UNIT",
-    "add_differences",
-    "add_exact_distances",
-    "add_listed",
-    "count_tied",
-    "group_of",
-    "keep_nearest",
-    "listed_weights",
-    "screen",
-]
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 

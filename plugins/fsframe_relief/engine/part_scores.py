@@ -15,8 +15,6 @@ from fsframe.method.run import Run
 from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.engine.table_values import ColumnSummary, scaled
 
-__all__ = ["few_levels_over_parts", "scores_over_parts"]
-
 SPARE = 8
 """Distances kept beyond the k-th, to detect ties at the k-th that are not in the list."""
 

@@ -22,8 +22,6 @@ from fsframe_relief.engine.neighbours import Rule, Target
 from fsframe_relief.engine.pair_sums import relevance
 from fsframe_relief.engine.table_values import run_blocks
 
-__all__ = ["SLACK", "Progress", "adjusted", "permutation_p_values", "reached_by_products"]
-
 Progress = Callable[[int, int, str], None]
 
 SLACK = 1e-12

@@ -8,17 +8,6 @@ from numpy.typing import NDArray
 from fsframe.kernels.compiled import njit
 from fsframe_relief.engine.distance_kernels import fill_differences
 
-__all__ = [
-    "combine_groups",
-    "folded_lists",
-    "gap_scores",
-    "level_scores",
-    "pair_weights",
-    "plain_scores",
-    "probability_scores",
-    "row_lists",
-]
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Listed = NDArray[np.int32]

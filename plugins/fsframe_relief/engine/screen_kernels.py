@@ -18,15 +18,6 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.compiled import njit
 
-__all__ = [
-    "TOGETHER",
-    "byte_neighbours",
-    "keep_smallest",
-    "keep_weighted",
-    "listed_distances",
-    "near_rows_of_four",
-]
-
 TOGETHER = 4
 """Targets at a time."""
 

@@ -11,8 +11,6 @@ from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.engine.table_values import CACHED, ROW_BLOCK
 
-__all__ = ["NearestBytes", "bytes_suffice", "screening_pays"]
-
 LEVELS = 255
 LEAST_ROWS = 2048
 """With fewer rows screening saves less than its lists cost."""

@@ -15,21 +15,6 @@ from numpy.typing import NDArray
 
 from fsframe.table.dataset import RowSource
 
-__all__ = [
-    "ROW_BLOCK",
-    "ByteTable",
-    "ColumnSummary",
-    "content_groups",
-    "content_order",
-    "content_order_over_parts",
-    "few_levels",
-    "row_block",
-    "run_blocks",
-    "scaled",
-    "summarise",
-]
-
-
 ROW_BLOCK = 64
 """Most target rows per unit of work."""
 SMALL = 2e7

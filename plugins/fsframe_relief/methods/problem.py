@@ -29,21 +29,6 @@ from fsframe_relief.engine.table_values import (
     summarise,
 )
 
-__all__ = [
-    "Problem",
-    "ReliefParameters",
-    "decay_parameter",
-    "discrete_columns",
-    "label_codes",
-    "make_problem",
-    "make_target",
-    "row_weights",
-    "table_values",
-    "ties_by_index",
-    "ties_parameter",
-    "with_target",
-]
-
 
 def decay_parameter() -> Any:
     """The parameter of methods that can weight neighbours by rank."""

@@ -23,9 +23,6 @@ from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Rule
 from fsframe_relief.methods.problem import Problem, discrete_columns, make_problem, table_values
 from fsframe_relief.methods.selector import ReliefSelector
 
-__all__ = ["IterativeRelief", "Turf", "Vls", "ranked_scores"]
-
-
 ROUNDING = 1e-12
 """Rounding error of a sum that is zero, relative to the largest weight."""
 

@@ -35,8 +35,6 @@ from fsframe_relief.methods.problem import (
     with_target,
 )
 
-__all__ = ["ReliefSelector", "select_each"]
-
 
 def select_each(
     method: ReliefParameters,

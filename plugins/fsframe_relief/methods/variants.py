@@ -14,18 +14,6 @@ from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Sigmoid
 from fsframe_relief.methods.problem import decay_parameter, ties_parameter
 from fsframe_relief.methods.selector import ReliefSelector
 
-__all__ = [
-    "Multisurf",
-    "Multisurfstar",
-    "Relief",
-    "Relieff",
-    "RelievedF",
-    "Rrelieff",
-    "Surf",
-    "Surfstar",
-    "Swrfstar",
-]
-
 
 @attrs.frozen(kw_only=True)
 class Relief(ReliefSelector):

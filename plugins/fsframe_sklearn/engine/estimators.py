@@ -22,22 +22,6 @@ from fsframe.showing import some_of
 from fsframe.suggest import did_you_mean
 from fsframe.table.dataset import Dataset
 
-__all__ = [
-    "ALLOW",
-    "LEARNERS",
-    "drawn_rows",
-    "find_estimator",
-    "find_score_function",
-    "guarded",
-    "make_estimator",
-    "make_folds",
-    "parse_options",
-    "require_sklearn",
-    "seed_estimator",
-    "takes_missing",
-]
-
-
 ALLOW = "FSFRAME_SKLEARN_ALLOW"
 """Environment variable: import paths of further estimator classes, joined by commas."""
 

@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from fsframe.table.column_kinds import level_places
 from fsframe.table.dataset import Dataset
 
-__all__ = ["Levels", "Path", "Problem", "indicators", "largest_penalty", "learn_levels", "solve"]
-
-
 Floats = NDArray[np.float64]
 
 

@@ -29,8 +29,6 @@ from fsframe_sklearn.engine.estimators import (
     seed_estimator,
 )
 
-__all__ = ["Boruta"]
-
 _FORESTS = {"classification": "RandomForestClassifier", "regression": "RandomForestRegressor"}
 _LEAST_SHADOWS = 5
 

@@ -27,9 +27,6 @@ from fsframe_sklearn.engine.estimators import (
 )
 from fsframe_sklearn.engine.linear_models import Levels, indicators, learn_levels
 
-__all__ = ["Ridge", "Sklearn", "SklearnSelector"]
-
-
 _FOR_CLASSES = {"chi2", "f_classif", "f_oneway", "mutual_info_classif"}
 _FOR_NUMBERS = {"f_regression", "r_regression", "mutual_info_regression"}
 # The selectors' parameters for the number of columns to keep.

@@ -25,9 +25,6 @@ from fsframe.table.dataset import Dataset
 from fsframe_sklearn.engine.estimators import drawn_rows, guarded, make_folds, parse_options
 from fsframe_sklearn.methods.learners import Fitted, Learner, LearnerSelector, check_scoring
 
-__all__ = ["Rfe", "Rfecv", "Sequential"]
-
-
 Columns = NDArray[np.intp]
 
 

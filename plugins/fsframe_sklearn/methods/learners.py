@@ -29,9 +29,6 @@ from fsframe_sklearn.engine.estimators import (
     takes_missing,
 )
 
-__all__ = ["Importance", "Learner", "LearnerSelector", "check_scoring", "unseen_importance"]
-
-
 _KIND_OF = {"classification": "classifier", "regression": "regressor"}
 
 

@@ -19,8 +19,6 @@ from fsframe.table.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.estimators import guarded, make_folds, require_sklearn
 from fsframe_sklearn.engine.linear_models import Problem, largest_penalty, solve
 
-__all__ = ["ElasticNet", "Lasso"]
-
 
 @attrs.frozen(kw_only=True)
 class Lasso(Selector):
