@@ -133,6 +133,16 @@ def place(selection: fsframe.Selection, pair: tuple[int, int]) -> tuple[int, flo
     return int(at[0]) + 1, float(selection.tables["p_values"][at[0]])
 
 
+def few_people(rng: Rng) -> tuple[np.ndarray, np.ndarray]:
+    """The mean recordings of 32 people, eight of them healthy, with labels dealt again."""
+    of_people = fsframe.read(ROOT / "examples/parkinsons_subjects.csv", groups="subject")
+    assert of_people.groups is not None
+    who = np.unique(of_people.groups, return_inverse=True)[1]
+    X = np.array([of_people.X[who == person].mean(axis=0) for person in range(who.max() + 1)])
+    y = np.array([of_people.y[who == person][0] for person in range(len(X))])
+    return X, rng.permutation(y)
+
+
 PLACES: dict[str, tuple[Maker, list[tuple[int, int]]]] = {
     "one XOR": (xor, [(0, 1)]),
     "two XOR": (two_xor, [(0, 1), (2, 3)]),
@@ -161,6 +171,7 @@ LEVEL: dict[str, Maker] = {
     "three classes, 200 rows": three_classes,
     "60 people × 4 rows, with groups": people(True),
     "60 people × 4 rows, without": people(False),
+    "means of 32 people, labels dealt again": few_people,
 }
 
 ADDING: dict[str, Maker] = {

@@ -131,7 +131,7 @@ engine_options = all_options(
     click.option(
         "--progress",
         type=click.Choice(["json"]),
-        help="Report progress, notes and outcomes on stderr as JSON lines, for programs.",
+        help="Report events on stderr as JSON lines.",
     ),
     # The earlier name; easily confused with --event, the column of survival data.
     click.option(

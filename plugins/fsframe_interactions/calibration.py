@@ -314,7 +314,10 @@ def calibrate(
     -----
     P(G² ≥ g) ≈ P(χ²_f ≥ g f / E G²), f = 2 (E G²)² / Var G², both moments over tables with the same
     margins n_ij·, n_i·k, n_·jk, a distribution without unknown parameters. Unlike the share of
-    draws above g, this smooth tail also gives p far below one over the number of draws.
+    draws above g, this smooth tail also gives p far below one over the number of draws. Where
+    margins allow few tables, G² has atoms that no smooth tail follows: p is at least
+    (k + ½)/(N + 1) if k > 0 of N draws have a larger G² (those with the same count half), and if
+    none has, f is at most twice the degrees of freedom.
 
     References
     ----------
@@ -339,10 +342,10 @@ def calibrate(
                 wanted[place] = True
                 tilts[place, : tilt.shape[0], : tilt.shape[1]] = tilt
         chunk, tilts = chunk[wanted], tilts[wanted]
-        moments = np.empty((len(chunk), 2))
+        moments = np.empty((len(chunk), 3))
         for more in (False, True):
             of = np.flatnonzero(closer[chunk] == more)
-            here = np.empty((len(of), 2))
+            here = np.empty((len(of), 3))
             simulate_pairs(
                 tables(chunk[of]), bit_rows.levels, found.pairs[chunk[of]],
                 found.statistic[chunk[of]], tilts[of], *logs, 5 * draws if more else draws, seed,
@@ -356,17 +359,25 @@ def calibrate(
     chunks = [looked_at[first : first + _CHUNK] for first in range(0, len(looked_at), _CHUNK)]
     log_p = found.log_p.copy()
     for pairs, moments in in_threads(run.threads, work, chunks):
-        mean[pairs], variance[pairs] = moments.T
+        mean[pairs], variance[pairs] = moments[:, :2].T
         # Where the margins allow only one table, there is no test.
-        informative = pairs[(mean[pairs] > 1e-9) & (variance[pairs] > 1e-9)]
-        log_p[pairs] = 0.0
-        scale = mean[informative] / variance[informative]
-        log_p[informative] = log_gamma_tail(
-            mean[informative] * scale, found.statistic[informative] * scale
+        informative = (mean[pairs] > 1e-9) & (variance[pairs] > 1e-9)
+        reached, drawn = moments[:, 2], np.where(closer[pairs], 5 * draws, draws)
+        fitted = np.zeros(len(pairs))
+        np.divide(2.0 * mean[pairs] ** 2, variance[pairs], out=fitted, where=informative)
+        # Where margins allow few tables, G² takes few values, and a tail fitted to them is too
+        # short: no shorter than that of twice the degrees of freedom beyond what was drawn.
+        limit = 2.0 * np.maximum(found.freedom[pairs], 1)
+        fitted = np.where(reached > 0, fitted, np.minimum(fitted, limit))
+        scale = fitted / np.maximum(2.0 * mean[pairs], 1e-300)
+        tail = log_gamma_tail(
+            fitted[informative] / 2.0, (found.statistic[pairs] * scale)[informative]
         )
+        share = np.log(np.where(reached > 0, (reached + 0.5) / (drawn + 1.0), 1e-300))
+        log_p[pairs] = 0.0
+        log_p[pairs[informative]] = np.maximum(tail, share[informative])
         ratio[pairs] = mean[pairs] / np.maximum(found.freedom[pairs], 1)
-        freedom[pairs] = 0.0
-        freedom[informative] = 2.0 * mean[informative] * scale
+        freedom[pairs] = fitted
     best = found.best_log_p.copy()
     # A column's best pair among those kept replaces its p by χ².
     of_pairs = np.zeros(len(best))

@@ -1,4 +1,4 @@
-"""Simulation of tables with fixed margins: mean and variance of G² without interaction."""
+"""Simulation of tables with fixed margins: the distribution of G² without interaction."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _metropolis(table, tilt, inverse, log_factorials, xlogx, moves, rows, column
 def simulate_pairs(
     tables, levels, pairs, statistics, tilts, log_factorials, xlogx, n_simulated, seed, moments
 ):
-    """Write mean and variance of G² over tables of the same margins, for each pair.
+    """Write mean, variance and upper tail of G² over tables of the same margins, for each pair.
 
     Parameters
     ----------
@@ -166,8 +166,9 @@ def simulate_pairs(
     n_simulated : int
         Tables kept per pair, after as many moves each as there are cells.
     seed : uint64
-    moments : (m, 2) float64
-        Written: mean and variance of G².
+    moments : (m, 3) float64
+        Written: mean and variance of G², and how many of the tables have a larger G², those
+        with the same as halves.
 
     Notes
     -----
@@ -208,7 +209,9 @@ def simulate_pairs(
         rows, columns = np.arange(first), np.arange(second)
         np.random.seed(np.int64(_splitmix(key ^ seed) & np.uint64(0xFFFFFFFF)))
         moves = first * second * (classes - 1)
-        value, mean, squares = statistics[pair], 0.0, 0.0
+        value, mean, squares, reached = statistics[pair], 0.0, 0.0, 0.0
+        # The same G² from other cells differs by rounding.
+        same = 1e-6 * max(1.0, statistics[pair])
         for draw in range(-_BURN_IN, n_simulated):
             value += 2.0 * _metropolis(
                 walker, tilted, expected, log_factorials, xlogx, moves, rows, columns
@@ -217,5 +220,10 @@ def simulate_pairs(
                 away = value - mean
                 mean += away / (draw + 1)
                 squares += away * (value - mean)
+                if value > statistics[pair] + same:
+                    reached += 1.0
+                elif value > statistics[pair] - same:
+                    reached += 0.5
         moments[pair, 0] = max(0.0, mean)
         moments[pair, 1] = squares / n_simulated
+        moments[pair, 2] = reached
