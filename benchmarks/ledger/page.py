@@ -301,7 +301,7 @@ def page(ledger: Ledger) -> str:
 
 
 def figures(ledger: Ledger, folder: Path) -> None:
-    """Two pictures: F1 by contender and design, and error over promise."""
+    """Two pictures, F1 and error over promise; cells of few tables are blank."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -311,14 +311,21 @@ def figures(ledger: Ledger, folder: Path) -> None:
     ratio = np.full_like(f1, np.nan)
     for i, contender in enumerate(CONTENDERS):
         for j, design in enumerate(DESIGNS):
-            f1[i, j] = ledger.mean(design, contender, "f1_relevant").value
+            mean = ledger.mean(design, contender, "f1_relevant")
+            f1[i, j] = mean.value if mean.tables >= RANKED else np.nan
             rows = ledger.of(design, "null", contender)
-            if contender.promise and len(rows) > 1:
+            if contender.promise and len(rows) >= FEW:
                 error = error_of(contender, design, rows, False)
                 ratio[i, j] = error.value / contender.level
     for name, values, title, top, colours in (
-        ("f1", f1, "F1 against relevant columns", 1.0, "viridis"),
-        ("errors", ratio, "error over promise, no signal (2 and more: 2)", 2.0, "coolwarm"),
+        ("f1", f1, f"F1 against relevant columns, {RANKED} tables or more", 1.0, "viridis"),
+        (
+            "errors",
+            ratio,
+            f"error over promise, no signal, {FEW} tables or more (2 and above: 2)",
+            2.0,
+            "coolwarm",
+        ),
     ):
         figure = Figure(figsize=(9, 8), layout="constrained")
         axes = figure.subplots()
