@@ -63,9 +63,9 @@ _NAMES = {
     "ask.functions": "compare evaluate select stability",
     "ask.study": "study",
     "chains.chain": "Chain",
-    "method.classifier": "Classifier FittedClassifier FittedRegressor Regressor",
+    "method.classifier": "Classifier FittedClassifier FittedRegressor PredictionMeasure "
+    "Predictions Regressor",
     "table.dataset": "Dataset",
-    "method.prediction_measure": "PredictionMeasure Predictions",
     "method.run": "Run",
     "method.selection": "PairWeights Selection",
     "method.selector": "Selector",

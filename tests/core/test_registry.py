@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import types
 import warnings
 from collections.abc import Callable, Mapping
@@ -375,3 +376,17 @@ def test_hooks_are_called_one_plugin_at_a_time() -> None:
 
     manager(*(source(n, module(n)) for n in "abc")).plugins()
     assert calls == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "package",
+    ["fsframe", "fsframe.execution", "fsframe.plots", "fsframe.sklearn", "fsframe.storage",
+     "fsframe.tables", "fsframe.testing"],
+)  # fmt: skip
+def test_every_name_that_a_package_offers_is_there(package: str) -> None:
+    module = importlib.import_module(package)
+    offered = set(getattr(module, "__all__", ())) | set(getattr(module, "_HOMES", ()))
+    assert offered
+    for name in offered:
+        # Names are imported when they are first used, so a home that moved shows only here.
+        assert getattr(module, name) is not None
