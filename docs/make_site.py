@@ -71,7 +71,7 @@ def other_pages() -> Iterator[str]:
 
 
 _SEEN: dict[str, str] = {}
-"""From pages of methods to what is put at their end."""
+"""From methods to what is put at the end of their page or section."""
 
 
 def _pictures() -> Iterator[tuple[str, str | bytes]]:
@@ -89,8 +89,7 @@ def _pictures() -> Iterator[tuple[str, str | bytes]]:
     yield "sees/all.svg", make_gallery.overview(seen)
     for name, shares in seen.items():
         yield f"sees/{name}.svg", make_gallery.bars(shares)
-        _SEEN[f"methods/{name}.md"] = _section(
-            "What it sees",
+        _SEEN[name] = _picture(
             f"Share of tables in which `{name}` keeps each kind of column",
             name,
             "Asked for six columns of twelve, in tables with a known answer "
@@ -98,8 +97,7 @@ def _pictures() -> Iterator[tuple[str, str | bytes]]:
         )
     for name, picture in make_gallery.seen_by_classifiers().items():
         yield f"sees/{name}.svg", picture
-        _SEEN[f"methods/{name}.md"] = _section(
-            "What it learns",
+        _SEEN[name] = _picture(
             f"Two columns, and the class that `{name}` predicts at every place",
             name,
             "120 rows whose class is the sign of the product of two columns, behind `immigrate` or "
@@ -107,8 +105,42 @@ def _pictures() -> Iterator[tuple[str, str | bytes]]:
         )
 
 
-def _section(title: str, picture: str, name: str, text: str) -> str:
-    return f"\n\n## {title}\n\n![{picture}](../sees/{name}.svg)\n\n{text}\n"
+def _picture(title: str, name: str, text: str) -> str:
+    return f"\n![{title}](../sees/{name}.svg)\n\n{text}\n"
+
+
+def place_of(name: str) -> str | None:
+    """The page of a method, or the section of its family's page; None without either.
+
+    A method's section is the one whose heading has its name as code.
+    """
+    folder = ROOT / "docs" / "methods"
+    if (folder / f"{name}.md").exists():
+        return f"{name}.md"
+    for path in sorted(folder.glob("*.md")):
+        found = re.search(
+            rf"^##+ (.*`{re.escape(name)}`.*)$", path.read_text(encoding="utf-8"), re.MULTILINE
+        )
+        if found:
+            words = re.sub(r"[^\w\s-]", "", found[1]).lower().split()
+            return f"{path.name}#{'-'.join(words)}"
+    return None
+
+
+def with_part(text: str, name: str, part: str = "") -> tuple[str, str]:
+    """A page with `part` at the end of the section on a method, and that section."""
+    lines, fenced, depth, start = text.splitlines(), False, 0, 0
+    end = len(lines)
+    for number, line in enumerate(lines):
+        fenced ^= line.startswith("```")
+        heading = None if fenced else re.match(r"(##+) ", line)
+        if heading and not depth and f"`{name}`" in line:
+            depth, start = len(heading[1]), number
+        elif heading and depth and len(heading[1]) <= depth:
+            end = number
+            break
+    section = "\n".join(lines[start:end])
+    return "\n".join([*lines[:end], part, *lines[end:]]) + "\n", section
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -150,7 +182,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         way = posixpath.relpath(place, posixpath.dirname(here) or ".")
         return f"{match[1]}({way}{match[3] or ''})"
 
-    return _LINK.sub(put_right, markdown) + _SEEN.get(here, "")
+    shown = _LINK.sub(put_right, markdown)
+    for name, part in _SEEN.items():
+        if f"methods/{place_of(name) or ''}".partition("#")[0] == here:
+            shown = with_part(shown, name, part)[0]
+    return shown
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
@@ -224,15 +260,14 @@ def methods_page() -> str:
     lines = [
         "# Methods",
         "",
-        "One page each: the mathematics, departures from the paper, the cost.",
+        "With the mathematics, departures from the paper, and the cost.",
     ]
     families: dict[str, list[str]] = {}
     for registry in _registries():
         for offer in sorted(registry.offers(), key=lambda offer: offer.entry.name):
             entry = offer.entry
-            page = f"{entry.name}.md"
-            there = (ROOT / "docs" / "methods" / page).exists()
-            shown = f"[`{entry.name}`]({page})" if there else f"`{entry.name}`"
+            place = place_of(entry.name)
+            shown = f"[`{entry.name}`]({place})" if place else f"`{entry.name}`"
             row = f"| {shown} | {entry.summary} | {getattr(entry, 'reference', '') or ''} |"
             families.setdefault(f"{entry.kind}: {_family(entry)}", []).append(row)
     for family, rows in families.items():
