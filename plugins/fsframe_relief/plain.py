@@ -161,7 +161,7 @@ def regression_scores(
 def iterative_scores(
     X: Floats, y: NDArray[np.int64], discrete: Mask, least: int, rounds: int
 ) -> Floats:
-    """Iterative Relief, equations (5) to (8) of its page; no early stop."""
+    """Iterative Relief, equations (5) to (8) of the family's page; no early stop."""
     p = X.shape[1]
     delta = differences(X, discrete)
     w, total = np.ones(p), np.zeros(p)

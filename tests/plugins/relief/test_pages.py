@@ -1,14 +1,14 @@
-"""Every method of the family has a page that names all its parameters."""
+"""The page of the family has a section for every method, and says what its parameters are."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
 
 import pytest
 
 import fsframe
+from tests.method_pages import PAGES, page_of, section_of
 
-DOCS = Path(__file__).parents[3] / "docs" / "methods"
 NAMES = [offer.name for offer in fsframe.selectors.offers() if offer.entry.family == "relief"]
 
 
@@ -30,17 +30,19 @@ def test_the_family_has_all_its_members():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_page_of_a_method_names_its_parameters_and_its_paper(name):
-    page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
-    shared = (DOCS / "relief-family.md").read_text(encoding="utf-8")
-    for parameter in fsframe.selectors[name].parameters():
-        assert f"`{parameter.name}`" in page + shared, parameter.name
-    for heading in ("## Mathematics", "## Departures", "## Cost", "## References"):
-        assert heading in page
-    assert f"fsframe chain {name}" in page or f"fsframe methods {name}" in page or name == "turf"
+def test_a_method_has_a_section_with_its_source(name: str) -> None:
+    assert page_of(name) == PAGES / "relief-family.md"
+    assert "Source: " in section_of(name)
 
 
-def test_the_family_page_links_every_method():
-    shared = (DOCS / "relief-family.md").read_text(encoding="utf-8")
-    for name in NAMES:
-        assert f"({name}.md)" in shared
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_section_sets_are_parameters_of_a_method(name: str) -> None:
+    parameters = {parameter.name for parameter in fsframe.selectors[name].parameters()}
+    said = set(re.findall(r"`(\w+)=[\w-]+`", section_of(name)))
+    assert said <= parameters
+
+
+def test_the_number_of_neighbours_that_a_section_names_is_the_default() -> None:
+    said = re.search(r"the k \((\d+)\) nearest", section_of("rrelieff"))
+    (k,) = [p for p in fsframe.selectors["rrelieff"].parameters() if p.name == "k"]
+    assert said and said[1] == k.format(k.default)
