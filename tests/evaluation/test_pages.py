@@ -61,7 +61,7 @@ def test_the_factor_on_the_page_is_the_formulas():
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page):
     # Pages that others write beside these.
-    elsewhere = {"resume.md", "executors.md", "weighted-knn.md"}
+    elsewhere = {"resume.md", "executors.md"}
     for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text()):
         path = (ROOT / page).parent / target
         assert path.name in elsewhere or path.exists(), target
