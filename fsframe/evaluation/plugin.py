@@ -22,7 +22,9 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         summary="Cross-validated performance of a chain, and how often it selects each feature",
         family="protocol",
         gives=frozenset({"scores"}),
-        reference="Ambroise, McLachlan 2002, PNAS 99(10), external cross-validation",
+        reference="Ambroise, McLachlan 2002, Selection bias in gene extraction on the basis of "
+        "microarray gene-expression data, Proc. Natl. Acad. Sci. USA 99(10):6562-6566, "
+        "doi:10.1073/pnas.102102699",
         wraps=True,
     )
     yield SelectorEntry(
@@ -31,10 +33,18 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         summary="Stability of the features that a chain selects on resamples of the rows",
         family="protocol",
         gives=frozenset({"scores"}),
-        reference="Kalousis, Prados, Hilario 2007; Nogueira, Sechidis, Brown 2018",
+        reference="Kalousis, Prados, Hilario 2007, Stability of feature selection algorithms: a "
+        "study on high-dimensional spaces, Knowl. Inf. Syst. 12:95-116, "
+        "doi:10.1007/s10115-006-0040-8; Nogueira, Sechidis, Brown 2018, On the stability of "
+        "feature selection algorithms, J. Mach. Learn. Res. 18(174):1-54",
         wraps=True,
     )
 
+
+_HARRELL = (
+    "Harrell, Califf, Pryor, Lee, Rosati 1982, Evaluating the yield of medical tests, "
+    "JAMA 247(18):2543-2546, doi:10.1001/jama.1982.03320430047030"
+)
 
 # name, class, summary, computed by default, reference
 _MEASURES = (
@@ -44,21 +54,24 @@ _MEASURES = (
         "BalancedAccuracy",
         "Mean sensitivity over the classes",
         True,
-        "Brodersen, Ong, Stephan, Buhmann 2010, ICPR",
+        "Brodersen, Ong, Stephan, Buhmann 2010, The balanced accuracy and its posterior "
+        "distribution, ICPR, pp. 3121-3124, doi:10.1109/ICPR.2010.764",
     ),
     (
         "auc",
         "Auc",
         "Area under the ROC curve; with more than two classes, the mean over pairs of classes",
         True,
-        "Hand, Till 2001, Machine Learning 45:171",
+        "Hand, Till 2001, A simple generalisation of the area under the ROC curve for multiple "
+        "class classification problems, Mach. Learn. 45:171-186, doi:10.1023/A:1010920819831",
     ),
     (
         "auc-ovr",
         "AucOvr",
         "Mean over the classes of the area under the ROC curve of that class against the rest",
         False,
-        "Fawcett 2006, Pattern Recognition Letters 27:861",
+        "Fawcett 2006, An introduction to ROC analysis, Pattern Recognit. Lett. 27(8):861-874, "
+        "doi:10.1016/j.patrec.2005.10.010",
     ),
     (
         "sensitivity",
@@ -86,35 +99,42 @@ _MEASURES = (
         "F1",
         "Harmonic mean of precision and sensitivity",
         True,
-        "van Rijsbergen 1979, Information retrieval, ch. 7",
+        "van Rijsbergen 1979, Information retrieval, 2nd ed., Butterworths, ISBN 0-408-70929-4, "
+        "ch. 7",
     ),
     (
         "matthews",
         "Matthews",
         "Matthews correlation between predicted and true classes",
         True,
-        "Matthews 1975, Biochim. Biophys. Acta 405:442; Gorodkin 2004, Comput. Biol. Chem. 28:367",
+        "Matthews 1975, Comparison of the predicted and observed secondary structure of T4 phage "
+        "lysozyme, Biochim. Biophys. Acta 405(2):442-451, doi:10.1016/0005-2795(75)90109-9; "
+        "Gorodkin 2004, Comparing two K-category assignments by a K-category correlation "
+        "coefficient, Comput. Biol. Chem. 28:367-374, doi:10.1016/j.compbiolchem.2004.09.006",
     ),
     (
         "log-loss",
         "LogLoss",
         "Mean negative log-probability of the true class, in nats",
         True,
-        "Good 1952, J. R. Statist. Soc. B 14:107",
+        "Good 1952, Rational decisions, J. R. Stat. Soc. B 14(1):107-114, "
+        "doi:10.1111/j.2517-6161.1952.tb00104.x",
     ),
     (
         "brier",
         "Brier",
         "Brier score: half the mean squared error of the predicted probabilities",
         True,
-        "Brier 1950, Mon. Weather Rev. 78:1",
+        "Brier 1950, Verification of forecasts expressed in terms of probability, "
+        "Mon. Weather Rev. 78(1):1-3, doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2",
     ),
     (
         "calibration",
         "Calibration",
         "Calibration part of the Brier score (reliability)",
         True,
-        "Dimitriadis, Gneiting, Jordan 2021, PNAS 118(8), e2016191118",
+        "Dimitriadis, Gneiting, Jordan 2021, Stable reliability diagrams for probabilistic "
+        "classifiers, Proc. Natl. Acad. Sci. USA 118(8):e2016191118, doi:10.1073/pnas.2016191118",
     ),
     ("r2", "R2", "Coefficient of determination, R²", True, ""),
     ("mae", "Mae", "Mean absolute error", True, ""),
@@ -124,14 +144,14 @@ _MEASURES = (
         "Concordance",
         "Share of pairs of rows whose predictions are in the right order",
         True,
-        "Harrell et al. 1982, JAMA 247:2543",
+        _HARRELL,
     ),
     (
         "c-index",
         "CIndex",
         "Harrell's c: share of comparable pairs whose predicted risks are in the right order",
         True,
-        "Harrell et al. 1982, JAMA 247:2543",
+        _HARRELL,
     ),
 )
 

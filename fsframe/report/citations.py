@@ -17,14 +17,16 @@ OF_PROTOCOL = {
   author = {Ambroise, Christophe and McLachlan, Geoffrey J.},
   title = {Selection bias in gene extraction on the basis of microarray gene-expression data},
   journal = {Proceedings of the National Academy of Sciences},
-  volume = {99}, number = {10}, pages = {6562--6566}, year = {2002}
+  volume = {99}, number = {10}, pages = {6562--6566}, year = {2002},
+  doi = {10.1073/pnas.102102699}
 }""",
     "nadeau2003": """\
 @article{nadeau2003,
   author = {Nadeau, Claude and Bengio, Yoshua},
   title = {Inference for the generalization error},
   journal = {Machine Learning},
-  volume = {52}, pages = {239--281}, year = {2003}
+  volume = {52}, pages = {239--281}, year = {2003},
+  doi = {10.1023/A:1024068626366}
 }""",
     "nogueira2018": """\
 @article{nogueira2018,
@@ -46,7 +48,8 @@ OF_PROTOCOL = {
   title = {Time for a change: a tutorial for comparing multiple classifiers through
     {Bayesian} analysis},
   journal = {Journal of Machine Learning Research},
-  volume = {18}, number = {77}, pages = {1--36}, year = {2017}
+  volume = {18}, number = {77}, pages = {1--36}, year = {2017},
+  eprint = {1606.04316}, archiveprefix = {arXiv}
 }""",
 }
 """BibTeX of the publications that every study cites, by key."""
@@ -54,9 +57,17 @@ OF_PROTOCOL = {
 # "Title, Journal 29(6):1035-1051"; title, number and pages are optional.
 _ARTICLE = re.compile(
     r"(?:(?P<title>.+), )?(?P<journal>[^,:;()]+?) (?P<volume>(?:[A-Z]-)?\d+)"
-    r"(?:\((?P<number>\d+)\))?(?::(?P<pages>[A-Za-z]?\d+(?:[-–]+\d+)?))?"
+    r"(?:\((?P<number>\d+)\))?(?::(?P<pages>[A-Za-z]*\d+(?:[-–]+\d+)?))?"
 )
-_DOI = re.compile(r"\bdoi:\s*(10\.\S+[^\s.,;)])")
+_IN_PROCEEDINGS = re.compile(
+    r"(?P<title>.+), (?P<booktitle>[^,:;()]+), pp\. (?P<pages>\d+[-–]+\d+)"
+)
+_IDENTIFIERS = {
+    "doi": re.compile(r"\bdoi:\s*(10\.\d+/\S+[^\s.,;)])"),
+    "eprint": re.compile(r"\barXiv:\s*((?:[a-z-]+/)?[\d.]*\d)"),
+    "isbn": re.compile(r"\bISBN ([\d-]+[\dX])"),
+}
+_PLACE = re.compile(r", ((?:eq\.|ch\.|Algorithm|Figure) [\d.]+)$")
 _YEAR = re.compile(r"\b(1[89]\d\d|20\d\d)\b")
 
 
@@ -103,7 +114,7 @@ def _names(text: str) -> list[str]:
 def cited_keys(reference: str) -> list[str]:
     """Keys of the publications that a reference names, such as ``peng2005``.
 
-    >>> cited_keys("John, Kohavi & Pfleger 1994, ICML; Kohavi & John 1997, Artif. Intell. 97:273")
+    >>> cited_keys("John, Kohavi, Pfleger 1994, ICML; Kohavi, John 1997, Artif. Intell. 97:273")
     ['john1994', 'kohavi1997']
     """
     return [key for key, _ in _publications(reference)]
@@ -112,13 +123,27 @@ def cited_keys(reference: str) -> list[str]:
 def _publications(reference: str) -> list[tuple[str, str]]:
     """(key, text) of each part; a part without a year is keyed by its first word."""
     found = []
-    for part in reference.split(";"):
-        text = part.strip()
+    for text in publications(reference):
         first = re.match(r"[^\W\d_]+", text)
         if first:
             year = _YEAR.search(text)
             found.append((_plain(first[0]) + (year[0] if year else ""), text))
     return found
+
+
+def publications(reference: str) -> list[str]:
+    """The publications of a reference, which ``"; "`` separates."""
+    return [part.strip() for part in re.split(r";\s", reference) if part.strip()]
+
+
+def identifiers(publication: str) -> dict[str, str]:
+    """DOI, arXiv number (``eprint``) and ISBN of a publication, as far as it gives them.
+
+    >>> identifiers("Breiman 2001, Random forests, Mach. Learn. 45:5, doi:10.1023/A:1010933404324")
+    {'doi': '10.1023/A:1010933404324'}
+    """
+    found = {name: pattern.search(publication) for name, pattern in _IDENTIFIERS.items()}
+    return {name: match[1] for name, match in found.items() if match}
 
 
 def _plain(word: str) -> str:
@@ -148,36 +173,37 @@ def bibtex_of(references: Iterable[str]) -> str:
 
 
 def _record(key: str, text: str) -> str:
-    """One reference as a record: authors before the year or a colon, then the publication.
+    """One reference as a record: authors, year, publication, identifiers, place in it.
 
-    An article if journal, volume and number or pages are given; otherwise the rest is a note.
+    An article if journal, volume and number or pages are given, part of proceedings if a book
+    and pages are; otherwise the publication is one field.
     """
     year = _YEAR.search(text)
-    before, colon, after = text.partition(":")
-    names, rest, when = "", text, year[0] if year else ""
-    if colon and _are_names(before):
-        names, rest = before, after
-    elif year and _are_names(text[: year.start()]):
-        names, rest = text[: year.start()], text[year.end() :]
-    fields = []
-    if names:
-        people = [n.strip() for n in re.split(r",|&|\band\b", names.replace("et al.", ", others"))]
+    fields, rest = [], text
+    if year and _are_names(text[: year.start()]):
+        rest = text[year.end() :]
+        names = text[: year.start()].replace("et al.", ", others")
+        people = [name.strip() for name in re.split(r",|&|\band\b", names)]
         fields.append(("author", " and ".join(person for person in people if person)))
-    if when:
-        fields.append(("year", when))
-    doi = _DOI.search(rest)
-    note = _DOI.sub("", rest).strip(" ,.:")
-    kind, told = "misc", re.sub(rf",? {when}$", "", note) if when else note
-    article = _ARTICLE.fullmatch(told)
-    if article is not None and (article["number"] or article["pages"]):
-        kind = "article"
-        pages = article["pages"] and re.sub("[-–]+", "--", article["pages"])
-        found = {**article.groupdict(), "pages": pages}
-        fields += [(name, tex(value)) for name, value in found.items() if value]
-    elif note:
-        fields.append(("note", tex(note)))
-    if doi is not None:
-        fields.append(("doi", doi[1]))
+    if year:
+        fields.append(("year", year[0]))
+    place = _PLACE.search(rest)
+    told = _PLACE.sub("", rest)
+    for pattern in _IDENTIFIERS.values():
+        told = pattern.sub("", told)
+    told, kind = told.strip(" ,.:"), "misc"
+    if (article := _ARTICLE.fullmatch(told)) and (article["number"] or article["pages"]):
+        kind, found = "article", article.groupdict()
+    elif part := _IN_PROCEEDINGS.fullmatch(told):
+        kind, found = "inproceedings", part.groupdict()
+    else:
+        found = {"howpublished": told}
+    if found.get("pages"):
+        found["pages"] = re.sub("[-–]+", "--", found["pages"])
+    fields += [(name, tex(value)) for name, value in found.items() if value]
+    fields += list(identifiers(rest).items())
+    if place:
+        fields.append(("note", place[1]))
     body = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields)
     return f"@{kind}{{{key},\n{body}\n}}"
 

@@ -89,7 +89,8 @@ def methods_paragraph(record: RunRecord) -> str:
         )
     text.append(
         "Intervals are 95 % intervals; q-values without another name are those of "
-        "Benjamini and Hochberg (1995, J. R. Stat. Soc. B 57:289)."
+        "Benjamini and Hochberg (1995, Controlling the false discovery rate, J. R. Stat. Soc. B "
+        "57:289-300, doi:10.1111/j.2517-6161.1995.tb02031.x)."
     )
     text.append(f"The random seed was {record.seed}.")
     if record.command:

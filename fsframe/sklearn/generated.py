@@ -80,7 +80,7 @@ def docstring(offer: Offer, method: type[Selector] | type[Classifier], *, weight
         if title == "Notes":
             text = "\n\n".join(filter(None, [text, _notes(offer, method, weighted)]))
         if title == "References" and not text and offer.entry.reference:
-            text = offer.entry.reference
+            text = "\n".join(textwrap.wrap(offer.entry.reference, _WIDTH, break_long_words=False))
         if text:
             lines += [title, "-" * len(title), text, ""]
     return "\n".join(lines).rstrip() + "\n"

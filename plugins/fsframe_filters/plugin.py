@@ -16,7 +16,10 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         target="fsframe_filters.significance:Chi2",
         summary="chi-squared test of independence between feature and class",
         family="filters",
-        reference="Pearson 1900",
+        reference="Pearson 1900, On the criterion that a given system of deviations from the "
+        "probable in the case of a correlated system of variables is such that it can be "
+        "reasonably supposed to have arisen from random sampling, Philos. Mag. 50(302):157-175, "
+        "doi:10.1080/14786440009463897",
         former_provider="infotheory",
     )
     yield SelectorEntry(
@@ -24,7 +27,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         target="fsframe_filters.significance:AnovaF",
         summary="f test: variance between the class means over the variance within classes",
         family="filters",
-        reference="Fisher 1925",
+        reference="Fisher 1925, Statistical methods for research workers, Oliver and Boyd",
         former_provider="infotheory",
     )
     yield SelectorEntry(
@@ -32,7 +35,8 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         target="fsframe_filters.columns:Variance",
         summary="drops features whose variance is at or below a threshold",
         family="filters",
-        reference="Pedregosa et al. 2011, JMLR 12",
+        reference="Pedregosa et al. 2011, Scikit-learn: machine learning in Python, "
+        "J. Mach. Learn. Res. 12:2825-2830, arXiv:1201.0490",
         former_provider="sklearn",
     )
     yield SelectorEntry(
@@ -40,7 +44,8 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         target="fsframe_filters.columns:Correlation",
         summary="one feature from each cluster of correlated features",
         family="filters",
-        reference="Sokal, Michener 1958, Univ. Kansas Sci. Bull. 38:1409",
+        reference="Sokal, Michener 1958, A statistical method for evaluating systematic "
+        "relationships, Univ. Kansas Sci. Bull. 38:1409-1438",
         former_provider="sklearn",
     )
     yield SelectorEntry(
@@ -49,7 +54,8 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         summary="Fills missing values: median, most frequent value, or nearest rows",
         family="preparation",
         gives={"scores", "fill"},
-        reference="Little, Rubin 2019, Statistical Analysis with Missing Data, 3rd ed., ch. 4",
+        reference="Little, Rubin 2019, Statistical analysis with missing data, 3rd ed., Wiley, "
+        "doi:10.1002/9781119482260, ch. 4",
         former_provider="tables",
     )
 
@@ -62,6 +68,9 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
         target="fsframe_filters.knn:Knn",
         summary="k nearest neighbours on standardised features: majority vote, or mean of a "
         "numeric target",
-        reference="Fix, Hodges 1951; Aha, Kibler, Albert 1991",
+        reference="Fix, Hodges 1951, Discriminatory analysis: nonparametric discrimination, "
+        "consistency properties, Int. Stat. Rev. 57(3):238-247, doi:10.2307/1403797; Aha, Kibler, "
+        "Albert 1991, Instance-based learning algorithms, Mach. Learn. 6:37-66, "
+        "doi:10.1007/BF00153759",
         former_provider="classify",
     )

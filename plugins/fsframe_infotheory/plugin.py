@@ -7,21 +7,60 @@ from collections.abc import Iterator
 from fsframe.registry.entries import SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
-_BROWN = "Brown, Pocock, Zhao, Luján 2012, J. Mach. Learn. Res. 13:27"
+_BROWN = (
+    "Brown, Pocock, Zhao, Luján 2012, Conditional likelihood maximisation: a unifying framework "
+    "for information theoretic feature selection, J. Mach. Learn. Res. 13:27-66"
+)
+_BENNASAR = (
+    "Bennasar, Hicks, Setchi 2015, Feature selection using joint mutual information maximisation, "
+    "Expert Syst. Appl. 42(22):8520-8532, doi:10.1016/j.eswa.2015.07.007"
+)
 
 _OFFERS = (
     ("mim", "features ranked by their mutual information with the class", _BROWN),
-    ("mifs", "relevance − β · summed redundancy with the selected features", "Battiti 1994"),
-    ("mrmr", "relevance − mean redundancy with the selected features", "Peng, Long, Ding 2005"),
+    (
+        "mifs",
+        "relevance − β · summed redundancy with the selected features",
+        "Battiti 1994, Using mutual information for selecting features in supervised neural net "
+        "learning, IEEE Trans. Neural Netw. 5(4):537-550, doi:10.1109/72.298224",
+    ),
+    (
+        "mrmr",
+        "relevance − mean redundancy with the selected features",
+        "Peng, Long, Ding 2005, Feature selection based on mutual information: criteria of "
+        "max-dependency, max-relevance, and min-redundancy, IEEE Trans. Pattern Anal. Mach. "
+        "Intell. 27(8):1226-1238, doi:10.1109/TPAMI.2005.159",
+    ),
     (
         "jmi",
         "joint mutual information of feature, selected feature and class, summed",
-        "Yang, Moody 1999",
+        "Yang, Moody 1999, Data visualization and feature selection: new algorithms for "
+        "nongaussian data, NIPS 12, pp. 687-693",
     ),
-    ("cmim", "smallest information a feature adds to any one selected feature", "Fleuret 2004"),
-    ("disr", "joint mutual information normalised by joint entropy", "Meyer, Bontempi 2006"),
-    ("icap", "relevance − redundancy that the class does not compensate for", "Jakulin 2005"),
-    ("cife", "relevance − redundancy + class-conditional redundancy", "Lin, Tang 2006"),
+    (
+        "cmim",
+        "smallest information a feature adds to any one selected feature",
+        "Fleuret 2004, Fast binary feature selection with conditional mutual information, "
+        "J. Mach. Learn. Res. 5:1531-1555",
+    ),
+    (
+        "disr",
+        "joint mutual information normalised by joint entropy",
+        "Meyer, Bontempi 2006, On the use of variable complementarity for feature selection in "
+        "cancer classification, LNCS 3907:91-102, doi:10.1007/11732242_9",
+    ),
+    (
+        "icap",
+        "relevance − redundancy that the class does not compensate for",
+        "Jakulin 2005, Machine learning based on attribute interactions, PhD thesis, University "
+        "of Ljubljana",
+    ),
+    (
+        "cife",
+        "relevance − redundancy + class-conditional redundancy",
+        "Lin, Tang 2006, Conditional infomax learning: an integrated framework for feature "
+        "extraction and fusion, LNCS 3951:68-82, doi:10.1007/11744023_6",
+    ),
     ("condred", "relevance + class-conditional redundancy", _BROWN),
     (
         "betagamma",
@@ -31,24 +70,27 @@ _OFFERS = (
     (
         "jmim",
         "smallest joint mutual information with any one selected feature",
-        "Bennasar et al. 2015",
+        _BENNASAR,
     ),
-    ("njmim", "as jmim, normalised by joint entropy", "Bennasar, Hicks, Setchi 2015"),
+    ("njmim", "as jmim, normalised by joint entropy", _BENNASAR),
     ("cmi", "information a feature adds to all selected features jointly", _BROWN + ", eq. 8"),
     (
         "jmi3",
         "joint mutual information with each pair of selected features, summed",
-        "Sechidis et al. 2019",
+        "Sechidis, Azzimonti, Pocock, Corani, Weatherall, Brown 2019, Efficient feature selection "
+        "using shrinkage estimators, Mach. Learn. 108:1261-1286, doi:10.1007/s10994-019-05795-1",
     ),
     (
         "symmetric-uncertainty",
         "mutual information divided by the mean of the two entropies",
-        "Yu, Liu 2004, eq. 3",
+        "Yu, Liu 2004, Efficient feature selection via analysis of relevance and redundancy, "
+        "J. Mach. Learn. Res. 5:1205-1224, eq. 3",
     ),
     (
         "fcbf",
         "predominant features: those that no better feature makes redundant",
-        "Yu, Liu 2003",
+        "Yu, Liu 2003, Feature selection for high-dimensional data: a fast correlation-based "
+        "filter solution, ICML, pp. 856-863, ISBN 978-1-57735-189-4",
     ),
 )
 

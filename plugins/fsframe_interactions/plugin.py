@@ -18,7 +18,9 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         gives={"scores", "pair-weights", "pair-test"},
         pair_weight="−log₁₀ p of interaction",
         compiles=True,
-        reference="Wan et al. 2010, Am. J. Hum. Genet. 87:325 (BOOST)",
+        reference="Wan et al. 2010, BOOST: a fast approach to detecting gene-gene interactions in "
+        "genome-wide case-control studies, Am. J. Hum. Genet. 87(3):325-340, "
+        "doi:10.1016/j.ajhg.2010.07.021",
     )
     yield SelectorEntry(
         name="interactions-split",
@@ -28,5 +30,6 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         gives={"scores", "pair-weights"},
         pair_weight="−log₁₀ p of interaction, on rows that did not choose",
         compiles=True,
-        reference="Cox 1975, Biometrika 62:441 (data splitting)",
+        reference="Cox 1975, A note on data-splitting for the evaluation of significance levels, "
+        "Biometrika 62(2):441-444, doi:10.1093/biomet/62.2.441",
     )

@@ -11,8 +11,11 @@ _IMMIGRATE = (
     "Zhao, Hong, Liu 2020, IMMIGRATE: A margin-based feature selection method with interaction "
     "terms, Entropy 22(3):291, doi:10.3390/e22030291"
 )
-_ESANN = "Prat, Belanche: Instance and feature weighted k-nearest-neighbours algorithm, ESANN 2016"
-_SIMBA = "Gilad-Bachrach, Navot, Tishby: Margin based feature selection, ICML 2004"
+_ESANN = "Prat, Belanche 2016, Instance and feature weighted k-nearest-neighbors algorithm, ESANN"
+_SIMBA = (
+    "Gilad-Bachrach, Navot, Tishby 2004, Margin based feature selection: theory and algorithms, "
+    "ICML, doi:10.1145/1015330.1015352"
+)
 
 _METRIC_WEIGHT = "metric weight: relevance of both together, not interaction"
 
@@ -30,7 +33,7 @@ _SELECTORS = (
         "im4e:Im4e",
         "Feature weights that maximise margins and their stability; a fast screen for immigrate",
         {"scores", "weights"},
-        "Bei, Hong: Maximizing margin quality and quantity, MLSP 2015",
+        "Bei, Hong 2015, Maximizing margin quality and quantity, IEEE MLSP, pp. 1-6",
     ),
     (
         "bim",
@@ -58,21 +61,25 @@ _SELECTORS = (
         "local_learning:Irelief",
         "Feature weights from expected margins, outliers down-weighted",
         {"scores", "weights"},
-        "Sun: Iterative RELIEF for feature weighting, IEEE TPAMI 29(6), 2007",
+        "Sun 2007, Iterative RELIEF for feature weighting: algorithms, theories, and applications, "
+        "IEEE Trans. Pattern Anal. Mach. Intell. 29(6):1035-1051, doi:10.1109/TPAMI.2007.1093",
     ),
     (
         "lfe",
         "local_learning:Lfe",
         "Metric from the scatter of nearest misses minus the scatter of nearest hits",
         {"scores", "weights", "pair-weights"},
-        "Sun, Wu: A RELIEF based feature extraction algorithm, SDM 2008",
+        "Sun, Wu 2008, A RELIEF based feature extraction algorithm, SIAM Data Mining, pp. 188-195, "
+        "doi:10.1137/1.9781611972788.17",
     ),
     (
         "logo",
         "local_learning:Logo",
         "Sparse feature weights by logistic regression on expected margins",
         {"scores", "weights"},
-        "Sun, Todorovic, Goodison: Local-learning-based feature selection, IEEE TPAMI 32(9), 2010",
+        "Sun, Todorovic, Goodison 2010, Local-learning-based feature selection for "
+        "high-dimensional data analysis, IEEE Trans. Pattern Anal. Mach. Intell. "
+        "32(9):1610-1626, doi:10.1109/TPAMI.2009.190",
     ),
     (
         "mbiw",

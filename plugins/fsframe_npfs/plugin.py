@@ -33,7 +33,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         gives=frozenset({"scores"}),
         wraps=True,
         reference="Saeys, Abeel, Van de Peer 2008, Robust feature selection using ensemble feature "
-        "selection techniques, ECML PKDD, LNCS 5212:313",
+        "selection techniques, LNCS 5212:313-325, doi:10.1007/978-3-540-87481-2_21",
     )
     yield SelectorEntry(
         name="cpss",
@@ -43,7 +43,8 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         gives=frozenset({"scores"}),
         wraps=True,
         reference="Shah, Samworth 2013, Variable selection with error control: another look at "
-        "stability selection, J. R. Statist. Soc. B 75(1):55",
+        "stability selection, J. R. Stat. Soc. B 75(1):55-80, "
+        "doi:10.1111/j.1467-9868.2011.01034.x",
     )
     yield SelectorEntry(
         name="ipss",
@@ -53,7 +54,9 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         gives=frozenset({"scores"}),
         wraps=True,
         reference="Melikechi, Miller 2025, Integrated path stability selection, J. Am. Stat. "
-        "Assoc.; Melikechi, Dunson, Miller 2025, Nonparametric IPSS, Bioinformatics 41:btaf299",
+        "Assoc., doi:10.1080/01621459.2025.2525589; Melikechi, Dunson, Miller 2025, Nonparametric "
+        "IPSS: fast, flexible feature selection with false discovery control, "
+        "Bioinformatics 41(5):btaf299, doi:10.1093/bioinformatics/btaf299",
     )
     yield SelectorEntry(
         name="knockoffs",
@@ -63,8 +66,11 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         gives=frozenset({"scores"}),
         wraps=True,
         requires=("scikit-learn",),
-        reference="Candès, Fan, Janson, Lv 2018, Panning for gold: model-X knockoffs, J. R. "
-        "Statist. Soc. B 80(3):551; Ren, Barber 2024, Derandomised knockoffs, ibid. 86(1):122",
+        reference="Candès, Fan, Janson, Lv 2018, Panning for gold: model-X knockoffs for high "
+        "dimensional controlled variable selection, J. R. Stat. Soc. B 80(3):551-577, "
+        "doi:10.1111/rssb.12265; Ren, Barber 2024, Derandomised knockoffs: leveraging e-values "
+        "for false discovery rate control, J. R. Stat. Soc. B 86(1):122-154, "
+        "doi:10.1093/jrsssb/qkad085",
     )
 
 

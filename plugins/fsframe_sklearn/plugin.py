@@ -7,6 +7,15 @@ from collections.abc import Iterator
 from fsframe.registry.entries import ClassifierEntry, RegressorEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
+_PEDREGOSA = (
+    "Pedregosa et al. 2011, Scikit-learn: machine learning in Python, J. Mach. Learn. Res. "
+    "12:2825-2830, arXiv:1201.0490"
+)
+_GUYON = (
+    "Guyon, Weston, Barnhill, Vapnik 2002, Gene selection for cancer classification using support "
+    "vector machines, Mach. Learn. 46:389-422, doi:10.1023/A:1012487302797"
+)
+
 
 @hookimpl
 def fsframe_classifiers() -> Iterator[ClassifierEntry]:
@@ -15,7 +24,7 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
         name="sklearn",
         target="fsframe_sklearn.methods.by_name:Sklearn",
         summary="Any scikit-learn classifier or regressor, by its class name",
-        reference="Pedregosa et al. 2011, JMLR 12",
+        reference=_PEDREGOSA,
     )
 
 
@@ -26,7 +35,8 @@ def fsframe_regressors() -> Iterator[RegressorEntry]:
         name="ridge",
         target="fsframe_sklearn.methods.by_name:Ridge",
         summary="Ridge regression; the penalty is chosen by leave-one-out error",
-        reference="Hoerl, Kennard 1970, Technometrics 12:55",
+        reference="Hoerl, Kennard 1970, Ridge regression: biased estimation for nonorthogonal "
+        "problems, Technometrics 12(1):55-67, doi:10.1080/00401706.1970.10488634",
     )
 
 
@@ -38,54 +48,58 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         target="fsframe_sklearn.methods.by_name:SklearnSelector",
         summary="any scikit-learn selector, by its class name",
         family="scikit-learn",
-        reference="Pedregosa et al. 2011, JMLR 12",
+        reference=_PEDREGOSA,
     )
     yield SelectorEntry(
         name="importance",
         target="fsframe_sklearn.methods.learners:Importance",
         summary="feature importance from any scikit-learn classifier or regressor",
         family="scikit-learn",
-        reference="Breiman 2001, Mach. Learn. 45:5",
+        reference="Breiman 2001, Random forests, Mach. Learn. 45:5-32, doi:10.1023/A:1010933404324",
     )
     yield SelectorEntry(
         name="rfe",
         target="fsframe_sklearn.methods.elimination:Rfe",
         summary="recursive elimination of the least important features",
         family="scikit-learn",
-        reference="Guyon et al. 2002, Mach. Learn. 46:389",
+        reference=_GUYON,
     )
     yield SelectorEntry(
         name="rfecv",
         target="fsframe_sklearn.methods.elimination:Rfecv",
         summary="recursive elimination; how many to keep is chosen by cross-validation",
         family="scikit-learn",
-        reference="Guyon et al. 2002, Mach. Learn. 46:389",
+        reference=_GUYON,
     )
     yield SelectorEntry(
         name="sequential",
         target="fsframe_sklearn.methods.elimination:Sequential",
         summary="features added or removed one at a time, judged by cross-validation",
         family="scikit-learn",
-        reference="Whitney 1971, IEEE Trans. Comput. C-20:1100",
+        reference="Whitney 1971, A direct method of nonparametric measurement selection, "
+        "IEEE Trans. Comput. C-20(9):1100-1103, doi:10.1109/T-C.1971.223410",
     )
     yield SelectorEntry(
         name="lasso",
         target="fsframe_sklearn.methods.penalised:Lasso",
         summary="features in the order in which they enter the lasso path (linear or logistic)",
         family="scikit-learn",
-        reference="Tibshirani 1996, J. R. Stat. Soc. B 58:267",
+        reference="Tibshirani 1996, Regression shrinkage and selection via the lasso, "
+        "J. R. Stat. Soc. B 58(1):267-288, doi:10.1111/j.2517-6161.1996.tb02080.x",
     )
     yield SelectorEntry(
         name="elastic-net",
         target="fsframe_sklearn.methods.penalised:ElasticNet",
         summary="as lasso, but correlated features enter together",
         family="scikit-learn",
-        reference="Zou, Hastie 2005, J. R. Stat. Soc. B 67:301",
+        reference="Zou, Hastie 2005, Regularization and variable selection via the elastic net, "
+        "J. R. Stat. Soc. B 67(2):301-320, doi:10.1111/j.1467-9868.2005.00503.x",
     )
     yield SelectorEntry(
         name="boruta",
         target="fsframe_sklearn.methods.boruta:Boruta",
         summary="features that a random forest finds more important than shuffled copies",
         family="scikit-learn",
-        reference="Kursa, Rudnicki 2010, J. Stat. Softw. 36(11)",
+        reference="Kursa, Rudnicki 2010, Feature selection with the Boruta package, "
+        "J. Stat. Softw. 36(11):1-13, doi:10.18637/jss.v036.i11",
     )

@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from fsframe.registry.entries import RegressorEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
-_COX = "Cox 1972, J. R. Statist. Soc. B 34:187; Efron 1977, JASA 72:557"
+_COX = (
+    "Cox 1972, Regression models and life-tables, J. R. Stat. Soc. B 34(2):187-220, "
+    "doi:10.1111/j.2517-6161.1972.tb00899.x; Efron 1977, The efficiency of Cox's likelihood "
+    "function for censored data, J. Am. Stat. Assoc. 72(359):557-565, "
+    "doi:10.1080/01621459.1977.10480613"
+)
 
 
 @hookimpl
@@ -31,5 +36,6 @@ def fsframe_regressors() -> Iterator[RegressorEntry]:
         name="cox",
         target="fsframe_survival.cox:Cox",
         summary="Cox proportional hazards with a ridge penalty; predicts log hazard ratios",
-        reference=f"{_COX}; Verweij, van Houwelingen 1994, Stat. Med. 13:2427",
+        reference=f"{_COX}; Verweij, van Houwelingen 1994, Penalized likelihood in Cox regression, "
+        "Stat. Med. 13:2427-2436, doi:10.1002/sim.4780132307",
     )

@@ -35,7 +35,8 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
         target="fsframe_tables.frames:ArffReader",
         summary="Attribute-relation files of Weka; nominal attributes are categorical",
         endings=(".arff",),
-        reference="Witten, Frank, Hall 2011",
+        reference="Witten, Frank, Hall 2011, Data mining: practical machine learning tools and "
+        "techniques, 3rd ed., Morgan Kaufmann, ISBN 978-0-12-374856-0",
     )
     yield ReaderEntry(
         name="mat",

@@ -302,10 +302,19 @@ def test_a_study_that_declares_runs_without_end_is_refused(tmp_path):
 
 def test_references_become_bibtex():
     assert cited_keys("Battiti 1994") == ["battiti1994"]
-    found = bibtex_of(["Peng, Long, Ding 2005", "Sun: Iterative RELIEF, IEEE TPAMI 29(6), 2007"])
+    found = bibtex_of(["Peng, Long, Ding 2005; Sun 2007, Iterative RELIEF, IEEE TPAMI 29(6)"])
     assert "author = {Peng and Long and Ding}" in found and "year = {2005}" in found
     assert "@article{sun2007," in found and "author = {Sun}" in found
     assert "title = {Iterative RELIEF}" in found and "number = {6}" in found
+    kira = "Kira 1992, Feature selection, ICML, pp. 249-256, doi:10.1/B978-1, Figure 1"
+    found = bibtex_of([kira])
+    assert found.startswith("@inproceedings{") and "booktitle = {ICML}" in found
+    assert "pages = {249--256}" in found and "note = {Figure 1}" in found
+    # A semicolon inside of a DOI separates nothing.
+    old = bibtex_of(["Brier 1950, Forecasts, Mon. Rev. 78(1):1-3, doi:10.1175/1<0001:V>2.0.CO;2"])
+    assert old.count("@") == 1 and "doi = {10.1175/1<0001:V>2.0.CO;2}" in old
+    old = bibtex_of(["Carletta 1996, Kappa, Comput. Linguist. 22(2):249, arXiv:cmp-lg/9602004"])
+    assert "eprint = {cmp-lg/9602004}" in old
     for text, fields in (
         ("Hong 1997, Inf. Sci. 29:1–12, doi:10.1/x_y", ["29", "1--12", "10.1/x_y", "Inf. Sci."]),
         ("Whitney 1971, IEEE Trans. Comput. C-20:1100", ["IEEE Trans. Comput.", "C-20", "1100"]),

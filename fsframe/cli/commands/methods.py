@@ -94,13 +94,18 @@ def _explained(offer: Offer, registry: Registry) -> dict[str, Any]:
     return {**_object(offer), "parameters": parameters, "doc": inspect.getdoc(method) or ""}
 
 
+def _headed(title: str, texts: list[str]) -> Iterator[str]:
+    """One line a text, the first one after a title."""
+    return (f"{'' if place else title:<10} {text}" for place, text in enumerate(texts))
+
+
 def _explain(offer: Offer, registry: Registry) -> list[str]:
     entry = offer.entry
     method = registry[offer.name]
     lines = [f"{offer.name}: {entry.summary}", ""]
     lines.append(f"kind       {entry.kind}")
     if entry.reference:
-        lines.append(f"source     {entry.reference}")
+        lines += _headed("source", entry.reference.split("; "))
     lines.append(f"plugin     {offer.provider} {offer.version} ({entry.target})")
     if entry.aliases:
         lines.append(f"also       {', '.join(entry.aliases)}")
