@@ -5,6 +5,8 @@ from __future__ import annotations
 _OF_ITS_CHAIN = {
     "top_is_honoured": "refused: the chain under study decides what is kept",
     "a_larger_top_only_adds": "refused: the chain under study decides what is kept",
+    "order_of_classes_does_not_matter": "rows are dealt to folds and halves class by class, in the "
+    "order of the classes",
     "tasks_are_accepted_or_refused_as_declared": "times are accepted where the chain under study "
     "accepts them, which relieff does not",
 }

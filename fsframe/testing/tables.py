@@ -109,6 +109,15 @@ def planted(column: int = 4) -> Dataset:
     return Dataset.from_arrays(X, y, name="planted")
 
 
+def planted_twice() -> Dataset:
+    """Columns 0 and 4 separate different classes without error; the rest is noise."""
+    X = _normal(60, 7, 11)
+    side = np.arange(60) % 2
+    X[:, 0] = 4.0 * (np.arange(60) // 2 % 2) + 0.5 * X[:, 0]
+    X[:, 4] = 4.0 * side + 0.5 * X[:, 4]
+    return Dataset.from_arrays(X, side, name="planted twice")
+
+
 def only_two_apart(pair: tuple[int, int]) -> Dataset:
     """Three classes: column 4 tells two of them apart, and nothing if these two are one class."""
     n = 120

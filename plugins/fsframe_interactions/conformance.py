@@ -11,6 +11,7 @@ _HALVES = "the half of the rows that chooses is drawn by row number, as bootstra
 
 EXCEPTIONS = {
     "interactions": {
+        "result_is_sound": _MAIN,
         "three_classes_are_accepted": _MAIN,
         "a_column_that_separates_the_classes_comes_first": _MAIN,
         "a_column_that_determines_the_target_comes_first": _MAIN,

@@ -7,6 +7,10 @@ _COPIES = "copies of a row stay in one fold, but duplicate rows of the table are
 _SHARED = "the model splits a column's weight among its copies, or gives it to the first"
 _FOREST = "a forest draws rows and columns by index"
 _FLATTER = "copies increase the loss but not the penalty, or are each other's neighbours"
+_UNIT = (
+    "the width of the tube and the penalty of a support vector regression have the target's unit"
+)
+_SINGLE = "trees hold values in single precision"
 _SAGA = "SAGA stops when coefficients change by less than 1e-5"
 
 EXCEPTIONS: dict[str, dict[str, str]] = {
@@ -14,6 +18,8 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "tasks_are_accepted_or_refused_as_declared": "the score f_classif needs classes; other "
         "scores take a numeric target",
         "a_column_that_determines_the_target_comes_first": "the score f_classif needs classes",
+        "unit_and_origin_of_the_target_do_not_matter": "the score f_classif needs classes",
+        "a_large_offset_changes_nothing": "f_classif subtracts sums of squares without centring",
         "ties_keep_the_order_of_the_table": "SelectKBest documents that it breaks ties in an "
         "unspecified way",
     },
@@ -26,11 +32,13 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "rfe": {
         "a_duplicated_column_scores_as_its_original": _SHARED,
         "equal_counts_change_nothing": _FLATTER,
+        "unit_and_origin_of_the_target_do_not_matter": _UNIT,
     },
     "rfecv": {
         "a_duplicated_column_scores_as_its_original": _SHARED,
         "equal_counts_change_nothing": _FLATTER,
         "order_of_rows_does_not_matter": _FOLDS,
+        "unit_and_origin_of_the_target_do_not_matter": _UNIT,
     },
     "sequential": {
         "a_duplicated_column_scores_as_its_original": "a copy of a selected column adds nothing",
@@ -49,6 +57,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "boruta": {
         "a_duplicated_column_scores_as_its_original": _SHARED,
+        "a_large_offset_changes_nothing": _SINGLE,
         "counts_equal_copies": "copies of a row are shuffled as one, but duplicate rows of the "
         "table are not recognised",
         "order_of_columns_does_not_matter": _FOREST,

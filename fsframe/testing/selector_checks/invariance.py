@@ -13,6 +13,7 @@ from fsframe.method.selection import Selection
 from fsframe.method.stage_view import Base
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import SideColumns
+from fsframe.testing import tables
 from fsframe.testing.conformance import assert_refused, check, not_applicable
 from fsframe.testing.selector_checks.results import (
     SelectorChecks,
@@ -176,6 +177,10 @@ class InvarianceChecks(SelectorChecks):
         turned = data.with_labels(data.n_classes - 1 - data.y)
         found = self.make().select(turned)
         assert_close(found, self.make().select(data), "with classes in reverse", self.rtol)
+        # The reverse of three classes is their order to whatever takes codes for numbers.
+        data = tables.classes(45, n_classes=3)
+        found = self.make().select(data.with_labels((data.y + 1) % 3))
+        assert_close(found, self.make().select(data), "with three classes turned", self.rtol)
 
     @check
     def test_scale_changes_nothing(self) -> None:
