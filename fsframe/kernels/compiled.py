@@ -362,43 +362,43 @@ def _stamp(file: Path) -> str:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _sign() -> tuple[Path, bool]:
-    """The file that marks that compilation was announced, and whether this is the main process."""
-    processes = sys.modules.get("multiprocessing")
-    parent = None if processes is None else processes.parent_process()
-    owner = os.getpid() if parent is None else parent.pid
-    return Path(tempfile.gettempdir()) / f"fsframe-{owner}.compiling", parent is None
+def _first_to_announce(file: Path) -> bool:
+    """Whether no process has announced the compilation for the folders of this module's kernels.
 
-
-def _first_to_announce() -> bool:
-    """Whether neither the main process nor one of its workers has announced it before."""
-    sign, _ = _sign()
-    try:
-        # Exclusively, so that a file or link of another user is not written to.
-        os.close(os.open(sign, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        return False
-    except OSError:
-        # Better twice than never.
+    A marker beside these folders says so, of this version of Python and numba. Of kernels that can
+    be kept nowhere every process says so.
+    """
+    name = f"fsframe-py{sys.version_info[0]}{sys.version_info[1]}-numba-{numba.__version__}"
+    for folder in _writable(file):
+        # One for all plugins; a temporary folder is one for all already.
+        place = folder if str(folder) == os.environ.get(_SHARED) else folder.parent
+        marker = place / f"{name}.announced"
+        try:
+            place.mkdir(mode=0o755, parents=True, exist_ok=True)
+            # Exclusively, so that a file or link of another user is not written to.
+            os.close(os.open(marker, os.O_CREAT | os.O_EXCL, 0o644))
+        except OSError:
+            if marker.exists():
+                return False
+            continue
         return True
     return True
 
 
-def _remove_sign(sign: Path) -> None:
-    with contextlib.suppress(OSError):
-        sign.unlink()
+def _in_worker() -> bool:
+    processes = sys.modules.get("multiprocessing")
+    return processes is not None and processes.parent_process() is not None
 
 
 class _Compiling(event.Listener):
     """Announces the compilation of kernels; cached kernels raise no event.
 
-    It is announced once for a process and its workers. A terminal shows the elapsed seconds.
+    It is announced once for an installation. A terminal shows the elapsed seconds.
     Garbage collection is paused: it finds nothing, in a sixth of the time of compilation.
     """
 
     def __init__(self) -> None:
-        self._announced = False
-        self._shown = False
+        self._asked = False
         self._depth = 0
         self._meanwhile = contextlib.ExitStack()
 
@@ -410,12 +410,15 @@ class _Compiling(event.Listener):
         if gc.isenabled():
             gc.disable()
             self._meanwhile.callback(gc.enable)
-        if not self._announced:
-            self._announced = True
-            if _first_to_announce():
-                remark("compiling numerical kernels (once on this machine, kept for later runs) …")
-                self._shown = True
-        if self._shown:
+        if not self._asked:
+            self._asked = True
+            code = event.data["dispatcher"].py_func.__code__
+            if _first_to_announce(Path(os.path.abspath(code.co_filename))):
+                remark(
+                    "compiling numerical kernels: the first run of a method takes up to half a "
+                    "minute longer, later ones load what it leaves (`fsframe warm` compiles all)"
+                )
+        if not _in_worker():
             self._meanwhile.enter_context(ticking("compiling"))
 
     def on_end(self, event: Any) -> None:
@@ -425,11 +428,6 @@ class _Compiling(event.Listener):
 
 
 event.register("numba:compile", _Compiling())
-if _sign()[1]:
-    # Left by a killed process with the same number.
-    _remove_sign(_sign()[0])
-    # Also if a worker announces it.
-    atexit.register(_remove_sign, _sign()[0])
 
 
 def njit(**options: Any) -> Callable[[F], F]:

@@ -27,7 +27,7 @@ from kernels.inner import factor
 def times(x):
     return factor() * x
 """
-ASK = "from kernels.outer import times; print(times(2))"
+ASK = "from kernels.outer import times; print(times(2), sum(times.stats.cache_misses.values()))"
 
 
 def ask(folder: Path) -> tuple[str, bool]:
@@ -35,7 +35,8 @@ def ask(folder: Path) -> tuple[str, bool]:
     done = subprocess.run(
         [sys.executable, "-c", ASK], cwd=folder, capture_output=True, text=True, check=True
     )
-    return done.stdout.strip(), "compiling" in done.stderr
+    answer, missed = done.stdout.split()
+    return answer, missed == "1"
 
 
 def test_a_kernel_is_compiled_again_when_one_that_it_calls_has_changed(tmp_path: Path) -> None:
@@ -63,18 +64,34 @@ def test_nothing_but_kernels_goes_without_types() -> None:
                 assert "njit" in decorators, f"{module}.{node.name}"
 
 
-def test_that_kernels_are_compiled_is_said_once_for_a_run(tmp_path, monkeypatch):
-    import tempfile
+def test_that_kernels_are_compiled_is_said_once_for_an_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("first", "second"):
+        package = tmp_path / name
+        package.mkdir()
+        (package / "__init__.py").write_text("")
+        (package / "one.py").write_text(INNER.format(factor=3))
+        (package / "two.py").write_text(INNER.format(factor=5))
 
-    from fsframe.kernels import compiled
+    def said(module: str) -> str:
+        ask = f"from {module} import factor; factor()"
+        found = subprocess.run(
+            [sys.executable, "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        return found.stderr
 
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert [compiled._first_to_announce(), compiled._first_to_announce()] == [True, False]
-    compiled._remove_sign(compiled._sign()[0])
-    assert compiled._first_to_announce()
-    # Where nothing can be left behind, it is said all the same.
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    assert compiled._first_to_announce()
+    assert "compiling numerical kernels: the first run of a method takes" in said("first.one")
+    # Another kernel, another plugin, and new sources are compiled without a word.
+    assert said("first.two") == said("second.one") == ""
+    (tmp_path / "first" / "one.py").write_text(INNER.format(factor=30))
+    assert said("first.one") == ""
+    assert len(list(tmp_path.rglob("*.kernel"))) == 3
+    # In another folder it has not been said.
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "chosen"))
+    (tmp_path / "first" / "one.py").write_text(INNER.format(factor=300))
+    assert "compiling" in said("first.one")
+    assert said("second.two") == ""
 
 
 def test_the_search_for_garbage_rests_only_while_kernels_are_compiled():
