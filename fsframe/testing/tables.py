@@ -110,12 +110,12 @@ def planted(column: int = 4) -> Dataset:
 
 
 def planted_twice() -> Dataset:
-    """Columns 0 and 4 separate different classes without error; the rest is noise."""
+    """Columns 0 and 4 above their means are classes; the rest is noise, of the same spread."""
     X = _normal(60, 7, 11)
-    side = np.arange(60) % 2
-    X[:, 0] = 4.0 * (np.arange(60) // 2 % 2) + 0.5 * X[:, 0]
-    X[:, 4] = 4.0 * side + 0.5 * X[:, 4]
-    return Dataset.from_arrays(X, side, name="planted twice")
+    X[:, 0] += 8.0 * (np.arange(60) // 2 % 2)
+    X[:, 4] += 8.0 * (np.arange(60) % 2)
+    X = X / X.std(axis=0) + np.arange(7)
+    return Dataset.from_arrays(X, np.arange(60) % 2, name="planted twice")
 
 
 def only_two_apart(pair: tuple[int, int]) -> Dataset:

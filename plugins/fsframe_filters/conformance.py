@@ -14,7 +14,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "variance": {
         "scale_changes_nothing": "the variance has the square of the column's unit",
         "a_column_that_determines_the_target_comes_first": "it does not use the target",
-        "the_label_decides": "it does not use the label",
     },
     "impute": {
         "a_column_that_separates_the_classes_comes_first": _BLIND,
