@@ -1,4 +1,4 @@
-"""Writes docs/reference.md from the program itself: commands, methods, plugins, checks.
+"""Writes docs/reference.md from the program itself: commands, methods, plugins.
 
 ``python docs/make_reference.py`` writes the page; with ``--check`` it says whether it is current.
 """
@@ -9,7 +9,7 @@ import inspect
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -20,12 +20,6 @@ from fsframe.params import Parameter, format_value
 from fsframe.registry import Offer, Registry, hookspecs, manager
 from fsframe.resampling.wrapping import WrappingSelector
 from fsframe.tables.text_file import VARIABLE
-from fsframe.testing import (
-    ClassifierConformance,
-    Conformance,
-    SelectorConformance,
-    StabilityMetricConformance,
-)
 
 PAGE = Path(__file__).parent / "reference.md"
 
@@ -34,31 +28,44 @@ _HEAD = """\
 
 Written by `python docs/make_reference.py` from the program itself; do not edit it. What the words
 mean is said in [chains](chains.md) and [data](data.md), the run file in
-[file-format](file-format.md), each method on [its page](methods/).
+[file-format](file-format.md), each method, with its equations and sources, on
+[its page](methods/). `fsframe methods NAME` prints where in its paper a parameter stands.
 """
 
 
-# A row that so many commands or methods have in common is printed once, and named by each.
-_SHARED_BY = 3
+# A row that so many commands, or methods, have in common is printed once, and named by each.
+_SHARED_BY = 2
+# Options, or parameters, with the same users stand together under the title of one of them.
+_GROUPS = {
+    "--folds": "Folds",
+    "--label": "Roles",
+    "--na": "Reading",
+    "--memory": "Execution",
+    "-o --out": "Output",
+    "discretise": "Levels",
+    "stop": "Stopping",
+    "level": "Relief",
+}
 
 
 def reference() -> str:
     """The whole page."""
-    parts = [_HEAD, *_commands(), *_methods(), *_plugins(), *_laws()]
+    parts = [_HEAD, *_commands(), *_methods(), *_plugins()]
     return "\n".join(parts).rstrip() + "\n"
 
 
 def _rows_apart(
     sections: Sequence[dict[str, str]],
 ) -> tuple[dict[str, str], list[tuple[dict[str, str], list[str]]]]:
-    """Rows that at least three sections share; and for each section its other rows and the names.
+    """Rows that at least two sections share; and for each section its other rows and the names.
 
-    A section maps names to rows of a table. One name with two rows in common is never shared.
+    A section maps names to rows. Of several rows with one name only the most frequent is shared.
     """
     users = Counter((name, row) for section in sections for name, row in section.items())
-    often = [pair for pair, count in users.items() if count >= _SHARED_BY]
-    rivals = Counter(name for name, _ in often)
-    shared = {name: row for name, row in often if rivals[name] == 1}
+    shared: dict[str, str] = {}
+    for (name, row), count in users.most_common():
+        if count >= _SHARED_BY:
+            shared.setdefault(name, row)
     apart = []
     for section in sections:
         common = [name for name, row in section.items() if shared.get(name) == row]
@@ -67,12 +74,25 @@ def _rows_apart(
     return shared, apart
 
 
-def _named(names: Sequence[str], title: str, anchor: str) -> str:
-    return f"[{title}](#{anchor}): " + ", ".join(f"`{name}`" for name in names) + ".\n"
+def _grouped(sections: Sequence[Sequence[str]]) -> dict[str, list[str]]:
+    """Shared options by the title of their group: those that the same commands have."""
+    users: dict[str, tuple[int, ...]] = {}
+    for number, names in enumerate(sections):
+        for name in names:
+            users[name] = (*users.get(name, ()), number)
+    together: dict[tuple[int, ...], list[str]] = {}
+    for name, found in users.items():
+        together.setdefault(found, []).append(name)
+    groups: dict[str, list[str]] = {}
+    for names in together.values():
+        title = next((_GROUPS[name] for name in names if name in _GROUPS), "Single ones")
+        groups.setdefault(title, []).extend(names)
+    return groups
 
 
 def _commands() -> Iterator[str]:
     yield "## Commands\n"
+    yield "`fsframe COMMAND --help` shows the same, with examples.\n"
     context = click.Context(cli, info_name="fsframe")
     found: list[tuple[str, click.Command]] = [("fsframe", cli)]
     for name in cli.list_commands(context):
@@ -83,27 +103,40 @@ def _commands() -> Iterator[str]:
         if last is not None:
             found.append((f"fsframe {name} STAGES {last.name} DATA", last))
     shared, apart = _rows_apart([_option_rows(command) for _, command in found])
+    groups = _grouped([common for _, common in apart])
     for (title, command), (rows, common) in zip(found, apart, strict=True):
         yield f"### `{title}`\n"
         # \b and \f are click's own marks: keep these lines, stop here.
         text = inspect.cleandoc(command.help or "").partition("\f")[0].replace("\b\n", "")
-        yield _as_markdown(text) + "\n"
-        yield from _option_table(rows)
-        if common:
-            yield _named(common, "Shared options", "shared-options")
-    yield "### Shared options\n"
-    yield "With the same meaning in every command above that names them:\n"
-    yield from _option_table(dict(sorted(shared.items())))
+        yield _without_examples(text) + "\n"
+        yield from _table(rows.values(), *_OPTION)
+        yield from _also(common, groups)
+    yield "## Shared options\n"
+    yield "With one meaning in every command that names them.\n"
+    for group, names in groups.items():
+        yield f"### {group}\n"
+        yield from _table((shared[name] for name in names), *_OPTION)
     codes = inspect.getdoc(main) or ""
     yield "### Exit codes\n"
     yield " ".join(codes.partition("\n\n")[2].split()) + "\n"
-    yield "| error | exit code | when |"
-    yield "|---|---|---|"
+    rows = []
     for error in vars(errors).values():
         if isinstance(error, type) and issubclass(error, errors.FsframeError):
             when = (inspect.getdoc(error) or "").partition("\n")[0]
-            yield f"| `{error.__name__}` | {error.exit_code} | {when} |"
-    yield ""
+            rows.append(_row(f"`{error.__name__}`", str(error.exit_code), when))
+    yield from _table(rows, "error", "code", "when")
+
+
+def _also(common: Sequence[str], groups: dict[str, list[str]]) -> Iterator[str]:
+    """What is explained elsewhere, by group where that is used as a whole."""
+    also = []
+    for group, names in groups.items():
+        if group in _GROUPS.values() and set(names) <= set(common):
+            also.append(f"[{group}](#{group.lower().replace(' ', '-')})")
+        else:
+            also += [f"`{name}`" for name in names if name in common]
+    if also:
+        yield "Also: " + ", ".join(also) + ".\n"
 
 
 def _option_rows(command: click.Command) -> dict[str, str]:
@@ -113,17 +146,38 @@ def _option_rows(command: click.Command) -> dict[str, str]:
             names = " ".join([*option.opts, *option.secondary_opts])
             metavar = "" if option.is_flag else f" {_metavar(option)}"
             shown = f" [default: {option.default}]" if option.show_default else ""
-            help_text = f"{_cell(option.help or '')}{shown}"
-            rows[names] = f"| `{_cell(names + metavar)}` | {help_text} |"
+            rows[names] = _row(f"`{names + metavar}`", (option.help or "") + shown)
     return rows
 
 
-def _option_table(rows: dict[str, str]) -> Iterator[str]:
-    if rows:
-        yield "| option | what it does |"
-        yield "|---|---|"
-        yield from rows.values()
-        yield ""
+def _table(rows: Iterable[str], *head: str) -> Iterator[str]:
+    lines = list(rows)
+    if lines:
+        yield f"|{'|'.join(head)}|"
+        yield "|-" * len(head) + "|"
+        yield from (*lines, "")
+
+
+def _row(*cells: str) -> str:
+    shown = (" ".join(cell.split()).replace("\\|", "|").replace("|", "\\|") for cell in cells)
+    return f"|{'|'.join(shown)}|"
+
+
+_OPTION = ("option", "meaning")
+_PARAMETER = ("parameter", "default", "values", "meaning")
+
+
+# How the values of parameters are said here.
+_SHORT = (
+    (r" and ≤ 100000000", ""),
+    (r"\ba whole number\b", "integer"),
+    (r"\ba number (?=[≥>≤<])", ""),
+    (r"\ba number\b", "number"),
+    (r"a list \[a,b,…\] of", "list of"),
+    (r" and (?=[≤<] )", ", "),
+    (r"(≥|>|≤|<) (?=[\d-])", r"\1"),
+    (r",? or (?!a |regressor)(?=[a-z])", "|"),
+)
 
 
 def _metavar(option: click.Option) -> str:
@@ -136,14 +190,8 @@ def _metavar(option: click.Option) -> str:
     return option.type.name.upper()
 
 
-def _as_markdown(text: str) -> str:
-    """Indented examples as code blocks, everything else as it is."""
-    return re.sub(r"(Examples?:)\n((?:  .*(?:\n|\Z))+)", _code, text).rstrip()
-
-
-def _code(found: re.Match[str]) -> str:
-    lines = [line[2:] for line in found.group(2).rstrip().splitlines()]
-    return f"{found.group(1)}\n\n```sh\n" + "\n".join(lines) + "\n```\n"
+def _without_examples(text: str) -> str:
+    return re.sub(r"Examples?:\n(?:  .*(?:\n|\Z))+", "", text).rstrip()
 
 
 def _methods() -> Iterator[str]:
@@ -169,68 +217,44 @@ def _methods() -> Iterator[str]:
         for o, registry in offers
     ]
     shared, apart = _rows_apart(tables)
+    groups = _grouped([names for _, names in apart])
     for position, ((offer, _), (rows, names)) in enumerate(zip(offers, apart, strict=True)):
         if position in titles:
             yield f"## {titles[position]}\n"
             if position == 0:
-                yield "Every selector has `top` beside its own, every wrapping stage `base`:\n"
-                yield from _parameters([_parameter(p) for p in WrappingSelector.parameters()])
-        yield from _method(offer)
-        yield from _parameters(list(rows.values()))
-        if names:
-            yield _named(names, "Shared parameters", "shared-parameters")
+                yield "Beside its own, every selector has `top`, every wrapping stage `base`:\n"
+                own = (_parameter(p) for p in WrappingSelector.parameters())
+                yield from _table(own, *_PARAMETER)
+                yield (
+                    "`|` separates alternatives; no values: true or false; bounds are those of a "
+                    "number. What several methods share stands [below](#shared-parameters).\n"
+                )
+        yield f"### `{offer.name}`\n"
+        yield f"{offer.entry.summary}.\n"
+        yield from _table(rows.values(), *_PARAMETER)
+        yield from _also(names, groups)
     yield "## Shared parameters\n"
-    yield "With the same meaning, values and default in every method above that names them:\n"
-    yield from _parameters([row for _, row in sorted(shared.items())])
-
-
-def _method(offer: Offer) -> Iterator[str]:
-    entry = offer.entry
-    yield f"### `{offer.name}`\n"
-    facts = [f"{entry.summary}.", f"Plugin {offer.provider}."]
-    if entry.reference:
-        facts.append(f"Source: {entry.reference}.")
-    given = sorted(getattr(entry, "gives", ()))
-    if given:
-        facts.append(f"Gives {', '.join(given)}.")
-    yield " ".join(facts) + "\n"
-
-
-def _parameters(rows: Sequence[str]) -> Iterator[str]:
-    if rows:
-        yield "| parameter | values | default | meaning | source |"
-        yield "|---|---|---|---|---|"
-        yield from rows
-        yield ""
+    for group, members in groups.items():
+        yield f"### {group if group in _GROUPS.values() else 'Others, by name'}\n"
+        yield from _table((shared[name] for name in members), *_PARAMETER)
 
 
 def _parameter(parameter: Parameter) -> str:
     default = "required" if parameter.required else f"`{format_value(parameter.default)}`"
-    source = ", ".join(part for part in (parameter.symbol, parameter.source) if part)
-    cells = (
-        f"`{parameter.name}`",
-        parameter.kind.describe(),
-        default,
-        parameter.help,
-        source,
-    )
-    return "| " + " | ".join(_cell(cell) for cell in cells) + " |"
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("\\|", "|").replace("|", "\\|")
+    values = parameter.kind.describe()
+    for long, short in _SHORT:
+        values = re.sub(long, short, values)
+    if default in ("`true`", "`false`"):
+        values = ""
+    return _row(f"`{parameter.name}`", default.replace("``", ""), values, parameter.help)
 
 
 def _plugins() -> Iterator[str]:
     yield "## Plugins\n"
     yield (
-        "A plugin is a module named by an entry point of the group `fsframe`; "
-        "[write a selector](write-a-selector.md) shows one. This fsframe has plugin API "
-        f"{hookspecs.API_VERSION}.\n"
+        f"This fsframe has plugin API {hookspecs.API_VERSION}. What a plugin can add: "
+        "[hooks](hooks.md). `fsframe check NAME` prints the properties that it tests.\n"
     )
-    for hook in manager.HOOKS:
-        yield f"### `{hook}`\n"
-        yield _as_code_blocks(inspect.getdoc(getattr(hookspecs, hook)) or "") + "\n"
     yield "### Environment\n"
     text = (manager.__doc__ or "").partition("Environment variables, ")[2]
     yield "Read before anything of a plugin is imported.\n"
@@ -246,33 +270,6 @@ def _plugins() -> Iterator[str]:
     )
     yield f"* `{VARIABLE}`: Bytes that reading a table may take, such as `12GB`."
     yield ""
-
-
-def _as_code_blocks(text: str) -> str:
-    """What stands behind ``::`` as a Python block."""
-    before, mark, after = text.partition("::\n")
-    if not mark:
-        return text
-    lines = after.strip("\n").splitlines()
-    code = [line for line in lines if line.startswith("    ") or not line.strip()]
-    rest = lines[len(code) :]
-    body = inspect.cleandoc("\n".join(code)).rstrip()
-    return (f"{before}:\n\n```python\n{body}\n```\n\n" + "\n".join(rest).strip()).strip()
-
-
-def _laws() -> Iterator[str]:
-    yield "## Conformance checks\n"
-    yield (
-        "The properties that `fsframe check` and the classes of `fsframe.testing` test. An "
-        "exception is declared by the name of the check, with a reason.\n"
-    )
-    suites: tuple[tuple[str, type[Conformance]], ...] = (
-        ("Selectors", SelectorConformance),
-        ("Classifiers", ClassifierConformance),
-        ("Stability metrics", StabilityMetricConformance),
-    )
-    for title, suite in suites:
-        yield f"{title}: " + ", ".join(f"`{check}`" for check in suite.checks()) + ".\n"
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ _VALUES = ("classifiers", "regressors", "selectors", "stability_metrics")
 _API = {
     "For authors of methods": (
         "fsframe.registry.entries",
+        "fsframe.registry.hookspecs",
         "fsframe.params",
         "fsframe.kernels.compiled",
         "fsframe.method.ranking",
