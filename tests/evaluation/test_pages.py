@@ -15,7 +15,6 @@ PAGES = [
     "docs/evaluation.md",
     "docs/methods/cross-validation.md",
     "docs/methods/stability.md",
-    "docs/methods/knn.md",
     "docs/methods/sklearn.md",
 ]
 COMMANDS = [
