@@ -22,7 +22,6 @@ CSV_NAMES = (
 """The columns of the table of results."""
 
 _MOST_PAIRWISE = 6
-_FEW_TABLES = 6
 
 
 def result_columns(results: Iterable[Comparison]) -> dict[str, list[Any]]:
@@ -312,16 +311,19 @@ def _rank_lines(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
         yield from _matrix(letters, lambda i, j: f"{p[i, j]:.3g}", right=True)
     else:
         first = order[0]
-        yield f"Wilcoxon–Holm p-values of {letters[first]} against the others:"
+        yield (
+            f"Wilcoxon–Holm p-values of {letters[first]} against the others (--json has all pairs):"
+        )
         others = [[letters[c], f"{p[first, c]:.3g}"] for c in order[1:]]
         yield from table_lines(["", "p"], others, right={1})
     if result.overall is None:
         return
-    if len(result.data) < _FEW_TABLES:
+    if result.few_tables:
         yield f"From {len(result.data)} tables the following probabilities say very little."
     yield "Bayesian signed-rank test: probability that the row is better by more than"
-    yield f"{result.rope:g} (and that they are practically equal):"
     some, chances = order[:_MOST_PAIRWISE], result.overall
+    among = f", the {len(some)} best of {len(order)}; --json has all" * (len(some) < len(order))
+    yield f"{result.rope:g} (and that they are practically equal){among}:"
     yield from _matrix(
         [letters[c] for c in some],
         lambda i, j: "{2:.2f} ({1:.2f})".format(*chances[some[i], some[j]]),

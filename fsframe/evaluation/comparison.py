@@ -486,6 +486,11 @@ class Comparison:
     rope: float
     rule: str = "larger class"
 
+    @property
+    def few_tables(self) -> bool:
+        """Whether Bayesian signed-rank probabilities say very little, of so few tables."""
+        return len(self.data) < 6
+
     def best(self, data: int | None = None) -> int:
         """Index of the recommended chain.
 

@@ -378,7 +378,7 @@ def _first_to_announce(file: Path) -> bool:
             # Exclusively, so that a file or link of another user is not written to.
             os.close(os.open(marker, os.O_CREAT | os.O_EXCL, 0o644))
         except OSError:
-            if marker.exists():
+            if os.path.exists(marker):
                 return False
             continue
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ __all__ = [
     "MARKERS",
     "VERMILLION",
     "axes_for",
+    "colour_bar",
     "drawable",
     "feature_label",
     "figure_bytes",
@@ -42,6 +44,8 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 3)
 """Markers and dashes make the same distinctions as colours, for print without colour."""
 
 FORMATS = ("svg", "pdf", "png")
+_LINE = 36
+"""Characters of a line beside a colour bar."""
 
 
 def look(number: int) -> dict[str, Any]:
@@ -159,6 +163,13 @@ def short(text: str, longest: int = 28) -> str:
     """A text from a file as a label: printable characters, shortened."""
     # matplotlib leaves labels that begin with an underscore out of a legend.
     return printable(text, longest=longest).replace("_", "\u02cd", text.startswith("_"))
+
+
+def colour_bar(panel: Any, coloured: Any, text: str) -> None:
+    """A colour bar beside a panel, with the whole text on several lines."""
+    lines = textwrap.wrap(printable(text), _LINE)
+    bar = panel.figure.colorbar(coloured, ax=panel, label="\n".join(lines))
+    bar.ax.yaxis.label.set_parse_math(False)
 
 
 def feature_label(record: RunRecord, column: int) -> str:

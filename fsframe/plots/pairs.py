@@ -16,6 +16,7 @@ from fsframe.plots.canvas import (
     GREY,
     MARKERS,
     axes_for,
+    colour_bar,
     drawable,
     feature_label,
     label_axis,
@@ -90,7 +91,11 @@ def _matrix(record: RunRecord, most: int) -> tuple[NDArray[np.float64], list[int
     # Enough of the strongest pairs to fill the matrix with columns.
     pairs = [p for p in record.strongest_pairs(most * most * 10) if drawable(p.weight)]
     if weights is None or not pairs:
-        raise lacks(record, "weights of pairs", "draw a run of immigrate, lfe, jmi or interactions")
+        raise lacks(
+            record,
+            "weights of pairs",
+            "draw a run of immigrate, lfe, interactions or jmi:pairs=synergy",
+        )
     involved: dict[int, None] = {}
     for a, b, _ in pairs:
         involved.update({a: None, b: None})
@@ -278,7 +283,7 @@ def _scatter(
     rows = rows[spread(rows.size, _POINTS)]
     if data.task != "classification":
         dots = panel.scatter(x[rows], y[rows], c=data.y[rows], s=14, cmap="cividis", lw=0)
-        panel.figure.colorbar(dots, ax=panel, label=short(data.label_name))
+        colour_bar(panel, dots, data.label_name)
         return
     for code in range(min(data.n_classes, len(COLOURS))):
         own = rows[data.y[rows] == code]
@@ -326,4 +331,4 @@ def _odds(
     image = panel.imshow(share, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto", origin="lower")
     label_axis(panel.xaxis, range(xs.size), [f"{u:g}" for u in xs])
     label_axis(panel.yaxis, range(ys.size), [f"{v:g}" for v in ys])
-    panel.figure.colorbar(image, ax=panel, label=f"share of class {short(str(data.classes[last]))}")
+    colour_bar(panel, image, f"share of class {data.classes[last]}")

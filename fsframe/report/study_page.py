@@ -270,14 +270,16 @@ def _tests(found: Comparison) -> Iterator[Block]:
             for row, c in zip(rows, order, strict=True):
                 worse, equal, better = found.overall[best, c].tolist()
                 row += ["—"] * 3 if c == best else [f"{x:.2f}" for x in (better, equal, worse)]
-        yield Heading(f"Over the {len(found.data)} tables")
+        n = len(found.data)
+        few = f" From {n} tables these probabilities say very little." * found.few_tables
+        yield Heading(f"Over the {n} tables")
         yield Text(
             f"Friedman's test that all chains are equal has p = {ranks.friedman_p:.3g}; mean "
             f"ranks at least {ranks.difference:.2f} apart differ by Nemenyi's test at "
             f"{ranks.level:g}. p compares the first chain with each other one. The last columns, "
             "where given, are the probabilities by the Bayesian signed-rank test that the first "
             f"is better by more than {found.rope:g}, practically equal, or worse by more than "
-            "that.",
+            f"that.{few}",
             "quiet",
         )
         yield Table(header, rows, "mean ranks", set(range(1, len(header))))

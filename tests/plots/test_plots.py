@@ -232,3 +232,13 @@ def test_senseless_numbers_are_drawn_or_refused():
     with pytest.raises(RequestError, match="no weights of pairs"):
         plots.pair_matrix(odd)
     assert resampling._run_labels([record, odd])[0].endswith("seed 1")
+
+
+def test_the_label_of_a_colour_bar_is_whole_whatever_it_holds() -> None:
+    from fsframe.plots.canvas import axes_for, colour_bar
+
+    with axes_for(None, 4.0, 3.0) as (panel,):
+        text = "share of class no response by $central$ review"
+        colour_bar(panel, panel.imshow([[0.0, 1.0]]), text)
+        label = panel.figure.axes[1].yaxis.label
+        assert label.get_text().replace("\n", " ") == text and not label.get_parse_math()
