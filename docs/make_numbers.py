@@ -23,8 +23,9 @@ _HEAD = """\
 # Numbers
 
 Written by `python docs/make_numbers.py` from the result files of benchmarks and fault runs in
-`benchmarks/*/results`; do not edit it. A test compares page and files. All figures are printed,
-whether they look good or not; the pages of the methods explain them.
+`benchmarks/*/results`; do not edit it. A test compares page and files. The telling columns are
+shown for every result, whether it looks good or not; the named file has the rest (standard errors,
+versions, loads), and the pages of the methods explain them.
 """
 
 Rows = list[dict[str, str]]
@@ -52,20 +53,29 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def table(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Rows as Markdown; the first one's keys are the columns."""
+    """Rows as Markdown; the columns are the keys of all."""
     listed = [{k: str(v).replace("|", "\\|") for k, v in row.items()} for row in rows]
-    if not listed:
-        return
-    names = list(listed[0])
-    yield "| " + " | ".join(names) + " |"
-    yield "|" + "---|" * len(names)
+    names = list(dict.fromkeys(name for row in listed for name in row))
+    if listed:
+        yield f"|{'|'.join(names)}|"
+        yield "|-" * len(names) + "|"
     for row in listed:
-        yield "| " + " | ".join(row.get(name, "") for name in names) + " |"
+        yield f"|{'|'.join(row.get(name, '') for name in names)}|"
 
 
 def whole(path: Path) -> Iterator[str]:
     """A CSV file as it is."""
     yield from table(rows_of(path))
+
+
+def columns(*names: str) -> Callable[[Path], Iterator[str]]:
+    """These columns of a CSV file or of a file of JSON objects."""
+
+    def show(path: Path) -> Iterator[str]:
+        rows = rows_of(path) if path.suffix == ".csv" else lines_of(path)
+        yield from table({n.replace("_", " "): row[n] for n in names if n in row} for row in rows)
+
+    return show
 
 
 def verbatim(path: Path) -> Iterator[str]:
@@ -78,6 +88,16 @@ def objects(path: Path) -> Iterator[str]:
     for line in lines_of(path):
         facts = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in line.items() if k != "what")
         yield f"* {line['what']}: {facts}"
+
+
+def strange(path: Path) -> Iterator[str]:
+    """Tables to exhaust memory as a table, the rest as lines."""
+    lines = lines_of(path)
+    bombs = [line for line in lines if "exit" in line]
+    yield from (f"* {line['what']}: {line['times']} times" for line in lines if line not in bombs)
+    if bombs:
+        yield ""
+    yield from table({k.replace("_", " "): v for k, v in line.items()} for line in bombs)
 
 
 def tally(by: str, of: str) -> Callable[[Path], Iterator[str]]:
@@ -97,47 +117,43 @@ BAD = ("lost", "unequal", "failed", "left", "hangs", "untrue", "tracebacks")
 
 
 def signals(path: Path) -> Iterator[str]:
-    """Trials since the last finding; then earlier ones, with their findings and the fix."""
+    """Trials since the last finding, then those before each change that mended one."""
     lines = lines_of(path)
     now = [line for line in lines if "mended" not in line]
     versions = dict.fromkeys(line["version"] for line in now if "version" in line)
-    yield f"Since the last finding was fixed; the last trials used {', '.join(versions)}:"
-    yield ""
-    yield from signals_of(now)
-    for mended in reversed(dict.fromkeys(line["mended"] for line in lines if "mended" in line)):
-        yield ""
-        yield f"Before the change “{mended}”, which fixed the findings listed here:"
-        yield ""
-        yield from signals_of([line for line in lines if line.get("mended") == mended])
-
-
-def signals_of(lines: list[dict[str, Any]]) -> Iterator[str]:
-    """Trials by number of workers and in total, signals by kind, and findings."""
     names = ("trials", "stopped", "kept", *BAD)
-    sums = []
-    for workers in (0, 2, None):
-        own = [line for line in lines if workers in (line["workers"], None)]
-        label = "all" if workers is None else str(workers)
-        sums.append({"workers": label, **{n: sum(line[n] for line in own) for n in names}})
-    yield from table(sums)
-    by: Counter[str] = sum((Counter(line["by"]) for line in lines), Counter())
+    spans = {f"since the last finding was fixed ({', '.join(versions)})": now}
+    for mended in reversed(dict.fromkeys(line["mended"] for line in lines if "mended" in line)):
+        own = [line for line in lines if line.get("mended") == mended]
+        spans[f"before “{mended}”, which fixed what was found"] = own
+    rows = []
+    for span, own in spans.items():
+        rows.append({"when": span, **{n: sum(line[n] for line in own) for n in names}})
+    yield from table(rows)
     yield ""
+    by: Counter[str] = sum((Counter(line["by"]) for line in now), Counter())
     kinds = ", ".join(f"{kind} {number}" for kind, number in by.most_common())
-    yield f"Signals that arrived before the end: {kinds}"
-    found = [" ".join(example.split()) for line in lines for example in line["examples"]]
-    yield from ("", *(f"* {example}" for example in found)) if found else ()
+    yield f"Signals that arrived before the end, since the last finding: {kinds}."
+    yield from (f"* {' '.join(found.split())}" for line in now for found in line["examples"])
 
 
 def commands_on_disks(path: Path) -> Iterator[str]:
-    """One line for each command, and the total."""
+    """One line for each command, and the total; columns of zeros are named, not shown."""
     lines = lines_of(path)
     names = ("points", "fired", "ended_0", "ended_5", "codes", "tracebacks", "hurt", "half",
              "litter", "untrue", "failed", "unequal", "hangs")  # fmt: skip
-    about = ("command", "calls", "every", "offset")
-    rows = [{n: line[n] for n in (*about, *names)} for line in lines]
-    calls = sum({line["command"]: line["calls"] for line in lines}.values())
-    both = {n: sum(line[n] for line in lines) for n in names}
-    yield from table([*rows, {"command": "all", "calls": calls, "every": "", "offset": "", **both}])
+    seen = [n for n in names if any(line[n] for line in lines)]
+    commands = dict.fromkeys(line["command"] for line in lines)
+    rows = []
+    for command in (*commands, "all"):
+        own = [line for line in lines if command in (line["command"], "all")]
+        calls = sum({line["command"]: line["calls"] for line in own}.values())
+        rows.append(
+            {"command": command, "calls": calls, **{n: sum(o[n] for o in own) for n in seen}}
+        )
+    yield from table(rows)
+    yield ""
+    yield f"None in any command: {', '.join(n for n in names if n not in seen)}."
     for line in lines:
         yield from (f"* {' '.join(example.split())}" for example in line["examples"])
 
@@ -166,7 +182,7 @@ def places(path: Path) -> Iterator[str]:
 
 
 def mutants(path: Path) -> Iterator[str]:
-    """Killed mutants by area and in total, with equivalent ones; then why others survived."""
+    """Killed mutants by area and in total; then why others survived, without equivalent ones."""
     rows = rows_of(path)
     areas = list(dict.fromkeys(row["area"] for row in rows))
     shown = []
@@ -185,7 +201,7 @@ def mutants(path: Path) -> Iterator[str]:
     yield from table(shown)
     yield ""
     for row in rows:
-        if row["ended"] == "survived":
+        if row["ended"] == "survived" and not row["why"].startswith("equivalent"):
             why = row["why"] or "not examined"
             yield f"* `{row['module']}`:{row['line']} {row['fault']!r}: {why}"
 
@@ -205,8 +221,7 @@ FIGURES: dict[str, list[Figure]] = {
             disk,
         ),
         Figure(
-            "Twelve forms of disk error at the calls by which whole commands change the disk "
-            "(every: 1 for each call, 2 for every second one; offset: the first call)",
+            "Twelve forms of disk error at the calls by which whole commands change the disk",
             "python tests/faults/disk.py --add FILE",
             ("trust/results/disk_commands.jsonl",),
             commands_on_disks,
@@ -223,14 +238,14 @@ FIGURES: dict[str, list[Figure]] = {
             "senseless content that the user's own key has sealed)",
             "python benchmarks/trust/strange_tables.py bombs; … forged 1500",
             ("trust/results/strange_tables.jsonl",),
-            objects,
+            strange,
         ),
         Figure(
             "Trials of users, disks, folders and strangers; faults are those before they were "
             "mended (of those of chains, two were resamples of resamples that took over 10 s)",
             "python benchmarks/trust/trials.py --only NAME",
             ("trust/results/trials.csv",),
-            whole,
+            columns("trial", "made", "as promised", "faults found", "what was tried"),
         ),
         Figure(
             "Mutation testing: small faults that tests detect; kernels of four families",
@@ -254,13 +269,13 @@ FIGURES: dict[str, list[Figure]] = {
             "Memory of whole commands and their `--memory`, workers and copies included, MB",
             "python benchmarks/memory/peaks.py runs --shape 100x60000 --memory least --add FILE",
             ("memory/results/runs.csv",),
-            whole,
+            columns("shape", "values", "command", "allowed_mb", "held_mb", "ended"),
         ),
         Figure(
             "Memory of commands on a run file, beyond the imported program, MB",
             "python benchmarks/memory/peaks.py files --shape 100x60000 --add FILE",
             ("memory/results/files.csv",),
-            whole,
+            columns("shape", "values", "command", "file_mb", "held_mb", "seconds", "ended"),
         ),
         Figure(
             "Copies of the table that fits of the Relief family hold, and the number they declare",
@@ -291,7 +306,7 @@ FIGURES: dict[str, list[Figure]] = {
             "How NPFS grows with bootstraps, features and rows",
             "python benchmarks/resampling/growth.py",
             ("resampling/results/growth.csv",),
-            whole,
+            columns("doubled", "base", "n", "K", "N", "seconds", "mb_more"),
         ),
     ],
     "Many rows": [
@@ -299,31 +314,76 @@ FIGURES: dict[str, list[Figure]] = {
             "Chains on tables in parts, in new processes; held_gb without the interpreter",
             "python benchmarks/parts/measured.py FOLDER LABEL CHAIN --memory 1 --workers 0 2",
             ("parts/results/measured.jsonl",),
-            objects,
+            columns(
+                "what",
+                "rows",
+                "columns",
+                "memory_gb",
+                "workers",
+                "processor_s",
+                "seconds",
+                "held_gb",
+                "worker_gb",
+                "load",
+            ),
         ),
         Figure(
             "Prototypes drawn over parts: error by number of prototypes; scale_s of the two passes",
             "python benchmarks/parts/prototypes.py FOLDER --rows 6400000",
             ("parts/results/prototypes.jsonl",),
-            objects,
+            columns(
+                "what",
+                "rows",
+                "mean_error",
+                "worst_error",
+                "same_kept",
+                "processor_s",
+                "scale_s",
+                "peak_gb",
+            ),
         ),
         Figure(
             "mRMR of sparse tables: the first feature, including preparation, and each further one",
             "python benchmarks/infotheory/sparse.py 1000000 3000000 --values ones",
             ("infotheory/results/sparse.jsonl",),
-            objects,
+            columns(
+                "what",
+                "rows",
+                "columns",
+                "first_processor_s",
+                "a_further_feature_processor_s",
+                "held_gb",
+            ),
         ),
         Figure(
             "ReliefF: processor time per target, and with all rows as targets",
             "python benchmarks/relief/million.py --targets 1000",
             ("relief/results/million.jsonl",),
-            objects,
+            columns(
+                "what",
+                "targets",
+                "threads",
+                "seconds",
+                "processor_ms_a_target",
+                "all_rows_processor_minutes",
+                "calculated",
+                "peak_gb",
+            ),
         ),
         Figure(
             "MultiSURF of genotypes: processor time per target, and with all rows as targets",
             "python benchmarks/relief/genotypes.py",
             ("relief/results/genotypes.jsonl",),
-            objects,
+            columns(
+                "what",
+                "targets",
+                "threads",
+                "seconds",
+                "processor_ms_a_target",
+                "all_rows_processor_minutes",
+                "calculated",
+                "peak_gb",
+            ),
         ),
     ],
     "Statistics": [
@@ -331,13 +391,27 @@ FIGURES: dict[str, list[Figure]] = {
             "NPFS: selections if no feature is relevant, and power if some are",
             "python benchmarks/resampling/npfs_levels.py",
             ("resampling/results/npfs_levels.csv",),
-            whole,
+            columns(
+                "table",
+                "chain",
+                "N",
+                "K",
+                "k_star",
+                "repeats",
+                "named",
+                "se",
+                "true",
+                "false",
+                "nominal",
+                "any",
+                "any_se",
+            ),
         ),
         Figure(
             "NPFS: agreement between seeds",
             "python benchmarks/resampling/npfs_agreement.py TABLE CHAIN",
             ("resampling/results/npfs_agreement.csv",),
-            whole,
+            columns("table", "chain", "N", "K", "seeds", "phi", "by_all"),
         ),
         Figure(
             "cpss and ipss: features kept if none is relevant, and the number promised",
@@ -367,7 +441,16 @@ FIGURES: dict[str, list[Figure]] = {
             "Tests of pairs after a selection, without any interaction",
             "python benchmarks/interactions/after_selection.py",
             ("interactions/results/after_selection.csv",),
-            whole,
+            columns(
+                "table",
+                "chain",
+                "tested on",
+                "p05",
+                "p05_se",
+                "any_q05_of_kept",
+                "any_q05_reported",
+                "any_q05_reported_se",
+            ),
         ),
         Figure(
             "Ranks of known interacting pairs by `interactions`",
@@ -405,7 +488,17 @@ FIGURES: dict[str, list[Figure]] = {
             "The same by method",
             "python benchmarks/published/margin_tables.py --data DATA --published CSV",
             ("published/results/margin-by-method.csv",),
-            whole,
+            columns(
+                "paper",
+                "method",
+                "variant of",
+                "figures",
+                "mean difference",
+                "above",
+                "equal",
+                "below",
+                "Wilcoxon p",
+            ),
         ),
         Figure(
             "NPFS: the UCI table",
@@ -429,11 +522,10 @@ def numbers() -> str:
     for title, figures in FIGURES.items():
         parts.append(f"## {title}\n")
         for figure in figures:
-            parts += [f"### {figure.what}\n", f"`{figure.command}`\n"]
+            links = ", ".join(f"[{name}](../benchmarks/{name})" for name in figure.files)
+            parts += [f"### {figure.what}\n", f"`{figure.command}`: {links}\n"]
             for name in figure.files:
-                path = ROOT / "benchmarks" / name
-                parts.append(f"From [{name}](../benchmarks/{name}):\n")
-                parts += [*figure.show(path), ""]
+                parts += [*figure.show(ROOT / "benchmarks" / name), ""]
     parts += [*_other_results(), *_elsewhere()]
     return "\n".join(parts).rstrip() + "\n"
 

@@ -43,5 +43,5 @@ def test_another_figure_changes_the_page(making: ModuleType, tmp_path: Path) -> 
     path.write_text(line % (now, 0, 0) + line % (now, 2, 7) + line % (before, 0, 1))
     shown = "\n".join(making.signals(path))
     latest, earlier = shown.split("A change")
-    assert "used abc:" in latest and "| all | 10 | 4 | 2 | 7 |" in latest and "chain 6" in latest
-    assert "| all | 5 | 2 | 1 | 1 |" in earlier and "chain 3" in earlier
+    assert "fixed (abc)|10|4|2|7|" in latest
+    assert "fixed what was found|5|2|1|1|" in earlier and "chain 6." in earlier
