@@ -25,10 +25,10 @@ RANKED = 3
 """With fewer tables a contender is not ranked."""
 
 PROMISES = {
-    "share": "share of false columns kept",
-    "any": "tables with a false column",
-    "fdr": "false among the kept",
-    "count": "false columns kept",
+    "share": "share of the false columns that are kept",
+    "any": "share of tables in which a false column is kept",
+    "fdr": "share of false columns among the kept",
+    "count": "number of false columns kept",
 }
 
 
@@ -52,6 +52,10 @@ class Mean:
             return "—"
         error = "" if np.isnan(self.error) else f" ({self.error:.2f})"
         return f"{self.value:.2f}{error}"
+
+    def short(self) -> str:
+        """As in a narrow cell: the error joined by ±, nothing without tables."""
+        return str(self).replace(" (", "±").rstrip(")") if self.tables else ""
 
 
 def error_of(contender: Contender, design: Design, rows: Rows, signal: bool) -> Mean:
@@ -164,32 +168,36 @@ def design_section(ledger: Ledger, design: Design) -> list[str]:
         f"`{design.name}`: {design.rows} rows, {design.columns} columns; relevant "
         f"{len(design.relevant)}, causal {len(design.causal)}.",
         "",
-        "| contender | promise | error, no signal | error, signal | F1 relevant | F1 causal | "
-        "held out | φ | s | tables |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "|contender|no signal|signal|F1 relevant|F1 causal|held out|φ|s|tables|",
+        "|-|-|-|-|-|-|-|-|-|",
     ]
     for contender in CONTENDERS:
         null, signal = (ledger.of(design, label, contender) for label in ("null", "signal"))
         if not (null or signal):
             continue
-        promise, errors = "none", ["", ""]
+        errors = ["", ""]
         if contender.promise:
-            promise = f"{PROMISES[contender.promise]} ≤ {contender.level:g}"
             for place, (rows, given) in enumerate(((null, False), (signal, True))):
                 error = error_of(contender, design, rows, given)
                 broken = missed(contender, error) and not (given and contender.only_null)
-                errors[place] = red(str(error)) if broken else str(error)
+                errors[place] = red(error.short()) if broken else error.short()
         seconds = Mean.of([float(row["seconds"]) for row in signal or null]).value
         phi = stability(signal, design.columns)
-        means = [
-            str(ledger.mean(design, contender, name))
+        f1, causal, held_out = (
+            ledger.mean(design, contender, name)
             for name in ("f1_relevant", "f1_causal", "held_out")
-        ]
-        lines.append(
-            f"| {contender.name} | {promise} | {errors[0]} | {errors[1]} | {' | '.join(means)} | "
-            f"{'—' if np.isnan(phi) else f'{phi:.2f}'} | {seconds:.2g} | "
-            f"{len(null)} + {len(signal)} |"
         )
+        cells = (
+            contender.name,
+            *errors,
+            f1.short(),
+            "" if causal.value == f1.value else causal.short(),
+            held_out.short(),
+            "" if np.isnan(phi) else f"{phi:.2f}",
+            f"{seconds:.2g}",
+            f"{len(null)}+{len(signal)}",
+        )
+        lines.append(f"|{'|'.join(cells)}|")
     refused = [name for own, name in ledger.refused if own == design.name]
     if refused:
         lines += ["", f"Refuse such a table, by name: {', '.join(sorted(refused))}."]
@@ -236,6 +244,20 @@ def _named(one: tuple[Design, str, Contender, Mean]) -> str:
     return f"`{contender.name}` on {design.name} {told}, {error} for {contender.level:g}"
 
 
+def promises() -> list[str]:
+    """One line for each kind of promise, with the contenders that make it."""
+    lines = []
+    for kind, meaning in PROMISES.items():
+        own = [c for c in CONTENDERS if c.promise == kind]
+        levels = sorted({c.level for c in own})
+        bounds = (
+            f"≤ {v:g}: {', '.join(f'`{c.name}`' for c in own if c.level == v)}" for v in levels
+        )
+        if own:
+            lines.append(f"* {meaning}, {'; '.join(bounds)}.")
+    return lines
+
+
 def page(ledger: Ledger) -> str:
     """The page."""
     lines = [
@@ -251,8 +273,8 @@ def page(ledger: Ledger) -> str:
         "",
         "* **relevant**: the label depends on the column, alone or with others; **causal**: the "
         "label is made from it. Copies of a cause are relevant, not causal.",
-        "* **error**: what the stage promises to bound, as measured, with its standard error in "
-        "brackets; "
+        "* **no signal**, **signal**: what the stage promises to bound, as measured, ± its "
+        "standard error; "
         + red("red")
         + f" if it exceeds the promise by more than two standard errors, on at least {FEW} tables. "
         "False is a column that is not relevant; for conditional methods (`lasso`, forests under "
@@ -260,16 +282,21 @@ def page(ledger: Ledger) -> str:
         "`npfs` promises something for labels that depend on no column only: its error with a "
         "signal is shown, not judged.",
         "* **F1**: harmonic mean of the share of true columns found and the share of found columns "
-        "that are true, over tables with a signal. **held out**: balanced accuracy (numeric "
-        "targets: R²) of a support vector machine with a radial kernel and its defaults, on 600 "
-        "unseen rows. **φ**: Nogueira's stability of the kept columns over the tables of a design. "
-        "**s**: processor seconds. **tables**: without and with a signal.",
+        "that are true, over tables with a signal (causal: blank where equal). "
+        "**held out**: balanced accuracy (numeric targets: R²) of a support vector machine with a "
+        "radial kernel and its defaults, on 600 unseen rows. **φ**: Nogueira's stability of the "
+        "kept columns over the tables of a design. **s**: processor seconds. **tables**: without "
+        "and with a signal.",
         "* Other packages know no groups, covariates or times, and get the columns alone; what "
         "they do on such tables is what their users get. Stabl is not in the package index, hence "
         "absent. SelectKBest and ReliefF keep ten columns, the true number in two designs. "
         "Forests have 50 trees and at most 30 rounds, in `boruta` and BorutaPy. Above 200 "
         "columns `mim:top=100` screens before a base of `npfs` within each resample, and `npfs` "
         "uses its corrected test.",
+        "",
+        "What the contenders promise (those without a line promise nothing):",
+        "",
+        *promises(),
         "",
         f"Versions: {', '.join(ledger.versions)}. Commits: {', '.join(ledger.commits)}.",
         "",
@@ -281,8 +308,8 @@ def page(ledger: Ledger) -> str:
         "",
         "![measured error over promise, without a signal](figures/ledger-errors.svg)",
         "",
-        "| design | best by F1 relevant | best of fsframe | best by F1 causal | fsframe is |",
-        "|---|---|---|---|---|",
+        "|design|best by F1 relevant|best of fsframe|best by F1 causal|fsframe is|",
+        "|-|-|-|-|-|",
     ]
     for design in DESIGNS:
         ranked, causal = (ledger.ranked(design, name) for name in ("f1_relevant", "f1_causal"))
@@ -290,9 +317,9 @@ def page(ledger: Ledger) -> str:
             continue
         own = [(mean, c) for mean, c in ranked if c.package == "fsframe"]
         lines.append(
-            f"| `{design.name}` | {ranked[0][1].name} {ranked[0][0]} | "
-            f"{f'{own[0][1].name} {own[0][0]}' if own else '—'} | "
-            f"{causal[0][1].name} {causal[0][0]} | {ledger.ours_first(design)} |"
+            f"|`{design.name}`|{ranked[0][1].name} {ranked[0][0].short()}|"
+            f"{f'{own[0][1].name} {own[0][0].short()}' if own else ''}|"
+            f"{causal[0][1].name} {causal[0][0].short()}|{ledger.ours_first(design)}|"
         )
     lines.append("")
     for design in DESIGNS:
