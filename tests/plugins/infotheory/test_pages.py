@@ -21,7 +21,7 @@ PAGE = PAGES / "information-theory.md"
 def test_a_method_has_its_formula_and_its_source_on_the_page_of_the_family(name: str) -> None:
     assert page_of(name) == PAGE
     section = section_of(name)
-    assert "Source: " in section
+    assert "Source:" in section
     assert re.search(r"J\(X\) =|SU\(X, Y\)|χ² =|F = ", section)
 
 

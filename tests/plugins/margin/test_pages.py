@@ -44,7 +44,7 @@ def test_what_a_page_sets_are_parameters_of_its_methods(page):
 @pytest.mark.parametrize("name", EVERY)
 def test_a_section_has_a_source(name):
     page = page_of(name).read_text(encoding="utf-8")
-    assert "Source: " in section_of(name) or "## References" in page
+    assert "Source:" in section_of(name) or "## References" in page
 
 
 @pytest.mark.parametrize("page", FAMILY, ids=lambda page: page.stem)

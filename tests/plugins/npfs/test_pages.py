@@ -17,7 +17,7 @@ NAMES = ["npfs", "ensemble", "cpss", "ipss", "knockoffs"]
 @pytest.mark.parametrize("name", NAMES)
 def test_a_method_has_its_place_and_a_source(name: str) -> None:
     assert page_of(name).stem == ("npfs" if name in ("npfs", "ensemble") else "error-control")
-    assert "Source: " in section_of(name) or "## References" in page_of(name).read_text("utf-8")
+    assert "Source:" in section_of(name) or "## References" in page_of(name).read_text("utf-8")
 
 
 @pytest.mark.parametrize("page", ["npfs", "error-control"])

@@ -32,7 +32,7 @@ def test_the_family_has_all_its_members():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_method_has_a_section_with_its_source(name: str) -> None:
     assert page_of(name) == PAGES / "relief-family.md"
-    assert "Source: " in section_of(name)
+    assert "Source:" in section_of(name)
 
 
 @pytest.mark.parametrize("name", NAMES)
