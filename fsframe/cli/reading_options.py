@@ -210,6 +210,15 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
     }
 
 
+def check_reader_of_run(record: RunRecord, path: str) -> None:
+    """Raise PluginError if `path` would be parsed, where the run's table was read by a plugin."""
+    from fsframe.tables.locate import check_reader
+
+    found = record.environment.get("reading")
+    reader = found.get("reader") if isinstance(found, dict) else None
+    check_reader(reader, path, record.data.source)
+
+
 def source_of_run(record: RunRecord, given: str | None, how: str) -> str:
     """The path of the run's table: the `given` one, or the one recorded in the run.
 
@@ -241,9 +250,12 @@ def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
     ------
     DataError
         If it cannot be read.
+    PluginError
+        If the plugin that read it is not there.
     """
     from fsframe.tables import read
 
+    check_reader_of_run(record, source)
     arguments = {**stored_reading(record), **given}
     if "event" not in arguments:
         arguments.setdefault("task", record.data.task)

@@ -252,6 +252,7 @@ def with_options(request: Request, options: Mapping[str, Any]) -> Request:
     details = {
         "path": os.path.abspath(request.path),
         "limit": str(memory or ""),
+        "reader": str(request.data.reading.get("reader", "")),
         "reading": json.dumps({name: options.get(name) for name in READING}),
         "csv": os.path.abspath(csv_out) if csv_out else "",
     }

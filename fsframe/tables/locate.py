@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fsframe.errors import DataError
+from fsframe.errors import DataError, PluginError
 from fsframe.suggest import did_you_mean
 from fsframe.tables.reader import reader_of, zip_members
 from fsframe.tables.text_file import (
@@ -255,6 +255,34 @@ def file_kind(path: Path) -> str:
     if ending in (".h5", ".hdf5"):
         return "hdf5"
     return "npz" if ending == ".npz" else "text"
+
+
+def check_reader(recorded: Any, path: str | Path, source: str) -> None:
+    """Raise PluginError if a table was read by a plugin that is not there, and would be parsed.
+
+    Parameters
+    ----------
+    recorded : str or None
+        ``provider/name`` of the reader of the first time, as `Dataset.reading` has it.
+    path : str or Path
+        The table to read now.
+    source : str
+        The table of the first time: another file of another ending may be parsed.
+    """
+    from fsframe.registry import readers
+
+    if not isinstance(recorded, str) or readers.matching(recorded):
+        return
+    given = Path(path)
+    if given.suffix.lower() != Path(source).suffix.lower() or not given.is_file():
+        return
+    if file_kind(given) in ("text", "npz", "hdf5"):
+        provider, _, name = recorded.rpartition("/")
+        raise PluginError(
+            f"{given} was read by the reader {name!r} of the plugin {provider!r}, which is not "
+            "installed or not loaded (see fsframe plugins): install it again, or give the table "
+            "in a format that fsframe reads itself"
+        )
 
 
 def table_name(path: Path) -> str:

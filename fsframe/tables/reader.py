@@ -140,6 +140,18 @@ def reader_of(path: Path, head: bytes) -> str | None:
     return None
 
 
+def full_name(reader: str) -> str:
+    """``provider/name`` of a reader.
+
+    >>> full_name("parquet")
+    'tables/parquet'
+    """
+    from fsframe.registry import readers
+
+    offer = readers.offer(reader)
+    return f"{offer.provider}/{offer.entry.name}"
+
+
 def zip_members(path: Path) -> set[str]:
     """The names in a zip archive; none if it is damaged."""
     try:

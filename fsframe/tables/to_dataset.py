@@ -35,7 +35,14 @@ from fsframe.tables.columns import (
 from fsframe.tables.from_sheet import from_sheet
 from fsframe.tables.locate import file_kind, find_table, in_parts, table_name
 from fsframe.tables.parts import large_in_file, read_parts
-from fsframe.tables.reader import ArrayTable, check_options, named_paths, read_frame, spelled_text
+from fsframe.tables.reader import (
+    ArrayTable,
+    check_options,
+    full_name,
+    named_paths,
+    read_frame,
+    spelled_text,
+)
 from fsframe.tables.sheet import load_sheet
 
 Keys = str | int | Iterable[str | int]
@@ -264,6 +271,8 @@ def read(
 
     found = find_table(path)
     kind = file_kind(found)
+    if kind not in ("text", "npz", "hdf5"):
+        reading["reader"] = full_name(kind)
     if in_memory is None and large_in_file(found, kind, x):
         return by_parts([found])
     text, called = spelled_text(found, kind)

@@ -277,7 +277,11 @@ def test_a_mat_file_with_several_matrices_asks_which(tmp_path):
         read(tmp_path / "t.mat", x="b")
     data = read(tmp_path / "t.mat", x="b", y="t")
     np.testing.assert_array_equal(data.X, X + 1)
-    assert data.y.tolist() == (1 - Y).tolist() and data.reading == {"x": "b", "y": "t"}
+    assert data.y.tolist() == (1 - Y).tolist() and data.reading == {
+        "x": "b",
+        "y": "t",
+        "reader": "tables/mat",
+    }
     with pytest.raises(RequestError, match="read as npy, where x does not apply"):
         read(write_npy(tmp_path), x="b")
 

@@ -9,6 +9,7 @@ import click
 
 from fsframe.cli.reading_options import (
     TABLE_FORM,
+    check_reader_of_run,
     form_options,
     reading_arguments,
     stored_reading,
@@ -79,6 +80,7 @@ def apply(
     names = tuple(dict.fromkeys(kept))
     if not names:
         raise RequestError(f"{run} kept no feature, so there is no reduced table to write")
+    check_reader_of_run(record, words[1])
     form = {**stored_reading(record), **reading_arguments(**reading)}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     if record.fill is not None:

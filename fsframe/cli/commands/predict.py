@@ -13,6 +13,7 @@ import click
 
 from fsframe.cli.reading_options import (
     TABLE_FORM,
+    check_reader_of_run,
     reading_arguments,
     reading_options,
     source_of_run,
@@ -96,6 +97,7 @@ def predict(
     features = record.feature_names
     if fitted.numbers is not None:
         features = tuple(features[column] for column in fitted.numbers)
+    check_reader_of_run(record, words[1])
     form = {**stored_reading(record), **given}
     table = read_table(words[1], **{key: form[key] for key in TABLE_FORM if key in form})
     X = table.features(features, trained_on.kinds)

@@ -185,6 +185,7 @@ def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | 
 def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     from fsframe.ask.request import Request
     from fsframe.chains.chain import Chain
+    from fsframe.tables.locate import check_reader
 
     request = manifest.request
     # Before the table is read: fails early if a method is not installed.
@@ -198,6 +199,7 @@ def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunReco
         )
     if not is_table(path):
         raise StoreError(f"the table {path} no longer exists; give its current path (--data)")
+    check_reader(request.get("reader") or None, path, request.get("path", ""))
     reading = _stored_reading(request.get("reading", "{}"))
     reading |= {name: options[name] for name in READING if options[name] not in (None, ())}
     reporter = Reporter.asked(options)
