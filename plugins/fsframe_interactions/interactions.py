@@ -18,6 +18,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, integer, number_to_keep, param, real
+from fsframe.resampling.group_means import label_problem, with_group_means
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.calibration import CalibratedPairs, WithinBinEffects, calibrate
 from fsframe_interactions.engine.bit_rows import BitRows
@@ -25,10 +26,8 @@ from fsframe_interactions.engine.contingency_tables import false_discovery_rates
 from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE, TestedPairs, best_pairs
 from fsframe_interactions.levels import bit_rows_of, stored_bit_rows
 from fsframe_interactions.product_term import (
-    label_problem,
     product_pairs,
     robust_tests,
-    with_group_means,
 )
 
 _MOST_CELL_TABLES = 100
@@ -154,7 +153,7 @@ class Interactions(Selector):
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Problems with groups whose rows do not share one label."""
         yield from super().role_problems(data)
-        problem = label_problem(data)
+        problem = label_problem(data, "interactions")
         if problem:
             yield problem
 
@@ -234,7 +233,7 @@ class Interactions(Selector):
 
         The bit rows of a table in parts are stored in its cache folder (`store`), or in memory.
         """
-        data = with_group_means(data)
+        data = with_group_means(data, "interactions")
         if data.task == "regression":
             found, n_varying = product_pairs(data, self.keep, run)
             return _AllPairs(tests=self._products(data, found), n_tested=_pairs_of(n_varying))

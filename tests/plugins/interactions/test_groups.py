@@ -10,8 +10,8 @@ import pytest
 
 import fsframe
 from fsframe.errors import DataError
+from fsframe.resampling.group_means import with_group_means
 from fsframe.table.dataset import Dataset
-from fsframe_interactions.product_term import with_group_means
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -52,13 +52,13 @@ def test_categories_gaps_and_counts_of_groups() -> None:
     data = Dataset.from_arrays(
         X, [0, 0, 1, 1, 1, 1], categorical=[0], groups=[4, 4, 9, 9, 2, 2], group_name="who"
     )
-    found = with_group_means(data)  # in the order of the groups' names
+    found = with_group_means(data, "interactions")  # in the order of the groups' names
     np.testing.assert_array_equal(found.X, [[3.0, 7.0], [1.0, 3.0], [0.0, np.nan]])
     assert found.y.tolist() == [1, 0, 1] and found.groups is None
-    drawn = with_group_means(data.with_counts(np.array([2, 2, 1, 1, 0, 0])))
+    drawn = with_group_means(data.with_counts(np.array([2, 2, 1, 1, 0, 0])), "interactions")
     assert drawn.counts is not None and drawn.counts.tolist() == [0, 2, 1]
     with pytest.raises(DataError, match="splits rows of one 'who'"):
-        with_group_means(data.with_counts(np.array([2, 1, 1, 1, 0, 0])))
+        with_group_means(data.with_counts(np.array([2, 1, 1, 1, 0, 0])), "interactions")
 
 
 def test_a_label_that_varies_within_a_group_is_refused_before_work() -> None:
@@ -71,7 +71,9 @@ def test_a_label_that_varies_within_a_group_is_refused_before_work() -> None:
 
 def test_labels_dealt_again_over_few_people_name_no_pair() -> None:
     # 32 people, 8 of them healthy: margins that allow few tables, so that G² takes few values.
-    data = with_group_means(fsframe.read(EXAMPLES / "parkinsons_subjects.csv", groups="subject"))
+    data = with_group_means(
+        fsframe.read(EXAMPLES / "parkinsons_subjects.csv", groups="subject"), "interactions"
+    )
     rng = np.random.default_rng(0)
     named, least = 0, 1.0
     for _ in range(15):
