@@ -129,6 +129,27 @@ def number_to_keep(default: str, order: str = "") -> Any:
     )
 
 
+def level_of_tests() -> Any:
+    """The parameter `alpha` of a filter whose scores have p-values, for `significant_columns`."""
+    return param(
+        None,
+        optional(real(above=0, below=1)),
+        help="Keep the features whose p-value, adjusted by `correction`, is at or below this, at "
+        "most `top` of them; without it the `top` best.",
+        symbol="α",
+    )
+
+
+def correction_of_tests() -> Any:
+    """The parameter `correction` of a filter whose scores have p-values."""
+    return param(
+        "bh",
+        choice("bh", "by", "bonferroni", "none"),
+        help="With alpha: false discovery rate by Benjamini and Hochberg, or Benjamini and "
+        "Yekutieli (any dependence), family-wise error by Bonferroni, or none.",
+    )
+
+
 @attrs.frozen(kw_only=True)
 class Parameter:
     """One declared parameter of a class, for help, command line, storage and docs."""

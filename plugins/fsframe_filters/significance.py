@@ -13,9 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from fsframe.errors import DataError
 from fsframe.kernels.bit_counts import LANES
 from fsframe.method.run import Run
-from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
-from fsframe.params import choice, number_to_keep, param
+from fsframe.params import choice, correction_of_tests, level_of_tests, number_to_keep, param
+from fsframe.resampling.significant_columns import (
+    independent_rows,
+    order_matters,
+    row_problems,
+    significant_columns,
+)
 from fsframe.table.column_kinds import level_places, sums_of_squares
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.encode import Encoded
@@ -28,7 +34,8 @@ from fsframe_infotheory.methods.filter import ScoredFilter, labels_with_strata
 class Chi2(ScoredFilter):
     """Features ranked by the chi-squared statistic of their levels against the class.
 
-    Without `top`, 10 features are kept. Tables ``p_values`` and ``degrees_of_freedom`` are stored.
+    Without `top`, 10 features are kept; with `alpha` those with q ≤ `alpha`. Tables ``p_values``,
+    ``q_values`` (with `alpha`) and ``degrees_of_freedom`` are stored.
 
     Notes
     -----
@@ -38,6 +45,7 @@ class Chi2(ScoredFilter):
     feature's *values* per class instead and differs except for columns of 0 and 1 (there it counts
     the ones only). More levels give larger χ² by chance: ``rank_by=p-value`` ranks by −log₁₀ p.
     With covariates (``--adjust``) statistics and degrees of freedom are sums over their strata.
+    `alpha`, and what it promises: see `anova-f`; besides, χ² is approximate with few rows a cell.
 
     References
     ----------
@@ -46,6 +54,8 @@ class Chi2(ScoredFilter):
 
     unitless: ClassVar[bool] = True
 
+    alpha: float | None = level_of_tests()
+    correction: str = correction_of_tests()
     rank_by: str = param(
         "statistic",
         choice("statistic", "p-value"),
@@ -55,7 +65,15 @@ class Chi2(ScoredFilter):
     def adjusts(self) -> bool:
         return self.discretise != "mdl"
 
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        yield from super().role_problems(data)
+        yield from row_problems(data, self, "chi2")
+
+    def ignores_time(self) -> str:
+        return super().ignores_time() or order_matters(self)
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        data = independent_rows(data, self, "chi2")
         strata, seen = 1, data
         if data.covariates is not None:
             # Classes of one stratum are adjacent.
@@ -82,8 +100,16 @@ class Chi2(ScoredFilter):
         scores = np.where(live, statistic, 0.0)
         if self.rank_by == "p-value":
             scores = -np.maximum(log_p, -np.finfo(float).max) / np.log(10)
-        tables = {"p_values": np.exp(log_p), "degrees_of_freedom": freedom, **bins.tables()}
-        return self.ranking(scores, data, tables, self.notes(data, bins, encoded))
+        tested = significant_columns(self, scores, np.exp(log_p), data.feature_names, DEFAULT_COUNT)
+        tables = {**tested.tables, "degrees_of_freedom": freedom, **bins.tables()}
+        ranked = self.ranking(scores, data, tables, self.notes(data, bins, encoded))
+        if self.alpha is None:
+            return ranked
+        # Features that are given come first in any case, and excluded ones have no score.
+        first = self.columns_given(data)
+        others = tested.selected[~np.isin(tested.selected, first)]
+        kept = np.concatenate([first, others[~np.isnan(ranked.scores[others])]])
+        return attrs.evolve(ranked, selected=kept, warnings=(*ranked.warnings, *tested.notes))
 
 
 def contingency_tables(
@@ -128,7 +154,9 @@ _BLOCKS = 10
 class AnovaF(Selector):
     """Features ranked by the variance between class means relative to the variance within classes.
 
-    Without `top`, 10 features are kept. Table ``p_values`` is stored.
+    Without `top`, 10 features are kept; with `alpha` those whose p-value, adjusted for the number
+    of features, is at most `alpha`, which may be none. Tables ``p_values`` and, with `alpha`,
+    ``q_values`` are stored.
 
     Notes
     -----
@@ -147,6 +175,11 @@ class AnovaF(Selector):
     of 0 and 1 for two levels, and p for more levels that of (n − 1)(K − 1) SS_between / SS_total as
     χ² with (K − 1)(C − 1) degrees of freedom. For a numeric target F of the target's means over
     the K levels, with K − 1 and n − K degrees of freedom.
+
+    With ``alpha=0.05`` the expected share of false features among the kept is at most 0.05, if rows
+    are independent draws and values within a class are normal of equal variance (approximately
+    true with many rows of any distribution); false is a feature whose mean is the same in all
+    classes. If rows are in groups (``--groups``), the means of groups are tested.
 
     A table in parts is read by columns, whole and as many at a time as memory allows, so that sums
     are those of the table in memory, to the last bit.
@@ -174,6 +207,8 @@ class AnovaF(Selector):
     uses_upstream_weights: ClassVar[bool] = True
 
     top: int | float | None = number_to_keep("10")
+    alpha: float | None = level_of_tests()
+    correction: str = correction_of_tests()
     missing: str = param(
         "refuse",
         choice("refuse", "pairwise"),
@@ -185,13 +220,18 @@ class AnovaF(Selector):
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         yield from super().role_problems(data)
+        yield from row_problems(data, self, "anova-f")
         if data.covariates is not None and data.categorical.any():
             yield (
                 "anova-f has no partial test for nominal columns: with covariates (--adjust) use "
                 "chi2 or mim, or --encode onehot"
             )
 
+    def ignores_time(self) -> str:
+        return super().ignores_time() or order_matters(self)
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        data = independent_rows(data, self, "anova-f")
         if data.in_parts:
             run.must_hold(
                 _BLOCKS * 8 * data.n_samples,
@@ -199,10 +239,12 @@ class AnovaF(Selector):
                 "use chi2 or mim, which count over parts",
             )
         weights = np.ones(data.n_samples)
-        if upstream is not None and upstream.instance_weights is not None:
-            weights = np.asarray(upstream.instance_weights) * (
-                data.n_samples / max(upstream.instance_weights.sum(), 1e-300)
-            )
+        notes: tuple[str, ...] = ()
+        given = None if upstream is None else upstream.instance_weights
+        if given is not None and given.size != data.n_samples:
+            notes = ("instance weights are not used: means of groups are tested",)
+        elif given is not None:
+            weights = np.asarray(given) * (data.n_samples / max(given.sum(), 1e-300))
         if data.counts is not None:
             weights = weights * data.counts
         scores, log_p = np.zeros(data.n_features), np.zeros(data.n_features)
@@ -235,15 +277,15 @@ class AnovaF(Selector):
             scores[start:stop], log_p[start:stop] = found
             for k in np.flatnonzero(data.categorical[start:stop]):
                 scores[start + k], log_p[start + k] = _of_levels(block[:, k], data, weights)
-        notes: tuple[str, ...] = (
-            (f"missing values in {holes} columns were left out",) if holes else ()
-        )
+        if holes:
+            notes += (f"missing values in {holes} columns were left out",)
         if (scores == np.finfo(float).max).any():
             notes += ("some features separate the classes perfectly: their F has no bound",)
-        kept = rank_by_score(scores, self.keep_count(data.n_features, DEFAULT_COUNT))
+        tested = significant_columns(self, scores, np.exp(log_p), data.feature_names, DEFAULT_COUNT)
         return Selection(
-            selected=kept, scores=scores, tables={"p_values": np.exp(log_p)}, warnings=notes
-        )
+            selected=tested.selected, scores=scores, tables=tested.tables,
+            warnings=(*notes, *tested.notes),
+        )  # fmt: skip
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import ClassVar
 
@@ -12,11 +13,23 @@ from scipy import stats
 
 from fsframe.errors import DataError
 from fsframe.method.classifier import Regressor
-from fsframe.method.ranking import rank_by_score
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
-from fsframe.params import choice, number_to_keep, param, real
+from fsframe.params import (
+    choice,
+    correction_of_tests,
+    level_of_tests,
+    number_to_keep,
+    param,
+    real,
+)
+from fsframe.resampling.significant_columns import (
+    independent_rows,
+    order_matters,
+    row_problems,
+    significant_columns,
+)
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import even_blocks
 from fsframe.table.survival import times_and_events
@@ -194,8 +207,9 @@ DEFAULT_COUNT = 10
 class CoxScore(Selector):
     """Features ranked by the score test of Cox's model, each alone.
 
-    Without `top`, 10 features are kept. Tables ``p_values`` and ``z_score`` are stored; z is
-    positive where larger values go with earlier events.
+    Without `top`, 10 features are kept; with `alpha` those whose p-value, adjusted for the number
+    of features, is at most `alpha`, which may be none. Tables ``p_values``, ``q_values`` (with
+    `alpha`) and ``z_score`` are stored; z is positive where larger values go with earlier events.
 
     Notes
     -----
@@ -225,6 +239,8 @@ class CoxScore(Selector):
     takes_counts: ClassVar[bool] = True
 
     top: int | float | None = number_to_keep("10")
+    alpha: float | None = level_of_tests()
+    correction: str = correction_of_tests()
     ties: str = param("efron", choice("efron", "breslow"), help="Treatment of tied event times.")
 
     def cost(self, n: int, p: int) -> Cost:
@@ -234,7 +250,15 @@ class CoxScore(Selector):
     def proposal(cls, data: Dataset, gaps: bool) -> str:
         return "cox-score"
 
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        yield from super().role_problems(data)
+        yield from row_problems(data, self, "cox-score")
+
+    def ignores_time(self) -> str:
+        return super().ignores_time() or order_matters(self)
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        data = independent_rows(data, self, "cox-score")
         weight = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
         times = Times.of(*times_and_events(data.y), weight, efron=self.ties == "efron")
         z = np.zeros(data.n_features)
@@ -245,9 +269,12 @@ class CoxScore(Selector):
             # For a column that is constant among the rows at risk only rounding remains.
             known = V > 1e-12
             z[start:stop] = np.divide(U, np.sqrt(V), out=np.zeros_like(U), where=known)
-        kept = rank_by_score(z**2, self.keep_count(data.n_features, DEFAULT_COUNT))
         p_values = 2.0 * stats.norm.sf(np.abs(z))
-        return Selection(selected=kept, scores=z**2, tables={"p_values": p_values, "z_score": z})
+        tested = significant_columns(self, z**2, p_values, data.feature_names, DEFAULT_COUNT)
+        return Selection(
+            selected=tested.selected, scores=z**2, tables={**tested.tables, "z_score": z},
+            warnings=tested.notes,
+        )  # fmt: skip
 
 
 @attrs.frozen(kw_only=True, eq=False)

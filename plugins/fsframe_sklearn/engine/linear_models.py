@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import attrs
@@ -10,8 +11,11 @@ from numpy.typing import NDArray
 
 from fsframe.table.column_kinds import level_places
 from fsframe.table.dataset import Dataset
+from fsframe_sklearn.engine.logistic_path import solve_logistic
 
 Floats = NDArray[np.float64]
+
+_TOLERANCE = 1e-8
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -87,8 +91,8 @@ def solve(problem: Problem, penalties: Floats, most: int | None = None) -> Path:
     -----
     The mean loss (half the squared error, or the log-loss) plus
     λ (l1_ratio ‖β‖₁ + (1 − l1_ratio)/2 ‖β‖₂²), with an unpenalised intercept. Least squares by
-    coordinate descent; logistic lasso by liblinear, its intercept almost unpenalised (a column of
-    100s, whose coefficient costs λ/100); logistic elastic net by SAGA.
+    coordinate descent of scikit-learn, logistic models by `solve_logistic`; each penalty starts
+    from the solution at the last one.
     """
     share = problem.weights / problem.weights.sum()
     coefs: list[Floats] = []
@@ -136,30 +140,32 @@ def _linear(problem: Problem, response: Floats, share: Floats) -> Any:
 
 def _logistic(problem: Problem, response: Floats, share: Floats) -> Any:
     """As `_linear`, for one class against the rest."""
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.exceptions import ConvergenceWarning
 
-    lasso = problem.l1_ratio == 1.0
-    options: dict[str, Any] = {"l1_ratio": problem.l1_ratio, "random_state": problem.seed}
-    if LogisticRegression().get_params()["penalty"] != "deprecated":
-        options["penalty"] = "l1" if lasso else "elasticnet"
-        if lasso:
-            del options["l1_ratio"]
-    if lasso:
-        options |= {"solver": "liblinear", "intercept_scaling": 100.0, "tol": 1e-9}
-        options["max_iter"] = 5_000
-    else:
-        options |= {"solver": "saga", "tol": 1e-5, "max_iter": 5_000, "warm_start": True}
-    model = LogisticRegression(**options)
-    y, total = response.astype(np.int64), problem.weights.sum()
+    columns = np.ascontiguousarray(problem.X.T)
+    y, kept = response.astype(np.float64), share > 0
     rate = float(np.clip(share @ response, 1e-12, 1 - 1e-12))
+    start = float(np.log(rate / (1 - rate)))
+    coef = np.zeros(len(columns))
+    # Violations are compared with the slopes without any column.
+    scale = float(np.abs(columns @ (share * (y - rate))).max(initial=0.0))
+    last = {"intercept": start}
 
     def step(penalty: float) -> tuple[Floats, float]:
-        if y.min() == y.max():
+        if y[kept].min() == y[kept].max():
             # A fold without rows of the class, or without others.
-            return np.zeros(problem.X.shape[1]), float(np.log(rate / (1 - rate)))
-        model.set_params(C=1.0 / (total * penalty))
-        model.fit(problem.X, y, sample_weight=problem.weights)
-        return model.coef_[0].copy(), float(model.intercept_[0])
+            return np.zeros(len(columns)), start
+        last["intercept"], converged = solve_logistic(
+            columns, y, share, coef, last["intercept"], penalty * problem.l1_ratio,
+            penalty * (1.0 - problem.l1_ratio), _TOLERANCE * scale,
+        )  # fmt: skip
+        if not converged:
+            warnings.warn(
+                f"the logistic path did not converge at penalty {penalty:.3g}",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return coef.copy(), last["intercept"]
 
     return step
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import chi2_contingency
-from sklearn.feature_selection import f_classif, f_regression
+from sklearn.feature_selection import SelectFdr, SelectFwe, f_classif, f_regression
 
 import fsframe
+from fsframe.errors import DataError, RequestError
+from fsframe.resampling.group_means import with_group_means
 from fsframe.table.dataset import Dataset
 
 
@@ -76,3 +79,86 @@ def test_chi2_by_p_value_does_not_reward_many_levels():
     data = Dataset.from_arrays(X, y, categorical=[0, 1])
     assert fsframe.selectors["chi2"](top=1).select(data).selected.tolist() == [0]
     assert fsframe.selectors["chi2"](top=1, rank_by="p-value").select(data).selected.tolist() == [1]
+
+
+def signal(seed: int, n: int = 80, p: int = 40, real: int = 5) -> Dataset:
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % 2)
+    X = rng.normal(size=(n, p))
+    X[:, :real] += 0.8 * y[:, None]
+    return Dataset.from_arrays(X, y)
+
+
+@pytest.mark.parametrize(("correction", "theirs"), [("bh", SelectFdr), ("bonferroni", SelectFwe)])
+def test_a_level_keeps_what_scikit_learn_keeps(correction, theirs):
+    for seed in range(5):
+        data = signal(seed)
+        found = fsframe.selectors["anova-f"](alpha=0.05, correction=correction).select(data)
+        kept = theirs(f_classif, alpha=0.05).fit(data.X, data.y).get_support(indices=True)
+        assert sorted(found.selected) == kept.tolist()
+        assert (np.diff(found.scores[found.selected]) <= 0).all()
+        assert ((found.tables["q_values"] <= 0.05).nonzero()[0] == kept).all()
+
+
+def test_a_level_bounds_the_share_of_false_columns():
+    false, share = 0, []
+    for seed in range(200):
+        kept = fsframe.selectors["anova-f"](alpha=0.1).select(signal(seed)).selected
+        share.append((kept >= 5).sum() / max(1, kept.size))
+        nothing = signal(seed, real=0)
+        false += fsframe.selectors["anova-f"](alpha=0.1).select(nothing).selected.size > 0
+    error = np.std(share) / np.sqrt(200)
+    assert 0.05 < np.mean(share) <= 0.1 * 35 / 40 + 2 * error
+    assert false <= 200 * 0.1 + 2 * np.sqrt(200 * 0.1 * 0.9)
+
+
+def test_a_level_and_a_number_keep_the_best_of_the_significant():
+    data = signal(0)
+    all_of_them = fsframe.selectors["anova-f"](alpha=0.05).select(data).selected
+    two = fsframe.selectors["anova-f"](alpha=0.05, top=2).select(data).selected
+    assert two.tolist() == all_of_them[:2].tolist()
+
+
+def test_nothing_is_kept_of_noise_and_the_best_is_named():
+    found = fsframe.selectors["anova-f"](alpha=0.01).select(signal(3, real=0))
+    assert not found.selected.size
+    assert found.warnings[0].startswith("no column has q ≤ 0.01 (bh); the best, ")
+
+
+def test_means_of_groups_are_tested():
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(40), 5)
+    X = rng.normal(size=(40, 30))[who] + 0.2 * rng.normal(size=(200, 30))
+    data = Dataset.from_arrays(X, (who % 2), groups=who, group_name="person")
+    for name in ("anova-f", "chi2"):
+        method = fsframe.selectors[name](alpha=0.05)
+        found = method.select(data)
+        means = with_group_means(data, name)
+        assert_allclose(found.tables["p_values"], method.select(means).tables["p_values"])
+        # Rows as if they were independent name columns of noise.
+        rows = method.select(Dataset.from_arrays(X, who % 2))
+        assert rows.selected.size > 2 and not found.selected.size
+    mixed = Dataset.from_arrays(X, np.arange(200) % 2, groups=who, group_name="person")
+    with pytest.raises(DataError, match="anova-f:alpha=…: the label varies within 'person'"):
+        fsframe.selectors["anova-f"](alpha=0.05).select(mixed)
+
+
+def test_a_level_is_refused_where_rows_have_an_order():
+    data = signal(0)
+    with_time = Dataset.from_arrays(
+        np.c_[data.X, np.arange(80.0)], data.y, [*data.feature_names, "day"]
+    ).with_roles(time="day")
+    fsframe.selectors["anova-f"]().select(with_time)
+    with pytest.raises((DataError, RequestError), match="p-values take rows as independent"):
+        fsframe.selectors["anova-f"](alpha=0.05).select(with_time)
+
+
+def test_chi2_with_a_level_leaves_excluded_features_out():
+    data = signal(1, n=200)
+    found = fsframe.selectors["chi2"](alpha=0.3).select(data)
+    assert found.selected.size > 1
+    best = data.feature_names[found.selected[0]]
+    last = data.feature_names[found.scores.argmin()]
+    other = fsframe.selectors["chi2"](alpha=0.3, exclude=(best,), given=(last,)).select(data)
+    names = [data.feature_names[column] for column in other.selected]
+    assert names[0] == last and best not in names and len(names) == found.selected.size
