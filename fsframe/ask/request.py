@@ -150,7 +150,7 @@ Ask = Callable[[Request], RunRecord]
 
 
 class RunOptions(TypedDict, total=False):
-    """How a run is executed; nothing here changes a result, except `memory` (docs/memory.md).
+    """How a run is executed; nothing here changes a result, except `memory` (docs/executors.md).
 
     Parameters
     ----------

@@ -223,7 +223,7 @@ def shares_of(
     These are counted: the table in this process; one mapped copy of it for worker processes on this
     machine, or one per worker elsewhere; for each concurrent fit its copy of the rows if a stage
     resamples (two for nested folds); the program itself (`working_memory`). The rest is divided
-    equally among fits. Interpreters and libraries are not counted (see `docs/memory.md`).
+    equally among fits. Interpreters and libraries are not counted (see `docs/executors.md`).
 
     Examples
     --------
