@@ -84,6 +84,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         target="fsframe_sklearn.methods.penalised:Lasso",
         summary="features in the order in which they enter the lasso path (linear or logistic)",
         family="scikit-learn",
+        compiles=True,
         reference="Tibshirani 1996, Regression shrinkage and selection via the lasso, "
         "J. R. Stat. Soc. B 58(1):267-288, doi:10.1111/j.2517-6161.1996.tb02080.x",
     )
@@ -92,6 +93,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         target="fsframe_sklearn.methods.penalised:ElasticNet",
         summary="as lasso, but correlated features enter together",
         family="scikit-learn",
+        compiles=True,
         reference="Zou, Hastie 2005, Regularization and variable selection via the elastic net, "
         "J. R. Stat. Soc. B 67(2):301-320, doi:10.1111/j.1467-9868.2005.00503.x",
     )
