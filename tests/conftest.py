@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from fsframe.registry import default_manager
 from fsframe.testing.pytest_summary import pytest_terminal_summary
 
 __all__ = ["pytest_terminal_summary"]
@@ -34,6 +35,15 @@ def pytest_configure() -> None:
             f"with {sorted(installed - named)}, which are gone): run pip install -e . again",
             returncode=4,
         )
+
+
+@pytest.fixture(autouse=True)
+def registered_classes_leave() -> Iterator[None]:
+    """What a test registers with `fsframe.register` is gone after it; others list all plugins."""
+    kept = dict(default_manager()._here)
+    yield
+    default_manager()._here.clear()
+    default_manager()._here.update(kept)
 
 
 @pytest.fixture

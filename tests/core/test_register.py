@@ -40,14 +40,6 @@ class Spread(fsframe.Selector):
 """
 
 
-@pytest.fixture(autouse=True)
-def nothing_stays():
-    kept = dict(default_manager()._here)
-    yield
-    default_manager()._here.clear()
-    default_manager()._here.update(kept)
-
-
 def table() -> fsframe.Dataset:
     rng = np.random.default_rng(5)
     y = np.repeat([0, 1], 15)
