@@ -76,6 +76,8 @@ def _named(source: str) -> dict[str, str]:
                 visit(node.body, f"{prefix}{node.name}.")
                 node.body = [ast.Pass()]
             name = getattr(node, "name", None) or ast.unparse(node).split("=")[0].strip()
+            if name == "__all__":
+                continue
             named[prefix + name] = prefix + ast.unparse(_without_docstrings(node))
 
     visit(ast.parse(source).body, "")

@@ -25,7 +25,8 @@ _HEAD = """\
 Written by `python docs/make_numbers.py` from the result files of benchmarks and fault runs in
 `benchmarks/*/results`; do not edit it. A test compares page and files. The telling columns are
 shown for every result, whether it looks good or not; the named file has the rest (standard errors,
-versions, loads), and the pages of the methods explain them.
+versions, loads), and the pages of the methods explain them. `python benchmarks/provenance.py` lists
+the files whose code has changed since they were made, and what of it.
 """
 
 Rows = list[dict[str, str]]
