@@ -164,6 +164,10 @@ def _ours(name: str, base: str | Callable[[Design], str], **facts: object) -> Co
 CONTENDERS: tuple[Contender, ...] = (
     _ours("anova-f, BH", "anova-f:alpha=0.05", tasks=_BOTH, seconds=0.01, promise="fdr",
           level=0.05),
+    _ours("anova-f of ranks, BH", "anova-f:ranks=true,alpha=0.05", tasks=_BOTH, seconds=0.01,
+          promise="fdr", level=0.05),
+    _ours("anova-f curved, BH", "anova-f:curved=true,alpha=0.05", tasks=("regression",),
+          seconds=0.01, promise="fdr", level=0.05),
     _ours("cox-score, BH", "cox-score:alpha=0.05", tasks=("survival",), seconds=0.01,
           promise="fdr", level=0.05),
     _ours("mim npfs", _screened("mim npfs"), tasks=_BOTH, seconds=0.4, **_NPFS),

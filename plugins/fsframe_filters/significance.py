@@ -12,10 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
 from fsframe.kernels.bit_counts import LANES
-from fsframe.method.run import Run
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
-from fsframe.params import choice, correction_of_tests, level_of_tests, number_to_keep, param
+from fsframe.params import (
+    choice,
+    correction_of_tests,
+    flag,
+    level_of_tests,
+    number_to_keep,
+    param,
+)
 from fsframe.resampling.significant_columns import (
     independent_rows,
     order_matters,
@@ -176,6 +183,13 @@ class AnovaF(Selector):
     χ² with (K − 1)(C − 1) degrees of freedom. For a numeric target F of the target's means over
     the K levels, with K − 1 and n − K degrees of freedom.
 
+    With ``ranks=true`` F is that of the ranks of each numeric column, and of those of a numeric
+    target: for classes a monotone function of Kruskal and Wallis's H, F = (H/(C − 1)) /
+    ((n − 1 − H)/(n − C)), for numeric targets of Spearman's correlation. Equal values share their
+    mean rank; rows that a bootstrap draws twice count twice. With ``curved=true`` F compares the
+    parabola a + bx + cx² of a numeric target with its mean: 2 and n − 3 degrees of freedom (1 and
+    n − 2 for columns of two values).
+
     With ``alpha=0.05`` the expected share of false features among the kept is at most 0.05, if rows
     are independent draws and values within a class are normal of equal variance (approximately
     true with many rows of any distribution); false is a feature whose mean is the same in all
@@ -187,7 +201,9 @@ class AnovaF(Selector):
     References
     ----------
     R. Fisher 1925, Statistical methods for research workers, chapter 7. R. Light, B. Margolin 1971,
-    An analysis of variance for categorical data, JASA 66:534–544.
+    An analysis of variance for categorical data, JASA 66:534–544. W. Conover, R. Iman 1981, Rank
+    transformations as a bridge between parametric and nonparametric statistics, Am. Stat.
+    35:124–129.
 
     Examples
     --------
@@ -209,6 +225,12 @@ class AnovaF(Selector):
     top: int | float | None = number_to_keep("10")
     alpha: float | None = level_of_tests()
     correction: str = correction_of_tests()
+    ranks: bool = param(
+        False, flag(), help="Test ranks in place of values: for columns with heavy tails."
+    )
+    curved: bool = param(
+        False, flag(), help="For a numeric target: test a parabola in place of a line."
+    )
     missing: str = param(
         "refuse",
         choice("refuse", "pairwise"),
@@ -218,6 +240,12 @@ class AnovaF(Selector):
     def adjusts(self) -> bool:
         return True
 
+    def cost(self, n: int, p: int) -> Cost:
+        if self.ranks:
+            seconds = 4e-4 + 1.7e-5 * p + 8e-8 * n * p
+            return Cost(seconds=seconds, formula="4e-4 + 1.7e-5 p + 8e-8 np")
+        return Cost(seconds=4e-4 + 2e-6 * p + 2.3e-8 * n * p, formula="4e-4 + 2e-6 p + 2.3e-8 np")
+
     def role_problems(self, data: Dataset) -> Iterator[str]:
         yield from super().role_problems(data)
         yield from row_problems(data, self, "anova-f")
@@ -226,6 +254,10 @@ class AnovaF(Selector):
                 "anova-f has no partial test for nominal columns: with covariates (--adjust) use "
                 "chi2 or mim, or --encode onehot"
             )
+        if self.curved and data.task != "regression":
+            yield "anova-f: curved=true is for numeric targets; leave it out"
+        elif self.curved and data.covariates is not None:
+            yield "anova-f: curved=true has no partial F (--adjust); leave it out"
 
     def ignores_time(self) -> str:
         return super().ignores_time() or order_matters(self)
@@ -247,6 +279,8 @@ class AnovaF(Selector):
             weights = np.asarray(given) * (data.n_samples / max(given.sum(), 1e-300))
         if data.counts is not None:
             weights = weights * data.counts
+        if self.ranks and data.task == "regression":
+            data = attrs.evolve(data, y=_ranks(data.y[:, None].astype(float), data.counts)[:, 0])
         scores, log_p = np.zeros(data.n_features), np.zeros(data.n_features)
         holes = 0
         model = None if data.covariates is None else _Partial.of(data, weights)
@@ -265,10 +299,11 @@ class AnovaF(Selector):
                         'missing="pairwise"; or fill them by a stage before it '
                         "(`impute anova-f`)"
                     )
+            values = _ranks(block, data.counts) if self.ranks else block
             if model is None:
-                found = _f_statistics(block, present, data, weights)
+                found = _f_statistics(values, present, data, weights, curved=self.curved)
             elif present.all():
-                found = model.statistics(block)
+                found = model.statistics(values)
             else:
                 raise DataError(
                     "anova-f: missing=pairwise has no partial F (--adjust); fill the gaps first "
@@ -343,11 +378,28 @@ def _orthonormal(columns: NDArray[np.float64], size: float | None = None) -> NDA
     return np.ascontiguousarray(u[:, s > 1e-10 * most])
 
 
+def _ranks(block: NDArray[np.float64], counts: NDArray[np.integer] | None) -> NDArray[np.float64]:
+    """Ranks from 1 within each column, means of ranks for equal values; NaN stays.
+
+    A row counts as often as `counts` says, as if it were repeated. O(n log n) a column.
+    """
+    found = np.full(block.shape, np.nan)
+    for column, values in enumerate(block.T):
+        known = ~np.isnan(values)
+        times = None if counts is None else counts[known]
+        _, place = np.unique(values[known], return_inverse=True)
+        size = np.bincount(place, weights=times)
+        found[known, column] = (np.cumsum(size) - (size - 1) / 2)[place]
+    return found
+
+
 def _f_statistics(
     block: NDArray[np.float64],
     present: NDArray[np.bool_],
     data: Dataset,
     weights: NDArray[np.float64],
+    *,
+    curved: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """F and log p of some columns, as (m,) each."""
     # Samples along the last axis: each row is summed alone, whatever the width of the block.
@@ -380,6 +432,23 @@ def _f_statistics(
         moment = (w * centred * target).sum(axis=1)
         square = (w * target**2).sum(axis=1)
         np.divide(moment**2, square, out=between, where=square > 0)
+        if curved:
+            # Of the square of each column only what its line does not explain counts. Columns are
+            # scaled, because fourth powers of values of 1e80 overflow.
+            x = centred / np.maximum(np.abs(centred).max(axis=1), 1e-300)[:, None]
+            bend = np.where(known, x**2 - ((w * x**2).sum(axis=1) / safe)[:, None], 0.0)
+            length = (w * bend**2).sum(axis=1)
+            line = (w * x**2).sum(axis=1)
+            along = (w * bend * x).sum(axis=1) / np.maximum(line, 1e-300)
+            bend = bend - along[:, None] * x
+            left = (w * bend**2).sum(axis=1)
+            # Columns of two values have a square that is a line, up to rounding.
+            bends = left > 1e-10 * np.maximum(length, 1e-300)
+            share = np.zeros(m)
+            moment = (w * bend * target).sum(axis=1)
+            np.divide(moment**2, left * square, out=share, where=bends & (square > 0))
+            between += spread * share
+            freedom += bends
     rest = n - 1 - freedom
     # A spread of the size of rounding errors is none.
     flat = spread <= 1e-28 * safe * np.maximum(1e-300, np.abs(filled).max(axis=1) ** 2)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import chi2_contingency
+from scipy.stats import chi2_contingency, kruskal, spearmanr
+from scipy.stats import f as f_distribution
 from sklearn.feature_selection import SelectFdr, SelectFwe, f_classif, f_regression
 
 import fsframe
@@ -162,3 +164,59 @@ def test_chi2_with_a_level_leaves_excluded_features_out():
     other = fsframe.selectors["chi2"](alpha=0.3, exclude=(best,), given=(last,)).select(data)
     names = [data.feature_names[column] for column in other.selected]
     assert names[0] == last and best not in names and len(names) == found.selected.size
+
+
+def test_f_of_ranks_is_that_of_kruskal_and_wallis_and_of_spearman():
+    rng = np.random.default_rng(3)
+    X = np.c_[rng.standard_t(1, (40, 3)), rng.integers(0, 5, 40)]
+    y = np.arange(40) % 3
+    found = fsframe.selectors["anova-f"](ranks=True).select(Dataset.from_arrays(X, y))
+    for column in range(4):
+        H = kruskal(*(X[y == c, column] for c in range(3))).statistic
+        F = (H / 2) / ((39 - H) / 37)
+        assert_allclose(found.scores[column], F, rtol=1e-9)
+        assert_allclose(found.tables["p_values"][column], f_distribution.sf(F, 2, 37), rtol=1e-9)
+    target = np.exp(X[:, 0].clip(-50, 50))
+    found = fsframe.selectors["anova-f"](ranks=True).select(Dataset.from_arrays(X, target))
+    r = np.array([spearmanr(x, target).statistic for x in X.T])
+    assert found.scores[0] == np.finfo(float).max
+    assert_allclose(found.scores[1:], r[1:] ** 2 / (1 - r[1:] ** 2) * 38, rtol=1e-9)
+
+
+def test_ranks_leave_missing_values_out_and_count_rows_as_often_as_a_bootstrap_draws_them():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(30, 2)), rng.integers(0, 2, 30)
+    X[::4, 1] = np.nan
+    method = fsframe.selectors["anova-f"](ranks=True, missing="pairwise")
+    known = ~np.isnan(X[:, 1])
+    alone = method.select(Dataset.from_arrays(X[known][:, [1]], y[known]))
+    assert_allclose(method.select(Dataset.from_arrays(X, y)).scores[1], alone.scores[0])
+    counts = np.bincount(rng.integers(0, 30, 30), minlength=30)
+    drawn = attrs.evolve(Dataset.from_arrays(X, y), counts=counts)
+    copied = Dataset.from_arrays(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert_allclose(method.select(drawn).scores, method.select(copied).scores, rtol=1e-9)
+
+
+def test_f_of_a_parabola_is_that_of_least_squares():
+    rng = np.random.default_rng(5)
+    X = np.c_[rng.normal(size=(50, 2)) * [1, 1e80] + [1e3, 0], np.arange(50) % 2]
+    y = X[:, 1] ** 2 * 1e-160 + rng.normal(size=50)
+    found = fsframe.selectors["anova-f"](curved=True).select(Dataset.from_arrays(X, y))
+    for column, unit in ((0, 1.0), (1, 1e80)):
+        x = (X[:, column] - X[:, column].mean()) / unit
+        model = np.c_[np.ones(50), x, x**2]
+        rest = y - model @ np.linalg.lstsq(model, y, rcond=None)[0]
+        left = (rest**2).sum() / ((y - y.mean()) ** 2).sum()
+        F = (1 - left) / 2 / (left / 47)
+        assert_allclose(found.scores[column], F, rtol=1e-7)
+        assert_allclose(found.tables["p_values"][column], f_distribution.sf(F, 2, 47), rtol=1e-6)
+    assert_allclose(found.scores[2], f_regression(X[:, [2]], y)[0], rtol=1e-7)
+
+
+def test_a_parabola_is_for_numeric_targets_without_covariates():
+    with pytest.raises(DataError, match="curved=true is for numeric targets"):
+        fsframe.selectors["anova-f"](curved=True).select(numbers())
+    rng = np.random.default_rng(6)
+    data = Dataset.from_arrays(rng.normal(size=(20, 3)), rng.normal(size=20), ["a", "b", "c"])
+    with pytest.raises(DataError, match="no partial F"):
+        fsframe.selectors["anova-f"](curved=True).select(data.with_roles(adjust="c"))
