@@ -19,7 +19,7 @@ from fsframe.cli import cli, main
 from fsframe.params import Parameter, format_value
 from fsframe.registry import Offer, Registry, hookspecs, manager
 from fsframe.resampling.wrapping import WrappingSelector
-from fsframe.tables.text_file import VARIABLE
+from fsframe.table.text_file import VARIABLE
 
 PAGE = Path(__file__).parent / "reference.md"
 

@@ -58,7 +58,7 @@ _API = {
         "fsframe.storage.read",
         "fsframe.chains.audit",
     ),
-    "Tables": ("fsframe.tables",),
+    "Tables": ("fsframe.table.read", "fsframe.table.source", "fsframe.table.file_table"),
     "Checks for plugins": ("fsframe.testing",),
 }
 

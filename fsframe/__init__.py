@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from fsframe.registry import stability_metrics as stability_metrics
     from fsframe.resampling.wrapping import WrappingSelector as WrappingSelector
     from fsframe.table.dataset import Dataset as Dataset
-    from fsframe.tables import read as read
+    from fsframe.table.read import read as read
 
 _NAMES = {
     "analysis.comparison_result": "ComparisonResult",
@@ -73,7 +73,7 @@ _NAMES = {
     "errors": "DataError FsframeError FsframeWarning PluginError RequestError StoreError",
     "registry": "classifiers measures register regressors selectors stability_metrics",
     "resampling.wrapping": "WrappingSelector",
-    "tables": "read",
+    "table.read": "read",
 }
 _HOME = {name: f"fsframe.{home}" for home, names in _NAMES.items() for name in names.split()}
 

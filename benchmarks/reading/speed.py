@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fsframe.tables import read
+from fsframe.table.read import read
 
 TABLES = [
     ("tall", 10_000, 12, "%.6g"),

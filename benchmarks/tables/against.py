@@ -38,7 +38,7 @@ sys.path[:0] = [sys.argv[1], sys.argv[1] + "/plugins"]
 import numpy
 import fsframe
 assert fsframe.__file__.startswith(sys.argv[1] + "/")
-from fsframe.tables import read
+from fsframe.table.read import read
 try:
     import polars
 except ImportError:

@@ -33,7 +33,7 @@ with atheris.instrument_imports(include=["fsframe"]):
     from fsframe.storage import load_run, write_run
     from fsframe.storage.spec import SEAL_BYTES, make_seal
     from fsframe.table.dataset import Dataset
-    from fsframe.tables import read
+    from fsframe.table.read import read
 
 FOLDER = Path(tempfile.mkdtemp(prefix="fsframe-fuzz-"))
 

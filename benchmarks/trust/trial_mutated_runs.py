@@ -16,9 +16,10 @@ import numpy as np
 from trials import Trial, command, small_table
 
 from fsframe.storage import spec
-from fsframe.storage.guarded_hdf5 import no_hdf5_plugins, open_image
+from fsframe.storage.guarded_hdf5 import open_image
 from fsframe.storage.read import READERS
 from fsframe.storage.spec import SEAL_BYTES, Limits, make_seal
+from fsframe.table.hdf5 import no_hdf5_plugins
 
 CHAINS = (
     "chain mim:top=3 knn on small.csv",

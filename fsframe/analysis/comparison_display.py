@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fsframe.analysis.text_table import table_lines
 from fsframe.showing import number_text
-from fsframe.tables.text_file import defused
+from fsframe.table.text_file import defused
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Cell, Comparison

@@ -19,12 +19,12 @@ from fsframe.method.run import Cost
 from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_guesses import Guesses, as_words
 from fsframe.table.column_kinds import as_ordinal
+from fsframe.table.columns import as_keys, column_word, find_column, find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.label_guess import guess_label
+from fsframe.table.read import read
 from fsframe.table.roles import ROLES, check_asked
-from fsframe.tables import read
-from fsframe.tables.columns import as_keys, column_word, find_column, find_columns
-from fsframe.tables.source import contents
+from fsframe.table.source import contents
 
 __all__ = ["Finding", "Inspection", "inspect_table"]
 

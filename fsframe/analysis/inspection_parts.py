@@ -16,7 +16,7 @@ from fsframe.escaping import printable
 from fsframe.method.run import size_text
 from fsframe.showing import counted
 from fsframe.table.dataset import Dataset
-from fsframe.tables import read
+from fsframe.table.read import read
 
 _BINS = 10
 

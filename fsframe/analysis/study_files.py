@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fsframe.analysis.comparison_display import csv_text
+from fsframe.atomic import check_tracked_files, place_tracked_files
 from fsframe.errors import PluginError, RequestError, StoreError
 from fsframe.escaping import tex
 from fsframe.evaluation.comparison import Comparison
@@ -14,7 +15,6 @@ from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import draw
 from fsframe.report.study_page import bibliography, methods_text, report_page_of_study
 from fsframe.showing import number_text
-from fsframe.storage.atomic import check_tracked_files, place_tracked_files
 from fsframe.storage.study_file import StudyCell, StudyRecord
 
 _FORMS = ("pdf", "svg")

@@ -26,8 +26,8 @@ from fsframe.table.annotated_arrays import is_annotated, is_labelled
 from fsframe.table.column_kinds import Ordinal
 from fsframe.table.data_frames import is_frame
 from fsframe.table.dataset import Dataset
+from fsframe.table.locate import in_parts
 from fsframe.table.roles import side_roles
-from fsframe.tables.locate import in_parts
 
 if TYPE_CHECKING:
     from fsframe.execution import Engine
@@ -384,7 +384,8 @@ def table_of(
             )
         return data, ""
     if isinstance(data, (str, os.PathLike)) or in_parts(data):
-        from fsframe.tables import find_table, read
+        from fsframe.table.locate import find_table
+        from fsframe.table.read import read
 
         if label is not None and not isinstance(label, (str, int)):
             raise RequestError(
@@ -396,7 +397,7 @@ def table_of(
         return read(path, label=label, **said), str(Path(path))
     if is_frame(data) or is_annotated(data) or is_labelled(data):
         if label is None or isinstance(label, (str, int)):
-            from fsframe.tables import read
+            from fsframe.table.read import read
 
             return read(data, label, name=name, **said), ""
         if said:

@@ -465,7 +465,7 @@ class Chain:
             As raised by the stages.
         """
         from fsframe.chains.recording import as_chain_result, record_run
-        from fsframe.tables import read
+        from fsframe.table.read import read
 
         if not isinstance(data, Dataset):
             try:

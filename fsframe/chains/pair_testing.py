@@ -9,12 +9,12 @@ import numpy as np
 
 from fsframe.chains.stage import StageResult
 from fsframe.errors import DataError, FsframeError, PluginError
-from fsframe.method.boundary import in_stage
 from fsframe.method.pair_tests import PAIR_TEST, PairTester, PairTests
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.registry import Offer, selectors
+from fsframe.registry.boundary import in_stage
 from fsframe.storage import PairTestRecord
 from fsframe.table.dataset import Dataset
 

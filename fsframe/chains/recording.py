@@ -17,6 +17,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from fsframe.atomic import existing_file
 from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.chains.stage import ChainResult, RunsInSteps, StageResult, registry_of_class
@@ -34,7 +35,6 @@ from fsframe.storage import (
     load_run,
     write_run,
 )
-from fsframe.storage.atomic import existing_file
 from fsframe.storage.encoding import fingerprint, release
 from fsframe.storage.units.checkpoint import Checkpoint
 from fsframe.storage.units.unit_bytes import pack_selections, unpack_selections

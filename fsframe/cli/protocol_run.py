@@ -143,7 +143,7 @@ def run_on(
     from fsframe.chains.recording import stored_answer
     from fsframe.cli.run_file import run_path
     from fsframe.storage import check_destination
-    from fsframe.tables import find_table
+    from fsframe.table.locate import find_table
 
     path = find_table(data)
     out: Path | None = None

@@ -135,14 +135,14 @@ READING = tuple(parameter.name for parameter in reversed(_PARAMETERS))
 
 def read_data(path: str, **options: Any) -> Dataset:
     """The table at `path`, read as the command line's options say."""
-    from fsframe.tables import read
+    from fsframe.table.read import read
 
     return read(path, **reading_arguments(**options))
 
 
 def reading_arguments(**options: Any) -> dict[str, Any]:
     """The command line's options as the arguments of `fsframe.read`, those not given left out."""
-    from fsframe.tables.columns import feature_groups_of
+    from fsframe.table.columns import feature_groups_of
 
     arguments: dict[str, Any] = {
         "feature_groups": feature_groups_of(options.get("feature_groups")),
@@ -212,7 +212,7 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
 
 def check_reader_of_run(record: RunRecord, path: str) -> None:
     """Raise PluginError if `path` would be parsed, where the run's table was read by a plugin."""
-    from fsframe.tables.locate import check_reader
+    from fsframe.table.locate import check_reader
 
     found = record.environment.get("reading")
     reader = found.get("reader") if isinstance(found, dict) else None
@@ -238,7 +238,7 @@ def source_of_run(record: RunRecord, given: str | None, how: str) -> str:
 
 def is_table(source: str) -> bool:
     """Whether a path recorded earlier is that of a file, or of a table in parts."""
-    from fsframe.tables.locate import in_parts
+    from fsframe.table.locate import in_parts
 
     return bool(source) and (Path(source).is_file() or in_parts(source))
 
@@ -253,7 +253,7 @@ def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
     PluginError
         If the plugin that read it is not there.
     """
-    from fsframe.tables import read
+    from fsframe.table.read import read
 
     check_reader_of_run(record, source)
     arguments = {**stored_reading(record), **given}

@@ -23,8 +23,8 @@ from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.suggest import did_you_mean
 from fsframe.table.dataset import Dataset
+from fsframe.table.read import read
 from fsframe.table.roles import ROLES
-from fsframe.tables import read
 
 _MOST_SEEDS = 1000
 _LISTS = ("tables", "chains", "selectors", "classifiers", "measures", "seeds")

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, PluginError, RequestError
-from fsframe.method.boundary import in_stage
 from fsframe.method.donors import Donors
 from fsframe.method.run import Run, make_run
 from fsframe.method.selection import Selection
@@ -25,6 +24,7 @@ from fsframe.method.stage_view import (
     weights_in_parts,
 )
 from fsframe.params import Parameterised
+from fsframe.registry.boundary import in_stage
 from fsframe.table.dataset import Dataset
 from fsframe.table.survival import LABELS
 

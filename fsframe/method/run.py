@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,6 +11,7 @@ import attrs
 import numpy as np
 
 from fsframe.errors import MemoryBoundError, RequestError, one_line
+from fsframe.kernels.threads import available_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -134,13 +134,6 @@ def size_text(n_bytes: float) -> str:
     ('61 MiB', '3.0 GiB')
     """
     return f"{n_bytes / 2**20:.0f} MiB" if n_bytes < 2**30 else f"{n_bytes / 2**30:.1f} GiB"
-
-
-def available_threads() -> int:
-    """Number of processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Steps(Protocol):

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, PluginError
-from fsframe.method.boundary import in_stage
 from fsframe.method.ranking import PermutationTest
 from fsframe.method.run import Cost, Run, make_run
 from fsframe.method.selection import Selection
@@ -32,6 +31,7 @@ from fsframe.method.stage_view import (
     with_whole_groups,
 )
 from fsframe.params import Parameterised, number_to_keep
+from fsframe.registry.boundary import in_stage
 from fsframe.table.array_checks import as_counts
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES

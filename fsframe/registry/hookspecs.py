@@ -160,7 +160,7 @@ def fsframe_readers() -> Iterable[entries.ReaderEntry]:  # type: ignore[empty-bo
                 endings=[".dta"],
             )
 
-    The class derives from `fsframe.tables.reader.Reader`; its `_read(path)` returns a data frame.
+    The class derives from `fsframe.table.reader.Reader`; its `_read(path)` returns a data frame.
     """
 
 
@@ -219,7 +219,7 @@ def fsframe_writers() -> Iterable[entries.WriterEntry]:  # type: ignore[empty-bo
                 endings=[".dta"],
             )
 
-    The class derives from `fsframe.tables.reader.Writer`; its `_write(columns, defuse=...)` returns
+    The class derives from `fsframe.table.reader.Writer`; its `_write(columns, defuse=...)` returns
     the bytes of the file.
     """
 

@@ -21,7 +21,7 @@ _DEFAULT_SECONDS = 30.0
 class _TooLong(BaseException):
     """The time limit is reached; not an Exception, so that plugins do not catch it."""
 
-    # Not counted as the plugin's own error (`fsframe.method.boundary.in_stage`).
+    # Not counted as the plugin's own error (`fsframe.registry.boundary.in_stage`).
     from_outside = True
 
 

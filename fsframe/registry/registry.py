@@ -421,7 +421,7 @@ stability_metrics = Registry(
     "fsframe.method.stability_metric:StabilityMetric",
     default_manager,
 )
-readers = Registry(entries.ReaderEntry, "fsframe.tables.reader:Reader", default_manager)
+readers = Registry(entries.ReaderEntry, "fsframe.table.reader:Reader", default_manager)
 commands = Registry(entries.CommandEntry, "click:Command", default_manager, instances=True)
 measures = Registry(
     entries.MeasureEntry, "fsframe.method.classifier:PredictionMeasure", default_manager
@@ -432,4 +432,4 @@ nulls = Registry(entries.NullEntry, "fsframe.resampling.resamples:Null", default
 report_sections = Registry(
     entries.ReportSectionEntry, "fsframe.report.section:Section", default_manager
 )
-writers = Registry(entries.WriterEntry, "fsframe.tables.reader:Writer", default_manager)
+writers = Registry(entries.WriterEntry, "fsframe.table.reader:Writer", default_manager)

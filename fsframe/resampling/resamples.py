@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from fsframe.errors import PluginError
 from fsframe.kinds import MOST_TIMES
-from fsframe.method.boundary import in_stage
 from fsframe.method.run import Run, size_text
 from fsframe.method.selection import Selection
+from fsframe.registry.boundary import in_stage
 from fsframe.resampling.dispatch import Batches
 from fsframe.resampling.work import (
     Call,

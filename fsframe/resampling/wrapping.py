@@ -11,7 +11,6 @@ import numpy as np
 from fsframe.chains.chain import Chain
 from fsframe.chains.stage import most_tables_held
 from fsframe.errors import RequestError
-from fsframe.method.boundary import in_stage
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
@@ -23,6 +22,7 @@ from fsframe.method.stage_view import (
     with_whole_groups,
 )
 from fsframe.params import optional, param, stages
+from fsframe.registry.boundary import in_stage
 from fsframe.resampling.groups import FEWEST_GROUPS
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import time_blocks

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
+    from fsframe.atomic import check_destination, place_file
     from fsframe.escaping import printable
-    from fsframe.storage.atomic import check_destination, place_file
     from fsframe.storage.read import VerifyReport, load_run, verify_run
     from fsframe.storage.records import DataRecord, RunRecord
     from fsframe.storage.stage_records import PairTestRecord, StageRecord
@@ -38,9 +38,9 @@ _HOMES = {
     "RunRecord": "fsframe.storage.records",
     "StageRecord": "fsframe.storage.stage_records",
     "VerifyReport": "fsframe.storage.read",
-    "check_destination": "fsframe.storage.atomic",
+    "check_destination": "fsframe.atomic",
     "load_run": "fsframe.storage.read",
-    "place_file": "fsframe.storage.atomic",
+    "place_file": "fsframe.atomic",
     "printable": "fsframe.escaping",
     "verify_run": "fsframe.storage.read",
     "write_run": "fsframe.storage.write",

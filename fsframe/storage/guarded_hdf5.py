@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import secrets
-import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import h5py
 import numpy as np
-from h5py import h5pl
 from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
 from fsframe.storage.spec import NUMBER_TYPES, TEXT_BYTES, Limits
-
-_lock = threading.Lock()
-_readers = 0
-_folders: list[bytes] = []
-
-
-@contextlib.contextmanager
-def no_hdf5_plugins() -> Iterator[None]:
-    """Empty HDF5's search path of plugins, of the whole process, until the last reader has ended.
-
-    A dataset or a group names the filters by which it is compressed. HDF5 loads every library on
-    its search path until one is the filter, for a group as soon as a member is looked for: earlier
-    than anything of the group can be checked.
-
-    >>> with no_hdf5_plugins():
-    ...     h5pl.size()
-    0
-    """
-    global _readers, _folders
-    with _lock:
-        if not _readers:
-            _folders = [h5pl.get(place) for place in range(h5pl.size())]
-            for _ in _folders:
-                h5pl.remove(0)
-        _readers += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _readers -= 1
-            if not _readers:
-                for folder in _folders:
-                    h5pl.append(folder)
-
 
 _SHUFFLE, _DEFLATE = h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE
 _FLETCHER32 = h5py.h5z.FILTER_FLETCHER32

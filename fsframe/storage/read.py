@@ -20,11 +20,12 @@ from fsframe.method.pair_tests import PairTests
 from fsframe.method.selection import Selection
 from fsframe.storage import spec
 from fsframe.storage.encoding import TRIANGLE, is_packable, json_text, square_of
-from fsframe.storage.guarded_hdf5 import GuardedGroup, no_hdf5_plugins, open_image
+from fsframe.storage.guarded_hdf5 import GuardedGroup, open_image
 from fsframe.storage.records import DataRecord, RunRecord
 from fsframe.storage.spec import Limits, check_seal
 from fsframe.storage.stage_records import PairTestRecord, StageRecord, axes_text, selection_of
 from fsframe.suggest import did_you_mean
+from fsframe.table.hdf5 import no_hdf5_plugins
 
 __all__ = ["VerifyReport", "first_difference", "load_run", "load_run_image", "verify_run"]
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import attrs
 
+from fsframe.atomic import place_file
 from fsframe.errors import StoreError
 from fsframe.escaping import printable
-from fsframe.storage.atomic import place_file
 from fsframe.storage.read import load_run_image
 from fsframe.storage.records import RunRecord
 

@@ -13,9 +13,9 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.atomic import check_destination, place_file
 from fsframe.errors import FsframeError, StoreError
 from fsframe.storage import spec
-from fsframe.storage.atomic import check_destination, place_file
 from fsframe.storage.encoding import TRIANGLE, compact, encode_array, json_text, result_digest
 from fsframe.storage.read import first_difference, load_run
 from fsframe.storage.records import RunRecord

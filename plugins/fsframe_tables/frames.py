@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from fsframe.errors import DataError
 from fsframe.escaping import printable, tex
-from fsframe.tables.reader import Columns, Reader, Writer
-from fsframe.tables.text_file import (
+from fsframe.table.reader import Columns, Reader, Writer
+from fsframe.table.text_file import (
     check_expansion,
     check_size,
     decompressed_bound,

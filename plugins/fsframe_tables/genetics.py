@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.tables.hdf5 import Hdf5Arrays
-from fsframe.tables.reader import ArrayTable, Reader
-from fsframe.tables.text_file import check_size, is_missing, is_number, load_text
+from fsframe.table.hdf5 import Hdf5Arrays
+from fsframe.table.reader import ArrayTable, Reader
+from fsframe.table.text_file import check_size, is_missing, is_number, load_text
 from fsframe_tables.matrices import compressed, sparse_table
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.tables.hdf5 import Hdf5Arrays
-from fsframe.tables.reader import ArrayTable, Reader
-from fsframe.tables.text_file import check_size, decompressed_bound, load_bytes
+from fsframe.table.hdf5 import Hdf5Arrays
+from fsframe.table.reader import ArrayTable, Reader
+from fsframe.table.text_file import check_size, decompressed_bound, load_bytes
 from fsframe_tables.matrices import compressed, sparse_table
 
 _HEAD, _CELL, _CHAR, _SPARSE = 128, 1, 4, 5

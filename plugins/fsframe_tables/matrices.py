@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.table.array_files import NpzArrays
 from fsframe.table.arrays import as_table
-from fsframe.tables.array_files import NpzArrays
-from fsframe.tables.reader import ArrayTable, Reader
-from fsframe.tables.text_file import check_expansion, check_size
+from fsframe.table.reader import ArrayTable, Reader
+from fsframe.table.text_file import check_expansion, check_size
 
 
 def sparse_table(matrix: Any, what: str) -> Any:

@@ -10,7 +10,7 @@ import pytest
 import fsframe
 from fsframe.table.dataset import Dataset
 from fsframe.table.frozen_table import _wide
-from fsframe.tables import read
+from fsframe.table.read import read
 
 RNG = np.random.default_rng(4)
 G = RNG.integers(0, 3, (120, 30)).astype(np.uint8)

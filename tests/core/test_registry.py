@@ -381,7 +381,7 @@ def test_hooks_are_called_one_plugin_at_a_time() -> None:
 @pytest.mark.parametrize(
     "package",
     ["fsframe", "fsframe.execution", "fsframe.plots", "fsframe.sklearn", "fsframe.storage",
-     "fsframe.tables", "fsframe.testing"],
+     "fsframe.testing"],
 )  # fmt: skip
 def test_every_name_that_a_package_offers_is_there(package: str) -> None:
     module = importlib.import_module(package)

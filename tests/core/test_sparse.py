@@ -10,7 +10,7 @@ from fsframe import Chain, Dataset, evaluate, read
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.arrays import SparseColumns
-from fsframe.tables import read_table
+from fsframe.table.source import read_table
 
 
 @pytest.fixture(scope="module")

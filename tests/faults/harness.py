@@ -36,8 +36,8 @@ sys.path.insert(0, str(Path(__file__).parent / "tiny_plugin"))
 
 import numpy as np
 
+import fsframe.atomic as atomic_module
 import fsframe.resampling.dispatch as batches_module
-import fsframe.storage.atomic as atomic_module
 import fsframe.storage.units.checkpoint as checkpoint_module
 import fsframe.storage.units.lock as lock_module
 from fsframe.chains.chain import Chain

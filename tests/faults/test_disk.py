@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from fsframe import atomic
 from fsframe.errors import StoreError
-from fsframe.storage import atomic, place_file
+from fsframe.storage import place_file
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or not (shutil.which("cc") or shutil.which("gcc")),
@@ -61,7 +62,7 @@ def test_twelve_forms_of_error_at_every_call_of_every_command():
 HASTY = """
 import sys
 sys.path.insert(0, {folder!r})
-import fsframe.storage.atomic as atomic
+import fsframe.atomic as atomic
 
 place_file = atomic.place_file
 

@@ -261,7 +261,7 @@ import sys
 import h5py
 from fsframe.errors import DataError, StoreError
 from fsframe.storage import load_run
-from fsframe.tables.hdf5 import Hdf5Arrays
+from fsframe.table.hdf5 import Hdf5Arrays
 way, path, member = sys.argv[1:]
 try:
     if way == "hdf5":

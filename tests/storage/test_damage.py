@@ -15,8 +15,9 @@ import attrs
 import numpy as np
 import pytest
 
+from fsframe import atomic
 from fsframe.errors import StoreError
-from fsframe.storage import atomic, check_destination, load_run, place_file, spec, write_run
+from fsframe.storage import check_destination, load_run, place_file, spec, write_run
 from fsframe.storage.read import first_difference
 from fsframe.storage.spec import check_seal
 
@@ -133,7 +134,7 @@ import os, signal, sys
 sys.path.insert(0, {here!r})
 from conftest import build_record
 from fsframe.storage import write_run
-import fsframe.storage.atomic as atomic
+import fsframe.atomic as atomic
 import fsframe.storage.write as write
 
 point, when, overwrite, target = sys.argv[1], sys.argv[2], sys.argv[3] == "1", sys.argv[4]

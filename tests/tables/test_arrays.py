@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fsframe.errors import DataError
-from fsframe.tables import read
+from fsframe.table.read import read
 
 X = np.array([[1.0, 2.5], [3, 4], [5, np.nan], [7, 8]])
 Y = np.array(["ill", "well", "ill", "well"])

@@ -17,7 +17,8 @@ from numpy.lib import format as npy
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.dataset import Dataset
-from fsframe.tables import read, read_table
+from fsframe.table.read import read
+from fsframe.table.source import read_table
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6,ill\n7,8,well\n"
 
@@ -59,7 +60,7 @@ def test_a_larger_file_is_refused_unread_and_the_bound_can_be_set(put, monkeypat
 
 
 def test_a_line_of_commas_is_reported_as_such(put, monkeypatch):
-    monkeypatch.setattr("fsframe.tables.sheet.MAX_COLUMNS", 1000)
+    monkeypatch.setattr("fsframe.table.sheet.MAX_COLUMNS", 1000)
     with pytest.raises(DataError, match="more than 1000 columns"):
         read(put("," * 2000))
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from fsframe.errors import DataError
-from fsframe.tables import array_files, read
+from fsframe.table import array_files
+from fsframe.table.read import read
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsframe.errors import UntidyTableError
+from fsframe.table import cells
 from fsframe.table.arrays import LARGEST
-from fsframe.tables import cells, read
-from fsframe.tables.text_file import is_missing
+from fsframe.table.read import read
+from fsframe.table.text_file import is_missing
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6,ill\n7,8,well\n"
 

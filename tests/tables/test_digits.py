@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from fsframe import Chain, Dataset
-from fsframe.tables import cells, from_sheet, read, read_table
+from fsframe.table import cells, from_sheet
+from fsframe.table.read import read
+from fsframe.table.source import read_table
 
 N, P = 90, 12
 

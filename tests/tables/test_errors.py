@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fsframe.errors import DataError, RequestError
-from fsframe.tables import find_table, read
+from fsframe.table.locate import find_table
+from fsframe.table.read import read
 
 GOOD = "a,b,class\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
 

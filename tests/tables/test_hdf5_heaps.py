@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from fsframe.errors import DataError
-from fsframe.tables.hdf5 import Hdf5Arrays, check_heaps
+from fsframe.table.hdf5 import Hdf5Arrays, check_heaps
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ import fsframe
 from fsframe.cli import main
 from fsframe.table import kept_folders
 from fsframe.table.kept_folders import arrays_as_bytes, arrays_in_bytes, seal, user_key
-from fsframe.tables.parts import CACHE_FOLDER
+from fsframe.table.parts import CACHE_FOLDER
 
 CHAIN = "mim:top=1"
 
@@ -87,7 +87,7 @@ def purpose_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
     with monkeypatch.context() as patch:
         patch.setattr("fsframe.table.kept_folders.open_sealed", opened)
-        patch.setattr("fsframe.tables.parts.open_sealed", opened)
+        patch.setattr("fsframe.table.parts.open_sealed", opened)
         answer(path.parents[2] if path.name == "facts" else path.parents[3])
     return found[0]
 

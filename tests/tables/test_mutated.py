@@ -18,7 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fsframe.errors import FsframeError
-from fsframe.tables import read, read_table
+from fsframe.table.read import read
+from fsframe.table.source import read_table
 
 TEXT = (
     b"a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6,ill\n7,8,well\n",

@@ -15,8 +15,9 @@ from scipy import io, sparse
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.table.dataset import Dataset
-from fsframe.tables import read, read_table, write_reduced
-from fsframe.tables.source import contents
+from fsframe.table.file_table import write_reduced
+from fsframe.table.read import read
+from fsframe.table.source import contents, read_table
 from fsframe_tables.matrices import MatrixMarketReader
 
 N, P = 24, 5

@@ -18,8 +18,8 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.kernels.threads import in_threads
 from fsframe.table.columns_seen import ColumnsSeen
-from fsframe.tables.parts import CACHE_FOLDER
-from fsframe.tables.row_readers import _ReusedMemory
+from fsframe.table.parts import CACHE_FOLDER
+from fsframe.table.row_readers import _ReusedMemory
 
 
 @pytest.fixture
@@ -185,8 +185,8 @@ def test_scattered_columns_are_read_a_little_at_a_time(
     with h5py.File(tmp_path / "t.h5", "w") as file:
         file.create_dataset("X", data=X, chunks=chunks)
         file["y"] = np.arange(500) % 2
-    monkeypatch.setattr("fsframe.tables.parts.LARGE", 0)
-    monkeypatch.setattr("fsframe.tables.hdf5._AT_A_TIME", 2000)
+    monkeypatch.setattr("fsframe.table.parts.LARGE", 0)
+    monkeypatch.setattr("fsframe.table.hdf5._AT_A_TIME", 2000)
     largest = []
 
     def read(self: h5py.Dataset, where: tuple[slice, slice]) -> np.ndarray:
@@ -208,7 +208,7 @@ def test_large_hdf5_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
     with h5py.File(tmp_path / "t.h5", "w") as file:
         file["X"], file["y"] = np.eye(50), np.arange(50) % 2
     assert fsframe.read(tmp_path / "t.h5").in_memory
-    monkeypatch.setattr("fsframe.tables.parts.LARGE", 8 * 50 * 50 - 1)
+    monkeypatch.setattr("fsframe.table.parts.LARGE", 8 * 50 * 50 - 1)
     found = fsframe.read(tmp_path / "t.h5")
     assert found.in_parts
     np.testing.assert_array_equal(found.loaded().X, np.eye(50))
@@ -221,9 +221,9 @@ def test_what_an_earlier_pass_found_is_used_and_checked(
     first = fsframe.read(folder)
     kept = next((folder / CACHE_FOLDER).glob("*/facts"))
     passes = []
-    real = fsframe.tables.parts._pass
+    real = fsframe.table.parts._pass
     monkeypatch.setattr(
-        "fsframe.tables.parts._pass", lambda *given: passes.append(1) or real(*given)
+        "fsframe.table.parts._pass", lambda *given: passes.append(1) or real(*given)
     )
     assert fsframe.read(folder).sha256 == first.sha256
     assert not passes

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from fsframe.errors import DataError, RequestError, StoreError
-from fsframe.tables import read, read_table, write_reduced
+from fsframe.table.file_table import write_reduced
+from fsframe.table.read import read
+from fsframe.table.source import read_table
 
 TEXT = 'id,a,"b, c",d,class\np1, 1.50,0001,NA,x\np2,2,"3",+4e0,"y, z"\np3,,5, ?,x\n'
 

@@ -11,7 +11,7 @@ import pytest
 
 from fsframe.errors import RequestError
 from fsframe.registry import writers
-from fsframe.tables.reader import format_of, table_bytes
+from fsframe.table.reader import format_of, table_bytes
 
 HOSTILE = [
     '=cmd|" /C calc"!A0',

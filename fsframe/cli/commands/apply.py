@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fsframe.storage import RunRecord
-    from fsframe.tables import Table
+    from fsframe.table.file_table import Table
 
 
 @click.command()
@@ -68,7 +68,8 @@ def apply(
     from fsframe.showing import counted
     from fsframe.storage import load_run
     from fsframe.table.column_kinds import stored_kinds
-    from fsframe.tables import read_table, reduced_text, write_reduced
+    from fsframe.table.file_table import reduced_text, write_reduced
+    from fsframe.table.source import read_table
 
     if len(words) != 2 or words[0] != "on":
         raise RequestError("name the table: fsframe apply RUN.h5 on DATA -o OUT.csv")

@@ -98,7 +98,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     from fsframe.ask.evaluations import AskedTable, check_names, compare_on, compared_methods
     from fsframe.evaluation.comparison import leading_measure
     from fsframe.storage import check_destination
-    from fsframe.tables import find_table
+    from fsframe.table.locate import find_table
 
     chains, paths = _split(words)
     names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "stratify")

@@ -28,7 +28,8 @@ def info(as_json: bool) -> None:
       fsframe info
     """
     from fsframe.chains.recording import environment
-    from fsframe.method.run import DEFAULT_MEMORY, available_threads
+    from fsframe.kernels.threads import available_threads
+    from fsframe.method.run import DEFAULT_MEMORY
 
     facts: dict[str, object] = dict(environment())
     facts["threads"] = available_threads()

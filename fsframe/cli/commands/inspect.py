@@ -28,7 +28,7 @@ def inspect(data: str, as_json: bool, **reading: Any) -> None:
     Example:
       fsframe inspect examples/parkinsons.csv
     """
-    from fsframe.tables.locate import in_parts
+    from fsframe.table.locate import in_parts
 
     if in_parts(data):
         from fsframe.analysis.inspection_parts import inspect_parts, parts_lines, parts_object

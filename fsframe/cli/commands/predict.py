@@ -79,8 +79,8 @@ def predict(
     """
     from fsframe.chains.audit import refit
     from fsframe.storage import check_destination, load_run, place_file
-    from fsframe.tables import read_table
-    from fsframe.tables.text_file import defused
+    from fsframe.table.source import read_table
+    from fsframe.table.text_file import defused
 
     if len(words) != 2 or words[0] != "on":
         raise RequestError("name the table: fsframe predict RUN.h5 on DATA")
@@ -147,7 +147,7 @@ def _warn_of_other_units(trained_on: Dataset, features: Sequence[str], X: NDArra
 
 def _file(name: str) -> Path | None:
     """The file of a table that may be named without its ending; None where there is none."""
-    from fsframe.tables import find_table
+    from fsframe.table.locate import find_table
 
     try:
         return find_table(name)

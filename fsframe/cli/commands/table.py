@@ -69,7 +69,7 @@ def table(
     from fsframe.analysis.comparison_display import result_columns
     from fsframe.evaluation.study_results import study_comparisons
     from fsframe.storage import check_destination, load_run, place_file
-    from fsframe.tables.reader import format_of, is_text, table_bytes
+    from fsframe.table.reader import format_of, is_text, table_bytes
 
     if words and (len(words) != 2 or words[0] != "on"):
         raise RequestError("name the table: fsframe table RUN.h5 on DATA -o FILE")

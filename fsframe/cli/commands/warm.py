@@ -38,7 +38,7 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
     """
     from fsframe.analysis.precompilation import compiled_families, warm
     from fsframe.execution import open_engine
-    from fsframe.method.run import available_threads
+    from fsframe.kernels.threads import available_threads
 
     begun = time.perf_counter()
     count = min(workers or available_threads(), len(families) or len(compiled_families()))

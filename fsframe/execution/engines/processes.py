@@ -15,7 +15,7 @@ from typing import Any
 from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
 from fsframe.execution.process_start import start_worker
 from fsframe.execution.workers import call_with_timeout, check_classes
-from fsframe.method.run import available_threads
+from fsframe.kernels.threads import available_threads
 from fsframe.storage.units.lock import process_status
 
 _LOOK_SECONDS = 1.0

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.kernels.bit_counts import LANES
-from fsframe.kernels.threads import in_order, read_ahead
-from fsframe.method.run import Run, available_threads
+from fsframe.kernels.threads import available_threads, in_order, read_ahead
+from fsframe.method.run import Run
 from fsframe.resampling.dispatch import equal_parts
 from fsframe.table.columns_seen import copy_transposed
 from fsframe.table.dataset import Dataset

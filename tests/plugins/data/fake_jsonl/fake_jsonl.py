@@ -4,7 +4,7 @@ import json
 
 from fsframe.registry.entries import WriterEntry
 from fsframe.registry.hookspecs import hookimpl
-from fsframe.tables.reader import Writer
+from fsframe.table.reader import Writer
 
 
 class JsonLines(Writer):

@@ -4,7 +4,7 @@ import polars
 
 from fsframe.registry.entries import ReaderEntry
 from fsframe.registry.hookspecs import hookimpl
-from fsframe.tables.reader import Reader
+from fsframe.table.reader import Reader
 
 
 class Tenths(Reader):

@@ -12,8 +12,8 @@ from typing import Any
 
 from fsframe.errors import DataError, PluginError
 from fsframe.suggest import did_you_mean
-from fsframe.tables.reader import reader_of, zip_members
-from fsframe.tables.text_file import (
+from fsframe.table.reader import reader_of, zip_members
+from fsframe.table.text_file import (
     STANDARD_INPUT,
     field_splitter,
     first_record,

@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.showing import some_of
+from fsframe.table.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
 from fsframe.table.column_kinds import spelled_numbers
-from fsframe.tables.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
-from fsframe.tables.columns import column_word
-from fsframe.tables.locate import (
+from fsframe.table.columns import column_word
+from fsframe.table.locate import (
     decimal_mark,
     joined_names,
     second_names,
     title_end,
     totals_begin,
 )
-from fsframe.tables.text_file import (
+from fsframe.table.text_file import (
     MAX_COLUMNS,
     check_quotes,
     check_size,

@@ -26,10 +26,7 @@ from fsframe.table.column_kinds import (
     numbers_of,
     ranks,
 )
-from fsframe.table.dataset import Dataset
-from fsframe.table.label_guess import is_usual_label, likely_names, looks_measured
-from fsframe.table.roles import AskedColumns, only
-from fsframe.tables.columns import (
+from fsframe.table.columns import (
     check_classes,
     check_finite,
     check_names,
@@ -39,10 +36,13 @@ from fsframe.tables.columns import (
     label_missing,
     label_values,
 )
-from fsframe.tables.locate import table_name
-from fsframe.tables.sheet import Sheet
-from fsframe.tables.source import contents_of_sheet
-from fsframe.tables.text_file import is_number
+from fsframe.table.dataset import Dataset
+from fsframe.table.label_guess import is_usual_label, likely_names, looks_measured
+from fsframe.table.locate import table_name
+from fsframe.table.roles import AskedColumns, only
+from fsframe.table.sheet import Sheet
+from fsframe.table.source import contents_of_sheet
+from fsframe.table.text_file import is_number
 
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _BYTES_FROM = 1 << 20

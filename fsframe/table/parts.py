@@ -17,16 +17,25 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.atomic import place_file
 from fsframe.errors import DataError, RequestError, StoreError
-from fsframe.kernels.threads import in_threads
-from fsframe.method.run import available_threads
-from fsframe.storage.atomic import place_file
+from fsframe.kernels.threads import available_threads, in_threads
 from fsframe.table.array_checks import whole_weights
+from fsframe.table.array_files import LARGE
 from fsframe.table.arrays import LARGEST
 from fsframe.table.column_guesses import check_label_in_parts
 from fsframe.table.column_kinds import ColumnKind
+from fsframe.table.columns import (
+    FeatureReview,
+    check_names,
+    column_mask,
+    column_word,
+    find_column,
+    find_columns,
+)
 from fsframe.table.data_frames import group_values, label_values_of
 from fsframe.table.dataset import Dataset
+from fsframe.table.hdf5 import Hdf5Arrays
 from fsframe.table.kept_folders import (
     Unsound,
     arrays_as_bytes,
@@ -37,19 +46,9 @@ from fsframe.table.kept_folders import (
     seal,
     temporary_folder,
 )
+from fsframe.table.locate import file_kind, table_name
 from fsframe.table.roles import ROLES, check_asked, side_roles
-from fsframe.tables.array_files import LARGE
-from fsframe.tables.columns import (
-    FeatureReview,
-    check_names,
-    column_mask,
-    column_word,
-    find_column,
-    find_columns,
-)
-from fsframe.tables.hdf5 import Hdf5Arrays
-from fsframe.tables.locate import file_kind, table_name
-from fsframe.tables.row_readers import (
+from fsframe.table.row_readers import (
     FrameRows,
     Hdf5Rows,
     NotAllBytes,
@@ -60,7 +59,7 @@ from fsframe.tables.row_readers import (
     reading_errors,
     stamp_of,
 )
-from fsframe.tables.text_file import check_expansion, memory_bound
+from fsframe.table.text_file import check_expansion, memory_bound
 
 if TYPE_CHECKING:
     from fsframe.table.columns_seen import ColumnsSeen

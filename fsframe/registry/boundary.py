@@ -7,8 +7,8 @@ import traceback
 from collections.abc import Iterator
 
 from fsframe.errors import DataError, FsframeError, PluginError, one_line
-from fsframe.registry import default_manager
 from fsframe.registry.importing import interrupted
+from fsframe.registry.registry import default_manager
 
 # A package may put a whole table into its message.
 _LONGEST = 300

@@ -14,10 +14,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.dataset import Dataset
-from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
-from fsframe.tables.cells import Missing
-from fsframe.tables.columns import (
+from fsframe.table.cells import Missing
+from fsframe.table.columns import (
     FeatureReview,
     check_classes,
     check_finite,
@@ -26,12 +24,14 @@ from fsframe.tables.columns import (
     find_columns,
     label_values,
 )
-from fsframe.tables.locate import table_name
-from fsframe.tables.reader import ArrayTable
-from fsframe.tables.text_file import VARIABLE, check_size, decompressed_bound, shown
+from fsframe.table.dataset import Dataset
+from fsframe.table.locate import table_name
+from fsframe.table.reader import ArrayTable
+from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
+from fsframe.table.text_file import VARIABLE, check_size, decompressed_bound, shown
 
 if TYPE_CHECKING:
-    from fsframe.tables.hdf5 import Hdf5Arrays
+    from fsframe.table.hdf5 import Hdf5Arrays
 
 __all__ = [
     "LARGE",
@@ -169,7 +169,7 @@ def load_arrays(
     """
     opened: type[NpzArrays] | type[Hdf5Arrays] = NpzArrays
     if kind == "hdf5":
-        from fsframe.tables.hdf5 import Hdf5Arrays
+        from fsframe.table.hdf5 import Hdf5Arrays
 
         opened = Hdf5Arrays
     with opened(path) as file:
@@ -213,7 +213,7 @@ def _left_on_disk(file: Any, path: Path, name: str, in_memory: bool | None) -> A
         return None
     if in_memory is None and 8 * form[0][0] * form[0][1] <= LARGE:
         return None
-    from fsframe.tables.hdf5 import Hdf5Columns
+    from fsframe.table.hdf5 import Hdf5Columns
 
     return Hdf5Columns.of(path, name, *form)
 

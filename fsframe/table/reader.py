@@ -12,8 +12,8 @@ import attrs
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, FsframeError, PluginError, RequestError, one_line
-from fsframe.method.boundary import in_stage
 from fsframe.registry import Offer, writers
+from fsframe.registry.boundary import in_stage
 from fsframe.table.data_frames import is_frame
 
 
@@ -214,7 +214,7 @@ class Writer(ABC):
             All of one length.
         defuse : bool
             Whether to escape text that a spreadsheet would run as a formula
-            (`fsframe.tables.text_file.defused`).
+            (`fsframe.table.text_file.defused`).
 
         Raises
         ------

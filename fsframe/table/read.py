@@ -11,6 +11,7 @@ import attrs
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.annotated_arrays import is_annotated, is_labelled
+from fsframe.table.array_files import check_asked_of_arrays, dataset_from_arrays, load_arrays
 from fsframe.table.arrays import freeze
 from fsframe.table.column_kinds import (
     ColumnKind,
@@ -21,21 +22,19 @@ from fsframe.table.column_kinds import (
     numbers_of,
     ranks,
 )
-from fsframe.table.data_frames import is_frame
-from fsframe.table.dataset import Dataset
-from fsframe.table.roles import ROLES, asked_sides, check_asked
-from fsframe.tables.array_files import check_asked_of_arrays, dataset_from_arrays, load_arrays
-from fsframe.tables.columns import (
+from fsframe.table.columns import (
     as_keys,
     feature_groups_of,
     feature_warnings,
     find_column,
     find_columns,
 )
-from fsframe.tables.from_sheet import from_sheet
-from fsframe.tables.locate import file_kind, find_table, in_parts, table_name
-from fsframe.tables.parts import large_in_file, read_parts
-from fsframe.tables.reader import (
+from fsframe.table.data_frames import is_frame
+from fsframe.table.dataset import Dataset
+from fsframe.table.from_sheet import from_sheet
+from fsframe.table.locate import file_kind, find_table, in_parts, table_name
+from fsframe.table.parts import large_in_file, read_parts
+from fsframe.table.reader import (
     ArrayTable,
     check_options,
     full_name,
@@ -43,7 +42,8 @@ from fsframe.tables.reader import (
     read_frame,
     spelled_text,
 )
-from fsframe.tables.sheet import load_sheet
+from fsframe.table.roles import ROLES, asked_sides, check_asked
+from fsframe.table.sheet import load_sheet
 
 Keys = str | int | Iterable[str | int]
 _FORM = {"x": "/X", "y": "/y", "names": "/feature_names"}

@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.table.array_files import load_arrays
 from fsframe.table.column_facts import Contents, gathered
 from fsframe.table.column_kinds import spelled_numbers
 from fsframe.table.data_frames import take_frame
+from fsframe.table.file_table import Block, Column, Table, quoted
 from fsframe.table.frame_columns import frame_column, frame_names, frame_texts
-from fsframe.tables.array_files import load_arrays
-from fsframe.tables.locate import file_kind, find_table, in_parts
-from fsframe.tables.parts import large_in_file, rows_of_parts
-from fsframe.tables.reader import ArrayTable, named_paths, read_frame, spelled_text
-from fsframe.tables.row_readers import RowReader
-from fsframe.tables.sheet import Sheet, load_sheet
-from fsframe.tables.table import Block, Column, Table, quoted
-from fsframe.tables.text_file import delimiter_name
+from fsframe.table.locate import file_kind, find_table, in_parts
+from fsframe.table.parts import large_in_file, rows_of_parts
+from fsframe.table.reader import ArrayTable, named_paths, read_frame, spelled_text
+from fsframe.table.row_readers import RowReader
+from fsframe.table.sheet import Sheet, load_sheet
+from fsframe.table.text_file import delimiter_name
 
 # Numbers in one block of columns.
 _BLOCK = 1 << 22

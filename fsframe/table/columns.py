@@ -18,7 +18,7 @@ from fsframe.suggest import did_you_mean
 from fsframe.table.array_checks import infer_task
 from fsframe.table.arrays import EXACT, LARGEST, check_whole, too_large
 from fsframe.table.column_facts import USUAL_CODES, likely_codes
-from fsframe.tables.text_file import MAX_CLASSES, is_missing, is_number
+from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, one_line
-from fsframe.tables.hdf5 import Hdf5Arrays, file_mark
+from fsframe.table.hdf5 import Hdf5Arrays, file_mark
 
 _EDGE = 1 << 16
 _LABELS = 1 << 20

@@ -13,14 +13,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.atomic import check_destination, place_file
 from fsframe.errors import DataError, RequestError
 from fsframe.showing import some_of
-from fsframe.storage.atomic import check_destination, place_file
 from fsframe.suggest import did_you_mean
+from fsframe.table.cells import Missing
 from fsframe.table.column_kinds import ColumnKind, numbers_of
-from fsframe.tables.cells import Missing
-from fsframe.tables.columns import check_finite, column_word
-from fsframe.tables.text_file import defused, is_formula, is_number, unquote
+from fsframe.table.columns import check_finite, column_word
+from fsframe.table.text_file import defused, is_formula, is_number, unquote
 
 Block = tuple[int, NDArray[np.float64], dict[int, list[str | None]]]
 """The first column, numbers (NaN in columns of text), and texts by column."""
@@ -282,7 +282,7 @@ def write_reduced(
         Whether an existing file may be replaced; never that of `table`.
     defuse : bool
         Whether an apostrophe is put before cells that a spreadsheet would take for formulas
-        (`fsframe.tables.text_file.is_formula`), names of columns too.
+        (`fsframe.table.text_file.is_formula`), names of columns too.
     apart_from : sequence of paths
         Other files that must not be replaced.
 
