@@ -16,7 +16,7 @@ from fsframe.errors import PluginError, RequestError
 from fsframe.escaping import printable
 from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import draw
-from fsframe.registry.required import needed
+from fsframe.registry.importing import needed
 from fsframe.showing import html_block, html_table
 from fsframe.storage import write_run
 from fsframe.table.dataset import Dataset

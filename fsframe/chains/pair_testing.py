@@ -13,8 +13,7 @@ from fsframe.method.pair_tests import PAIR_TEST, PairTester, PairTests
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
-from fsframe.registry import Offer, selectors
-from fsframe.registry.boundary import in_stage
+from fsframe.registry import Offer, in_stage, selectors
 from fsframe.storage import PairTestRecord
 from fsframe.table.dataset import Dataset
 

@@ -24,7 +24,7 @@ from fsframe.method.stage_view import (
     weights_in_parts,
 )
 from fsframe.params import Parameterised
-from fsframe.registry.boundary import in_stage
+from fsframe.registry import in_stage
 from fsframe.table.dataset import Dataset
 from fsframe.table.survival import LABELS
 

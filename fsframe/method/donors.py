@@ -249,7 +249,7 @@ def _imputer() -> Any:
         if "No module named 'sklearn'" not in str(error):
             raise PluginError(f"scikit-learn cannot be imported: {error}") from error
         # Here, so that run files open without the registry.
-        from fsframe.registry.required import needed
+        from fsframe.registry.importing import needed
 
         raise PluginError(
             needed("filling missing values from neighbours", "scikit-learn")

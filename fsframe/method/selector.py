@@ -31,7 +31,7 @@ from fsframe.method.stage_view import (
     with_whole_groups,
 )
 from fsframe.params import Parameterised, number_to_keep
-from fsframe.registry.boundary import in_stage
+from fsframe.registry import in_stage
 from fsframe.table.array_checks import as_counts
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES

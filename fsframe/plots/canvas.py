@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import PluginError, RequestError
-from fsframe.registry.required import needed
+from fsframe.registry.importing import needed
 from fsframe.storage import RunRecord, printable
 
 __all__ = [

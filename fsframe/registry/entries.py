@@ -10,6 +10,7 @@ import attrs
 
 __all__ = [
     "API_VERSION",
+    "KINDS",
     "RESERVED_NAMES",
     "ClassifierEntry",
     "CommandEntry",
@@ -156,6 +157,13 @@ class Entry:
         The provider that offered it in earlier releases, if another: names such as
         ``provider/name``, run files and unfinished runs that have it still mean this entry.
 
+    Attributes
+    ----------
+    kind, hook : str
+        What it is called in messages, and the hook that yields it.
+    base : str
+        ``"package.module:Class"`` that its class derives from; a command is an object of it.
+
     Raises
     ------
     ValueError
@@ -163,6 +171,8 @@ class Entry:
     """
 
     kind: ClassVar[str] = "entry"
+    hook: ClassVar[str] = ""
+    base: ClassVar[str] = ""
 
     name: str = attrs.field(validator=_check_name)
     target: str = attrs.field(validator=_check_target)
@@ -197,6 +207,8 @@ class SelectorEntry(Entry):
     """
 
     kind: ClassVar[str] = "selector"
+    hook: ClassVar[str] = "fsframe_selectors"
+    base: ClassVar[str] = "fsframe.method.selector:Selector"
 
     family: str = attrs.field(default="other", validator=_check_line)
     gives: frozenset[str] = attrs.field(
@@ -217,6 +229,8 @@ class ClassifierEntry(Entry):
     """
 
     kind: ClassVar[str] = "classifier"
+    hook: ClassVar[str] = "fsframe_classifiers"
+    base: ClassVar[str] = "fsframe.method.classifier:Classifier"
 
     uses: frozenset[str] = attrs.field(
         default=frozenset(), converter=_words, validator=_check_words
@@ -232,6 +246,8 @@ class RegressorEntry(ClassifierEntry):
     """
 
     kind: ClassVar[str] = "regressor"
+    hook: ClassVar[str] = "fsframe_regressors"
+    base: ClassVar[str] = "fsframe.method.classifier:Regressor"
 
 
 @attrs.frozen(kw_only=True)
@@ -244,6 +260,8 @@ class StabilityMetricEntry(Entry):
     """
 
     kind: ClassVar[str] = "stability metric"
+    hook: ClassVar[str] = "fsframe_stability_metrics"
+    base: ClassVar[str] = "fsframe.method.stability_metric:StabilityMetric"
 
     default: int = 0
     fleiss: bool = False
@@ -254,6 +272,8 @@ class CommandEntry(Entry):
     """A command on offer, called as ``fsframe NAME``; its target is a `click.Command`."""
 
     kind: ClassVar[str] = "command"
+    hook: ClassVar[str] = "fsframe_commands"
+    base: ClassVar[str] = "click:Command"
 
 
 @attrs.frozen(kw_only=True)
@@ -264,6 +284,8 @@ class MeasureEntry(Entry):
     """
 
     kind: ClassVar[str] = "measure"
+    hook: ClassVar[str] = "fsframe_measures"
+    base: ClassVar[str] = "fsframe.method.classifier:PredictionMeasure"
 
     default: bool = False
 
@@ -274,6 +296,8 @@ class ObserverEntry(Entry):
     `fsframe.method.run.Observer`."""
 
     kind: ClassVar[str] = "observer"
+    hook: ClassVar[str] = "fsframe_events"
+    base: ClassVar[str] = "fsframe.method.run:Observer"
 
 
 @attrs.frozen(kw_only=True)
@@ -281,6 +305,8 @@ class EngineEntry(Entry):
     """An engine on offer: where the resamples of a run can be computed, as ``--engine NAME``."""
 
     kind: ClassVar[str] = "engine"
+    hook: ClassVar[str] = "fsframe_engines"
+    base: ClassVar[str] = "fsframe.execution.engine:Engine"
 
 
 @attrs.frozen(kw_only=True)
@@ -289,6 +315,8 @@ class NullEntry(Entry):
     `fsframe.resampling.resamples.Null`."""
 
     kind: ClassVar[str] = "null"
+    hook: ClassVar[str] = "fsframe_nulls"
+    base: ClassVar[str] = "fsframe.resampling.resamples:Null"
 
 
 def _check_place(_: Any, __: Any, value: int) -> None:
@@ -306,6 +334,8 @@ class ReportSectionEntry(Entry):
     """
 
     kind: ClassVar[str] = "report section"
+    hook: ClassVar[str] = "fsframe_report_sections"
+    base: ClassVar[str] = "fsframe.report.section:Section"
 
     place: int = attrs.field(default=60, validator=_check_place)
 
@@ -344,6 +374,8 @@ class ReaderEntry(Entry):
     """
 
     kind: ClassVar[str] = "reader"
+    hook: ClassVar[str] = "fsframe_readers"
+    base: ClassVar[str] = "fsframe.table.reader:Reader"
 
     starts: tuple[bytes, ...] = attrs.field(default=(), converter=_starts, validator=_check_starts)
     zip_member: str = attrs.field(default="", validator=_check_line)
@@ -368,6 +400,25 @@ class WriterEntry(Entry):
     """
 
     kind: ClassVar[str] = "writer"
+    hook: ClassVar[str] = "fsframe_writers"
+    base: ClassVar[str] = "fsframe.table.reader:Writer"
 
     endings: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_check_endings)
     text: bool = False
+
+
+KINDS: tuple[type[Entry], ...] = (
+    SelectorEntry,
+    ClassifierEntry,
+    RegressorEntry,
+    StabilityMetricEntry,
+    ReaderEntry,
+    CommandEntry,
+    EngineEntry,
+    MeasureEntry,
+    ObserverEntry,
+    NullEntry,
+    ReportSectionEntry,
+    WriterEntry,
+)
+"""Every kind of entry."""

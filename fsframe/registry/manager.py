@@ -32,28 +32,15 @@ import attrs
 import pluggy
 
 from fsframe.errors import PluginError, one_line
-from fsframe.registry import entries, hookspecs
-from fsframe.registry.entries import ClassifierEntry, Entry, SelectorEntry
+from fsframe.registry import hookspecs
+from fsframe.registry.entries import KINDS, ClassifierEntry, Entry, SelectorEntry
 from fsframe.registry.importing import guarded_import
 from fsframe.suggest import did_you_mean
 
 THIS_PROCESS = "this-process"
 """The provider of classes registered in this process (`fsframe.register`)."""
 
-HOOKS: Mapping[str, type[Entry]] = {
-    "fsframe_selectors": SelectorEntry,
-    "fsframe_classifiers": ClassifierEntry,
-    "fsframe_regressors": entries.RegressorEntry,
-    "fsframe_stability_metrics": entries.StabilityMetricEntry,
-    "fsframe_readers": entries.ReaderEntry,
-    "fsframe_commands": entries.CommandEntry,
-    "fsframe_engines": entries.EngineEntry,
-    "fsframe_measures": entries.MeasureEntry,
-    "fsframe_events": entries.ObserverEntry,
-    "fsframe_nulls": entries.NullEntry,
-    "fsframe_report_sections": entries.ReportSectionEntry,
-    "fsframe_writers": entries.WriterEntry,
-}
+HOOKS: Mapping[str, type[Entry]] = {kind.hook: kind for kind in KINDS}
 
 
 @attrs.frozen(kw_only=True)

@@ -148,10 +148,12 @@ def _registry_of(method: Any) -> Registry:
     # Compared by name, so that no class of fsframe is imported here.
     names = {f"{base.__module__}:{base.__qualname__}" for base in bases}
     for registry in _REGISTRIES:
-        if registry.base in names:
+        if registry.entries.base in names:
             return registry
     what = getattr(method, "__name__", repr(method))
-    kinds = ", ".join(f"fsframe.{registry.base.partition(':')[2]}" for registry in _REGISTRIES)
+    kinds = ", ".join(
+        f"fsframe.{each.entries.base.partition(':')[2]}" for each in _REGISTRIES
+    )
     raise RequestError(f"{what} cannot be registered: it must be a class derived from {kinds}")
 
 

@@ -1,4 +1,4 @@
-"""The registry: names → entries → classes; a class is imported when it is looked up."""
+"""The registry: names → entries → classes, imported when looked up; and calls of their code."""
 
 from __future__ import annotations
 
@@ -14,12 +14,18 @@ from typing import Any
 
 import attrs
 
-from fsframe.errors import PluginError, PluginWarning, RequestError, one_line
+from fsframe.errors import (
+    DataError,
+    FsframeError,
+    PluginError,
+    PluginWarning,
+    RequestError,
+    one_line,
+)
 from fsframe.registry import entries
-from fsframe.registry.entries import Entry
-from fsframe.registry.importing import guarded_import
+from fsframe.registry.entries import CommandEntry, Entry
+from fsframe.registry.importing import guarded_import, interrupted, missing, needed
 from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginManager
-from fsframe.registry.required import missing, needed
 from fsframe.suggest import did_you_mean
 
 __all__ = [
@@ -31,6 +37,7 @@ __all__ = [
     "default_names",
     "engines",
     "find_offer",
+    "in_stage",
     "measures",
     "nulls",
     "observers",
@@ -41,6 +48,7 @@ __all__ = [
     "report_sections",
     "selectors",
     "stability_metrics",
+    "stage_words",
     "writers",
 ]
 
@@ -78,12 +86,8 @@ class Registry(Mapping[str, Any]):
     ----------
     kind : type[Entry]
         The entry class of this registry.
-    base : str
-        ``"module:Class"`` that every class must derive from.
-    manager : callable
-        Returns the PluginManager; called on first use.
-    instances : bool
-        Whether entries name objects of that class rather than classes.
+    manager : callable, optional
+        Returns the PluginManager; called on first use. By default that of the program.
 
     Raises
     ------
@@ -103,16 +107,10 @@ class Registry(Mapping[str, Any]):
     """
 
     def __init__(
-        self,
-        kind: type[Entry],
-        base: str,
-        manager: Callable[[], PluginManager],
-        *,
-        instances: bool = False,
+        self, kind: type[Entry], manager: Callable[[], PluginManager] | None = None
     ) -> None:
-        self.entries, self.base = kind, base
-        self._instances = instances
-        self._manager = manager
+        self.entries = kind
+        self._manager = manager or default_manager
         self._classes: dict[str, Any] = {}
 
     @property
@@ -189,7 +187,7 @@ class Registry(Mapping[str, Any]):
     def _import(self, offer: Offer) -> Any:
         where = f"{self.kind} {offer.name!r} of plugin {offer.provider!r}"
         module_name, _, class_name = offer.entry.target.partition(":")
-        base_module, _, base_name = self.base.partition(":")
+        base_module, _, base_name = self.entries.base.partition(":")
         if missing(offer.entry.requires):
             raise PluginError(needed(f"the {where}", *offer.entry.requires))
         base = getattr(import_module(base_module), base_name)
@@ -209,7 +207,7 @@ class Registry(Mapping[str, Any]):
             )
             failure.detail = "".join(traceback.format_exception(error))
             raise failure from error
-        if self._instances:
+        if self.entries is CommandEntry:
             fits = isinstance(found, base)
         else:
             fits = isinstance(found, type) and issubclass(found, base)
@@ -408,28 +406,82 @@ def default_names(registry: Registry) -> tuple[str, ...]:
     return tuple(name for place, name in sorted(declared) if place)
 
 
-selectors = Registry(entries.SelectorEntry, "fsframe.method.selector:Selector", default_manager)
-classifiers = Registry(
-    entries.ClassifierEntry, "fsframe.method.classifier:Classifier", default_manager
-)
+selectors = Registry(entries.SelectorEntry)
+classifiers = Registry(entries.ClassifierEntry)
 """Methods that may end a chain: classifiers and regressors."""
-regressors = Registry(
-    entries.RegressorEntry, "fsframe.method.classifier:Regressor", default_manager
-)
-stability_metrics = Registry(
-    entries.StabilityMetricEntry,
-    "fsframe.method.stability_metric:StabilityMetric",
-    default_manager,
-)
-readers = Registry(entries.ReaderEntry, "fsframe.table.reader:Reader", default_manager)
-commands = Registry(entries.CommandEntry, "click:Command", default_manager, instances=True)
-measures = Registry(
-    entries.MeasureEntry, "fsframe.method.classifier:PredictionMeasure", default_manager
-)
-observers = Registry(entries.ObserverEntry, "fsframe.method.run:Observer", default_manager)
-engines = Registry(entries.EngineEntry, "fsframe.execution.engine:Engine", default_manager)
-nulls = Registry(entries.NullEntry, "fsframe.resampling.resamples:Null", default_manager)
-report_sections = Registry(
-    entries.ReportSectionEntry, "fsframe.report.section:Section", default_manager
-)
-writers = Registry(entries.WriterEntry, "fsframe.table.reader:Writer", default_manager)
+regressors = Registry(entries.RegressorEntry)
+stability_metrics = Registry(entries.StabilityMetricEntry)
+readers = Registry(entries.ReaderEntry)
+commands = Registry(CommandEntry)
+measures = Registry(entries.MeasureEntry)
+observers = Registry(entries.ObserverEntry)
+engines = Registry(entries.EngineEntry)
+nulls = Registry(entries.NullEntry)
+report_sections = Registry(entries.ReportSectionEntry)
+writers = Registry(entries.WriterEntry)
+
+
+# A package may put a whole table into its message.
+_LONGEST = 300
+
+
+@contextlib.contextmanager
+def in_stage(method: type, name: str, part: str = "stage") -> Iterator[None]:
+    """Context for running the code of a plugin author.
+
+    Parameters
+    ----------
+    method : type
+        The class of the stage.
+    name : str
+        Its name if no plugin offers that class.
+    part : str
+        Kind of object, if it is not a stage, such as ``"writer"``.
+
+    Raises
+    ------
+    PluginError
+        For any exception other than fsframe's own, even SystemExit; with the traceback as its
+        `detail`.
+    DataError
+        For what the class declares as its `data_errors`.
+    KeyboardInterrupt
+        If it was interrupted, even if the stage raised something else.
+    MemoryError
+        Unchanged: the command line says what to do.
+    """
+    try:
+        yield
+    except (FsframeError, MemoryError, GeneratorExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        # What a listener raises only passes through here (see `Run.progress`).
+        if getattr(error, "from_outside", False):
+            raise
+        if interrupted(error):
+            raise KeyboardInterrupt from error
+        what = one_line(error)
+        if isinstance(error, getattr(method, "data_errors", ())):
+            text = " ".join(str(error).split()) or type(error).__name__
+            raise DataError(f"{name}: {text[:_LONGEST]}") from error
+        if isinstance(error, SystemExit):
+            what = f"it tried to end the program ({what})"
+        failure = PluginError(f"{stage_words(method, name, part)}: {what}")
+        failure.detail = "".join(traceback.format_exception(error))
+        raise failure from error
+
+
+def stage_words(method: type, name: str, part: str = "stage") -> str:
+    """A stage, its plugin and that plugin's version, for a message.
+
+    >>> stage_words(selectors["mim"], "mim").startswith("stage `mim` of plugin `infotheory` ")
+    True
+    """
+    target = f"{method.__module__}:{method.__qualname__}"
+    for plugin in default_manager().plugins():
+        for entry in plugin.entries:
+            if getattr(entry, "target", "") == target:
+                if plugin.registered is not None:
+                    return f"{part} `{entry.name}` ({target})"
+                return f"{part} `{entry.name}` of plugin `{plugin.name}` {plugin.source.version}"
+    return f"{part} `{name}` ({target})"

@@ -16,7 +16,7 @@ import attrs
 
 from fsframe.errors import PluginError
 from fsframe.escaping import printable
-from fsframe.registry.boundary import in_stage
+from fsframe.registry import in_stage
 from fsframe.report.figures import Figure
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset

@@ -16,7 +16,7 @@ from fsframe.errors import PluginError
 from fsframe.kinds import MOST_TIMES
 from fsframe.method.run import Run, size_text
 from fsframe.method.selection import Selection
-from fsframe.registry.boundary import in_stage
+from fsframe.registry import in_stage
 from fsframe.resampling.dispatch import Batches
 from fsframe.resampling.work import (
     Call,

@@ -22,7 +22,7 @@ from fsframe.method.stage_view import (
     with_whole_groups,
 )
 from fsframe.params import optional, param, stages
-from fsframe.registry.boundary import in_stage
+from fsframe.registry import in_stage
 from fsframe.resampling.groups import FEWEST_GROUPS
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import time_blocks

@@ -41,7 +41,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("sklearn", "joblib"):
             raise
-        from fsframe.registry.required import needed
+        from fsframe.registry.importing import needed
 
         raise ImportError(needed("fsframe.sklearn", "scikit-learn")) from error
 

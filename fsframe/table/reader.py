@@ -12,8 +12,7 @@ import attrs
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, FsframeError, PluginError, RequestError, one_line
-from fsframe.registry import Offer, writers
-from fsframe.registry.boundary import in_stage
+from fsframe.registry import Offer, in_stage, writers
 from fsframe.table.data_frames import is_frame
 
 

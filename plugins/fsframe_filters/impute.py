@@ -14,7 +14,7 @@ from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, flag, integer, param
-from fsframe.registry.required import missing, needed
+from fsframe.registry.importing import missing, needed
 from fsframe.showing import some_of
 from fsframe.table.dataset import Dataset
 

@@ -53,15 +53,9 @@ def manager(*sources: PluginSource, environ: Mapping[str, str] | None = None) ->
 
 
 def registries(found: PluginManager) -> tuple[Registry, Registry, Registry]:
-    return (
-        Registry(SelectorEntry, "fsframe.method.selector:Selector", lambda: found),
-        Registry(ClassifierEntry, "fsframe.method.classifier:Classifier", lambda: found),
-        Registry(
-            StabilityMetricEntry,
-            "fsframe.method.stability_metric:StabilityMetric",
-            lambda: found,
-        ),
-    )
+    kinds = (SelectorEntry, ClassifierEntry, StabilityMetricEntry)
+    selectors, classifiers, metrics = (Registry(kind, lambda: found) for kind in kinds)
+    return selectors, classifiers, metrics
 
 
 def selector(name: str, **options: Any) -> SelectorEntry:

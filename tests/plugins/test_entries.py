@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fsframe.registry.entries import Deprecated, SelectorEntry
+from fsframe.registry.importing import missing, pip_command
 from fsframe.registry.manager import PluginManager, PluginSource
-from fsframe.registry.required import missing, pip_command
 from tests.command_line import Done, fsframe
 
 TABLE = "a,b,c,class\n" + "".join(f"{i},{2 * i},{3 * i % 7},{i % 2}\n" for i in range(20))
@@ -67,10 +67,10 @@ def test_extras_are_looked_up_by_what_they_bring() -> None:
 def test_extras_of_another_package_that_are_absent_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from fsframe.registry import required
+    from fsframe.registry import importing
 
     lines = ['thing>=1 ; extra == "fast"', "numpy", 'other; extra == "slow"']
-    monkeypatch.setattr(required.metadata, "requires", lambda name: lines)
+    monkeypatch.setattr(importing.metadata, "requires", lambda name: lines)
     assert missing(["numpy[fast]"]) == ("thing",)
 
 

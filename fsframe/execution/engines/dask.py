@@ -26,7 +26,7 @@ from fsframe.execution.workers import (
     found_here,
     refusal,
 )
-from fsframe.registry.required import needed
+from fsframe.registry.importing import needed
 from fsframe.storage import printable
 from fsframe.storage.encoding import NUMERIC_PARTS, fingerprint
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import DataError, PluginError, RequestError, one_line
-from fsframe.registry.required import needed
+from fsframe.registry.importing import needed
 from fsframe.resampling.groups import deal_groups
 from fsframe.showing import some_of
 from fsframe.suggest import did_you_mean
