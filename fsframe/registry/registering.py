@@ -151,9 +151,7 @@ def _registry_of(method: Any) -> Registry:
         if registry.entries.base in names:
             return registry
     what = getattr(method, "__name__", repr(method))
-    kinds = ", ".join(
-        f"fsframe.{each.entries.base.partition(':')[2]}" for each in _REGISTRIES
-    )
+    kinds = ", ".join(f"fsframe.{each.entries.base.partition(':')[2]}" for each in _REGISTRIES)
     raise RequestError(f"{what} cannot be registered: it must be a class derived from {kinds}")
 
 
