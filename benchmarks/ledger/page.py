@@ -260,6 +260,8 @@ def promises() -> list[str]:
 
 def page(ledger: Ledger) -> str:
     """The page."""
+    import proposals  # It takes what this module offers.
+
     lines = [
         "# The ledger: promises and answers, measured",
         "",
@@ -321,7 +323,7 @@ def page(ledger: Ledger) -> str:
             f"{f'{own[0][1].name} {own[0][0].short()}' if own else ''}|"
             f"{causal[0][1].name} {causal[0][0].short()}|{ledger.ours_first(design)}|"
         )
-    lines.append("")
+    lines += ["", *proposals.section(ledger)]
     for design in DESIGNS:
         lines += design_section(ledger, design)
     return "\n".join(lines).rstrip() + "\n"

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from fsframe.analysis.inspection_findings import Finding, findings_of
-from fsframe.analysis.proposals import first_chain
+from fsframe.analysis.proposals import Proposal, proposals_for
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError
 from fsframe.method.run import Cost
@@ -62,6 +62,10 @@ class Inspection:
         The command that runs it.
     forecast : Cost, optional
         None if the table cannot be read.
+    proposals : tuple of Proposal
+        The suggested chain, and those for other questions.
+    commands : tuple of str
+        Theirs.
     """
 
     contents: Contents
@@ -76,6 +80,8 @@ class Inspection:
     chain: str
     command: str
     forecast: Cost | None
+    proposals: tuple[Proposal, ...]
+    commands: tuple[str, ...]
 
 
 def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
@@ -149,7 +155,9 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         refused = str(error)
     if data is not None:
         findings += [Finding(columns=(), what=text) for text in repeated_rows(data)]
-    chain, forecast = first_chain(data) if data is not None else ("", None)
+    proposals = proposals_for(data) if data is not None else []
+    chain = proposals[0].chain if proposals else ""
+    forecast = proposals[0].cost if proposals else None
     if forecast is not None and data is not None:
         forecast = _of_command(forecast, data)
     roles = (
@@ -174,6 +182,8 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         chain=chain,
         command=_command(path, chain or "immigrate npfs", suggested),
         forecast=forecast,
+        proposals=tuple(proposals),
+        commands=tuple(_command(path, each.chain, suggested) for each in proposals),
     )
 
 

@@ -60,6 +60,13 @@ def inspection_lines(found: Inspection) -> Iterator[str]:
             indent="  ",
             first="  ",
         )
+    for place, (proposal, command) in enumerate(zip(found.proposals, found.commands, strict=True)):
+        if place:
+            yield "For another question:"
+            yield from _continued(printable(command))
+        if proposal.question:
+            told = f"answers: {proposal.question}; {proposal.promise}"
+            yield from _wrapped(told, indent="  ", first="  ")
 
 
 def _gaps(found: Inspection) -> str:
@@ -215,6 +222,15 @@ def inspection_object(found: Inspection) -> dict[str, Any]:
         "refused": found.refused,
         "chain": found.chain,
         "command": found.command,
+        "proposals": [
+            {
+                "chain": proposal.chain,
+                "command": command,
+                "question": proposal.question,
+                "promise": proposal.promise,
+            }
+            for proposal, command in zip(found.proposals, found.commands, strict=True)
+        ],
         "forecast": None
         if found.forecast is None
         else {"processor_seconds": found.forecast.seconds, "formula": found.forecast.formula},

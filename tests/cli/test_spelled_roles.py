@@ -41,7 +41,7 @@ def test_decimal_commas_are_read_where_nothing_else_fits(table):
     assert found["scores"] == given["scores"]
     told = fsframe("inspect", table).out
     assert "0 … 4.9" in told
-    command = told.partition("Suggested command:")[2]
+    command = told.partition("Suggested command:")[2].partition("answers:")[0]
     assert "--categorical colour" in command and "age" not in command
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import fsframe
 from fsframe import Dataset
-from fsframe.analysis.proposals import first_chain, first_in_parts
+from fsframe.analysis.proposals import first_in_parts
 
 
 @pytest.mark.parametrize(
@@ -37,28 +37,6 @@ def test_hours_are_reported_before_a_run_and_by_parameters():
     assert told.startswith("forecast: about 21.")
     few = fsframe.Chain.parse("boruta:trees=5,max_runs=5 npfs:n=10")
     assert not [w for w in few.forewarnings(data) if "hours" in w]
-
-
-@pytest.mark.parametrize(
-    ("p", "gaps", "task", "chain"),
-    [
-        (8, False, "classification", "immigrate npfs"),
-        (8, True, "classification", "impute immigrate npfs"),
-        (8, False, "regression", "relieff npfs"),
-        (300, False, "classification", "mim:top=100 npfs"),
-        (300, True, "regression", "mim:top=100,missing=pairwise npfs"),
-        (8, False, "survival", "cox-score npfs"),
-        (8, True, "survival", "impute cox-score npfs"),
-    ],
-)
-def test_the_chain_to_begin_with_follows_from_proposals(p, gaps, task, chain):
-    generator = np.random.Generator(np.random.PCG64(0))
-    X = generator.standard_normal((60, p))
-    X[3, 4] = np.nan if gaps else 0.5
-    y = np.arange(60) % 2 if task == "classification" else generator.random(60)
-    data = Dataset.from_arrays(X, y, task=task)
-    found, cost = first_chain(data)
-    assert found == chain and cost is not None
 
 
 def test_the_stage_to_begin_with_in_parts_is_a_proposal_that_works_there(tmp_path, monkeypatch):

@@ -56,11 +56,11 @@ def write(path: Path, table: dict[str, list[str]]) -> Path:
 
 
 WIDE = 203
-"""Genes of a table for which `inspect` proposes the cheaper chain."""
+"""Genes of a wide table."""
 
 
 FEW = 30
-"""Rows of a table, so that the test by permutations takes seconds."""
+"""Rows of a table of few."""
 
 
 def _plain() -> dict[str, list[str]]:

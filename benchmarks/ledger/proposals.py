@@ -1,0 +1,118 @@
+"""What `inspect` proposes for the designs of the ledger, beside the best that keeps its promise."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from contenders import CONTENDERS, Contender
+from designs import DESIGNS, Design, tables
+from page import Ledger, Mean, error_of, missed
+
+from fsframe import Dataset
+from fsframe.analysis.proposal_rules import RULES, Rule
+
+ENOUGH = 10
+"""Tables with a signal from which a contender counts."""
+
+
+@attrs.frozen
+class Verdict:
+    """A rule on one design: what its chain and the best contender reach (F1, relevant columns)."""
+
+    rule: Rule
+    design: Design
+    own: Mean
+    own_keeps: bool
+    best: Mean
+    first: Contender
+
+    @property
+    def holds(self) -> bool:
+        """Whether the chain keeps its promise, and is first or within a standard error of it."""
+        spread = float(np.hypot(self.own.error, self.best.error))
+        return self.own_keeps and self.best.value - self.own.value <= spread
+
+
+def first_table(design: Design) -> Dataset:
+    """Table 0 of a design, with a signal, as `inspect` has it."""
+    return tables(design, True, 0)[0].dataset()
+
+
+def keeps(ledger: Ledger, design: Design, contender: Contender) -> bool:
+    """Whether a contender promises something and no cell of the design refutes it."""
+    if not contender.promise:
+        return False
+    labels = ("null",) if contender.only_null else ("null", "signal")
+    return not any(
+        missed(contender, error_of(contender, design, ledger.of(design, label, contender),
+                                   label == "signal"))
+        for label in labels
+    )  # fmt: skip
+
+
+def contender_of(rule: Rule, design: Design) -> Contender:
+    """The contender that runs the chain of a rule."""
+    (found,) = [c for c in CONTENDERS if c.chain is not None and c.chain(design) == rule.chain]
+    return found
+
+
+def verdicts(ledger: Ledger) -> list[Verdict]:
+    """One for each rule and design that it names."""
+    found = []
+    for rule in RULES:
+        for design in (d for d in DESIGNS if d.name in rule.designs):
+            own = contender_of(rule, design)
+            means = {c.name: ledger.mean(design, c, "f1_relevant") for c in CONTENDERS}
+            able = [
+                c for c in CONTENDERS
+                if c is own or (means[c.name].tables >= ENOUGH and keeps(ledger, design, c))
+            ]  # fmt: skip
+            first = max(able, key=lambda c: means[c.name].value)
+            found.append(
+                Verdict(
+                    rule=rule,
+                    design=design,
+                    own=means[own.name],
+                    own_keeps=keeps(ledger, design, own) and means[own.name].tables >= ENOUGH,
+                    best=means[first.name],
+                    first=first,
+                )
+            )
+    return found
+
+
+def section(ledger: Ledger) -> list[str]:
+    """The rules as a table of the page."""
+    lines = [
+        "## What `inspect` proposes",
+        "",
+        "One chain for each question, by the first line whose tables are such and whose chain "
+        "takes the table (`fsframe/analysis/proposal_rules.py`; a test compares it with the rows). "
+        f"**F1**: of the chain, and of the first among contenders with {ENOUGH} tables or more "
+        "that keep what they promise here; ours counts if within one standard error. s: processor "
+        "seconds of a table. Lines without a design rest on no measurement of their own.",
+        "",
+        "|for tables with|chain|promise|s|designs: F1 of the chain, of the first|",
+        "|-|-|-|-|-|",
+    ]
+    found = verdicts(ledger)
+    question = ""
+    for rule in RULES:
+        if rule.question != question:
+            question = rule.question
+            lines.append(f"|*{question}*|||||")
+        own = [v for v in found if v.rule is rule]
+        shown = "; ".join(
+            f"{v.design.name} {v.own.short()}"
+            + ("" if v.first is contender_of(rule, v.design)
+               else f" ({v.first.name} {v.best.short()})")
+            + ("" if v.holds else " **behind**")
+            for v in own
+        )  # fmt: skip
+        rows = [
+            float(r["seconds"]) for v in own
+            for r in ledger.of(v.design, "signal", contender_of(rule, v.design))
+        ]  # fmt: skip
+        seconds = f"{np.median(rows):.2g}" if rows else ""
+        lines.append(f"|{rule.tables}|`{rule.chain}`|{rule.promise}|{seconds}|{shown}|")
+    return [*lines, ""]

@@ -1,0 +1,162 @@
+"""What `inspect` proposes: for each design of the ledger what its stored rows put first."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fsframe
+from fsframe import Chain, Dataset
+from fsframe.analysis.proposal_rules import RELEVANT, RULES, TOGETHER, Shape
+from fsframe.analysis.proposals import proposals_for
+
+LEDGER = Path(__file__).parents[2] / "benchmarks" / "ledger"
+
+
+@pytest.fixture(scope="module")
+def ledger() -> Iterator[ModuleType]:
+    """The module of the ledger that judges rules."""
+    before = {*sys.modules}
+    sys.path.insert(0, str(LEDGER))
+    import proposals
+
+    yield proposals
+    sys.path.remove(str(LEDGER))
+    for name in {*sys.modules} - before:
+        if str(LEDGER) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def rows() -> list[dict[str, str]]:
+    with (LEDGER / "results" / "ledger.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_for_a_table_of_each_design_the_rule_that_names_it_is_proposed(ledger: Any) -> None:
+    for design in ledger.DESIGNS:
+        (rule,) = [rule for rule in RULES if design.name in rule.designs]
+        proposed = chains(ledger.first_table(design))
+        assert proposed[rule.question] == rule.chain, design.name
+
+
+def test_rules_are_first_in_the_ledger_or_within_a_standard_error(ledger: Any) -> None:
+    found = ledger.verdicts(ledger.Ledger(rows()))
+    assert {v.design.name for v in found} == {design.name for design in ledger.DESIGNS}
+    behind = [f"{v.design.name}: {v.own} of {v.rule.chain}, {v.best} of {v.first.name}"
+              for v in found if not v.holds]  # fmt: skip
+    assert not behind
+
+
+def test_a_better_chain_or_a_broken_promise_in_the_ledger_refutes_a_rule(ledger: Any) -> None:
+    def of_blocks(changed: list[dict[str, str]]) -> Any:
+        found = ledger.verdicts(ledger.Ledger(changed))
+        return next(v for v in found if v.design.name == "blocks")
+
+    kept = rows()
+    own = [r for r in kept if (r["design"], r["contender"]) == ("blocks", "anova-f, BH")]
+    assert of_blocks(kept).holds
+    better = [r | {"contender": "relieff ipss", "f1_relevant": "1.0"} for r in own]
+    others = [r for r in kept if r["contender"] != "relieff ipss"]
+    assert not of_blocks([*others, *better]).holds
+    false = [r | {"kept": "25", "false_relevant": "1"} if r in own and r["label"] == "null" else r
+             for r in kept]  # fmt: skip
+    assert not of_blocks(false).holds
+
+
+def numbers(n: int, p: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.random.default_rng(seed).normal(size=(n, p))
+
+
+def chains(data: Dataset) -> dict[str, str]:
+    return {found.question: found.chain for found in proposals_for(data)}
+
+
+def test_each_question_has_one_chain_and_gaps_another() -> None:
+    X, y = numbers(60, 8), np.arange(60) % 2
+    assert chains(Dataset.from_arrays(X, y)) == {
+        RELEVANT: "anova-f:alpha=0.05", TOGETHER: "relieff ipss"
+    }  # fmt: skip
+    X[3, 4] = np.nan
+    assert chains(Dataset.from_arrays(X, y)) == {
+        RELEVANT: "anova-f:alpha=0.05,missing=pairwise", TOGETHER: "relieff ipss"
+    }  # fmt: skip
+    wide = chains(Dataset.from_arrays(numbers(60, 300), y))
+    assert wide == {RELEVANT: "anova-f:alpha=0.05"}
+
+
+def test_a_rule_whose_chain_refuses_the_table_gives_way_to_the_next() -> None:
+    X, y = np.c_[numbers(60, 8), np.arange(60) % 3], np.arange(60) % 2
+    data = Dataset.from_arrays(X, y, [*"abcdefgh", "site"], categorical=[7, 8])
+    thirds = "chi2:alpha=0.05,discretise=equal-frequency,bins=3"
+    assert chains(data.with_roles(adjust="site"))[RELEVANT] == thirds
+    people = Dataset.from_arrays(X, y, groups=np.arange(60) // 4)
+    assert chains(people)[RELEVANT] == "anova-f npfs"
+    same = Dataset.from_arrays(X, np.arange(60) // 4 % 2, groups=np.arange(60) // 4)
+    assert chains(same)[RELEVANT] == "anova-f:alpha=0.05"
+
+
+def test_without_the_plugin_of_a_rule_methods_propose_themselves(monkeypatch) -> None:
+    data = Dataset.from_arrays(numbers(60, 8), np.arange(60) % 2)
+    monkeypatch.setattr("fsframe.analysis.proposals.RULES", ())
+    (found,) = proposals_for(data)
+    assert (found.chain, found.question) == ("immigrate npfs", "") and found.cost is not None
+
+
+def test_rows_with_a_time_are_tested_by_what_keeps_their_order() -> None:
+    for p, chain in ((8, "relieff:top=5 cpss:bound=r-concave"), (60, "immigrate npfs")):
+        table = np.c_[numbers(60, p), np.arange(60)]
+        data = Dataset.from_arrays(table, np.arange(60) % 2)
+        data = data.with_roles(time=data.feature_names[-1])
+        assert proposals_for(data)[0].chain == chain
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_every_chain_of_the_table_runs(gaps: bool) -> None:
+    X = numbers(40, 12)
+    X[:, 0] += np.arange(40) % 2 * 3
+    X[2, 3] = np.nan if gaps else 0.0
+    labels = {
+        "classification": np.arange(40) % 2,
+        "regression": X[:, 0] + numbers(40, 1, 1)[:, 0],
+        "survival": np.exp(-X[:, 0]) + 0.1,
+    }
+    for rule in RULES:
+        task = "regression" if "curved" in rule.chain else "classification"
+        task = "survival" if "cox" in rule.chain else task
+        event = {"event": np.ones(40)} if task == "survival" else {}
+        data = Dataset.from_arrays(X, labels[task], task=None if event else task, **event)
+        chain = Chain.parse(rule.gaps if gaps else rule.chain)
+        assert 0 in chain.select(data, seed=0).selected, rule.tables
+
+
+def test_tails_are_heavy_where_most_columns_have_them() -> None:
+    X, y = numbers(150, 6), np.arange(150) % 2
+    t2 = np.random.default_rng(1).standard_t(2, (150, 6))
+    for table, heavy in ((X, False), (t2, True), (np.c_[X, t2[:, :3]], False), (t2 * 1e90, True)):
+        assert Shape.of(Dataset.from_arrays(table, y)).heavy_tails is heavy
+    rare = (np.random.default_rng(2).random((150, 6)) < 0.03).astype(float)
+    assert not Shape.of(Dataset.from_arrays(rare, y)).heavy_tails
+
+
+def test_inspect_ends_with_the_command_and_what_it_answers(tmp_path) -> None:
+    lines = ["a,b,kind", *(f"{k % 7}.5,{k % 5}.25,{'uv'[k % 2]}" for k in range(40))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    from fsframe.analysis.inspection import inspect_table
+    from fsframe.analysis.inspection_display import inspection_lines, inspection_object
+
+    found = inspect_table(tmp_path / "t.csv")
+    assert found.chain == "anova-f:alpha=0.05" and found.forecast is not None
+    text = " ".join(" ".join(inspection_lines(found)).split())
+    assert f"answers: {RELEVANT}; of those kept at most 5%" in text
+    assert text.index("relieff ipss") > text.index("For another question:")
+    told = inspection_object(found)["proposals"]
+    assert [each["question"] for each in told] == [RELEVANT, TOGETHER]
+    assert told[0]["command"] == found.command
+    assert fsframe.Chain.parse(told[1]["chain"])
