@@ -79,9 +79,13 @@ class ExcelReader(Reader):
                     "save the sheet as CSV"
                 )
             merged = _merged_down(archive)
-        sheet = fastexcel.read_excel(path).load_sheet(0, header_row=None, dtypes="string")
-        frame = sheet.to_polars()
-        columns = frame.get_columns()
+        book = fastexcel.read_excel(path)
+        frame = book.load_sheet(0, header_row=None, dtypes="string").to_polars()
+        numbers = book.load_sheet(0, header_row=None, dtypes="float").to_polars()
+        columns = [
+            _with_all_digits(spelled, exact)
+            for spelled, exact in zip(frame.get_columns(), numbers.get_columns(), strict=True)
+        ]
         for column, start, stop in merged:
             if 0 <= column < len(columns) and 0 <= start < stop <= len(frame):
                 cells = columns[column].to_list()
@@ -89,6 +93,20 @@ class ExcelReader(Reader):
                 columns[column] = type(columns[column])(columns[column].name, cells)
         filled = frame.with_columns(columns)
         return filled.write_csv(include_header=False).encode()
+
+
+def _with_all_digits(spelled: Any, exact: Any) -> Any:
+    """A column's cells as spelled, but numbers with all their digits.
+
+    As text, fastexcel gives numbers nine decimals: 1e-12 would be 0.
+    """
+    import polars
+
+    read = spelled.cast(polars.Float64, strict=False)
+    lost = (read != exact).fill_null(False)
+    if not lost.any():
+        return spelled
+    return exact.cast(polars.String).zip_with(lost, spelled)
 
 
 def _merged_down(archive: zipfile.ZipFile) -> list[tuple[int, int, int]]:

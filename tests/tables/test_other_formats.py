@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import shutil
 import subprocess
+from pathlib import Path
 
 import attrs
 import h5py
 import numpy as np
 import pytest
+import xlsxwriter
 from scipy import io, sparse
 
 from fsframe.chains.chain import Chain
@@ -393,3 +395,14 @@ def test_matrix_market_files_mean_what_scipy_reads_in_them(
     found = MatrixMarketReader().read(path).X
     data = Dataset.from_arrays(found, label)
     assert data.X.tolist() == expected.tolist()
+
+
+def test_numbers_of_workbooks_keep_their_digits(tmp_path: Path) -> None:
+    # As text, the library that reads them gives nine decimals.
+    numbers = [1e-12, 1 / 3, -1e-300, 123456789.125, 2e22]
+    path = tmp_path / "small.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        for row, cells in enumerate([("p", "class"), *zip(numbers, "abaab", strict=True)]):
+            sheet.write_row(row, 0, cells)
+    assert read(path).X[:, 0].tolist() == numbers
