@@ -19,8 +19,9 @@ from fsframe.errors import DataError, FsframeError, RequestError, StoreError
 from fsframe.evaluation.comparison import ROPE, Cell, compared, methods_of, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.measuring import find_measures
+from fsframe.evaluation.recorded import recorded_evaluation
 from fsframe.evaluation.study_plan import StudyPlan
-from fsframe.evaluation.summary import LEADING, summarise
+from fsframe.evaluation.summary import LEADING
 from fsframe.grammar import format_list
 from fsframe.method.run import Run
 from fsframe.storage import RunRecord, load_run, place_file
@@ -209,13 +210,11 @@ def compare_on(
 
 
 def _cell(base: str, record: RunRecord) -> Cell:
-    stage = record.stages[-1]
-    assert stage.selection is not None
     return Cell(
         chain=base,
         data=record.data.name,
-        evaluation=summarise(stage.selection),
-        seconds=stage.seconds,
+        evaluation=recorded_evaluation(record).found,
+        seconds=record.stages[-1].seconds,
     )
 
 

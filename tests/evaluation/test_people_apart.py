@@ -189,3 +189,14 @@ def test_where_folds_agree_exactly_the_interval_is_wilsons(right):
     theirs = stats.binomtest(right, 40).proportion_ci(method="wilson")
     ours = interval_within(right / 40, 0.0, 10, units=40)
     assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_a_comparison_counts_people_as_an_evaluation_does():
+    y, people = np.repeat([0, 1], 30), np.repeat(np.arange(12), 5)
+    X = np.random.default_rng(0).normal(size=(60, 2)) + 9.0 * y[:, None] * [1, 0]
+    data = Dataset.from_arrays(X, y, groups=people)
+    chains, options = ["mim:top=1 knn", "mim:top=2 knn"], {"folds": 3, "repeats": 2}
+    # Every fold is right, so that the interval comes from the number of independent units alone.
+    alone = fsframe.evaluate(chains[0], data, **options).measures["accuracy"].interval
+    compared = fsframe.compare(chains, data, **options).comparison.intervals[0, 0]
+    assert tuple(compared) == alone == interval_within(1.0, 0.0, 6, units=12)
