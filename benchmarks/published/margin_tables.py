@@ -34,7 +34,7 @@ from margin_methods import (
 from result_tables import percent, write_tables
 from scipy import stats
 
-from fsframe.evaluation.comparison import (
+from fsframe.evaluation.comparison_tests import (
     corrected_resampled_test,
     paired_t_test,
     win_tie_loss,

@@ -16,8 +16,7 @@ from fsframe.analysis.results import EvaluationResult, as_result
 from fsframe.analysis.study_files import write_folder
 from fsframe.errors import RequestError, StoreError
 from fsframe.escaping import printable
-from fsframe.evaluation.comparison import Comparison
-from fsframe.evaluation.study_results import described_tables, study_comparisons
+from fsframe.evaluation.comparison import Comparison, described_tables, study_comparisons
 from fsframe.showing import counted
 from fsframe.storage import check_destination
 from fsframe.storage.study_file import STUDY_FILE, StudyCell, StudyRecord, write_study

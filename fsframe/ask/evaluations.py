@@ -16,11 +16,10 @@ from fsframe.ask.request import Ask, Request, classifier_text
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.recording import recorded_request
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
-from fsframe.evaluation.comparison import ROPE, Cell, compared, methods_of, on_all_features
+from fsframe.evaluation.comparison import ROPE, compared, methods_of, on_all_features, study_cells
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.measuring import find_measures
-from fsframe.evaluation.recorded import recorded_evaluation
-from fsframe.evaluation.study_plan import StudyPlan
+from fsframe.evaluation.study_plan import StudyPlan, StudyTable
 from fsframe.evaluation.summary import LEADING
 from fsframe.grammar import format_list
 from fsframe.method.run import Run
@@ -39,36 +38,75 @@ from fsframe.table.dataset import Dataset
 _MARK = "study.json"
 
 
-@attrs.frozen(eq=False)
-class AskedTable:
-    """A table to evaluate on: its data, its file, and where it is for the run file."""
+@attrs.frozen(kw_only=True, eq=False)
+class PlannedRun:
+    """One run of a comparison or a study: what is asked, and whether the rest goes on without it.
 
-    data: Dataset
-    path: str | Path = ""
-    source: str = ""
+    It is `optional` if it is a classifier on all features, which may refuse a table.
+    """
+
+    cell: StudyCell
+    table: StudyTable
+    method: CrossValidation
+    request: Request
+    optional: bool
 
 
-def evaluation_request(
-    method: CrossValidation,
-    table: AskedTable,
-    tables: Iterable[Dataset],
-    *,
-    seed: int = 0,
+def planned_runs(
+    plan: StudyPlan,
+    file: Callable[[StudyCell], Path | None] = lambda cell: None,
     memory: int | None = None,
-    out: Path | None = None,
-) -> Request:
-    """The request of a protocol on one of some tables, which share the memory of the run."""
-    held = sum(each.nbytes for each in tables) - table.data.nbytes
-    return Request(
-        chain=_as_chain(method),
-        data=table.data,
-        seed=seed,
-        out=out,
-        path=table.path,
-        source=table.source,
-        memory=memory,
-        beside=held,
-    )
+) -> list[PlannedRun]:
+    """Every run of a plan, in the order in which they are computed.
+
+    `file` gives the run file of each, and `memory` is that of a run, which holds all tables.
+    """
+    methods = [*plan.methods, *plan.beside.values()]
+    total = len(plan.tables) * len(methods) * len(plan.seeds)
+    places = itertools.product(*(range(len(each)) for each in (plan.tables, methods, plan.seeds)))
+    held = sum(table.data.nbytes for table in plan.tables)
+    found = []
+    for number, cell in enumerate(itertools.starmap(StudyCell, places), start=1):
+        table, method = plan.tables[cell.table], methods[cell.chain]
+        request = Request(
+            chain=_as_chain(method),
+            data=table.data,
+            seed=plan.seeds[cell.seed],
+            out=file(cell),
+            path=table.path or "",
+            source=table.source or str(table.path or ""),
+            memory=memory,
+            beside=held - table.data.nbytes,
+            part=f"run {number} of {total}",
+        )
+        optional = cell.chain >= len(plan.methods)
+        found.append(
+            PlannedRun(cell=cell, table=table, method=method, request=request, optional=optional)
+        )
+    return found
+
+
+def _answered(
+    runs: Iterable[PlannedRun], ask: Ask, *, mixed: bool, tell: Callable[[str], None]
+) -> Iterator[tuple[PlannedRun, RunRecord]]:
+    """The runs with their records: those in a file already are verified, `ask` computes others.
+
+    Optional ones that their table refuses are left out, and `tell` is called with the reason.
+    """
+    for run in runs:
+        asked = run.request
+        try:
+            record = None if asked.out is None else _finished(asked, mixed)
+            if record is None and run.optional:
+                for problem in request_problems([run.method], asked.data, asked.seed):
+                    raise problem
+            found = record or ask(asked)
+        except (DataError, RequestError) as error:
+            if not run.optional:
+                raise
+            tell(f"{run.method.base} on all features of {run.table.name}: {error}")
+            continue
+        yield run, found
 
 
 def _as_chain(method: CrossValidation) -> Chain:
@@ -122,7 +160,7 @@ def request_problems(
 
 def compare_on(
     methods: Sequence[CrossValidation],
-    tables: Sequence[AskedTable],
+    tables: Sequence[StudyTable],
     ask: Ask,
     folder: Path | None = None,
     csv_out: Path | None = None,
@@ -164,58 +202,35 @@ def compare_on(
     StoreError
         If a file in the folder belongs to something else.
     """
-    if folder is not None:
-        make_folder(folder)
-    data = [table.data for table in tables]
     alone = on_all_features(methods) if all_features else {}
     chosen = {str(method.base) for method in methods}
-    total = len(tables) * (len(methods) + sum(text not in chosen for text in alone))
-    number = itertools.count(1)
-
-    def request(method: CrossValidation, table: AskedTable) -> Request:
-        out = None if folder is None else run_file(folder, table.data.name, str(method.base))
-        return evaluation_request(method, table, data, seed=seed, memory=memory, out=out)
-
-    def one(asked: Request) -> RunRecord:
-        record = None if asked.out is None else _finished(asked, mixed)
-        return record or ask(attrs.evolve(asked, part=f"run {next(number)} of {total}"))
-
-    def of_all(method: CrossValidation, place: int) -> Cell | None:
-        """A classifier on all columns of a table; None where it does not take them."""
-        same = [cell for cell in cells[place] if cell.chain == str(method.base)]
-        if same:
-            return same[0]
-        try:
-            for problem in request_problems([method], data[place], seed):
-                raise problem
-            return _cell(str(method.base), one(request(method, tables[place])))
-        except (DataError, RequestError) as error:
-            tell(f"{method.base} on all features of {data[place].name}: {error}")
-            return None
-
-    asked = [[request(method, table) for method in methods] for table in tables]
-    before([each for row in asked for each in row])
-    records = [[one(each) for each in row] for row in asked]
-    cells = [
-        [_cell(str(method.base), record) for method, record in zip(methods, row, strict=True)]
-        for row in records
-    ]
-    on_all = {
-        name: [of_all(method, place) for place in range(len(tables))]
-        for name, method in alone.items()
-    }
-    found = compared(cells, metric, on_all=on_all, rope=rope, seed=seed)
-    write_comparison(found, cells, folder, csv_out, overwrite=overwrite)
-    return ComparisonResult(comparison=found, cells=cells, records=records)
-
-
-def _cell(base: str, record: RunRecord) -> Cell:
-    return Cell(
-        chain=base,
-        data=record.data.name,
-        evaluation=recorded_evaluation(record).found,
-        seconds=record.stages[-1].seconds,
+    plan = StudyPlan(
+        name="comparison",
+        tables=tuple(tables),
+        methods=tuple(methods),
+        beside={text: method for text, method in alone.items() if text not in chosen},
+        measures=(metric,),
+        seeds=(seed,),
+        rope=rope,
+        source="",
     )
+    chains = [*(str(method.base) for method in methods), *plan.beside]
+
+    def file(cell: StudyCell) -> Path | None:
+        return folder and run_file(folder, tables[cell.table].name, chains[cell.chain])
+
+    if folder is not None:
+        make_folder(folder)
+    runs = planned_runs(plan, file, memory)
+    before([run.request for run in runs if not run.optional])
+    answered = _answered(runs, ask, mixed=mixed, tell=tell)
+    record = plan.record({run.cell: found for run, found in answered})
+    cells, on_all = study_cells(record, alone)
+    result = compared(cells, metric, on_all=on_all, rope=rope, seed=seed)
+    write_comparison(result, cells, folder, csv_out, overwrite=overwrite)
+    places = range(len(methods))
+    records = [[record.runs[StudyCell(t, c, 0)] for c in places] for t in range(len(tables))]
+    return ComparisonResult(comparison=result, cells=cells, records=records)
 
 
 def _finished(asked: Request, mixed: bool) -> RunRecord | None:
@@ -258,50 +273,6 @@ def _finished(asked: Request, mixed: bool) -> RunRecord | None:
     return record
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class StudyRun:
-    """One run of a study: what is asked, and whether the study goes on without it.
-
-    It is `optional` if it is a classifier on all features, which may refuse a table.
-    """
-
-    cell: StudyCell
-    method: CrossValidation
-    request: Request
-    optional: bool
-
-
-def study_runs(
-    plan: StudyPlan, work: Path | None = None, memory: int | None = None
-) -> list[StudyRun]:
-    """Every run of a study, in the order in which they are computed; their files are in `work`."""
-    methods = [*plan.methods, *plan.beside.values()]
-    total = len(plan.tables) * len(methods) * len(plan.seeds)
-    places = itertools.product(*(range(len(each)) for each in (plan.tables, methods, plan.seeds)))
-    data = [table.data for table in plan.tables]
-    found = []
-    for number, cell in enumerate(itertools.starmap(StudyCell, places), start=1):
-        table, method = plan.tables[cell.table], methods[cell.chain]
-        path = table.path or ""
-        request = evaluation_request(
-            method,
-            AskedTable(table.data, path, str(path)),
-            data,
-            seed=plan.seeds[cell.seed],
-            memory=memory,
-            out=None if work is None else work / Path(cell.member).name,
-        )
-        found.append(
-            StudyRun(
-                cell=cell,
-                method=method,
-                request=attrs.evolve(request, part=f"run {number} of {total}"),
-                optional=cell.chain >= len(plan.methods),
-            )
-        )
-    return found
-
-
 def finished_study(folder: Path, plan: StudyPlan) -> StudyRecord | None:
     """The finished study in `folder`; None if there is none.
 
@@ -315,7 +286,7 @@ def finished_study(folder: Path, plan: StudyPlan) -> StudyRecord | None:
         return None
     record = load_study(target)
     # The chains of the runs include how rows are split.
-    chains = {run.cell: str(run.request.chain) for run in study_runs(plan)}
+    chains = {run.cell: str(run.request.chain) for run in planned_runs(plan)}
     if record.asked() != plan.asked() or any(
         record.runs[cell].chain != chains[cell] for cell in record.runs
     ):
@@ -357,31 +328,17 @@ def run_study(
     StoreError
         If files in the folder belong to another study.
     """
-    work = None if folder is None else folder / "cells"
-    if work is not None:
-        _claim(work, plan)
-    runs: dict[StudyCell, RunRecord] = {}
-    images: dict[StudyCell, bytes] = {}
-    for each in study_runs(plan, work, memory):
-        asked = each.request
-        try:
-            found = None if asked.out is None else _finished(asked, mixed)
-            if found is None:
-                for problem in request_problems([each.method], asked.data, asked.seed):
-                    raise problem
-                found = ask(asked)
-        except (DataError, RequestError) as error:
-            if not each.optional:
-                raise
-            table = plan.tables[each.cell.table].name
-            tell(f"{each.method.base} on all features of {table}: {error}")
-            continue
-        if asked.out is None:
-            runs[each.cell] = found
-        else:
-            images[each.cell] = Path(asked.out).read_bytes()
-    if folder is None or work is None:
-        return plan.record(runs)
+    if folder is None:
+        runs = planned_runs(plan, memory=memory)
+        answered = _answered(runs, ask, mixed=mixed, tell=tell)
+        return plan.record({run.cell: record for run, record in answered})
+    work = folder / "cells"
+    _claim(work, plan)
+    files = planned_runs(plan, lambda cell: work / Path(cell.member).name, memory)
+    images = {
+        run.cell: (work / Path(run.cell.member).name).read_bytes()
+        for run, _ in _answered(files, ask, mixed=mixed, tell=tell)
+    }
     target = folder / STUDY_FILE
     write_study(target, plan.asked(), images, plan.source, overwrite=overwrite)
     placed(target)

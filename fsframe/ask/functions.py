@@ -12,7 +12,6 @@ from fsframe.analysis.comparison_result import ComparisonResult
 from fsframe.analysis.results import EvaluationResult, StabilityResult, as_result
 from fsframe.analysis.selection_result import SelectionResult
 from fsframe.ask.evaluations import (
-    AskedTable,
     check_names,
     compare_on,
     compared_methods,
@@ -34,6 +33,7 @@ from fsframe.ask.request import (
 from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
 from fsframe.evaluation.comparison import leading_measure
+from fsframe.evaluation.study_plan import StudyTable
 
 __all__ = ["RunOptions", "TableOptions", "compare", "evaluate", "select", "stability"]
 
@@ -327,13 +327,16 @@ def compare(
     if not several:
         raise RequestError("give at least one table to compare on")
     read = [table_of(each, label, groups, about_table, name) for name, each in several]
-    tables = [AskedTable(table, source, source) for table, source in read]
+    tables = [
+        StudyTable(name=each.name, data=each, path=Path(source) if source else None)
+        for each, source in read
+    ]
     check_names([table.data for table in tables])
     leading = leading_measure(table.data for table in tables)
     with asking("compare", about_run) as ask:
         folder = None if out is None else Path(os.path.abspath(out))
         if folder is not None:
-            check_folder(folder, [Path(table.path) for table in tables if table.path])
+            check_folder(folder, [table.path for table in tables if table.path is not None])
         problems = {
             str(e): e for table in tables for e in request_problems(methods, table.data, seed)
         }

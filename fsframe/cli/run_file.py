@@ -108,7 +108,7 @@ def find_comparison(text: str) -> FoundComparison | None:
         If its runs do not make a comparison.
     """
     from fsframe.analysis.comparison_files import recorded_request
-    from fsframe.evaluation.study_results import study_of_runs
+    from fsframe.evaluation.comparison import study_of_runs
     from fsframe.storage import load_run
     from fsframe.storage.study_file import load_study
 

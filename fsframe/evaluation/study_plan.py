@@ -54,12 +54,16 @@ _WORDS: dict[type, str] = {
 
 @attrs.frozen(kw_only=True, eq=False)
 class StudyTable:
-    """A table of a study: its name, its key in the study file, the data, and its path."""
+    """A table to evaluate on: its name, the data, its file, and where that is for the run file.
+
+    `key` is its key in a study file.
+    """
 
     name: str
-    key: str
     data: Dataset
+    key: str = ""
     path: Path | None = None
+    source: str = ""
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import RequestError
-from fsframe.evaluation.comparison import critical_difference as cd_of
-from fsframe.evaluation.comparison import pareto_front
+from fsframe.evaluation.comparison_tests import critical_difference as cd_of
+from fsframe.evaluation.comparison_tests import pareto_front
 from fsframe.plots.canvas import COLOURS, GREY, MARKERS, VERMILLION, axes_for, drawable, short
 from fsframe.plots.evaluations import axis_name, chosen_measures, evaluation_of
 from fsframe.storage import RunRecord, printable

@@ -9,8 +9,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from fsframe.evaluation.comparison import Comparison
-from fsframe.evaluation.study_results import described_tables, study_comparisons
+from fsframe.evaluation.comparison import Comparison, described_tables, study_comparisons
 from fsframe.report.citations import OF_PROTOCOL, bibtex_of, cited_keys, references_of
 from fsframe.report.figures import Figure, figures_of_several
 from fsframe.report.methods_text import checklist, versions

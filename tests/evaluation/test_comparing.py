@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from fsframe.errors import DataError
-from fsframe.evaluation.comparison import (
+from fsframe.evaluation.comparison_tests import (
     PairedTest,
     corrected_resampled_test,
     critical_difference,

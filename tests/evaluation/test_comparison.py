@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from fsframe.errors import RequestError
-from fsframe.evaluation.comparison import (
-    RULES,
-    Cell,
-    compared,
+from fsframe.evaluation.comparison import RULES, Cell, compared, methods_of
+from fsframe.evaluation.comparison_tests import (
     corrected_resampled_test,
-    methods_of,
     paired_t_test,
     wilcoxon_holm,
 )

@@ -13,7 +13,7 @@ from scipy import stats
 
 from fsframe.cli import main
 from fsframe.errors import RequestError
-from fsframe.evaluation.comparison import (
+from fsframe.evaluation.comparison_tests import (
     corrected_resampled_test,
     correlated_posterior,
     pareto_front,

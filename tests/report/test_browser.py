@@ -41,7 +41,7 @@ def table(seed: int, n: int = 60, p: int = 30) -> Dataset:
 
 
 def written(name: str) -> str:
-    from fsframe.evaluation.study_results import study_of_runs
+    from fsframe.evaluation.comparison import study_of_runs
     from fsframe.report.page import report_page
     from fsframe.report.study_page import report_page_of_study
 

@@ -8,8 +8,7 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
-from fsframe.evaluation.comparison import Comparison
-from fsframe.evaluation.study_results import study_comparisons, study_of_runs
+from fsframe.evaluation.comparison import Comparison, study_comparisons, study_of_runs
 from fsframe.report.verdict import verdict_of_comparison
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -95,8 +94,9 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
       fsframe compare {mim,jmi}:top={5,10} x knn margin on examples/parkinsons.csv --metric auc
     """
     from fsframe.analysis.comparison_files import RESULTS, check_folder
-    from fsframe.ask.evaluations import AskedTable, check_names, compare_on, compared_methods
+    from fsframe.ask.evaluations import check_names, compare_on, compared_methods
     from fsframe.evaluation.comparison import leading_measure
+    from fsframe.evaluation.study_plan import StudyTable
     from fsframe.storage import check_destination
     from fsframe.table.locate import find_table
 
@@ -132,7 +132,10 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
 
         result = compare_on(
             methods,
-            list(itertools.starmap(AskedTable, zip(tables, found_paths, paths, strict=True))),
+            [
+                StudyTable(name=table.name, data=table, path=path, source=source)
+                for table, path, source in zip(tables, found_paths, paths, strict=True)
+            ],
             ask,
             folder,
             csv_out,

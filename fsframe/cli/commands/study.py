@@ -91,10 +91,10 @@ def study(file: str, **options: Any) -> None:
 
 
 def _plan_lines(plan: StudyPlan) -> Iterator[str]:
-    from fsframe.ask.evaluations import study_runs
+    from fsframe.ask.evaluations import planned_runs
     from fsframe.showing import counted
 
-    total = len(study_runs(plan))
+    total = len(planned_runs(plan))
     yield (
         f"{plan.name}: {counted(len(plan.methods), 'chain')} and "
         f"{counted(len(plan.beside), 'classifier')} on all features, "
@@ -142,7 +142,7 @@ def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]
     """Write the tables of a finished study, and show it."""
     from fsframe.analysis.comparison_display import comparison_lines, comparison_object
     from fsframe.analysis.study_files import write_folder
-    from fsframe.evaluation.study_results import study_comparisons
+    from fsframe.evaluation.comparison import study_comparisons
 
     try:
         found = study_comparisons(record)

@@ -67,7 +67,7 @@ def table(
       fsframe table examples/parkinsons.immigrate-npfs.h5 --pairs --top 20
     """
     from fsframe.analysis.comparison_display import result_columns
-    from fsframe.evaluation.study_results import study_comparisons
+    from fsframe.evaluation.comparison import study_comparisons
     from fsframe.storage import check_destination, load_run, place_file
     from fsframe.table.reader import format_of, is_text, table_bytes
 
