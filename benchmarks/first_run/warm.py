@@ -51,11 +51,11 @@ def main() -> None:
         processor_time(run, environment)
         best = min(processor_time(run, environment) for _ in range(RUNS))
         bare = min(
-            processor_time([sys.executable, "-c", "import numba, polars, h5py"], environment)
+            processor_time([sys.executable, "-c", "import numba, h5py"], environment)
             for _ in range(RUNS)
         )
         print(f"{best:.2f} s  fsframe {' '.join(words)}")
-        print(f"{bare:.2f} s  import numba, polars, h5py")
+        print(f"{bare:.2f} s  import numba, h5py")
         timed = [sys.executable, "-X", "importtime", *run[1:]]
         done = subprocess.run(timed, cwd=ROOT, env=environment, capture_output=True, text=True)
     found = import_times(done.stderr)

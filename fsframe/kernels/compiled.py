@@ -7,6 +7,7 @@ import contextlib
 import errno
 import gc
 import hashlib
+import io
 import os
 import pickle
 import re
@@ -25,6 +26,7 @@ import llvmlite
 import numba
 from numba.core import config, event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
@@ -200,10 +202,38 @@ def _opened(path: Path, key: str, owners: frozenset[int]) -> Any:
     body = memoryview(content)[head.end() :] if head else b""
     if head is None or hashlib.sha256(body).hexdigest().encode() != head[1]:
         raise ValueError(f"{path} is damaged")
-    found, payload = pickle.loads(body)
+    found, payload = _Code(io.BytesIO(body)).load()
     if found != key:
         raise ValueError(f"{path} is of another kernel")
     return payload
+
+
+class _Code(pickle.Unpickler):
+    """Reads the code of a kernel without importing the modules of numba that it was compiled by."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a pickle names; environments are made by `_environment`."""
+        if (module, name) == ("numba.core.environment", "_rebuild_env"):
+            return _environment
+        return super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Any:
+    """The environment of a compiled function: its constants, and the globals of its module.
+
+    Compiled code without Python objects reads the constants only. Modules of numba, whose import
+    takes up to 0.1 s, are therefore not imported; their globals are empty but for the name, by
+    which the environment is stored again.
+    """
+    if module in sys.modules or not module.startswith("numba."):
+        return _rebuild_env(module, constants, name)
+    found = lookup_environment(name)
+    if found is None:
+        found = Environment({"__name__": module})
+        found.consts[:] = constants
+        found.env_name = name
+        Environment._memo[name] = found
+    return found
 
 
 def _place(folder: Path, name: str, content: bytes, owners: frozenset[int]) -> None:

@@ -188,12 +188,13 @@ def _sources_of(distribution: metadata.Distribution) -> Iterator[PluginSource]:
             load=_raiser(f"its entry_points.txt cannot be read: {one_line(error)}"),
         )
         return
+    release = _metadata(distribution, "Version") or "unknown" if points else ""
     for point in points:
         sound = point.pattern.match(point.value) is not None
         yield PluginSource(
             name=point.name,
             distribution=owner,
-            version=_metadata(distribution, "Version") or "unknown",
+            version=release,
             target=point.value,
             load=point.load
             if sound

@@ -68,8 +68,50 @@ def single_digits(
     return digits, [other.decode().strip() for other in others] if texts else []
 
 
+def plain_numbers(
+    block: bytes, sign: int, n_fields: int, columns: Sequence[int], texts: Sequence[int]
+) -> tuple[NDArray[np.float64], list[list[str]]] | None:
+    """The numbers and texts of a block of lines, or None if a number is not plainly spelled.
+
+    Parameters
+    ----------
+    block : bytes
+        Whole lines of `n_fields` cells, without quotes.
+    sign : int
+        The delimiter, one byte.
+    columns, texts : sequence of int
+        The columns of numbers, and of text.
+
+    Returns
+    -------
+    (n_lines, n_columns) float64, finite, and the cells of each text column
+
+    Notes
+    -----
+    About 0.3 µs a cell, several times that of polars, whose import takes a tenth of a second.
+    """
+    cells = block.replace(bytes([sign]), b"\n").split(b"\n")
+    cells.pop()
+    values = np.empty((len(cells) // n_fields, len(columns)))
+    for place, column in enumerate(columns):
+        found = cells[column::n_fields]
+        # float() takes more, such as blanks and 1_000, which are decided elsewhere.
+        if b"".join(found).translate(None, b"0123456789+-.eE"):
+            return None
+        try:
+            values[:, place] = [float(cell) for cell in found]
+        except ValueError:
+            return None
+    if not np.isfinite(values).all():
+        return None
+    return values, [[cell.decode().strip() for cell in cells[column::n_fields]] for column in texts]
+
+
 BLOCK = 1 << 19
 """Bytes of text in a block."""
+
+SMALL = 1 << 17
+"""Bytes of text for which the import of polars takes longer than reading without it."""
 
 _NEWLINE, _QUOTE = 10, 34
 
@@ -244,6 +286,16 @@ class CellText:
                         taken.coded += _uncode(taken.X[rows], codes)
                     continue
                 taken.X = _widened(taken.X, row)
+            plain = self._plain(block, row, columns, texts)
+            if plain is not None:
+                rows = slice(row, row + len(plain[0]))
+                for column, meant in zip(texts, plain[1], strict=True):
+                    taken.texts[column] += meant
+                    watch(column, meant, row)
+                taken.X[rows] = plain[0]
+                taken.coded += _uncode(taken.X[rows], codes)
+                row = rows.stop
+                continue
             cells, ends = self._cells(block, row)
             rows = slice(row, row + len(ends) // n)
             for column in texts:
@@ -257,6 +309,15 @@ class CellText:
                 taken.X[rows] = values
             row = rows.stop
         return taken
+
+    def _plain(
+        self, block: bytes, row: int, columns: Sequence[int], texts: Sequence[int]
+    ) -> tuple[NDArray[np.float64], list[list[str]]] | None:
+        """The block by `plain_numbers`, if the text is small enough."""
+        if self.quoted or self.decimal != "." or len(self.raw) - self.start > SMALL:
+            return None
+        self._ends(block, row)
+        return plain_numbers(block, self.sign, self.n_fields, columns, texts)
 
     def _blocks(self) -> Iterator[bytes]:
         raw, start, size = self.raw, self.start, len(self.raw)

@@ -1,0 +1,52 @@
+"""Small text tables of plainly spelled numbers, which are read without polars."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fsframe.errors import DataError
+from fsframe.table import cells
+from fsframe.table.cells import plain_numbers
+from fsframe.table.read import read
+
+PLAIN = ["0", "-3", "+5", "1.", ".5", "2.5e-3", "1E5", "0.1", "123456789.123456789", "1e-400"]
+ODD = [" 1", "2 ", "1_000", "", "NA", "nan", "inf", "1e999", "n.d.", "1,5", "1e", "--1", "०", "1\t"]
+
+
+def table(odd: str = "") -> str:
+    lines = ["a;b;name;class"]
+    for row in range(30):
+        first = odd if row == 17 and odd else PLAIN[row % len(PLAIN)]
+        lines.append(f"{first};{PLAIN[row * 7 % len(PLAIN)]};é{row % 2};{'xy'[row % 2]}")
+    return "\n".join(lines) + "\n"
+
+
+def taken(path, monkeypatch, small: int):
+    """What a reader with that limit of small texts finds, or the error."""
+    monkeypatch.setattr(cells, "SMALL", small)
+    try:
+        found = read(path, categorical=["name"], na=["-3"])
+    except DataError as error:
+        return str(error)
+    return found.X.tobytes(), found.y.tolist(), found.sha256, found.warnings
+
+
+@pytest.mark.parametrize("odd", ["", *ODD])
+def test_small_and_large_tables_are_read_alike(tmp_path, monkeypatch, odd: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(table(odd), encoding="utf-8")
+    assert taken(path, monkeypatch, 1 << 20) == taken(path, monkeypatch, 0)
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_plain_spellings_need_no_other_reader(text: str) -> None:
+    found = plain_numbers(f"{text};u\n7;v \n".encode(), ord(";"), 2, [0], [1])
+    assert found is not None
+    np.testing.assert_array_equal(found[0], [[float(text)], [7.0]])
+    assert found[1] == [["u", "v"]]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_other_spellings_are_left_to_it(text: str) -> None:
+    assert plain_numbers(f"{text};u\n7;v\n".encode(), ord(";"), 2, [0], [1]) is None
