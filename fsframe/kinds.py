@@ -16,7 +16,7 @@ import attrs
 
 from fsframe.errors import PluginError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_list, parse_stages
-from fsframe.suggest import did_you_mean
+from fsframe.text import did_you_mean
 
 MOST_TIMES = 100_000_000
 """Upper limit for numbers of rounds, trees and the like; more is assumed to be a typing error."""

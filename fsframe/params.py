@@ -27,7 +27,7 @@ from fsframe.kinds import (
     stages,
     text,
 )
-from fsframe.suggest import did_you_mean
+from fsframe.text import did_you_mean
 
 __all__ = [
     "Kind",

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fsframe.analysis.text_table import table_lines
-from fsframe.showing import number_text
 from fsframe.table.text_file import defused
+from fsframe.text import number_text
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Cell, Comparison

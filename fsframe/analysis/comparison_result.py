@@ -21,12 +21,10 @@ from fsframe.analysis.comparison_files import (
 from fsframe.analysis.results import EvaluationResult, as_result, frame_of
 from fsframe.analysis.selection_result import shown_picture
 from fsframe.errors import RequestError
-from fsframe.escaping import printable
 from fsframe.evaluation.comparison import Cell, Comparison
 from fsframe.plots.kinds import KINDS, draw
-from fsframe.showing import html_block, html_table, listed
 from fsframe.storage import RunRecord, check_destination, write_run
-from fsframe.suggest import did_you_mean
+from fsframe.text import did_you_mean, html_block, html_table, listed, printable
 
 
 def _usual_kind(found: Comparison, data: int | None = None) -> str:

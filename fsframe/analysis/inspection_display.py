@@ -10,10 +10,9 @@ from typing import Any
 
 from fsframe.analysis.inspection import Inspection
 from fsframe.analysis.text_table import shown_width, table_lines
-from fsframe.escaping import printable
-from fsframe.showing import counted
 from fsframe.table.column_facts import ColumnFacts
 from fsframe.table.survival import times_and_events
+from fsframe.text import counted, printable
 
 _WIDTH = 80
 _SHOWN = 30

@@ -8,9 +8,9 @@ from typing import Any
 
 import attrs
 
-from fsframe.showing import counted
 from fsframe.table.column_guesses import Guesses, spelled_key
 from fsframe.table.label_guess import Covariate
+from fsframe.text import counted
 
 _LEVEL, _RARE, _CLASSES = 0.05, 10, 10
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from fsframe.analysis.inspection_display import duration
 from fsframe.analysis.proposals import first_in_parts
-from fsframe.escaping import printable
 from fsframe.method.run import size_text
-from fsframe.showing import counted
 from fsframe.table.dataset import Dataset
 from fsframe.table.read import read
+from fsframe.text import counted, printable
 
 _BINS = 10
 

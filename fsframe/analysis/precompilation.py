@@ -14,8 +14,8 @@ from fsframe.errors import FsframeError, RequestError
 from fsframe.execution.engine import Engine
 from fsframe.method.stage_view import wraps_left
 from fsframe.registry import Offer, selectors
-from fsframe.suggest import did_you_mean
 from fsframe.table.dataset import Dataset
+from fsframe.text import did_you_mean
 
 
 @attrs.frozen(kw_only=True)

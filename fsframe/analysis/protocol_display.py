@@ -19,8 +19,8 @@ from fsframe.analysis.record_display import (
 )
 from fsframe.analysis.text_table import table_lines
 from fsframe.registry import default_names, stability_metrics
-from fsframe.showing import counted, interval_text, number_text
 from fsframe.storage import RunRecord, place_file, printable
+from fsframe.text import counted, interval_text, number_text
 
 if TYPE_CHECKING:
     import numpy as np

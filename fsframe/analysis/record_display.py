@@ -18,10 +18,10 @@ from fsframe.method.selection import rank_by_score
 from fsframe.registry import selectors
 from fsframe.report.decisions import decisions
 from fsframe.report.pair_wording import interacting, pair_test_words, pair_weight_words
-from fsframe.showing import counted, some_of
 from fsframe.storage import RunRecord, StageRecord, printable
 from fsframe.storage.records import clusters
 from fsframe.table.roles import side_roles
+from fsframe.text import counted, some_of
 
 Rows = tuple[list[str], list[list[str]], set[int]]
 """A table to show: names of columns, rows, and which columns hold numbers."""

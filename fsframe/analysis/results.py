@@ -22,11 +22,11 @@ from fsframe.evaluation.recorded import (
     recorded_stability,
 )
 from fsframe.method.answer import AnswerTable
-from fsframe.showing import html_table
 from fsframe.storage import RunRecord
 from fsframe.storage import load_run as read_run
 from fsframe.storage.records import protocol_name
 from fsframe.table.dataset import Dataset
+from fsframe.text import html_table
 
 if TYPE_CHECKING:
     from fsframe.evaluation.summary import CurvePoint, Evaluation, Measure

@@ -13,13 +13,12 @@ from fsframe.analysis.display import result_lines
 from fsframe.analysis.record_display import feature_rows, pair_heading, pair_rows, table_facts
 from fsframe.chains.stage import ChainResult
 from fsframe.errors import PluginError, RequestError
-from fsframe.escaping import printable
 from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import draw
 from fsframe.registry.importing import needed
-from fsframe.showing import html_block, html_table
 from fsframe.storage import write_run
 from fsframe.table.dataset import Dataset
+from fsframe.text import html_block, html_table, printable
 
 _WARNINGS_SHOWN = 10
 

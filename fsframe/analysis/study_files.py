@@ -8,14 +8,13 @@ from pathlib import Path
 from fsframe.analysis.comparison_display import csv_text
 from fsframe.atomic import check_tracked_files, place_tracked_files
 from fsframe.errors import PluginError, RequestError, StoreError
-from fsframe.escaping import tex
 from fsframe.evaluation.comparison import Comparison
 from fsframe.evaluation.study_plan import StudyPlan
 from fsframe.plots.canvas import figure_bytes
 from fsframe.plots.kinds import draw
 from fsframe.report.study_page import bibliography, methods_text, report_page_of_study
-from fsframe.showing import number_text
 from fsframe.storage.study_file import StudyCell, StudyRecord
+from fsframe.text import number_text, tex
 
 _FORMS = ("pdf", "svg")
 

@@ -15,13 +15,12 @@ from fsframe.analysis.comparison_result import ComparedChains, place_of
 from fsframe.analysis.results import EvaluationResult, as_result
 from fsframe.analysis.study_files import write_folder
 from fsframe.errors import RequestError, StoreError
-from fsframe.escaping import printable
 from fsframe.evaluation.comparison import Comparison, described_tables, study_comparisons
-from fsframe.showing import counted
 from fsframe.storage import check_destination
 from fsframe.storage.study_file import STUDY_FILE, StudyCell, StudyRecord, write_study
 from fsframe.storage.study_file import load_study as read_study
 from fsframe.storage.write import run_file_content
+from fsframe.text import counted, printable
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

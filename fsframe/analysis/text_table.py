@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence, Set
 
-from fsframe.escaping import printable
+from fsframe.text import printable
 
 
 def shown_width(text: str) -> int:

@@ -21,13 +21,13 @@ from fsframe.execution import open_engine
 from fsframe.params import format_value
 from fsframe.storage import RunRecord
 from fsframe.storage.units.unit_files import Manifest
-from fsframe.suggest import unexpected
 from fsframe.table.annotated_arrays import is_annotated, is_labelled
 from fsframe.table.column_kinds import Ordinal
 from fsframe.table.data_frames import is_frame
 from fsframe.table.dataset import Dataset
 from fsframe.table.locate import in_parts
 from fsframe.table.roles import side_roles
+from fsframe.text import unexpected
 
 if TYPE_CHECKING:
     from fsframe.execution import Engine

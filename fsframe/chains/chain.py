@@ -20,9 +20,9 @@ from fsframe.method.selector import Selector
 from fsframe.method.stage_view import filled, wraps_left
 from fsframe.params import format_value
 from fsframe.registry import classifiers, real_name, selectors
-from fsframe.showing import html_block, html_table
 from fsframe.storage.spec import Limits
 from fsframe.table.dataset import Dataset
+from fsframe.text import html_block, html_table
 
 if TYPE_CHECKING:
     import os

@@ -22,7 +22,6 @@ from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.chains.stage import ChainResult, RunsInSteps, StageResult, registry_of_class
 from fsframe.errors import Forewarning, FsframeWarning, RequestError, StoreError, one_line
-from fsframe.escaping import storable_text
 from fsframe.grammar import format_stages
 from fsframe.method.run import DEFAULT_MEMORY, Observer, Observers, Run
 from fsframe.method.selection import Selection
@@ -42,6 +41,7 @@ from fsframe.storage.units.unit_files import SOFTWARE, Manifest, Unit, call_key,
 from fsframe.table.column_kinds import ColumnKind, kinds_as_json
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
+from fsframe.text import storable_text
 
 _LOG = logging.getLogger("fsframe.run")
 # Without a handler, Python writes errors to stderr.

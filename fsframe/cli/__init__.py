@@ -22,7 +22,7 @@ from fsframe.errors import (
     one_line,
 )
 from fsframe.execution.process_start import TolerantStream, occupy_standard_streams, reserve_little
-from fsframe.suggest import meant_by
+from fsframe.text import meant_by
 
 __all__ = ["cli", "main"]
 

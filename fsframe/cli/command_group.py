@@ -13,11 +13,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from fsframe.errors import FsframeError, PluginError, StoreError, one_line
-from fsframe.escaping import printable
 from fsframe.execution.process_start import check_address_space
 from fsframe.registry import commands
 from fsframe.registry.folders import ModulesAndPlugins
 from fsframe.registry.importing import interrupted
+from fsframe.text import printable
 
 if TYPE_CHECKING:
     import subprocess

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from fsframe.errors import StoreError
-from fsframe.escaping import printable
+from fsframe.text import printable
 
 FIRST_LINE = "# fsframe log"
 """The first line of a log: later commands append only to a file that begins with it."""

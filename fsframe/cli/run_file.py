@@ -14,7 +14,7 @@ import attrs
 from fsframe.cli.terminal import say
 from fsframe.errors import StoreError
 from fsframe.grammar import StageText
-from fsframe.suggest import did_you_mean
+from fsframe.text import did_you_mean
 
 if TYPE_CHECKING:
     from fsframe.storage.study_file import StudyCell, StudyRecord

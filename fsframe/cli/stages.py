@@ -12,10 +12,10 @@ from click.shell_completion import CompletionItem
 
 from fsframe.cli.method_names import completions
 from fsframe.errors import FsframeError, RequestError
-from fsframe.escaping import printable
 from fsframe.grammar import StageText, format_stages, parse_stage, parse_stages
 from fsframe.params import Parameter, format_value, is_flag
 from fsframe.registry import Offer, classifiers, real_name, selectors
+from fsframe.text import printable
 
 
 class _Words(click.ParamType):

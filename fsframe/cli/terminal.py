@@ -19,7 +19,7 @@ from typing import Any
 
 import click
 
-from fsframe.escaping import is_unsafe, printable
+from fsframe.text import is_unsafe, printable
 
 _NARROWEST = 40
 # Since click 8.2 a command without arguments raises this with its help.

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
-from fsframe.escaping import printable
 from fsframe.evaluation.comparison_tests import (
     CriticalDifference,
     PairedTest,
@@ -35,6 +34,7 @@ from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import fold_tables
 from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.table.dataset import Dataset
+from fsframe.text import printable
 
 ROPE = 0.01
 """Half width of the region of practical equivalence, by default."""

@@ -41,9 +41,9 @@ from fsframe.method.selector import Selector
 from fsframe.params import choice, either, flag, integer, listing, optional, param, text
 from fsframe.resampling.resamples import select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
-from fsframe.suggest import did_you_mean
 from fsframe.table.array_checks import as_groups
 from fsframe.table.dataset import Dataset
+from fsframe.text import did_you_mean
 
 
 @attrs.frozen(kw_only=True)

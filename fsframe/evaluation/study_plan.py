@@ -21,10 +21,10 @@ from fsframe.grammar import format_list
 from fsframe.method.run import Run
 from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord
-from fsframe.suggest import did_you_mean
 from fsframe.table.dataset import Dataset
 from fsframe.table.read import read
 from fsframe.table.roles import ROLES
+from fsframe.text import did_you_mean
 
 _MOST_SEEDS = 1000
 _LISTS = ("tables", "chains", "selectors", "classifiers", "measures", "seeds")

@@ -13,9 +13,9 @@ from fsframe.errors import DataError
 from fsframe.method.answer import Pair, PairWeights, feature_table, pair_table
 from fsframe.method.donors import Donors
 from fsframe.method.ranking import rank_by_score
-from fsframe.showing import html_block, html_table, listed
 from fsframe.table.arrays import arrays, axes_by_name, floats, indices
 from fsframe.table.dataset import Dataset
+from fsframe.text import html_block, html_table, listed
 
 __all__ = ["Pair", "PairWeights", "Selection", "rank_by_score"]
 

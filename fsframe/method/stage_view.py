@@ -16,9 +16,9 @@ from fsframe.method.donors import Donors
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import Offer, Registry, classifiers, selectors
-from fsframe.showing import some_of
 from fsframe.table.arrays import SparseColumns, freeze
 from fsframe.table.dataset import Dataset
+from fsframe.text import some_of
 
 
 class Base(Protocol):

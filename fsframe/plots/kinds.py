@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from fsframe.errors import RequestError
-from fsframe.suggest import did_you_mean
+from fsframe.text import did_you_mean
 
 if TYPE_CHECKING:
     from fsframe.storage import RunRecord

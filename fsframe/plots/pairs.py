@@ -25,8 +25,8 @@ from fsframe.plots.canvas import (
     spread,
 )
 from fsframe.storage import RunRecord, printable
-from fsframe.suggest import did_you_mean
 from fsframe.table.dataset import Dataset
+from fsframe.text import did_you_mean
 
 _LABELLED = 60
 _LEVEL = 0.05

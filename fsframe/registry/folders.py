@@ -14,7 +14,7 @@ from typing import Any
 
 from fsframe.errors import PluginError, RequestError
 from fsframe.registry.registry import Offer, Registry
-from fsframe.suggest import did_you_mean
+from fsframe.text import did_you_mean
 
 
 def modules_in(package: str) -> dict[str, str]:

@@ -35,7 +35,7 @@ from fsframe.errors import PluginError, one_line
 from fsframe.registry import hookspecs
 from fsframe.registry.entries import KINDS, ClassifierEntry, Entry, SelectorEntry
 from fsframe.registry.importing import guarded_import
-from fsframe.suggest import did_you_mean
+from fsframe.text import did_you_mean
 
 THIS_PROCESS = "this-process"
 """The provider of classes registered in this process (`fsframe.register`)."""

@@ -26,7 +26,7 @@ from fsframe.registry import entries
 from fsframe.registry.entries import CommandEntry, Entry
 from fsframe.registry.importing import guarded_import, interrupted, missing, needed
 from fsframe.registry.manager import THIS_PROCESS, LoadedPlugin, PluginManager
-from fsframe.suggest import did_you_mean
+from fsframe.text import did_you_mean
 
 __all__ = [
     "Offer",

@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Iterable
 
 from fsframe.errors import FsframeError, RequestError
-from fsframe.escaping import tex
 from fsframe.grammar import parse_stages
 from fsframe.registry import classifiers, find_offer, measures, selectors
+from fsframe.text import tex
 
 OF_PROTOCOL = {
     "ambroise2002": """\

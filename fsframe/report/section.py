@@ -15,11 +15,11 @@ from pathlib import Path
 import attrs
 
 from fsframe.errors import PluginError
-from fsframe.escaping import printable
 from fsframe.registry import in_stage
 from fsframe.report.figures import Figure
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
+from fsframe.text import printable
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -35,7 +35,7 @@ from fsframe.report.section import (
     safe,
 )
 from fsframe.report.verdict import verdict
-from fsframe.showing import interval_text, number_text
+from fsframe.text import interval_text, number_text
 
 _WARNINGS = 50
 _ROWS = 1000

@@ -17,9 +17,9 @@ from fsframe.report.page import page_text
 from fsframe.report.section import About, Block, Bullets, Code, Heading, Picture, Table, Text, safe
 from fsframe.report.sections import CHECKLIST_WORDS, STATES
 from fsframe.report.verdict import measure_words, verdict_of_comparison
-from fsframe.showing import counted, number_text
 from fsframe.storage import printable
 from fsframe.storage.study_file import StudyCell, StudyRecord
+from fsframe.text import counted, number_text
 
 Cite = Callable[[Sequence[str]], str]
 

@@ -10,8 +10,8 @@ import numpy as np
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.registry import stability_metrics
 from fsframe.report.decisions import doubtful
-from fsframe.showing import interval_text, number_text
 from fsframe.storage import RunRecord, printable
+from fsframe.text import interval_text, number_text
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Comparison

@@ -30,7 +30,7 @@ def __getattr__(name: str) -> Any:
         return sorted({*_HOME, *offered_names()})
     methods = {} if name.startswith("_") or name in _HOME else offered_names()
     if name not in _HOME and name not in methods:
-        from fsframe.suggest import did_you_mean
+        from fsframe.text import did_you_mean
 
         hint = did_you_mean(name, [*_HOME, *methods]) if methods else ""
         raise AttributeError(f"module 'fsframe.sklearn' has no attribute {name!r}{hint}")

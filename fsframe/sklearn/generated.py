@@ -23,7 +23,7 @@ from fsframe.sklearn.estimators import (
 from fsframe.sklearn.naming import class_name, find_method_offer
 from fsframe.sklearn.settings import SETTINGS, settings_of, with_own_classes
 from fsframe.sklearn.tables import copies_are_weights
-from fsframe.suggest import did_you_mean
+from fsframe.text import did_you_mean
 
 _WIDTH = 92
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.M)

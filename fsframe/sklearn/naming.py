@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fsframe.errors import RequestError
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
-from fsframe.suggest import did_you_mean
+from fsframe.text import did_you_mean
 
 _PROTOCOL = "protocol"
 

@@ -24,7 +24,7 @@ from fsframe.method.selector import Selector
 from fsframe.params import Parameter, format_value
 from fsframe.registry import classifiers, selectors
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors
-from fsframe.suggest import did_you_mean
+from fsframe.text import did_you_mean
 
 
 def chain_of(given: Any) -> Chain:

@@ -19,7 +19,6 @@ from fsframe.method.selector import Selector
 from fsframe.registry import Offer, find_offer, selectors
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.settings import SETTINGS, settings_of
-from fsframe.suggest import did_you_mean
 from fsframe.table.array_checks import kept_columns
 from fsframe.table.columns import find_columns
 from fsframe.table.data_frames import FrameParts, is_frame, take_frame
@@ -28,6 +27,7 @@ from fsframe.table.frame_columns import frame_names, frame_texts
 from fsframe.table.side_columns import SideColumns, feature_sets
 from fsframe.table.survival import LABELS, signed_times
 from fsframe.testing.declarations import declared_exceptions
+from fsframe.text import did_you_mean
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -12,11 +12,11 @@ from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
     from fsframe.atomic import check_destination, place_file
-    from fsframe.escaping import printable
     from fsframe.storage.read import VerifyReport, load_run, verify_run
     from fsframe.storage.records import DataRecord, RunRecord
     from fsframe.storage.stage_records import PairTestRecord, StageRecord
     from fsframe.storage.write import write_run
+    from fsframe.text import printable
 
 __all__ = [
     "DataRecord",
@@ -41,7 +41,7 @@ _HOMES = {
     "check_destination": "fsframe.atomic",
     "load_run": "fsframe.storage.read",
     "place_file": "fsframe.atomic",
-    "printable": "fsframe.escaping",
+    "printable": "fsframe.text",
     "verify_run": "fsframe.storage.read",
     "write_run": "fsframe.storage.write",
 }

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
-from fsframe.escaping import printable
 from fsframe.storage.stage_records import array_name
+from fsframe.text import printable
 
 if TYPE_CHECKING:
     from fsframe.storage.stage_records import StageRecord

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
-from fsframe.escaping import printable
 from fsframe.storage.spec import NUMBER_TYPES, TEXT_BYTES, Limits
+from fsframe.text import printable
 
 _SHUFFLE, _DEFLATE = h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_DEFLATE
 _FLETCHER32 = h5py.h5z.FILTER_FLETCHER32

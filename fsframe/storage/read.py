@@ -15,7 +15,6 @@ import attrs
 from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
-from fsframe.escaping import printable
 from fsframe.method.pair_tests import PairTests
 from fsframe.method.selection import Selection
 from fsframe.storage import spec
@@ -24,8 +23,8 @@ from fsframe.storage.guarded_hdf5 import GuardedGroup, open_image
 from fsframe.storage.records import DataRecord, RunRecord
 from fsframe.storage.spec import Limits, check_seal
 from fsframe.storage.stage_records import PairTestRecord, StageRecord, axes_text, selection_of
-from fsframe.suggest import did_you_mean
 from fsframe.table.hdf5 import no_hdf5_plugins
+from fsframe.text import did_you_mean, printable
 
 __all__ = ["VerifyReport", "first_difference", "load_run", "load_run_image", "verify_run"]
 

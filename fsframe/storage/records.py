@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, StoreError
-from fsframe.escaping import printable, storable_text
 from fsframe.method.answer import AnswerTable, feature_table, pair_table
 from fsframe.method.donors import Donors
 from fsframe.method.selection import Pair, PairWeights, Selection
-from fsframe.showing import html_block, html_table, listed
 from fsframe.storage.checked_tables import CheckedArrays
 from fsframe.storage.encoding import result_digest
 from fsframe.storage.spec import STATUS, TASKS
@@ -29,6 +27,7 @@ from fsframe.storage.stage_records import (
     same_donors,
 )
 from fsframe.table.arrays import freeze
+from fsframe.text import html_block, html_table, listed, printable, storable_text
 
 if TYPE_CHECKING:
     from fsframe.table.dataset import Dataset

@@ -14,9 +14,9 @@ import attrs
 
 from fsframe.atomic import place_file
 from fsframe.errors import StoreError
-from fsframe.escaping import printable
 from fsframe.storage.read import load_run_image
 from fsframe.storage.records import RunRecord
+from fsframe.text import printable
 
 STUDY_FILE = "study.zip"
 """Name of the file of a finished study in its folder."""

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from fsframe.errors import DataError
-from fsframe.suggest import did_you_mean
 from fsframe.table.arrays import is_sparse
 from fsframe.table.data_frames import FrameParts, find_named, group_values, label_values_of
 from fsframe.table.frame_columns import frame_names
 from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
+from fsframe.text import did_you_mean
 
 
 def is_annotated(given: Any) -> bool:

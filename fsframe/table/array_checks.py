@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
-from fsframe.showing import counted
 from fsframe.table.arrays import (
     LARGEST,
     SparseColumns,
@@ -23,6 +22,7 @@ from fsframe.table.arrays import (
     too_large,
     too_large_in_words,
 )
+from fsframe.text import counted
 
 _LONG = 200
 

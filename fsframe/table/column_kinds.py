@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.showing import some_of
+from fsframe.text import some_of
 
 
 def level_places(

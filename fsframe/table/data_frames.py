@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, UntidyTableError
-from fsframe.showing import some_of
-from fsframe.suggest import did_you_mean
 from fsframe.table.array_checks import unlabelled_left_out
 from fsframe.table.column_kinds import (
     ColumnKind,
@@ -29,6 +27,7 @@ from fsframe.table.column_kinds import (
 )
 from fsframe.table.frame_columns import as_list, columns_of, values_of
 from fsframe.table.roles import AskedColumns, only
+from fsframe.text import did_you_mean, some_of
 
 Keys = str | int | Iterable[str | int]
 

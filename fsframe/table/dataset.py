@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
-from fsframe.suggest import did_you_mean
 from fsframe.table.annotated_arrays import (
     check_asked_of_frame,
     is_annotated,
@@ -42,6 +41,7 @@ from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.roles import asked_sides, names_of
 from fsframe.table.side_columns import SideColumns, feature_sets
 from fsframe.table.survival import signed_times
+from fsframe.text import did_you_mean
 
 Keys = str | int | Iterable[str | int]
 

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from fsframe.atomic import check_destination, place_file
 from fsframe.errors import DataError, RequestError
-from fsframe.showing import some_of
-from fsframe.suggest import did_you_mean
 from fsframe.table.cells import Missing
 from fsframe.table.column_kinds import ColumnKind, numbers_of
 from fsframe.table.columns import check_finite, column_word
 from fsframe.table.text_file import defused, is_formula, is_number, unquote
+from fsframe.text import did_you_mean, some_of
 
 Block = tuple[int, NDArray[np.float64], dict[int, list[str | None]]]
 """The first column, numbers (NaN in columns of text), and texts by column."""

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.showing import some_of
 from fsframe.table.array_checks import unlabelled_left_out
 from fsframe.table.arrays import EXACT
 from fsframe.table.column_facts import merged_spellings
@@ -43,6 +42,7 @@ from fsframe.table.roles import AskedColumns, only
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import contents_of_sheet
 from fsframe.table.text_file import is_number
+from fsframe.text import some_of
 
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _BYTES_FROM = 1 << 20

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from fsframe.errors import DataError, PluginError
-from fsframe.suggest import did_you_mean
 from fsframe.table.reader import reader_of, zip_members
 from fsframe.table.text_file import (
     STANDARD_INPUT,
@@ -22,6 +21,7 @@ from fsframe.table.text_file import (
     load_bytes,
     unquote,
 )
+from fsframe.text import did_you_mean
 
 _LOOKED_AT, _MOST_TITLES, _FEWEST, _WIDTH = 12, 4, 3, 3
 _SIGNS = (",", "\t", ";")

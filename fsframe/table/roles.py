@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from fsframe.errors import DataError, RequestError
-from fsframe.suggest import unexpected
+from fsframe.text import unexpected
 
 AskedColumns = Mapping[str, Sequence[int]]
 """Positions of columns by the role that was asked for them."""

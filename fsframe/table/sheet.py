@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.showing import some_of
 from fsframe.table.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
 from fsframe.table.column_kinds import spelled_numbers
 from fsframe.table.columns import column_word
@@ -40,6 +39,7 @@ from fsframe.table.text_file import (
     trimmed,
     unquote,
 )
+from fsframe.text import some_of
 
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 

@@ -15,8 +15,8 @@ from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, flag, integer, param
 from fsframe.registry.importing import missing, needed
-from fsframe.showing import some_of
 from fsframe.table.dataset import Dataset
+from fsframe.text import some_of
 
 _INSTEAD = "use method=median, or put a filter such as mim:missing=pairwise,top=1000 before"
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fsframe.errors import DataError
-from fsframe.escaping import printable, tex
 from fsframe.table.reader import Columns, Reader, Writer
 from fsframe.table.text_file import (
     check_expansion,
@@ -21,6 +20,7 @@ from fsframe.table.text_file import (
     load_text,
     shown,
 )
+from fsframe.text import printable, tex
 
 
 class ParquetReader(Reader):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.showing import html_table
 from fsframe.storage import RunRecord
+from fsframe.text import html_table
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J"
 

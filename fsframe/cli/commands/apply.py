@@ -65,11 +65,11 @@ def apply(
     Example:
       fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
     """
-    from fsframe.showing import counted
     from fsframe.storage import load_run
     from fsframe.table.column_kinds import stored_kinds
     from fsframe.table.file_table import reduced_text, write_reduced
     from fsframe.table.source import read_table
+    from fsframe.text import counted
 
     if len(words) != 2 or words[0] != "on":
         raise RequestError("name the table: fsframe apply RUN.h5 on DATA -o OUT.csv")

@@ -23,7 +23,7 @@ from fsframe.cli.reading_options import (
 from fsframe.cli.run_file import find_run, is_stdout
 from fsframe.cli.terminal import cell, print_text, say
 from fsframe.errors import DataError, FsframeWarning, RequestError
-from fsframe.escaping import printable
+from fsframe.text import printable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

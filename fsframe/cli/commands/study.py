@@ -92,7 +92,7 @@ def study(file: str, **options: Any) -> None:
 
 def _plan_lines(plan: StudyPlan) -> Iterator[str]:
     from fsframe.ask.evaluations import planned_runs
-    from fsframe.showing import counted
+    from fsframe.text import counted
 
     total = len(planned_runs(plan))
     yield (

@@ -25,9 +25,9 @@ from fsframe.params import (
     real,
     text,
 )
-from fsframe.suggest import did_you_mean
 from fsframe.table.arrays import SparseColumns
 from fsframe.table.dataset import Dataset
+from fsframe.text import did_you_mean
 from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
 from fsframe_infotheory.engine.encode import Encoded, Sums, encode
 from fsframe_infotheory.engine.part_counts import EncodedParts, encode_parts

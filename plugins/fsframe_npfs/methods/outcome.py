@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from fsframe.method.selection import PairWeights, Selection, rank_by_score
-from fsframe.showing import some_of
+from fsframe.text import some_of
 from fsframe_npfs.engine.candidates import CandidatePairs, equal_columns
 from fsframe_npfs.engine.forecasts import BORDERLINE, QUANTILE, WORTH_TRYING, remedy
 from fsframe_npfs.engine.nulls import hoeffding

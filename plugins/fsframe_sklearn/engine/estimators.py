@@ -18,9 +18,8 @@ from threadpoolctl import threadpool_limits
 from fsframe.errors import DataError, PluginError, RequestError, one_line
 from fsframe.registry.importing import needed
 from fsframe.resampling.groups import deal_groups
-from fsframe.showing import some_of
-from fsframe.suggest import did_you_mean
 from fsframe.table.dataset import Dataset
+from fsframe.text import did_you_mean, some_of
 
 ALLOW = "FSFRAME_SKLEARN_ALLOW"
 """Environment variable: import paths of further estimator classes, joined by commas."""

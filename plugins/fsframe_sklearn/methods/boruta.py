@@ -18,8 +18,8 @@ from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, integer, number_to_keep, param, real, text
-from fsframe.showing import some_of
 from fsframe.table.dataset import Dataset
+from fsframe.text import some_of
 from fsframe_sklearn.engine.estimators import (
     LEARNERS,
     guarded,

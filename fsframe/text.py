@@ -1,0 +1,250 @@
+"""Texts for people: names made safe to print, numbers in words, HTML tables, suggestions."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterable, Sequence, Set
+from html import escape
+
+# Control, format (bidirectional overrides among them), surrogate, private, unassigned,
+# line and paragraph separators.
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+_TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "[": "{[}",
+        "]": "{]}",
+        "*": r"{*}",
+        "−": r"\textminus{}",
+    }
+)
+
+
+def is_unsafe(character: str) -> bool:
+    """Whether a character is invisible or changes how the text around it is displayed."""
+    return unicodedata.category(character) in _UNSAFE
+
+
+def printable(text: str, longest: int | None = None) -> str:
+    r"""The text with every invisible character (`is_unsafe`) written as an escape.
+
+    Parameters
+    ----------
+    text : str
+        Any text, such as a feature name from a file.
+    longest : int, optional
+        Cut the result to so many characters, the last being an ellipsis.
+
+    Returns
+    -------
+    str
+        One line; backslashes are doubled only where an escape was needed. Applied to its own
+        result it changes nothing.
+
+    Examples
+    --------
+    >>> printable("Jitter(%)"), printable("\x1b[2J"), printable("glucose", longest=5)
+    ('Jitter(%)', '\\x1b[2J', 'gluc…')
+    """
+    if not text.isprintable() and any(map(is_unsafe, text)):
+        text = "".join(
+            character.encode("unicode_escape").decode("ascii")
+            if is_unsafe(character) or character == "\\"
+            else character
+            for character in text
+        )
+    if longest is not None and len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return text
+
+
+def storable_text(text: str) -> str:
+    r"""A text from the operating system as valid UTF-8.
+
+    File names are bytes. Bytes that the locale cannot decode arrive as surrogates; they are decoded
+    as UTF-8 if they are valid UTF-8, and written as escapes if not.
+
+    >>> storable_text("gr\udcc3\udcb6\udcc3\udc9fen.csv"), storable_text("bad\udcff.csv")
+    ('größen.csv', 'bad\\xff.csv')
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+
+
+def tex(text: str) -> str:
+    r"""The text for LaTeX, with all its special characters escaped.
+
+    >>> tex("a_b & 50 %"), tex(r"\input{x}")
+    ('a\\_b \\& 50 \\%', '\\textbackslash{}input\\{x\\}')
+    """
+    return printable(text).translate(_TEX)
+
+
+_CELL = "padding:2px 12px 2px 0;text-align:{};"
+
+
+def safe(text: str) -> str:
+    """Text for display: markup and control sequences are escaped."""
+    return escape(printable(text))
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Names joined by commas, only the first ones if there are many.
+
+    >>> listed(["a", "b", "c"], most=2), listed(["a"])
+    ('a, b, … (3)', 'a')
+    """
+    shown = ", ".join(printable(str(name), longest=40) for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, … ({len(names)})"
+
+
+def counted(number: int, thing: str) -> str:
+    """A number with its noun: ``1 feature``, ``2 features``.
+
+    >>> counted(1, "class"), counted(2, "class"), counted(0, "feature")
+    ('1 class', '2 classes', '0 features')
+    """
+    plural = "es" if thing.endswith("s") else "s"
+    return f"{number} {thing}{'' if number == 1 else plural}"
+
+
+def number_text(value: float | None, digits: int = 4) -> str:
+    """A number as a cell of a table; a dash where it is undefined.
+
+    >>> number_text(0.5), number_text(float("nan")), number_text(-0.001, 2)
+    ('0.5000', '—', '0.00')
+    """
+    if value is None or value != value:
+        return "—"
+    shown = f"{value:.{digits}f}"
+    return shown.lstrip("-") if float(shown) == 0 else shown
+
+
+def some_of(names: Sequence[str], most: int = 5) -> str:
+    """Names joined by commas, only the first ones and the number of others if there are many.
+
+    >>> some_of(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def interval_text(interval: Sequence[float] | None, digits: int = 3) -> str:
+    """A 95 % interval in words; empty where there is none.
+
+    >>> interval_text((0.5, 0.75), 2)
+    '95 % from 0.50 to 0.75'
+    """
+    if interval is None:
+        return ""
+    low, high = interval
+    return f"95 % from {low:.{digits}f} to {high:.{digits}f}"
+
+
+def html_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], right: Set[int] = frozenset()
+) -> str:
+    """A table, its columns in `right` aligned to the right; every cell is escaped.
+
+    >>> "<b>" in html_table(["n"], [["<b>"]])
+    False
+    """
+
+    def row(cells: Sequence[str], tag: str) -> str:
+        parts = (
+            f'<{tag} style="{_CELL.format("right" if place in right else "left")}">{safe(cell)}'
+            f"</{tag}>"
+            for place, cell in enumerate(cells)
+        )
+        return f"<tr>{''.join(parts)}</tr>"
+
+    head = f"<thead>{row(header, 'th')}</thead>" if any(header) else ""
+    body = "".join(row(cells, "td") for cells in rows)
+    return f"<table>{head}<tbody>{body}</tbody></table>"
+
+
+def html_block(title: str, facts: Sequence[str] = (), *tables: str) -> str:
+    """A heading, sentences below it, and tables as `html_table` makes them."""
+    lines = "".join(f"<div>{safe(fact)}</div>" for fact in facts if fact)
+    return f"<div><strong>{safe(title)}</strong>{lines}{''.join(tables)}</div>"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A sentence that offers the nearest known name, or nothing.
+
+    >>> did_you_mean("imigrate", ["immigrate", "npfs"])
+    '. Did you mean `immigrate`?'
+    >>> did_you_mean("xyz", ["immigrate", "npfs"])
+    ''
+    """
+    lowered = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
+    return f". Did you mean `{lowered[near[0]]}`?" if near else ""
+
+
+_MEANT = {
+    "label": ["target", "y", "outcome", "response", "labels", "target_column", "label_column"],
+    "groups": ["group", "subject", "subjects", "group_column"],
+    "drop": ["exclude", "ignore", "drop_columns", "columns_to_drop"],
+    "categorical": ["nominal", "categories", "cat_features", "categorical_features"],
+    "seed": ["random_state", "random_seed", "rng"],
+    "workers": ["n_jobs", "jobs", "processes"],
+    "folds": ["cv", "n_splits"],
+    "repeats": ["n_repeats"],
+    "metric": ["scoring", "measure", "measures"],
+    "measures": ["scoring", "metric", "metrics", "measure"],
+    "na": ["na_values", "missing_values"],
+    "delimiter": ["sep"],
+    "weight": ["weights", "sample_weight"],
+    "out": ["output", "path", "file"],
+    "time": ["times"],
+}
+
+
+def meant_by(word: str, known: Iterable[str]) -> list[str]:
+    """The arguments that other packages call `word`.
+
+    >>> meant_by("target", ["label", "groups"])
+    ['label']
+    """
+    return [name for name in known if word.lower() in _MEANT.get(name, ())]
+
+
+def unexpected(function: str, given: Iterable[str], known: Iterable[str]) -> str:
+    """What is wrong with keyword arguments that a function does not have, and what was meant.
+
+    >>> unexpected("select", ["target"], ["label", "groups"])
+    "select() got an unexpected keyword argument 'target'; did you mean `label=`?"
+    >>> unexpected("select", ["colour"], ["label", "groups"])
+    "select() got an unexpected keyword argument 'colour'; it takes label, groups"
+    """
+    known = list(known)
+    wrong = list(given)
+    told = f"{function}() got {'an ' if len(wrong) == 1 else ''}unexpected keyword argument"
+    told += "s" * (len(wrong) > 1) + " " + ", ".join(map(repr, wrong))
+    near = []
+    for word in wrong:
+        meant = meant_by(word, known)
+        close = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.7)
+        near += [f"`{name}=`" for name in (meant or close)[:1]]
+    if len(near) == len(wrong):
+        return f"{told}; did you mean {', '.join(dict.fromkeys(near))}?"
+    return f"{told}; it takes {', '.join(known)}"
