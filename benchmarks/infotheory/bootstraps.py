@@ -35,8 +35,7 @@ from fsframe_infotheory.engine import byte_columns
 from fsframe_infotheory.engine.bootstraps import draw_rows, packed_sums, relevance_sums
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode
-from fsframe_infotheory.engine.entropy import clogc_table
-from fsframe_infotheory.engine.layout import Layout
+from fsframe_infotheory.engine.entropy import Layout, clogc_table
 
 RUN = Run(threads=1)
 

@@ -94,22 +94,15 @@ _OFFERS = (
     ),
 )
 
-_MODULES = {
-    "mim": "relevance",
-    "symmetric-uncertainty": "relevance",
-    "fcbf": "relevance",
-}
-
 
 @hookimpl
 def fsframe_selectors() -> Iterator[SelectorEntry]:
     for name, summary, reference in _OFFERS:
-        module = _MODULES.get(name, "greedy_criteria")
         class_name = "".join(part.capitalize() for part in name.split("-"))
         weighs_pairs = name in ("mim", "jmi")
         yield SelectorEntry(
             name=name,
-            target=f"fsframe_infotheory.methods.{module}:{class_name}",
+            target=f"fsframe_infotheory.methods.criteria:{class_name}",
             summary=summary,
             family="information theory",
             gives={"scores", "pair-weights"} if weighs_pairs else {"scores"},

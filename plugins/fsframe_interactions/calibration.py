@@ -16,8 +16,7 @@ from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.engine.bit_rows import MISSING, BitRows
-from fsframe_interactions.engine.conditional_simulation import simulate_pairs
-from fsframe_interactions.engine.contingency_tables import log_gamma_tail
+from fsframe_interactions.engine.contingency_tables import log_gamma_tail, simulate_pairs
 from fsframe_interactions.engine.screen import TestedPairs
 from fsframe_interactions.levels import rows_by_class
 

@@ -22,8 +22,14 @@ from fsframe.resampling.group_means import label_problem, with_group_means
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.calibration import CalibratedPairs, WithinBinEffects, calibrate
 from fsframe_interactions.engine.bit_rows import BitRows
-from fsframe_interactions.engine.contingency_tables import false_discovery_rates, fit, kirkwood
-from fsframe_interactions.engine.screen import FIT_ROUNDS, FIT_TOLERANCE, TestedPairs, best_pairs
+from fsframe_interactions.engine.contingency_tables import (
+    FIT_ROUNDS,
+    FIT_TOLERANCE,
+    false_discovery_rates,
+    fit,
+    kirkwood,
+)
+from fsframe_interactions.engine.screen import TestedPairs, best_pairs
 from fsframe_interactions.levels import bit_rows_of, stored_bit_rows
 from fsframe_interactions.product_term import (
     product_pairs,

@@ -12,8 +12,15 @@ from scipy.special import xlogy
 
 from fsframe.method.stability_metric import StabilityValue
 from fsframe.params import param, real
-from fsframe_stability.agreement import OverlapMetric, PairwiseMetric, ratio, undefined
-from fsframe_stability.overlaps import Counts, Overlap, corrected_for_chance
+from fsframe_stability.agreement import (
+    Counts,
+    Overlap,
+    OverlapMetric,
+    PairwiseMetric,
+    corrected_for_chance,
+    ratio,
+    undefined,
+)
 
 
 def jaccard(shared: Counts, first: Counts, second: Counts, p: int) -> NDArray[np.float64]:

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from fsframe.method.stability_metric import StabilityValue
 from fsframe.params import flag, param, real
-from fsframe_stability.agreement import OverlapMetric, undefined
-from fsframe_stability.overlaps import Overlap
+from fsframe_stability.agreement import Overlap, OverlapMetric, undefined
 
 FEW_RUNS = 30
 """Below this many runs the normal approximation is unreliable."""

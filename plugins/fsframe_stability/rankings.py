@@ -15,8 +15,13 @@ from scipy.special import digamma
 from fsframe.errors import DataError
 from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.params import choice, integer, optional, param
-from fsframe_stability.agreement import mean_over_pairs, ratio, undefined
-from fsframe_stability.overlaps import one_thread_product, whole_gram
+from fsframe_stability.agreement import (
+    mean_over_pairs,
+    one_thread_product,
+    ratio,
+    undefined,
+    whole_gram,
+)
 
 _CELLS = 1 << 22
 """Signs per block, 16 MB in single precision; sums of so few stay exact there."""

@@ -12,8 +12,16 @@ from scipy import sparse
 from fsframe.errors import DataError
 from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.params import param, real
-from fsframe_stability.agreement import impute_parameter, mean_over_pairs, ratio, undefined
-from fsframe_stability.overlaps import Counts, Overlap, expected_score, intersection_law
+from fsframe_stability.agreement import (
+    Counts,
+    Overlap,
+    expected_score,
+    impute_parameter,
+    intersection_law,
+    mean_over_pairs,
+    ratio,
+    undefined,
+)
 
 
 def alike(similarity: NDArray[np.float64], threshold: float) -> Any:

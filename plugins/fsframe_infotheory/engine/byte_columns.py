@@ -19,9 +19,8 @@ from fsframe.kernels.bit_counts import equal_bits, popcount
 from fsframe.kernels.compiled import njit
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine.bins import ByteLevels
-from fsframe_infotheory.engine.column_kernels import as_flat, write_bytes
-from fsframe_infotheory.engine.layout import Layout
+from fsframe_infotheory.engine.bins import ByteLevels, as_flat, write_bytes
+from fsframe_infotheory.engine.entropy import Layout
 
 MOST_TABLES = 2
 """Most tables in the cache; the least recently used is dropped."""

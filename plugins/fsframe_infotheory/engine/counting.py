@@ -13,10 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.bit_counts import LANES
-from fsframe_infotheory.engine.code_counts import dense_sums, grouped_sums, weighted_dense_sums
 from fsframe_infotheory.engine.encode import Encoded, Partner
 from fsframe_infotheory.engine.entropy import Terms, joint_sums, sum_clogc
-from fsframe_infotheory.engine.packing import Chunk, codes_in
+from fsframe_infotheory.engine.packing import (
+    Chunk,
+    codes_in,
+    dense_sums,
+    grouped_sums,
+    weighted_dense_sums,
+)
 
 SMALL_WORK = 6e6
 """Word operations below which a second thread costs more than it saves (about 0.5 ms)."""

@@ -9,8 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins, BinsBuilder, ByteLevels
-from fsframe_infotheory.engine.column_kernels import as_flat, mark_present, scan_columns
+from fsframe_infotheory.engine.bins import (
+    LONGEST_TABLE,
+    Bins,
+    BinsBuilder,
+    ByteLevels,
+    as_flat,
+    mark_present,
+    scan_columns,
+)
 
 __all__ = [
     "MOST_BINS",

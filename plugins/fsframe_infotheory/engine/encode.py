@@ -16,8 +16,7 @@ from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_columns import Masks, RawColumns, TableBytes, cached_bytes
 from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.entropy import sum_clogc
-from fsframe_infotheory.engine.layout import Layout, level_rows
+from fsframe_infotheory.engine.entropy import Layout, level_rows, sum_clogc
 from fsframe_infotheory.engine.packing import (
     PACKED_LEVELS,
     Chunk,

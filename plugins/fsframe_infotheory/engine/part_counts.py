@@ -23,7 +23,6 @@ from fsframe.method.run import Run
 from fsframe.resampling.dispatch import over_parts
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins
-from fsframe_infotheory.engine.code_counts import cell_sums, dense_cells
 from fsframe_infotheory.engine.counting import MOST_CELLS, MOST_ROWS, Counter
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import Encoded, Partner, Sums
@@ -31,7 +30,7 @@ from fsframe_infotheory.engine.encode import joint as joint_in_memory
 from fsframe_infotheory.engine.encode import partner_of as partner_in_memory
 from fsframe_infotheory.engine.entropy import Terms, clogc_table, joint_cells, sum_clogc
 from fsframe_infotheory.engine.neighbours import Estimator
-from fsframe_infotheory.engine.packing import Chunk, codes_in
+from fsframe_infotheory.engine.packing import Chunk, cell_sums, codes_in, dense_cells
 from fsframe_infotheory.engine.shards import ShardFormat, Shards, open_shard, shards_of
 from fsframe_infotheory.engine.sparse_table import EncodedSparse, SparseCounter, SparsePartner
 

@@ -36,7 +36,7 @@ from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_columns import RawColumns
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import Encoded
-from fsframe_infotheory.engine.layout import Layout
+from fsframe_infotheory.engine.entropy import Layout
 from fsframe_infotheory.engine.packing import (
     PACKED_LEVELS,
     Chunk,

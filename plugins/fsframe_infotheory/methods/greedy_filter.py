@@ -19,8 +19,8 @@ from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_columns import cached_bytes
 from fsframe_infotheory.engine.encode import Encoded, encode
+from fsframe_infotheory.engine.entropy import MOST_REPEATED
 from fsframe_infotheory.engine.greedy import Criterion, Ranking, Stopping, select_greedily
-from fsframe_infotheory.engine.layout import MOST_REPEATED
 from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.packing import PACKED_LEVELS
 from fsframe_infotheory.engine.part_counts import AnyEncoded, EncodedParts, counter_of, partner_of

@@ -13,15 +13,15 @@ How data flow
    superposition p_ij p_ik p_jk / (p_i p_j p_k), normalised, is a member of the model without the
    three-way term, so its deviance is an upper bound of that of the fit, and a pair whose bound is
    below the threshold is dropped. The others are fitted at once.
-4. **Fits** (`log_linear_fit`): iterative proportional fitting, the deviance G² and the degrees of
-   freedom.
+4. **Fits** (`contingency_tables`): iterative proportional fitting, the deviance G² and the degrees
+   of freedom.
 5. **The best** (`best_pairs`): tiles are processed in bands; when there are more than twice as many
    pairs as are to be kept, the worst are dropped and the threshold of the screen rises. The pairs
    kept are the best of all for any bands, so neither threads nor memory change the result.
-6. **Fixed margins** (`conditional_simulation`): tables with small expected counts, and those of
-   binned columns, are simulated with fixed margins, which gives mean and variance of G² without
-   interaction. The random stream of a table is made from its counts, so that the order of columns,
-   rows, levels and classes does not matter.
+6. **Fixed margins** (`contingency_tables.simulate_pairs`): tables with small expected counts, and
+   those of binned columns, are simulated with fixed margins, which gives mean and variance of G²
+   without interaction. The random stream of a table is made from its counts, so that the order of
+   columns, rows, levels and classes does not matter.
 
 Memory: bit rows take n·L/8 bytes per column; a tile's results 0.5 MB; a kept pair 40 bytes.
 """

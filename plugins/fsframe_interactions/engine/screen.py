@@ -15,6 +15,8 @@ from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe_interactions.engine.bit_rows import BitRows, Tile
 from fsframe_interactions.engine.contingency_tables import (
+    FIT_ROUNDS,
+    FIT_TOLERANCE,
     count_block,
     deviance,
     fit,
@@ -24,12 +26,6 @@ from fsframe_interactions.engine.contingency_tables import (
     log_chi2_tail,
     row_starts,
 )
-
-FIT_TOLERANCE = 1e-9
-"""Relative tolerance of the margins of a fit; the error of G² is then about 1e-16 n."""
-
-FIT_ROUNDS = 2000
-"""Rounds of fitting at most; reached only where the fit has cells that tend to zero."""
 
 
 @njit()

@@ -21,7 +21,7 @@ from fsframe_infotheory.engine.discretise import (
     mdl_edges,
 )
 from fsframe_infotheory.engine.encode import encode
-from fsframe_infotheory.methods.relevance import Mim
+from fsframe_infotheory.methods.criteria import Mim
 
 
 def continuous(n=200, p=4, seed=0):

@@ -16,8 +16,7 @@ from fsframe_infotheory.engine.byte_columns import Masks, tally_rows
 from fsframe_infotheory.engine.counting import Counter
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode, partner_of
-from fsframe_infotheory.engine.entropy import clogc_table
-from fsframe_infotheory.engine.layout import Layout
+from fsframe_infotheory.engine.entropy import Layout, clogc_table
 
 GREEDY = ["mifs", "mrmr", "jmi", "cmim", "disr", "icap", "cife", "condred", "betagamma", "jmim"]
 GREEDY += ["njmim", "cmi", "jmi3"]

@@ -12,7 +12,7 @@ import fsframe
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.methods.relevance import Mim
+from fsframe_infotheory.methods.criteria import Mim
 
 
 @pytest.mark.parametrize("name", ["tiny", "m1"])

@@ -16,8 +16,7 @@ from fsframe_infotheory.engine.neighbours import (
     continuous_information,
     discrete_continuous_information,
 )
-from fsframe_infotheory.methods.greedy_criteria import Mrmr
-from fsframe_infotheory.methods.relevance import Mim
+from fsframe_infotheory.methods.criteria import Mim, Mrmr
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.6, 0.9])

@@ -14,8 +14,8 @@ from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_interactions import plain
 from fsframe_interactions.calibration import WithinBinEffects, calibrate
-from fsframe_interactions.engine.conditional_simulation import _splitmix
 from fsframe_interactions.engine.contingency_tables import (
+    _splitmix,
     deviance,
     fit,
     freedom,

@@ -14,7 +14,7 @@ import pytest
 import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.method.run import Run
-from fsframe_infotheory.methods.relevance import Mim
+from fsframe_infotheory.methods.criteria import Mim
 from fsframe_npfs.engine.nulls import binomial_tail, critical_value, looks, settled
 from fsframe_npfs.methods.npfs import Npfs
 

@@ -13,9 +13,14 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 import fsframe
-from fsframe_stability.agreement import kappa, unadjusted
+from fsframe_stability.agreement import (
+    corrected_for_chance,
+    expected_score,
+    intersection_law,
+    kappa,
+    unadjusted,
+)
 from fsframe_stability.coefficients import dice, hamming, jaccard, ochiai
-from fsframe_stability.overlaps import corrected_for_chance, expected_score, intersection_law
 from fsframe_stability.similar_features import alike, expected_replaceable, replaceable
 
 metrics = fsframe.stability_metrics

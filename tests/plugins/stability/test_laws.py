@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 import fsframe
 from fsframe.method.stability_metric import StabilityMetric
 from fsframe_stability import plain as plain_programs
-from fsframe_stability.overlaps import Overlap
+from fsframe_stability.agreement import Overlap
 
 metrics = fsframe.stability_metrics
 NAMES = [

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import fsframe
+from fsframe_stability.agreement import Overlap
 from fsframe_stability.nogueira import above_threshold_test, difference_test, phi_and_variance
-from fsframe_stability.overlaps import Overlap
 
 nogueira = fsframe.stability_metrics["nogueira"]
 

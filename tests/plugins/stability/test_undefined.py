@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe_stability.overlaps import Overlap
+from fsframe_stability.agreement import Overlap
 
 metrics = fsframe.stability_metrics
 
