@@ -21,10 +21,11 @@ from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine import forecasts
 from fsframe_npfs.engine.candidates import CandidateFeatures, Candidates
-from fsframe_npfs.engine.count_decisions import (
+from fsframe_npfs.engine.decisions import (
     Decisions,
     decide_by_centred_counts,
     decide_by_own_counts,
+    decide_by_scores,
     decide_by_tail,
 )
 from fsframe_npfs.engine.forecasts import DurationForecast, duration_text, reversal_probability
@@ -45,7 +46,6 @@ from fsframe_npfs.engine.nulls import (
     permutation_tail,
     settled,
 )
-from fsframe_npfs.engine.score_decisions import decide_by_scores
 
 CONSTANT_TOTAL = (
     "the base's scores have the same sum in every resample, so its best columns score as high "

@@ -23,7 +23,7 @@ from fsframe_npfs.engine.candidates import (
     Candidates,
     FragileColumns,
 )
-from fsframe_npfs.engine.count_decisions import CORRECTIONS
+from fsframe_npfs.engine.decisions import CORRECTIONS
 from fsframe_npfs.engine.labellings import ResamplingSelector
 from fsframe_npfs.engine.procedure import Procedure
 from fsframe_npfs.methods.outcome import caveats, feature_selection, pair_selection
@@ -94,7 +94,7 @@ class Npfs(ResamplingSelector):
     smallest c with P(Bin(n, k/K + β) ≤ c) ≥ 1 − α; where the base keeps varying numbers k_l, the
     distribution is Poisson-binomial with k_l/K + β. The permutation null compares a feature's mean
     score, and the mean normal score of its rank, with those of all features under the true and all
-    permuted labels; `fsframe_npfs.engine.score_decisions.decide_by_scores` defines the statistic
+    permuted labels; `fsframe_npfs.engine.decisions.decide_by_scores` defines the statistic
     and proves its level. Counts are compared in the same pool, each minus the mean of its feature
     over the other labellings as far as those means differ by more than chance ("centred"), so that
     a base's preference for a column whatever the label has no effect.

@@ -119,7 +119,43 @@ class Ensemble(ResamplingSelector):
 
 
 @attrs.frozen(kw_only=True)
-class Cpss(ResamplingSelector):
+class HalvesSelector(ResamplingSelector):
+    """Base of methods that run a selector on complementary pairs of halves of the table."""
+
+    pairs: int = param(
+        50,
+        integer(1),
+        help="Number of complementary pairs of halves.",
+        symbol="B",
+        source="Shah 2013, §2",
+    )
+
+    def check_parameters(self) -> Iterator[str]:
+        """Refuse more fits than can be counted."""
+        yield from too_many(2 * self.pairs, f"pairs={self.pairs}")
+
+    def base_fits(self, p: int) -> int | None:
+        """Two for each pair."""
+        return 2 * self.pairs
+
+    def on_halves(
+        self,
+        base: Base,
+        data: Dataset,
+        upstream: Selection | None,
+        run: Run,
+        recurring: Recurring,
+        *parts: str,
+    ) -> Iterator[Selection]:
+        """The selection of `base` on every half; `recurring` counts its warnings."""
+        counts = complementary_halves(data, class_codes(data), run, DRAWS, self.pairs)
+        for selection in self.results(base, data, counts, upstream, run, *parts):
+            recurring.add(selection.warnings)
+            yield selection
+
+
+@attrs.frozen(kw_only=True)
+class Cpss(HalvesSelector):
     """Features that a selector keeps on many halves of the table, with a bound on false ones.
 
     Parameters
@@ -153,9 +189,6 @@ class Cpss(ResamplingSelector):
     Stability selection, J. R. Statist. Soc. B 72:417, theorem 1, whose bound is "worst-case".
     """
 
-    pairs: int = param(
-        50, integer(1), help="Number of complementary pairs of halves.", symbol="B", source="§2"
-    )
     false_selections: float = param(
         1.0,
         real(above=0),
@@ -180,25 +213,18 @@ class Cpss(ResamplingSelector):
 
     def check_parameters(self) -> Iterator[str]:
         """Refuse more fits than can be counted, and a threshold without a bound."""
-        yield from too_many(2 * self.pairs, f"pairs={self.pairs}")
+        yield from super().check_parameters()
         if self.threshold is not None and self.threshold <= 0.5 and self.bound != "r-concave":
             yield f"bound={self.bound} needs a threshold above 0.5, not {self.threshold:g}"
-
-    def base_fits(self, p: int) -> int | None:
-        """Two for each pair."""
-        return 2 * self.pairs
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
-        counts = complementary_halves(data, class_codes(data), run, DRAWS, self.pairs)
-        found = self.results(base, data, counts, upstream, run)
         times, sizes = np.zeros(data.n_features, dtype=np.int64), []
         recurring = Recurring()
-        for selection in found:
+        for selection in self.on_halves(base, data, upstream, run, recurring):
             times[selection.selected] += 1
             sizes.append(selection.selected.size)
-            recurring.add(selection.warnings)
         warnings = list(recurring.lines(2 * self.pairs, "halves"))
         return self._decide(times, np.array(sizes), warnings)
 
@@ -252,7 +278,7 @@ def _advice(most_false: float, pairs: int, p: int, bound: str) -> str:
 
 
 @attrs.frozen(kw_only=True)
-class Ipss(ResamplingSelector):
+class Ipss(HalvesSelector):
     """Features whose score stays high over many halves of the table, with a bound on false ones.
 
     Parameters
@@ -288,7 +314,6 @@ class Ipss(ResamplingSelector):
     selection with false discovery control, Bioinformatics 41:btaf299 (arXiv 2410.02208).
     """
 
-    pairs: int = param(50, integer(1), help="Number of complementary pairs of halves.", symbol="B")
     level: float = param(
         0.1, real(above=0, below=1), help="Keep features with a q-value at or below this."
     )
@@ -313,14 +338,6 @@ class Ipss(ResamplingSelector):
 
     _steps: ClassVar[int] = 100
 
-    def check_parameters(self) -> Iterator[str]:
-        """Refuse more fits than can be counted."""
-        yield from too_many(2 * self.pairs, f"pairs={self.pairs}")
-
-    def base_fits(self, p: int) -> int | None:
-        """Two for each pair."""
-        return 2 * self.pairs
-
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
@@ -328,12 +345,10 @@ class Ipss(ResamplingSelector):
         run.must_hold(
             8 * p * (halves + self._steps), f"ipss: scores of {halves} halves and their paths"
         )
-        counts = complementary_halves(data, class_codes(data), run, DRAWS, self.pairs)
-        found = self.results(base, data, counts, upstream, run, "scores")
         scores, recurring = np.empty((halves, p)), Recurring()
+        found = self.on_halves(base, data, upstream, run, recurring, "scores")
         for row, selection in enumerate(found):
             scores[row] = selection.scores
-            recurring.add(selection.warnings)
         warnings = list(recurring.lines(halves, "halves"))
         if np.isnan(scores).all():
             raise RequestError("ipss: its base gives no scores; put a selector with scores before")

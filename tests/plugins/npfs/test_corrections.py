@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fsframe_npfs.engine.count_decisions import adjusted, level_of_one_test
+from fsframe_npfs.engine.decisions import adjusted, level_of_one_test
 from fsframe_npfs.engine.nulls import clopper_pearson, hoeffding
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=30).map(np.array)

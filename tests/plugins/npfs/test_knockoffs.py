@@ -7,14 +7,14 @@ import pytest
 
 from fsframe import Chain, Dataset, Run
 from fsframe.errors import DataError, RequestError
-from fsframe_npfs.engine.gaussian_knockoffs import (
+from fsframe_npfs.methods.knockoffs import (
+    Knockoffs,
     Sampler,
     e_values,
     equicorrelated,
     kept_by_e_values,
     least_reconstructable,
 )
-from fsframe_npfs.methods.knockoffs import Knockoffs
 
 ALONE = np.full(5, -1)
 

@@ -14,15 +14,15 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.candidates import FragileColumns
-from fsframe_npfs.engine.count_decisions import decide_by_centred_counts
-from fsframe_npfs.engine.forecasts import DurationForecast
-from fsframe_npfs.engine.labellings import MeanScores, filled_scores, variance_within
-from fsframe_npfs.engine.score_decisions import (
+from fsframe_npfs.engine.decisions import (
     centred,
+    decide_by_centred_counts,
     decide_by_scores,
     shrink_permuted,
     studentised,
 )
+from fsframe_npfs.engine.forecasts import DurationForecast
+from fsframe_npfs.engine.labellings import MeanScores, filled_scores, variance_within
 from fsframe_npfs.methods.npfs import Npfs
 
 P, K = 39, 12

@@ -13,7 +13,7 @@ from fsframe.errors import PluginError, RequestError
 from fsframe.method.run import Run
 from fsframe.resampling.resamples import CountNull, RelabellingNull
 from fsframe.table.dataset import Dataset
-from fsframe_npfs.engine.count_decisions import decide_by_centred_counts, shrinkage_factor
+from fsframe_npfs.engine.decisions import decide_by_centred_counts, shrinkage_factor
 from fsframe_npfs.methods.npfs import Npfs
 
 
