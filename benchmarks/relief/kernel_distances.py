@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from fsframe_relief.engine import distance_kernels as loops
-from fsframe_relief.engine import mask_kernels, screen_kernels
+from fsframe_relief.engine import neighbour_kernels, score_kernels
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.distance_kernels import summarise_columns
 
@@ -42,7 +42,7 @@ def continuous():  # type: ignore[no-untyped-def]
     found = np.empty((b, m))
 
     def listed() -> Any:
-        screen_kernels.listed_distances(Z, rows[:b], index, starts, found)
+        neighbour_kernels.listed_distances(Z, rows[:b], index, starts, found)
         return found
 
     yield (
@@ -105,7 +105,7 @@ def genotypes():  # type: ignore[no-untyped-def]
 
     def masks() -> Any:
         levels = np.zeros((3 * p, words), dtype=np.uint64)
-        mask_kernels.level_masks(columns.codes, 255, start, levels, p, none)
+        score_kernels.level_masks(columns.codes, 255, start, levels, p, none)
         return levels.reshape(p, 3, words)
 
     def packed() -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from fsframe_relief.engine import neighbour_kernels as loops
-from fsframe_relief.engine import score_kernels, screen_kernels
+from fsframe_relief.engine import score_kernels
 
 N = 1000
 
@@ -128,7 +128,7 @@ def lists(rng):  # type: ignore[no-untyped-def]
 
     def kept() -> Any:
         weights, numbers = few.copy(), names.copy()
-        screen_kernels.keep_weighted(numbers, weights, starts, length)
+        loops.keep_weighted(numbers, weights, starts, length)
         return np.arange(m) < length[:, None]
 
     def moved() -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fsframe_relief.engine import distance_kernels, mask_kernels
+from fsframe_relief.engine import distance_kernels
 from fsframe_relief.engine import score_kernels as loops
 from fsframe_relief.engine.columns import prepare_columns
 
@@ -160,12 +160,12 @@ def masks(rng):  # type: ignore[no-untyped-def]
     words = -(-n // 64)
     start = 3 * np.arange(p)
     levels, none = np.zeros((3 * p, words), dtype=np.uint64), np.zeros((0, words), dtype=np.uint64)
-    mask_kernels.level_masks(columns.codes, 255, start, levels, p, none)
+    loops.level_masks(columns.codes, 255, start, levels, p, none)
     out, rows = np.zeros(p), np.arange(n)
 
     def loop() -> Any:
         out[:] = 0.0
-        mask_kernels.count_scores(columns.codes, 255, levels, start, none, p, rows, C, y, 2, out)
+        loops.count_scores(columns.codes, 255, levels, start, none, p, rows, C, y, 2, out)
         return out
 
     own = columns.codes[:, None, :].astype(int)

@@ -243,20 +243,44 @@ class Ball(Rule):
         return float(d[known[min(place, known.size - 1)]])
 
 
+def class_factors(
+    sizes: NDArray[np.float64],
+    own: NDArray[np.bool_],
+    prior: NDArray[np.float64],
+    signed: bool = True,
+) -> NDArray[np.float64]:
+    """By what weights of neighbours are multiplied, so that those of a class sum to its share.
+
+    Parameters
+    ----------
+    sizes : (…, n_classes) float64
+        Sum of the weights of each target's neighbours in each class.
+    own : bool, as `sizes`
+        Whether that is the target's own class.
+    prior : (n_classes,) float64
+    signed : bool
+        Whether hits are negative (classification).
+
+    Returns
+    -------
+    float64, as `sizes`
+        0 if a class has no usable neighbour. `neighbour_kernels.class_factors` is the same for one
+        target, in compiled loops.
+    """
+    usable = np.where(own | (sizes <= 0), 0.0, prior)
+    whole = usable.sum(axis=-1, keepdims=True)
+    worth = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
+    worth[own] = -1.0 if signed else 1.0
+    return np.divide(worth, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+
+
 def _class_weights(
     W: NDArray[np.float64], rows: NDArray[np.int64], target: Target
 ) -> NDArray[np.float64]:
-    """Weights of neighbours scaled by class, hits negative; all positive in regression.
-
-    The same as `class_factors` of the compiled loops, for whole rows.
-    """
+    """Weights of neighbours scaled by class, hits negative; all positive in regression."""
     padded = np.concatenate([W, np.zeros((len(W), 1))], axis=1)
     sizes = np.add.reduceat(padded, target.bounds[:-1], axis=1)
     own = target.y[rows][:, None] == np.arange(sizes.shape[1])
-    usable = np.where(own | (sizes <= 0), 0.0, target.prior)
-    whole = usable.sum(axis=1, keepdims=True)
-    worth = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
-    worth[own] = -1.0 if target.signed else 1.0
-    factor = np.divide(worth, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    factor = class_factors(sizes, own, target.prior, target.signed)
     factor *= target.omega[rows][:, None]
     return W * np.repeat(factor, np.diff(target.bounds), axis=1)

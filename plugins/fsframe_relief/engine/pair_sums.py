@@ -186,7 +186,7 @@ class PairSums:
             )  # fmt: skip
             out[columns.special] = part
         if self.masks is not None:
-            from fsframe_relief.engine.mask_kernels import weight_groups
+            from fsframe_relief.engine.score_kernels import weight_groups
 
             groups = self.masks.groups(len(rows), n_classes)
             weight_groups(C, rows, target.y, target.bounds, *groups)
@@ -215,7 +215,7 @@ class PairSums:
             Targets of a part.
         """
         from fsframe_relief.engine.distance_kernels import whole_distances
-        from fsframe_relief.engine.mask_kernels import radius_groups
+        from fsframe_relief.engine.score_kernels import radius_groups
 
         columns, target = self.columns, self.target
         assert self.masks is not None
@@ -242,7 +242,7 @@ class PairSums:
         size: NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """The part of each block of the targets `rows` in the discrete columns, from groups."""
-        from fsframe_relief.engine.mask_kernels import count_scores
+        from fsframe_relief.engine.score_kernels import count_scores
 
         columns, masks = self.columns, self.masks
         assert masks is not None
@@ -310,7 +310,7 @@ def relevance(
 
 def _level_masks(columns: Columns) -> Masks:
     """Bit masks over the instances of every code of every discrete column."""
-    from fsframe_relief.engine.mask_kernels import level_masks
+    from fsframe_relief.engine.score_kernels import level_masks
 
     n, p = columns.codes.shape
     # Whole registers of words: the last ones stay empty.

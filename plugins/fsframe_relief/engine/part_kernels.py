@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.compiled import njit
-from fsframe_relief.engine.neighbour_kernels import TIE
-from fsframe_relief.engine.screen_kernels import keep_smallest
+from fsframe_relief.engine.neighbour_kernels import TIE, keep_smallest
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]

@@ -1,4 +1,11 @@
-"""Scores from drawn instances and all rows of a table in parts; exact for any division."""
+"""Scores from drawn instances and all rows of a table in parts; exact for any division.
+
+Candidate neighbours are screened by distances of bytes and decided in doubles. A continuous column
+is a byte q = round(255 z), a discrete one a code, whose difference counts 255. With D_ij the sum
+over columns and e_i the sum of |255 z − q| of row i, 255 d_ij is within e_i + e_j of D_ij. So a row
+is among the k nearest of a class only if D_ij − e_j is at most the k-th smallest D_ij + e_j of that
+class, plus 2 e_i: of the rows seen so far, too, and that limit only falls.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +19,7 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
-from fsframe_relief.engine.neighbours import Nearest, Target
+from fsframe_relief.engine.neighbours import Nearest, Target, class_factors
 from fsframe_relief.engine.table_values import ColumnSummary, scaled
 
 SPARE = 8
@@ -173,7 +180,7 @@ def scores_over_parts(
     Notes
     -----
     Distances of bytes, whose error is bounded, screen the candidates for the k nearest of each
-    target and class (`part_screening`), and distances in doubles decide, in one pass. Where bytes
+    target and class (`near_rows`), and distances in doubles decide, in one pass. Where bytes
     do not suffice (codes beyond 255, very many columns or equal rows), a pass keeps the k + 8
     smallest distances; they give the k-th, the rows nearer than it, and mostly the number of ties
     (otherwise a pass counts them), hence the weight of every neighbour. The last pass adds weight
@@ -233,9 +240,8 @@ class _Batch:
 
     def sums(self) -> Places:
         """The contribution of these targets to every column, as integers."""
-        from fsframe_relief.engine import part_kernels
+        from fsframe_relief.engine import part_kernels as kernels
 
-        kernels: Any = part_kernels
         targets = self._targets()
         if self.rows.as_bytes:
             return self._screened(targets)
@@ -269,10 +275,10 @@ class _Batch:
 
     def _screened(self, targets: Floats) -> Places:
         """`sums` after screening by distances of bytes, for targets whose lists are long enough."""
-        from fsframe_relief.engine import part_screening
+        from fsframe_relief.engine import part_kernels as kernels
 
         mine, groups = self.target.y[self.places], self.n_groups
-        near = part_screening.near_rows(
+        near = near_rows(
             self.rows, targets, self.own, self.y, mine, self.rule.pooled, groups, self.k,
             self.listed, self.run.threads,
         )  # fmt: skip
@@ -285,7 +291,7 @@ class _Batch:
             return found
         part = self._of(kept, self.rows)
         best, edge, tied = near.nearest(kept, self.k + SPARE)
-        weight, at_edge = part._weights(best, edge, edge * (1 - part_screening.TIE), tied)
+        weight, at_edge = part._weights(best, edge, edge * (1 - kernels.TIE), tied)
         return found + near.sums(kept, self.rows, targets[kept], best, edge, weight, at_edge)
 
     def _of(self, some: NDArray[np.intp], rows: _Rows) -> _Batch:
@@ -343,11 +349,7 @@ class _Batch:
         mine = np.zeros(len(best), np.int64) if self.rule.pooled else self.target.y[self.places]
         prior = np.array([0.5, 0.5]) if self.rule.pooled else self.target.prior
         own = np.arange(self.n_groups)[None] == mine[:, None]
-        usable = np.where(own | (size <= 0), 0.0, prior)
-        whole = usable.sum(axis=1, keepdims=True)
-        worth = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
-        worth[own] = -1.0
-        factor = np.divide(worth, size, out=np.zeros_like(size), where=size > 0)
+        factor = class_factors(size, own, prior)
         factor *= self.target.omega[self.places][:, None]
         return weight * factor[:, :, None], at_edge * factor
 
@@ -364,3 +366,168 @@ class _Batch:
         for t, g in np.ndindex(d.shape[:2]):
             rank[t, g] = np.searchsorted(best[t, g], d[t, g] * (1 - TIE), side="left")
         return np.asarray(np.exp(-((rank / self.rule.decay) ** 2)))
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class NearRows:
+    """All rows at most as far as the k-th nearest of a group, and some more.
+
+    Parameters
+    ----------
+    numbers, distances : (b, n_groups, capacity)
+        Numbers of the rows, and their exact distances.
+    sizes : (b, n_groups) int64
+    lost : (b,) bool
+        Targets with more candidates than the lists can take.
+    k : int
+        Number of neighbours in each group.
+    """
+
+    numbers: Places
+    distances: Floats
+    sizes: Places
+    lost: NDArray[np.bool_]
+    k: int
+
+    def nearest(self, targets: NDArray[np.intp], most: int) -> tuple[Floats, Floats, Places]:
+        """The smallest distances of some targets, (b, n_groups, most), ascending, ∞ at the end.
+
+        Then the k-th smallest (or the last; −1 without any), and how many rows are as far as that.
+        """
+        from fsframe_relief.engine import part_kernels as kernels
+
+        groups = self.sizes.shape[1]
+        best = np.full((len(targets), groups, most), np.inf)
+        edge, tied = np.full(best.shape[:2], -1.0), np.zeros(best.shape[:2], np.int64)
+        for t, g in np.ndindex(*best.shape[:2]):
+            size = int(self.sizes[targets[t], g])
+            if not size:
+                continue
+            own = np.sort(self.distances[targets[t], g, :size])
+            best[t, g, : min(size, most)] = own[:most]
+            e = edge[t, g] = own[min(size, self.k) - 1]
+            tied[t, g] = ((own >= e * (1 - kernels.TIE)) & (own <= e * (1 + kernels.TIE))).sum()
+        return best, edge, tied
+
+    def sums(
+        self,
+        kept: NDArray[np.intp],
+        rows: Any,
+        targets: Floats,
+        best: Floats,
+        edge: Floats,
+        weight: Floats,
+        at_edge: Floats,
+    ) -> Places:
+        """What the neighbours of the targets `kept` give every column, in whole numbers."""
+        from fsframe_relief.engine import part_kernels as kernels
+
+        owners, numbers, weights = kernels.listed_weights(
+            self.numbers[kept], self.distances[kept], self.sizes[kept], best, edge, weight, at_edge
+        )
+        order = np.argsort(numbers, kind="stable")
+        owners, numbers, weights = owners[order], numbers[order], weights[order]
+        wanted, place = np.unique(numbers, return_inverse=True)
+        found = np.zeros(targets.shape[1], np.int64)
+        for which, values in rows.some(wanted):
+            first, last = np.searchsorted(place, [which.start, which.stop])
+            kernels.add_listed(
+                targets, owners[first:last], values, place[first:last] - which.start,
+                weights[first:last], rows.real.size, found,
+            )  # fmt: skip
+        return found
+
+
+def near_rows(
+    rows: Any,
+    targets: Floats,
+    own: Places,
+    y: Places,
+    mine: Places,
+    pooled: bool,
+    n_groups: int,
+    k: int,
+    capacity: int,
+    threads: int,
+) -> NearRows:
+    """The rows that may be near targets, after one pass over all rows.
+
+    Parameters
+    ----------
+    rows : iterable of blocks
+        With `blocks`, `coded` and `ready`.
+    targets : (b, p) float64
+        Continuous columns scaled to 0 … 1, then codes of discrete ones.
+    own : (b,) int64
+        Numbers of the targets' rows, which are no neighbours of themselves.
+    y : (n,) int64
+        Class of every row.
+    mine : (b,) int64
+        Classes of the targets.
+    pooled : bool
+        Whether there are two groups, hits and misses, in place of one for each class.
+    k : int
+    capacity : int
+        Of the lists; above k.
+    threads : int
+        Each has targets of its own; they change no bit.
+
+    Returns
+    -------
+    NearRows
+
+    Notes
+    -----
+    O(b n p) differences of bytes, and of doubles only for rows that bytes do not rule out. Memory:
+    20 bytes for each place of a list, and a block of rows as bytes and as it was read.
+    """
+    from fsframe_relief.engine import part_kernels as kernels
+
+    b, n_real = len(targets), rows.real.size
+    exact = targets[:, :n_real] * 255
+    codes = np.empty(targets.shape, np.uint8)
+    codes[:, :n_real] = np.rint(exact)
+    codes[:, n_real:] = targets[:, n_real:] - rows.summary.low[rows.codes]
+    # One more for the rounding of all this and for ties.
+    slack = 2 * np.ceil(np.abs(exact - np.rint(exact)).sum(axis=1)).astype(np.int32) + 2
+    top = np.full((b, n_groups, k), kernels.FAR, np.int32)
+    found = np.empty((b, n_groups * capacity), np.int32)
+    near = NearRows(
+        numbers=np.empty((b, n_groups, capacity), np.int64),
+        distances=np.empty((b, n_groups, capacity)),
+        sizes=np.zeros((b, n_groups), np.int64),
+        lost=np.zeros(b, bool),
+        k=k,
+    )
+    threads = max(1, min(threads, b))
+    shares = [slice(*cut) for cut in pairwise(np.linspace(0, b, threads + 1).astype(int).tolist())]
+    for at, block in rows.blocks():
+        theirs, error = rows.coded(block)
+        classes = y[at : at + len(block)]
+        lost = np.ceil(error).astype(np.int32)
+        counts = np.zeros(b, np.int64)
+
+        def screen(t: slice, at: int = at, theirs: Any = theirs, classes: Any = classes,
+                   lost: Any = lost, counts: Any = counts) -> None:  # fmt: skip
+            kernels.screen(
+                codes[t], own[t], theirs, n_real, at, classes, mine[t], pooled, slack[t], lost,
+                top[t], near.lost[t], found[t], counts[t],
+            )  # fmt: skip
+
+        in_threads(threads, screen, shares)
+        wanted = np.unique(np.concatenate([found[t, :size] for t, size in enumerate(counts)]))
+        if not wanted.size:
+            continue
+        values = rows.ready(block[wanted]).T.copy()
+        place = np.empty(len(block), np.int64)
+        place[wanted] = np.arange(len(wanted))
+
+        def add_found(t: slice, at: int = at, values: Any = values, place: Any = place,
+                    classes: Any = classes, counts: Any = counts) -> None:  # fmt: skip
+            kernels.add_exact_distances(
+                targets[t], n_real, at, classes, mine[t], pooled, k, found[t], counts[t], place,
+                values, near.numbers[t], near.distances[t], near.sizes[t], near.lost[t],
+            )  # fmt: skip
+
+        in_threads(threads, add_found, shares)
+    return near

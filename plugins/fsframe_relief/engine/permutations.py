@@ -18,7 +18,7 @@ from fsframe.method.answer import adjusted_p_values
 from fsframe.resampling.groups import permuted_rows
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.feature_scores import feature_scores, full_distances, mean_of
-from fsframe_relief.engine.neighbours import Rule, Target
+from fsframe_relief.engine.neighbours import Rule, Target, class_factors
 from fsframe_relief.engine.pair_sums import relevance
 from fsframe_relief.engine.table_values import run_blocks
 
@@ -179,11 +179,7 @@ class _ByClasses:
         for c in range(n_classes):
             sizes[:, :, c] = (self.labels == c).astype(np.float64) @ A.T
         own = self.labels[:, :, None] == np.arange(n_classes)
-        usable = np.where(own | (sizes <= 0), 0.0, self.prior)
-        whole = usable.sum(axis=2, keepdims=True)
-        worth = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
-        worth = np.where(own, -1.0, worth) * self.omega[:, None]
-        return np.divide(worth, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+        return class_factors(sizes, own, self.prior) * self.omega[:, None]
 
     def scores(self, table: _PairTable) -> NDArray[np.float64]:
         return self._means(table) if table.gaps else self._product(table)

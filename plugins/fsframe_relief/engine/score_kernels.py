@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.kernels.bit_counts import (
+    LANES,
+    at,
+    at_most_bits,
+    common_bits,
+    common_bits_of_four,
+    popcount,
+)
 from fsframe.kernels.compiled import njit
 from fsframe_relief.engine.distance_kernels import fill_differences
+from fsframe_relief.engine.neighbour_kernels import TIE, class_factors
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -282,3 +293,296 @@ def pair_weights(
             b = A[j, i]
             s = a * (near[t, i, y[j]] if a > 0.0 else far[t, i, y[j]])
             out[t, q] = s + b * (near[t, j, y[i]] if b > 0.0 else far[t, j, y[i]])
+
+
+Words = NDArray[np.uint64]
+Short = NDArray[np.uint16]
+
+MASK_WORDS = 1 << 10
+"""Words of a mask at a time: they, and four levels, stay in the nearest cache."""
+
+TOGETHER = 64
+"""Sums that are added up at a time."""
+
+CACHED = 1 << 17
+"""Words of level masks that are met by all targets before the next: 1 MB, within a core's cache."""
+
+
+@njit()
+def level_masks(
+    codes: Codes,
+    gap: int,
+    start: Places,
+    levels: Words,
+    n_whole: int,
+    known: Words,
+) -> None:
+    """Set bit i of ``levels[start[a] + code]``, and of `known`, for every value but `gap`."""
+    n, p = codes.shape
+    for i in range(n):
+        word = i >> 6
+        bit = np.uint64(1) << np.uint64(i & 63)
+        row = codes[i]
+        for a in range(p):
+            v = row[a]
+            if v != gap:
+                levels[start[a] + v, word] |= bit
+                if a >= n_whole:
+                    known[a - n_whole, word] |= bit
+
+
+@njit()
+def weight_groups(
+    C: Floats, rows: Places, y: Places, bounds: Places, mask: Words, total: Floats, size: Floats
+) -> None:
+    """The neighbours of each target by class and sign of their weights: bits, number, whole weight.
+
+    Group 2 c + 1 has those of class c whose weight is above zero if c is the target's own class,
+    below zero if not; group 2 c the others. All weights of a group are equal.
+
+    Parameters
+    ----------
+    C : (b, n) float64
+        Signed weights of the neighbours of the targets `rows`.
+    y, bounds : (n,) int64, (n_classes + 1,) int64
+        Classes; class c is the instances ``bounds[c] … bounds[c + 1] - 1``.
+    mask : (b, 2 n_classes, words) uint64, zeros
+        Written: bit j of a group's words is set for its member j.
+    total, size : (b, 2 n_classes) float64
+        Written: sum of weights, and number of members.
+    """
+    weight = np.zeros(size.shape)
+    for r in range(rows.shape[0]):
+        for c in range(bounds.shape[0] - 1):
+            sign = 1.0 if c == y[rows[r]] else -1.0
+            for g in range(2 * c, 2 * c + 2):
+                sign = -sign
+                common = np.uint64(0)
+                for word in range(bounds[c] >> 6, (bounds[c + 1] + 63) >> 6):
+                    first, last = max(word * 64, bounds[c]), min(word * 64 + 64, bounds[c + 1])
+                    bits = np.uint64(0)
+                    for j in range(first, last):
+                        bits |= np.uint64(sign * C[r, j] > 0.0) << np.uint64(j & 63)
+                    mask[r, g, word] = bits
+                    common += popcount(bits)
+                    if bits != np.uint64(0) and weight[r, g] == 0.0:
+                        while not (bits >> np.uint64(first & 63)) & np.uint64(1):
+                            first += 1
+                        weight[r, g] = C[r, first]
+                size[r, g] = np.float64(common)
+    _add_repeatedly(weight.ravel(), size.ravel(), total.ravel())
+
+
+@njit(inline="always")
+def _class_bits(word: int, start: int, stop: int) -> np.uint64:
+    """The bits of a word that belong to instances start … stop−1, of which it has at least one."""
+    first, last = max(word * 64, start) & 63, (min(word * 64 + 64, stop) - 1) & 63
+    every = ~np.uint64(0)
+    return (every << np.uint64(first)) & (every >> np.uint64(63 - last))
+
+
+@njit()
+def _at_most(D: Short, r: int, bound: Any, start: int, stop: int, mask: Words) -> None:
+    """Set the words of instances start … stop−1 in `mask` to the bits ``D[r, j] <= bound``."""
+    n = D.shape[1]
+    if bound < 0 or start == stop:
+        # nothing is nearer than a mean of zero; classes without instances have no words
+        for word in range(start >> 6, (stop + 63) >> 6):
+            mask[word] = np.uint64(0)
+        return
+    most = np.uint16(min(bound, (1 << 16) - 1))
+    flat = D.reshape(-1)
+    for word in range(start >> 6, (stop + 63) >> 6):
+        if word * 64 + 64 <= n:
+            bits = at_most_bits(flat, r * n + word * 64, most)
+        else:
+            bits = np.uint64(0)
+            for j in range(word * 64, n):
+                bits |= np.uint64(D[r, j] <= most) << np.uint64(j & 63)
+        mask[word] = bits & _class_bits(word, start, stop)
+
+
+@njit()
+def radius_groups(
+    D: Short, rows: Places, y: Places, bounds: Places, middle: float, own: bool, star: bool,
+    prior: Floats, omega: Floats, mask: Words, total: Floats, size: Floats,
+) -> None:  # fmt: skip
+    """The groups that `weight_groups` finds in the weights of a radius, from whole distances.
+
+    Parameters
+    ----------
+    D : (b, n) uint16
+        Distances of the targets `rows`: numbers of columns that differ.
+    middle : float
+        The bound of all targets; with `own` each has its mean distance less, and for the far ones
+        of `star` plus, half its standard deviation instead.
+    prior : (n_classes,) float64
+    omega : (b,) float64
+        Weights of the targets.
+    y, bounds, mask, total, size
+        As there.
+
+    Notes
+    -----
+    Sums of distances and of their squares are exact, and so is n times the one less the square of
+    the other; (n p)² has to be below 2⁶³.
+    """
+    n, n_classes = D.shape[1], bounds.shape[0] - 1
+    inner, outer = np.empty(n_classes), np.empty(n_classes)
+    inside, outside = np.empty(n_classes), np.empty(n_classes)
+    weight = np.zeros(size.shape)
+    for r in range(rows.shape[0]):
+        near = far = middle
+        if own:
+            s, q = np.int64(0), np.int64(0)
+            for j in range(n):
+                d = np.int64(D[r, j])
+                s += d
+                q += d * d
+            others = n - 1
+            mean = s / others
+            spread = np.sqrt(np.float64(others * q - s * s)) / others
+            near, far = mean - spread / 2, mean + spread / 2
+        # d < near and d > far, apart from ties, in whole numbers
+        low = np.int64(np.ceil(near - TIE * abs(near))) - 1
+        high = np.int64(np.floor(far + TIE * abs(far))) + 1
+        for c in range(n_classes):
+            _at_most(D, r, low, bounds[c], bounds[c + 1], mask[r, 2 * c])
+            if star:
+                _at_most(D, r, high - 1, bounds[c], bounds[c + 1], mask[r, 2 * c + 1])
+                for j in range(bounds[c] >> 6, (bounds[c + 1] + 63) >> 6):
+                    mask[r, 2 * c + 1, j] ^= _class_bits(j, bounds[c], bounds[c + 1])
+        i, mine = rows[r], y[rows[r]]
+        itself = ~(np.uint64(1) << np.uint64(i & 63))
+        mask[r, 2 * mine, i >> 6] &= itself
+        mask[r, 2 * mine + 1, i >> 6] &= itself
+        for c in range(n_classes):
+            for side in range(2):
+                common = np.uint64(0)
+                for word in range(bounds[c] >> 6, (bounds[c + 1] + 63) >> 6):
+                    common += popcount(mask[r, 2 * c + side, word])
+                size[r, 2 * c + side] = np.float64(common)
+            inner[c], outer[c] = size[r, 2 * c], size[r, 2 * c + 1]
+        class_factors(inner, mine, prior, True, omega[r], inside)
+        class_factors(outer, mine, prior, True, omega[r], outside)
+        for c in range(n_classes):
+            weight[r, 2 * c], weight[r, 2 * c + 1] = inside[c], -outside[c]
+            for g in range(2 * c, 2 * c + 2):
+                if weight[r, g] == 0.0:
+                    # misses that weigh nothing are no neighbours
+                    size[r, g] = 0.0
+    _add_repeatedly(weight.ravel(), size.ravel(), total.ravel())
+
+
+@njit()
+def _add_repeatedly(weight: Floats, times: Floats, total: Floats) -> None:
+    """``total[g]``: zero plus ``weight[g]``, `times` times, as a sum over equal neighbours is.
+
+    Many sums at a time, since each addition waits for the one before it.
+    """
+    each, left, sums = np.empty(TOGETHER), np.empty(TOGETHER), np.empty(TOGETHER)
+    for first in range(0, weight.shape[0], TOGETHER):
+        size = min(TOGETHER, weight.shape[0] - first)
+        each[:], left[:], sums[:] = 0.0, 0.0, 0.0
+        each[:size], left[:size] = weight[first : first + size], times[first : first + size]
+        for step in range(np.int64(left.max())):
+            for g in range(TOGETHER):
+                sums[g] += each[g] if step < left[g] else 0.0
+        total[first : first + size] = sums[:size]
+
+
+@njit()
+def _common_counts(
+    codes: Codes, levels: Words, start: Places, rows: Places, mask: Words, size: Floats,
+    bounds: Places, a0: int, a1: int, out: Words,
+) -> None:  # fmt: skip
+    """Members of each group of each target that have its code in columns a0 ≤ a < a1.
+
+    Only the words of the group's class are looked at. ``out[r, g, a - a0]`` is written.
+    """
+    b, _, words = mask.shape
+    equal = np.empty(4, np.uint64)
+    out[:] = 0
+    for c in range(bounds.shape[0] - 1):
+        end = min(words, -(-bounds[c + 1] // (64 * LANES)) * LANES)
+        for w in range(bounds[c] // (64 * LANES) * LANES, end, MASK_WORDS):
+            vectors = min(end - w, MASK_WORDS) // LANES
+            for r in range(b):
+                mine = codes[rows[r]]
+                for g in range(2 * c, 2 * c + 2):
+                    if size[r, g] == 0.0:
+                        continue
+                    here = at(mask, (r * mask.shape[1] + g) * words + w)
+                    a = a0
+                    while a + 4 <= a1:
+                        common_bits_of_four(
+                            here,
+                            at(levels, (start[a] + mine[a]) * words + w),
+                            at(levels, (start[a + 1] + mine[a + 1]) * words + w),
+                            at(levels, (start[a + 2] + mine[a + 2]) * words + w),
+                            at(levels, (start[a + 3] + mine[a + 3]) * words + w),
+                            vectors,
+                            at(equal, 0),
+                        )
+                        for k in range(4):
+                            out[r, g, a - a0 + k] += equal[k]
+                        a += 4
+                    while a < a1:
+                        level = at(levels, (start[a] + mine[a]) * words + w)
+                        common_bits(level, here, vectors, at(equal, 0))
+                        out[r, g, a - a0] += equal[0]
+                        a += 1
+
+
+@njit()
+def count_scores(
+    codes: Codes, gap: int, levels: Words, start: Places, known: Words, n_whole: int, rows: Places,
+    y: Places, bounds: Places, mask: Words, total: Floats, size: Floats, block: int, out: Floats,
+) -> None:  # fmt: skip
+    """Add the contribution of discrete columns if all weights of a group of neighbours are equal.
+
+    That of the targets ``block * k … block * (k + 1) - 1`` is added to ``out[k]``.
+
+    A group is a bit mask over the instances (`weight_groups`), which are sorted by class, and
+    ``levels[start[a] + v]`` the instances with code v in column a: the number of neighbours that
+    differ is one popcount of their intersection. The first `n_whole` columns are complete;
+    ``known[a - n_whole]`` masks the instances with a value in column a.
+    """
+    p = codes.shape[1]
+    b, groups, words = mask.shape
+    mean = np.empty(groups)
+    seen = np.empty(groups, np.bool_)
+    width = CACHED * n_whole // max(1, int(start[n_whole - 1]) * MASK_WORDS)
+    width = max(1, min(n_whole, max(4, width - width % 4)))
+    equals = np.empty((b, groups, width), np.uint64)
+    for a0 in range(0, n_whole, width):
+        a1 = min(n_whole, a0 + width)
+        _common_counts(codes, levels, start, rows, mask, size, bounds, a0, a1, equals)
+        for r in range(b):
+            for g in range(groups):
+                if size[r, g] != 0.0:
+                    rate = total[r, g] / size[r, g]
+                    for a in range(a0, a1):
+                        out[r // block, a] += rate * (size[r, g] - np.float64(equals[r, g, a - a0]))
+    for r in range(b):
+        i = rows[r]
+        for a in range(n_whole, p):
+            v = codes[i, a]
+            if v == gap:
+                continue
+            here = levels[start[a] + v]
+            there = known[a - n_whole]
+            for g in range(groups):
+                seen[g] = False
+                if size[r, g] == 0.0:
+                    continue
+                m = mask[r, g]
+                common = np.uint64(0)
+                filled = np.uint64(0)
+                for w in range(words):
+                    common += popcount(here[w] & m[w])
+                    filled += popcount(there[w] & m[w])
+                seen[g] = filled > 0
+                if seen[g]:
+                    mean[g] = 1.0 - np.float64(common) / np.float64(filled)
+            out[r // block, a] += combine_groups(total[r], mean, seen, y[i], groups // 2)

@@ -1,4 +1,4 @@
-"""Tables of bytes, in memory or packed: the bits of the same numbers, and never as float64."""
+"""Columns are looked at first, and tables of bytes have the bits of the same numbers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fsframe.errors import FsframeError
 from fsframe.method.run import Run
 from fsframe.table import frozen_table
 from fsframe.table.dataset import Dataset
+from fsframe_relief.engine.table_values import summarise
 from fsframe_tables.genetics import PackedGenotypes
 
 N, P = 61, 40
@@ -98,3 +99,26 @@ def test_a_packed_table_needs_an_eighth_of_the_memory_to_begin(
     with pytest.raises(FsframeError, match="memory"):
         fsframe.selectors["immigrate"]()._require_memory(tables["packed"], P, Run(memory=2 * N * P))
     method._require_memory(tables["packed"], P, Run(memory=2 * N * P))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (40, 513), (3, 2000)])
+def test_a_summary_is_what_each_column_holds(shape, threads):
+    rng = np.random.default_rng(shape[1])
+    X = rng.choice([0.0, -0.0, 3.0, -2.0, 0.5, 1e300, np.inf, -np.inf, np.nan], size=shape)
+    X[:, ::3] = np.round(rng.normal(0, 9, X[:, ::3].shape))
+    X[:, 1::7] = np.nan
+    found = summarise(X, threads)
+    known = np.where(np.isnan(X), np.inf, X)
+    assert found.low.tolist() == known.min(axis=0).tolist()
+    known = np.where(np.isnan(X), -np.inf, X)
+    assert found.high.tolist() == known.max(axis=0).tolist()
+    assert found.missing.tolist() == np.isnan(X).sum(axis=0).tolist()
+    assert found.whole.tolist() == ((np.floor(X) == X) | np.isnan(X)).all(axis=0).tolist()
+
+
+def test_the_layout_of_the_table_does_not_matter():
+    X = np.random.default_rng(0).normal(size=(30, 20))
+    plain, turned = summarise(X), summarise(np.asfortranarray(X))
+    assert plain.low.tolist() == turned.low.tolist()
+    assert plain.high.tolist() == turned.high.tolist()

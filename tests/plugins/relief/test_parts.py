@@ -15,7 +15,7 @@ from fsframe import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_relief.engine import part_scores, part_screening
+from fsframe_relief.engine import part_scores
 
 N = 600
 
@@ -82,7 +82,7 @@ def test_bytes_that_tell_who_may_be_near_change_no_bit(
     data, chain = divided(table(kind), tmp_path / "p", (300,)), Chain.parse(text)
     found = chain.select(data).scores
     monkeypatch.setattr(part_scores, "MOST_REAL", -1)
-    monkeypatch.setattr(part_screening, "near_rows", lambda *given: pytest.fail("was screened"))
+    monkeypatch.setattr(part_scores, "near_rows", lambda *given: pytest.fail("was screened"))
     assert chain.select(data).scores.tobytes() == found.tobytes()
 
 
@@ -94,14 +94,14 @@ def test_equal_rows_beyond_the_lists_are_found_without(
     chain = Chain.parse("relieff:m=50,k=1")
     monkeypatch.setattr(part_scores, "MOST_LISTED", 1)
     lost: list[int] = []
-    real = part_screening.near_rows
+    real = part_scores.near_rows
 
     def near_rows(*given: Any) -> Any:
         found = real(*given)
         lost.append(int(found.lost.sum()))
         return found
 
-    monkeypatch.setattr(part_screening, "near_rows", near_rows)
+    monkeypatch.setattr(part_scores, "near_rows", near_rows)
     found = chain.select(data).scores
     assert 0 < sum(lost) <= 50
     monkeypatch.setattr(part_scores, "MOST_REAL", -1)

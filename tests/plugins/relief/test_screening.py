@@ -1,6 +1,11 @@
-"""Neighbours that bytes let through are those of a look at all exact distances."""
+"""Neighbours screened by distances of bytes: none is lost, and no bit of a score changes."""
 
 from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
 
 import attrs
 import numpy as np
@@ -8,12 +13,131 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fsframe
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_relief.engine import feature_scores, screening
+from fsframe_relief.engine import feature_scores
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.neighbours import Nearest, Target
 from fsframe_relief.methods.variants import Relief, Relieff, Rrelieff
+
+SAD = """
+import json, numpy as np
+from fsframe_relief.engine.neighbour_kernels import near_rows_of_four
+from numba import njit
+
+@njit
+def run(mine, rows, words, limits):
+    out = np.empty(32, np.int64)
+    return near_rows_of_four(mine, 0, rows, 0, words, limits, out), out
+
+rng = np.random.default_rng(5)
+x, y = rng.integers(0, 256, (4, 24), np.uint8), rng.integers(0, 256, (8, 24), np.uint8)
+x[0], y[0], y[1] = 0, 255, 0
+packed = y.view(np.uint64).T.ravel().copy()
+exact = np.abs(x[:, None].astype(int) - y.astype(int)).sum(axis=2)
+limits = np.median(exact, axis=1).astype(np.int64)
+mask, out = run(x.view(np.uint64), packed, 3, limits)
+bits = [(int(mask) >> e) & 1 for e in range(32)]
+print(json.dumps([out.tolist() == exact.ravel().tolist(),
+                  bits == (exact <= limits[:, None]).astype(int).ravel().tolist()]))
+"""
+
+
+@pytest.mark.parametrize("processor", ["", "generic", "haswell"])
+def test_distances_of_bytes_are_exact_on_any_processor(processor: str) -> None:
+    around = dict(os.environ)
+    if processor:
+        features = "+avx2" if processor == "haswell" else ""
+        around |= {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features}
+    told = subprocess.run(
+        [sys.executable, "-c", SAD], env=around, stdout=subprocess.PIPE, check=True, text=True
+    )
+    assert json.loads(told.stdout.splitlines()[-1]) == [True, True]
+
+
+def screened(X: np.ndarray, y: np.ndarray, k: int) -> tuple[feature_scores.NearestBytes, Target]:
+    order = np.argsort(y, kind="stable")
+    columns = prepare_columns(X, np.zeros(X.shape[1], bool), order=order)
+    target = Target(y=y[order], prior=np.bincount(y) / len(y), counts=np.ones(len(y)),
+                    omega=np.ones(len(y)) / len(y))  # fmt: skip
+    return feature_scores.NearestBytes(columns, Nearest(k=k), target, 1 << 30), target
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy", "copies", "narrow"])
+@pytest.mark.parametrize(("n", "p", "k"), [(3001, 5, 10), (1203, 40, 3), (409, 9, 150)])
+def test_all_neighbours_and_their_ties_are_candidates(kind: str, n: int, p: int, k: int) -> None:
+    rng = np.random.default_rng(n)
+    X = rng.standard_t(1.5, (n, p)) if kind == "heavy" else rng.normal(size=(n, p))
+    if kind == "copies":
+        X[n // 2 :] = X[: n - n // 2]
+    if kind == "narrow":
+        X = 0.5 + 1e-3 * X
+        X[0], X[1] = 0.0, 1.0
+    y = rng.integers(0, 3, n)
+    screen, target = screened(X, y, k)
+    rows = rng.integers(0, n, 37)
+    index, starts, settled = screen.candidates(rows)
+    Z = screen.columns.scaled
+    looked_at = 0
+    for r, i in enumerate(rows):
+        if not settled[r]:
+            continue
+        d = np.abs(Z - Z[i]).sum(axis=1)
+        for c in range(3):
+            members = np.arange(target.bounds[c], target.bounds[c + 1])
+            members = members[members != i]
+            edge = np.sort(d[members])[min(k, len(members)) - 1]
+            near = members[d[members] <= edge * (1 + 1e-12)]
+            listed = index[r, starts[r, c] : starts[r, c + 1]]
+            assert np.isin(near, listed).all()
+            assert (np.diff(listed) > 0).all() and i not in listed
+            looked_at += len(listed) < len(members)
+    # Where values lie close together bytes tell little apart: then all are listed, or none.
+    assert looked_at > 50 or kind in ("heavy", "narrow") or k == 150
+
+
+@pytest.mark.parametrize("text", ["relieff", "relieff:k=3,weighting=rank", "relief:m=500"])
+@pytest.mark.parametrize("copies", [0, 2500])
+def test_scores_have_the_bits_of_all_exact_distances(
+    text: str, copies: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(3000, 6))
+    X[:copies] = X[0]
+    y = (X[:, 0] * X[:, 1] + rng.normal(size=3000) > 0).astype(int)
+    data = Dataset.from_arrays(X, y)
+    method = fsframe.Chain.parse(text)
+    with monkeypatch.context() as patch:
+        patch.setattr(feature_scores, "bytes_suffice", lambda *given: False)
+        expected = method.select(data)
+    settled = []
+    real = feature_scores.NearestBytes.candidates
+
+    def candidates(self, rows):
+        found = real(self, rows)
+        settled.append(found[2].all())
+        return found
+
+    monkeypatch.setattr(feature_scores.NearestBytes, "candidates", candidates)
+    monkeypatch.setattr(feature_scores, "bytes_suffice", lambda *given: True)
+    for memory, threads in ((1 << 31, 1), (1 << 31, 3)):
+        found = method.select(data, run=Run(memory=memory, threads=threads))
+        assert found.scores.tobytes() == expected.scores.tobytes()
+    # Thousands of copies are more than a list holds.
+    assert settled and all(settled) == (copies == 0)
+
+
+def test_tables_that_bytes_do_not_tell_apart_are_not_screened() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(9000, 10))
+    y = rng.integers(0, 2, 9000)
+    screen, target = screened(X, y, 10)
+    assert feature_scores.bytes_suffice(screen.columns, screen.rule, target, 1 << 30)
+    X[0] *= 1e4
+    screen, target = screened(X, y, 10)
+    assert not feature_scores.bytes_suffice(screen.columns, screen.rule, target, 1 << 30)
+
 
 METHODS = [
     Relief(),
@@ -29,17 +153,17 @@ METHODS = [
 def both_ways(method, data, **options):
     """Scores with the screen and without, and how often it was used."""
     used = []
-    listed = screening.NearestBytes.listed
+    listed = feature_scores.NearestBytes.listed
 
     def counted(self, rows):
         used.append(len(rows))
         return listed(self, rows)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(screening, "ROWS_PER_NEIGHBOUR", 0)
-        patch.setattr(screening, "LEAST_ROWS", 0)
+        patch.setattr(feature_scores, "ROWS_PER_NEIGHBOUR", 0)
+        patch.setattr(feature_scores, "LEAST_ROWS", 0)
         patch.setattr(feature_scores, "bytes_suffice", lambda *_: True)
-        patch.setattr(screening.NearestBytes, "listed", counted)
+        patch.setattr(feature_scores.NearestBytes, "listed", counted)
         found = method.select(data, **options).scores
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feature_scores, "screening_pays", lambda *_: False)
@@ -77,7 +201,7 @@ def test_screened_and_all_distances_give_the_same_scores(method, n, p, digits, d
 def test_an_instance_that_bytes_put_too_far_is_still_found():
     # Column 0 is rounded up for row 1 and down for row 2: by bytes row 2 is nearer to row 0, in
     # truth row 1 is.
-    step = 1 / screening.LEVELS
+    step = 1 / feature_scores.LEVELS
     X = np.zeros((60, 3))
     X[1:, 0] = 1.0
     X[3:, 1] = 1.0
@@ -88,7 +212,7 @@ def test_an_instance_that_bytes_put_too_far_is_still_found():
     columns = prepare_columns(X, np.zeros(3, bool))
     ones = np.ones(60)
     target = Target(y=y, prior=np.bincount(y) / 60, counts=ones, omega=ones / 60)
-    screen = screening.NearestBytes(columns, Nearest(k=1), target, 1 << 30)
+    screen = feature_scores.NearestBytes(columns, Nearest(k=1), target, 1 << 30)
     codes = screen.mine.view(np.uint8).astype(int)
     whole = np.abs(codes[:1] - codes).sum(axis=1)
     assert whole[2] < whole[1]
