@@ -47,35 +47,25 @@ def at(typing_context: Any, array: Any, offset: Any) -> Any:
     return _WORDS(array, types.intp), generate
 
 
-def _compared(kind: Any, relation: str) -> Any:
-    """An intrinsic ``f(array, offset, value)``: which of 64 elements have that relation to a value.
+@intrinsic
+def equal_bits(typing_context: Any, array: Any, offset: Any, value: Any) -> Any:
+    """The 64 bits ``array.flat[offset + i] == value`` of a contiguous uint8 array; no bounds check.
 
-    One or two comparisons and moves where registers hold 64 bytes.
+    One comparison and a move where registers hold 64 bytes.
     """
-    width = kind.bitwidth
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        vector = ir.VectorType(ir.IntType(width), 64)
+        vector = ir.VectorType(ir.IntType(8), 64)
         start = builder.gep(data, [args[1]])
         loaded = builder.load(builder.bitcast(start, vector.as_pointer()))
-        loaded.align = width // 8
+        loaded.align = 1
         wanted = builder.insert_element(ir.Constant(vector, ir.Undefined), args[2], _I32(0))
         everywhere = ir.Constant(ir.VectorType(_I32, 64), [0] * 64)
         wanted = builder.shuffle_vector(wanted, ir.Constant(vector, ir.Undefined), everywhere)
-        return builder.bitcast(builder.icmp_unsigned(relation, loaded, wanted), _I64)
+        return builder.bitcast(builder.icmp_unsigned("==", loaded, wanted), _I64)
 
-    def typed(typing_context: Any, array: Any, offset: Any, value: Any) -> Any:
-        return types.uint64(array, types.intp, kind), generate
-
-    return intrinsic(typed)
-
-
-equal_bits = _compared(types.uint8, "==")
-"""The 64 bits ``array.flat[offset + i] == value`` of a contiguous uint8 array; no bounds check."""
-
-at_most_bits = _compared(types.uint16, "<=")
-"""The 64 bits ``array.flat[offset + i] <= value`` of a contiguous uint16 array, likewise."""
+    return types.uint64(array, types.intp, types.uint8), generate
 
 
 @intrinsic

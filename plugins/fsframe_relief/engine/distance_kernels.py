@@ -17,7 +17,6 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Listed = NDArray[np.int32]
 Words = NDArray[np.uint64]
-Short = NDArray[np.uint16]
 
 # Sums may be reordered and fused; NaN and infinities keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}
@@ -112,9 +111,8 @@ def special_distances(
 
 @njit()
 def _count_mismatches(
-    planes: Words, bits: int, start: int, words: int, rows: Places, first: int,
-    out: Floats | Short,
-) -> None:  # fmt: skip
+    planes: Words, bits: int, start: int, words: int, rows: Places, first: int, out: Floats
+) -> None:
     """Add the number of columns that differ in one segment of one or two bits without gaps.
 
     Tiles of instances are turned so that eight lie side by side, in the lanes of a register, and
@@ -145,18 +143,6 @@ def _count_mismatches(
                     for r in range(size):
                         for lane in range(j1 - k0):
                             out[r0 + r, k0 + lane] += found[r, lane]
-
-
-@njit()
-def whole_distances(planes: Words, segments: Places, rows: Places, out: Short) -> None:
-    """Numbers of columns that differ, as whole numbers: segments of one or two bits, no gaps.
-
-    ``out[r, j]``, (b, n) uint16, is written for the targets ``rows[r]`` and all instances j.
-    """
-    out[:] = 0
-    for s in range(segments.shape[0]):
-        bits, start, words, _ = segments[s]
-        _count_mismatches(planes, bits, start, words, rows, 0, out)
 
 
 @njit()

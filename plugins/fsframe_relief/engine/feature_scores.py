@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_relief.engine.columns import Columns
-from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Target
+from fsframe_relief.engine.neighbours import Nearest, Rule, Target
 from fsframe_relief.engine.pair_sums import PairSums
 from fsframe_relief.engine.table_values import CACHED, ROW_BLOCK, row_block, run_blocks
 
@@ -174,22 +174,6 @@ def feature_scores(
         mean = mean_distance(metric, target, width, threads) if rule.needs_mean else 0.0
 
     sums = PairSums(columns, target, rule)
-    if (
-        isinstance(rule, Radius)
-        and D is None
-        and metric is columns
-        and sums.whole_distances_suffice
-    ):
-        wide = width * _blocks_together(n, len(target.prior), width, memory // threads)
-
-        def parts(start: int) -> list[NDArray[np.float64]]:
-            return sums.of_radius(targets[start : start + wide], rule, mean, width)
-
-        total = sums.empty()
-        for several in run_blocks(parts, range(0, len(targets), wide), threads):
-            for found in several:
-                total += found
-        return sums.finish(total)
 
     def part(start: int) -> NDArray[np.float64]:
         block = targets[start : start + width]
@@ -207,12 +191,6 @@ def feature_scores(
     for found in run_blocks(part, range(0, len(targets), width), threads):
         total += found
     return sums.finish(total)
-
-
-def _blocks_together(n: int, n_classes: int, width: int, memory: int) -> int:
-    """Blocks of `width` targets whose distances and masks are made together: at most four."""
-    each = width * (2 * n + n // 4 * n_classes)
-    return int(np.clip(memory // (8 * max(1, each)), 1, 4))
 
 
 def _listed_scores(

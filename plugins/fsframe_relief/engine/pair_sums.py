@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe_relief.engine.columns import Columns
-from fsframe_relief.engine.neighbours import Radius, Rule, Target
+from fsframe_relief.engine.neighbours import Rule, Target
 
 MAX_LEVELS = 16
 """Discrete columns with more levels are compared code by code, not by masks of instances."""
@@ -50,25 +50,6 @@ class PairSums:
         )
         self.masks = _level_masks(columns) if self.by_masks else None
         self.n_whole = int((~columns.gaps).sum())
-
-    @property
-    def whole_distances_suffice(self) -> bool:
-        """Whether all columns are of few levels without gaps: distances are whole numbers then, of
-        16 bits, whose moments are exact."""
-        columns = self.columns
-        return bool(
-            self.by_masks
-            # one row alone has no distances, whose mean is asked for
-            and columns.n > 1
-            and columns.levelled.size == self.n_whole < 1 << 16
-            and not columns.plain.size
-            and not columns.special.size
-            and columns.probability is None
-            and not columns.shares
-            and (columns.segments[:, 0] <= 2).all()
-            # n times the sum of n squares stays below 2⁶³
-            and columns.n * columns.levelled.size < 3_000_000_000
-        )
 
     def empty(self) -> NDArray[np.float64]:
         """The sums before the first block."""
@@ -186,11 +167,14 @@ class PairSums:
             )  # fmt: skip
             out[columns.special] = part
         if self.masks is not None:
-            from fsframe_relief.engine.score_kernels import weight_groups
-
+            part = np.zeros(columns.levelled.size)
             groups = self.masks.groups(len(rows), n_classes)
-            weight_groups(C, rows, target.y, target.bounds, *groups)
-            out[columns.levelled] = self._of_groups(rows, len(rows), *groups)[0]
+            kernels.weight_groups(C, rows, target.y, target.bounds, *groups)
+            kernels.count_scores(
+                columns.codes, columns.gap, self.masks.levels, self.masks.start, self.masks.known,
+                self.n_whole, rows, target.y, target.bounds, *groups, part,
+            )  # fmt: skip
+            out[columns.levelled] = part
         elif self.n_whole < columns.levelled.size:
             part = np.zeros(columns.levelled.size)
             kernels.gap_scores(
@@ -198,60 +182,6 @@ class PairSums:
                 n_classes, part,
             )  # fmt: skip
             out[columns.levelled[self.n_whole :]] = part[self.n_whole :]
-
-    def of_radius(
-        self, rows: NDArray[np.int64], rule: Radius, mean: float, block: int
-    ) -> list[NDArray[np.float64]]:
-        """The parts of the targets `rows` by a radius, where `whole_distances_suffice`.
-
-        Parameters
-        ----------
-        rows : (b,) int64
-            Many, since the table is read once for all of them: ``2 * n + n // 4 * n_classes`` bytes
-            for each.
-        rule : Radius
-        mean : float
-        block : int
-            Targets of a part.
-        """
-        from fsframe_relief.engine.distance_kernels import whole_distances
-        from fsframe_relief.engine.score_kernels import radius_groups
-
-        columns, target = self.columns, self.target
-        assert self.masks is not None
-        D = np.empty((len(rows), columns.n), np.uint16)
-        whole_distances(columns.planes, columns.segments, rows, D)
-        groups = self.masks.groups(len(rows), len(target.prior))
-        radius_groups(
-            D, rows, target.y, target.bounds, mean, rule.own, rule.star, target.prior,
-            target.omega[rows], *groups,
-        )  # fmt: skip
-        del D
-        found = []
-        for part in self._of_groups(rows, block, *groups):
-            found.append(self.empty())
-            found[-1][0, columns.levelled] = part
-        return found
-
-    def _of_groups(
-        self,
-        rows: NDArray[np.int64],
-        block: int,
-        mask: NDArray[np.uint64],
-        total: NDArray[np.float64],
-        size: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """The part of each block of the targets `rows` in the discrete columns, from groups."""
-        from fsframe_relief.engine.score_kernels import count_scores
-
-        columns, masks = self.columns, self.masks
-        assert masks is not None
-        parts = np.zeros((-(-len(rows) // block), columns.levelled.size))
-        count_scores(
-            columns.codes, columns.gap, masks.levels, masks.start, masks.known, self.n_whole,
-            rows, self.target.y, self.target.bounds, mask, total, size, block, parts,
-        )  # fmt: skip
-        return parts
 
     def _regression_gaps(
         self, C: NDArray[np.float64], rows: NDArray[np.int64], out: NDArray[np.float64]

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.bit_counts import (
     LANES,
     at,
-    at_most_bits,
     common_bits,
     common_bits_of_four,
     popcount,
 )
 from fsframe.kernels.compiled import njit
 from fsframe_relief.engine.distance_kernels import fill_differences
-from fsframe_relief.engine.neighbour_kernels import TIE, class_factors
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -296,7 +292,6 @@ def pair_weights(
 
 
 Words = NDArray[np.uint64]
-Short = NDArray[np.uint16]
 
 MASK_WORDS = 1 << 10
 """Words of a mask at a time: they, and four levels, stay in the nearest cache."""
@@ -373,107 +368,6 @@ def weight_groups(
     _add_repeatedly(weight.ravel(), size.ravel(), total.ravel())
 
 
-@njit(inline="always")
-def _class_bits(word: int, start: int, stop: int) -> np.uint64:
-    """The bits of a word that belong to instances start … stop−1, of which it has at least one."""
-    first, last = max(word * 64, start) & 63, (min(word * 64 + 64, stop) - 1) & 63
-    every = ~np.uint64(0)
-    return (every << np.uint64(first)) & (every >> np.uint64(63 - last))
-
-
-@njit()
-def _at_most(D: Short, r: int, bound: Any, start: int, stop: int, mask: Words) -> None:
-    """Set the words of instances start … stop−1 in `mask` to the bits ``D[r, j] <= bound``."""
-    n = D.shape[1]
-    if bound < 0 or start == stop:
-        # nothing is nearer than a mean of zero; classes without instances have no words
-        for word in range(start >> 6, (stop + 63) >> 6):
-            mask[word] = np.uint64(0)
-        return
-    most = np.uint16(min(bound, (1 << 16) - 1))
-    flat = D.reshape(-1)
-    for word in range(start >> 6, (stop + 63) >> 6):
-        if word * 64 + 64 <= n:
-            bits = at_most_bits(flat, r * n + word * 64, most)
-        else:
-            bits = np.uint64(0)
-            for j in range(word * 64, n):
-                bits |= np.uint64(D[r, j] <= most) << np.uint64(j & 63)
-        mask[word] = bits & _class_bits(word, start, stop)
-
-
-@njit()
-def radius_groups(
-    D: Short, rows: Places, y: Places, bounds: Places, middle: float, own: bool, star: bool,
-    prior: Floats, omega: Floats, mask: Words, total: Floats, size: Floats,
-) -> None:  # fmt: skip
-    """The groups that `weight_groups` finds in the weights of a radius, from whole distances.
-
-    Parameters
-    ----------
-    D : (b, n) uint16
-        Distances of the targets `rows`: numbers of columns that differ.
-    middle : float
-        The bound of all targets; with `own` each has its mean distance less, and for the far ones
-        of `star` plus, half its standard deviation instead.
-    prior : (n_classes,) float64
-    omega : (b,) float64
-        Weights of the targets.
-    y, bounds, mask, total, size
-        As there.
-
-    Notes
-    -----
-    Sums of distances and of their squares are exact, and so is n times the one less the square of
-    the other; (n p)² has to be below 2⁶³.
-    """
-    n, n_classes = D.shape[1], bounds.shape[0] - 1
-    inner, outer = np.empty(n_classes), np.empty(n_classes)
-    inside, outside = np.empty(n_classes), np.empty(n_classes)
-    weight = np.zeros(size.shape)
-    for r in range(rows.shape[0]):
-        near = far = middle
-        if own:
-            s, q = np.int64(0), np.int64(0)
-            for j in range(n):
-                d = np.int64(D[r, j])
-                s += d
-                q += d * d
-            others = n - 1
-            mean = s / others
-            spread = np.sqrt(np.float64(others * q - s * s)) / others
-            near, far = mean - spread / 2, mean + spread / 2
-        # d < near and d > far, apart from ties, in whole numbers
-        low = np.int64(np.ceil(near - TIE * abs(near))) - 1
-        high = np.int64(np.floor(far + TIE * abs(far))) + 1
-        for c in range(n_classes):
-            _at_most(D, r, low, bounds[c], bounds[c + 1], mask[r, 2 * c])
-            if star:
-                _at_most(D, r, high - 1, bounds[c], bounds[c + 1], mask[r, 2 * c + 1])
-                for j in range(bounds[c] >> 6, (bounds[c + 1] + 63) >> 6):
-                    mask[r, 2 * c + 1, j] ^= _class_bits(j, bounds[c], bounds[c + 1])
-        i, mine = rows[r], y[rows[r]]
-        itself = ~(np.uint64(1) << np.uint64(i & 63))
-        mask[r, 2 * mine, i >> 6] &= itself
-        mask[r, 2 * mine + 1, i >> 6] &= itself
-        for c in range(n_classes):
-            for side in range(2):
-                common = np.uint64(0)
-                for word in range(bounds[c] >> 6, (bounds[c + 1] + 63) >> 6):
-                    common += popcount(mask[r, 2 * c + side, word])
-                size[r, 2 * c + side] = np.float64(common)
-            inner[c], outer[c] = size[r, 2 * c], size[r, 2 * c + 1]
-        class_factors(inner, mine, prior, True, omega[r], inside)
-        class_factors(outer, mine, prior, True, omega[r], outside)
-        for c in range(n_classes):
-            weight[r, 2 * c], weight[r, 2 * c + 1] = inside[c], -outside[c]
-            for g in range(2 * c, 2 * c + 2):
-                if weight[r, g] == 0.0:
-                    # misses that weigh nothing are no neighbours
-                    size[r, g] = 0.0
-    _add_repeatedly(weight.ravel(), size.ravel(), total.ravel())
-
-
 @njit()
 def _add_repeatedly(weight: Floats, times: Floats, total: Floats) -> None:
     """``total[g]``: zero plus ``weight[g]``, `times` times, as a sum over equal neighbours is.
@@ -537,11 +431,9 @@ def _common_counts(
 @njit()
 def count_scores(
     codes: Codes, gap: int, levels: Words, start: Places, known: Words, n_whole: int, rows: Places,
-    y: Places, bounds: Places, mask: Words, total: Floats, size: Floats, block: int, out: Floats,
+    y: Places, bounds: Places, mask: Words, total: Floats, size: Floats, out: Floats,
 ) -> None:  # fmt: skip
     """Add the contribution of discrete columns if all weights of a group of neighbours are equal.
-
-    That of the targets ``block * k … block * (k + 1) - 1`` is added to ``out[k]``.
 
     A group is a bit mask over the instances (`weight_groups`), which are sorted by class, and
     ``levels[start[a] + v]`` the instances with code v in column a: the number of neighbours that
@@ -563,7 +455,7 @@ def count_scores(
                 if size[r, g] != 0.0:
                     rate = total[r, g] / size[r, g]
                     for a in range(a0, a1):
-                        out[r // block, a] += rate * (size[r, g] - np.float64(equals[r, g, a - a0]))
+                        out[a] += rate * (size[r, g] - np.float64(equals[r, g, a - a0]))
     for r in range(b):
         i = rows[r]
         for a in range(n_whole, p):
@@ -585,4 +477,4 @@ def count_scores(
                 seen[g] = filled > 0
                 if seen[g]:
                     mean[g] = 1.0 - np.float64(common) / np.float64(filled)
-            out[r // block, a] += combine_groups(total[r], mean, seen, y[i], groups // 2)
+            out[a] += combine_groups(total[r], mean, seen, y[i], groups // 2)
