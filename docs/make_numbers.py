@@ -242,11 +242,18 @@ FIGURES: dict[str, list[Figure]] = {
             strange,
         ),
         Figure(
-            "Trials of users, disks, folders and strangers; faults are those before they were "
-            "mended (of those of chains, two were resamples of resamples that took over 10 s)",
+            "Trials of users, disks, folders and strangers, as they ended last",
             "python benchmarks/trust/trials.py --only NAME",
             ("trust/results/trials.csv",),
-            columns("trial", "made", "as promised", "faults found", "what was tried"),
+            columns("trial", "made", "as promised", "what was tried", "ends"),
+        ),
+        Figure(
+            "The same digests of every method with 1, 2 and 4 threads (alone) and with these and "
+            "0, 2 and 3 workers (resampled, or where the method resamples); draws: random "
+            "generators asked for; the file has all digests",
+            "python benchmarks/trust/trials.py --only seed-equality",
+            ("trust/results/seed_equality.csv",),
+            columns("chain", "table", "draws", "equal", "1 threads, 0 workers"),
         ),
         Figure(
             "Mutation testing: small faults that tests detect; kernels of four families",

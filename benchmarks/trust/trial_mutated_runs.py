@@ -167,7 +167,7 @@ def mutated(version: int, trial: Trial) -> None:
         command(*words.split(), seconds=120)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     valid = number = 0
-    while number < trial.times:
+    while valid < trial.times:
         content = draw.choice(files)
         held = io.BytesIO(content[SEAL_BYTES:])
         with h5py.File(held, "r+") as file:
@@ -189,7 +189,7 @@ def mutated(version: int, trial: Trial) -> None:
             if peak - before > MOST_MB * 1000:
                 clear, before, said = False, peak, f"{peak - before} kB more memory; {said}"
             trial.expect(clear, f"{what}: `{words}`: {code}: {said[-700:]}", f"exit {code}")
-    trial.outcomes |= {"files": number, "of these with good digests": valid}
+    trial.outcomes |= {"files": number, "of these with digests made good": valid}
 
 
 TRIALS: dict[str, tuple[Callable[[Trial], None], int, str]] = {
