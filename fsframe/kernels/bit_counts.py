@@ -11,14 +11,25 @@ from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
-from numba.core import types
+from numba.core import config, types
 
+from fsframe.errors import RequestError
 from fsframe.kernels.compiled import njit
 
 LANES = 8
 """Features side by side in one block: eight 64-bit words fill one 512-bit register."""
 
-intrinsic: Any = extending.intrinsic
+
+def intrinsic(generator: Callable[..., Any]) -> Any:
+    """`numba.extending.intrinsic`; with ``NUMBA_DISABLE_JIT``, a function that says what to do."""
+    if not vars(config).get("DISABLE_JIT"):
+        return extending.intrinsic(generator)
+
+    def refuse(*_: Any) -> None:
+        raise RequestError("levels are counted by compiled code only; unset NUMBA_DISABLE_JIT")
+
+    return refuse
+
 
 _WORDS = types.CPointer(types.uint64)
 _I32 = ir.IntType(32)
