@@ -83,7 +83,9 @@ def stage(draw: random.Random, name: str) -> str:
         if p in SMALL and p != "fits" and declared[p].default not in (0, False)
         and (p != "permutations" or name == "npfs")
     }  # fmt: skip
-    for other in draw.sample(sorted(declared), min(len(declared), draw.choice((0, 0, 0, 0, 1, 2, 3)))):
+    for other in draw.sample(
+        sorted(declared), min(len(declared), draw.choice((0, 0, 0, 0, 1, 2, 3)))
+    ):
         chosen[other] = value(declared[other].kind, other, draw)
     if name in ("sklearn", "importance", "sequential", "sklearn-selector") and draw.random() < 0.9:
         return f"{name}:{OPTIONS[name][0]}"

@@ -148,6 +148,15 @@ def test_a_plugin_that_loops_at_import_is_given_up_and_named(folder):
     assert "importing it took longer than 1 s" in asked.stderr
 
 
+def test_a_plugin_that_imports_slowly_is_waited_for_within_the_bound(folder):
+    for seconds, code in (("60", 0), ("0.5", 3)):
+        environ = {"UNRULY_IMPORT": "slow", "FSFRAME_IMPORT_TIMEOUT": seconds}
+        words = ["chain", "unruly", "on", "table.csv", "--no-out"]
+        done = apart(folder, *words, **environ)
+        assert done.returncode == code, done.stderr
+        assert ("importing it took longer" in done.stderr) == (code == 3)
+
+
 @pytest.mark.parametrize("options", [["--progress", "json"], []])
 def test_a_reader_of_stderr_that_leaves_does_not_end_the_run(folder, options):
     words = ["chain", "unruly:how=print", *AFTER, "--json", *options]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 
 from fsframe.registry.entries import ClassifierEntry, SelectorEntry
@@ -19,6 +20,8 @@ if os.environ.get("UNRULY_IMPORT") == "interrupt":
         raise KeyboardInterrupt
     except BaseException:
         raise ImportError("the kernels could not be compiled") from None
+if os.environ.get("UNRULY_IMPORT") == "slow":
+    time.sleep(1.5)
 if os.environ.get("UNRULY_IMPORT") == "chdir":
     os.chdir("/")
 
