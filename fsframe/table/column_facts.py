@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,13 @@ USUAL_CODES = np.array(
     [sign * value for value in (99, 999, 9999, 99999, 999999, 1e30) for sign in (1, -1)]
     + [-9, -32768, -2147483648]
 )
+
+
+Column = NDArray[Any] | list[str | None]
+"""Numbers, NaN where missing, or texts, None where missing."""
+
+Block = tuple[int, NDArray[np.float64], dict[int, list[str | None]]]
+"""The first column, numbers (NaN in columns of text), and texts by column."""
 
 
 @attrs.frozen(kw_only=True)
@@ -185,7 +193,7 @@ class Contents:
     leaves_rows_out: bool = True
     repeated_rows: int = 0
     repeated_columns: tuple[tuple[int, int], ...] = ()
-    _column: Callable[[int], NDArray[Any] | list[str | None]] = attrs.field(repr=False)
+    _column: Callable[[int], Column] = attrs.field(repr=False)
 
     def codes(self, column: int) -> NDArray[np.int64]:
         """A column as (n_rows,) codes of its different values; -1 where missing."""
@@ -210,32 +218,15 @@ class Contents:
         return [level_text(value) for value in np.unique(values[~np.isnan(values)]).tolist()]
 
 
-# The first column, numbers (NaN in columns of text), and texts by column.
-Block = tuple[int, NDArray[np.float64], dict[int, list[str | None]]]
-
-
-@attrs.frozen
-class FrameColumns:
-    """The columns of a data frame."""
-
-    frame: Any
-
-    def blocks(self) -> Iterator[Block]:
-        for k in range(len(frame_names(self.frame))):
-            yield one_column(k, self.column(k))
-
-    def column(self, column: int) -> NDArray[Any] | list[str | None]:
-        return frame_column(self.frame, column)
-
-
 def contents_of_frame(frame: Any, name: str) -> Contents:
     """The columns of a data frame, which messages call by `name`."""
-    names, source = frame_names(frame), FrameColumns(frame)
-    found = gathered(Path(name), "data frame", names, len(frame), source)
+    names, column = frame_names(frame), partial(frame_column, frame)
+    blocks = (one_column(k, column(k)) for k in range(len(names)))
+    found = gathered(Path(name), "data frame", names, len(frame), column, blocks)
     return attrs.evolve(found, takes_codes=False)
 
 
-def one_column(column: int, values: NDArray[Any] | list[str | None]) -> Block:
+def one_column(column: int, values: Column) -> Block:
     """One column as a block."""
     if isinstance(values, list):
         return column, np.full((len(values), 1), np.nan), {column: values}
@@ -262,15 +253,22 @@ def merged_spellings(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def gathered(path: Path, form: str, names: Sequence[str], n_rows: int, source: Any) -> Contents:
-    """The facts of all columns of `source`, which gives them in blocks."""
+def gathered(
+    path: Path,
+    form: str,
+    names: Sequence[str],
+    n_rows: int,
+    column_of: Callable[[int], Column],
+    blocks: Iterable[Block],
+) -> Contents:
+    """The facts of all columns, in blocks; `column_of` gives a single one."""
     facts: list[ColumnFacts] = []
     rows = np.zeros(n_rows, dtype=np.uint64)
     signs: dict[int, int] = {}
     repeated = []
     draw = np.random.default_rng(0)
-    for start, X, texts in source.blocks():
-        odd = draw.integers(1, 1 << 63, X.shape[1], dtype=np.uint64)
+    for start, X, texts in blocks:
+        odd = draw.integers(1, 1 << 63, (X.shape[1],), dtype=np.uint64)
         factors = odd * np.uint64(2) + np.uint64(1)
         for k, found in enumerate(_number_facts(X, names[start : start + X.shape[1]])):
             column = start + k
@@ -293,7 +291,7 @@ def gathered(path: Path, form: str, names: Sequence[str], n_rows: int, source: A
         columns=tuple(facts),
         repeated_rows=n_rows - len(np.unique(rows)),
         repeated_columns=tuple(repeated),
-        column=source.column,
+        column=column_of,
     )
 
 
@@ -302,7 +300,7 @@ def hash_of(text: str | None) -> int:
     return hash(text) & 0xFFFFFFFFFFFFFFFF
 
 
-def _coded(values: NDArray[Any] | list[str | None]) -> NDArray[np.int64]:
+def _coded(values: Column) -> NDArray[np.int64]:
     if isinstance(values, list):
         place = {text: k for k, text in enumerate(sorted({v for v in values if v is not None}))}
         return np.array([-1 if v is None else place[v] for v in values])

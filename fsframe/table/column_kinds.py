@@ -127,7 +127,6 @@ def sums_of_squares(
 
 
 _PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_NUMBER = re.compile(_PLAIN)
 _WITH_UNIT = re.compile(
     rf"({_PLAIN}|[+-]?[0-9]{{1,3}}(?:[,' \u00a0\u202f][0-9]{{3}})+(?:\.[0-9]*)?)"
     r"(\s*)([%‰°µμA-Za-z][A-Za-z0-9µμ°/^.*%·-]{0,11})?"
@@ -135,11 +134,6 @@ _WITH_UNIT = re.compile(
 _SEPARATED = re.compile(r"[,' \u00a0\u202f]")
 _DIGIT = re.compile("[0-9]")
 _MOST_ODD, _NUMBERS = 5, 0.5
-
-
-def plain_number(text: str) -> bool:
-    """Whether a text is a number in the usual spelling."""
-    return _NUMBER.fullmatch(text) is not None
 
 
 def spelled_numbers(cells: Sequence[str | None]) -> tuple[NDArray[np.float64], str] | None:
@@ -339,9 +333,92 @@ def coded(values: Sequence[str | None], name: str) -> tuple[NDArray[np.float64],
     """
     levels = tuple(sorted({value for value in values if value is not None}))
     code: dict[str | None, float] = {text: float(place) for place, text in enumerate(levels)}
-    spelled = some_of([f"{text}={place}" for place, text in enumerate(levels)], 10)
     numbers = np.array([code.get(value, math.nan) for value in values])
-    return numbers, ColumnKind("nominal", levels), f"text in column {name!r} was coded: {spelled}"
+    return numbers, ColumnKind("nominal", levels), coded_note(levels, name)
+
+
+def coded_note(levels: Sequence[str], name: str) -> str:
+    """The note that the text of column `name` was coded as the places of these levels."""
+    spelled = some_of([f"{text}={place}" for place, text in enumerate(levels)], 10)
+    return f"text in column {name!r} was coded: {spelled}"
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class TextsRead:
+    """A column of text as numbers, or why it is none.
+
+    Parameters
+    ----------
+    values : (n_rows,) float64, or None
+        NaN where missing; None if the column cannot be used.
+    kind : ColumnKind, optional
+        None for plain numbers.
+    note : str
+        How it was read, if nothing declares it.
+    unknown : tuple of str
+        Levels that an ordinal column has and its order lacks.
+    """
+
+    values: NDArray[np.float64] | None = None
+    kind: ColumnKind | None = None
+    note: str = ""
+    unknown: tuple[str, ...] = ()
+
+
+def read_texts(
+    cells: Sequence[str | None],
+    name: str,
+    *,
+    order: tuple[str, ...] | None = None,
+    nominal: bool = False,
+) -> TextsRead:
+    """The cells of column `name` as numbers: by its declaration, or as they look.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        None where missing.
+    order : tuple of str, optional
+        The order of its levels, if it is ordinal.
+    nominal : bool
+
+    Returns
+    -------
+    TextsRead
+        Undeclared, two words for yes and no are boolean, ISO dates days, and numbers with one unit
+        or separators of thousands numbers; other text is not read.
+
+    Examples
+    --------
+    >>> read_texts(["no", None, "yes"], "smoker").note
+    "column 'smoker' was read as no=0, yes=1"
+    >>> read_texts(["M", "XL"], "size", order=("S", "M")).unknown
+    ('XL',)
+    """
+    texts = {text for text in cells if text is not None}
+    note = ""
+    if order is not None:
+        unknown = sorted({level_text(text) for text in texts} - set(order))
+        if unknown:
+            return TextsRead(unknown=tuple(unknown))
+        kind = ColumnKind("ordinal", order)
+    elif nominal:
+        values, kind, note = coded(cells, name)
+        return TextsRead(values=values, kind=kind, note=note)
+    elif (words := looks_boolean(texts)) is not None:
+        kind = ColumnKind("boolean", words)
+        note = f"column {name!r} was read as {words[0]}=0, {words[1]}=1"
+    elif texts and all(days_of(text) is not None for text in texts):
+        kind = ColumnKind("date")
+    elif (spelled := spelled_numbers(cells)) is not None:
+        values, left_out = spelled
+        return TextsRead(
+            values=values, note=f"column {name!r} was read as numbers without {left_out}"
+        )
+    else:
+        return TextsRead()
+    values = numbers_of([text or "" for text in cells], kind, lambda text: not text, str)
+    return TextsRead(values=values, kind=kind, note=note)
 
 
 def numbers_of(

@@ -17,13 +17,10 @@ from fsframe.table.array_checks import unlabelled_left_out
 from fsframe.table.column_kinds import (
     ColumnKind,
     check_readings,
-    coded,
-    days_of,
     level_text,
-    looks_boolean,
     numbers_of,
     ranks,
-    spelled_numbers,
+    read_texts,
 )
 from fsframe.table.frame_columns import as_list, columns_of, values_of
 from fsframe.table.roles import AskedColumns, only
@@ -178,15 +175,18 @@ def take_frame(
         is_category = is_category or all_categorical or column in marked
         mask[position] = order is None and is_category
         found: NDArray[Any] | None
-        if order is not None:
-            found, kind = _ordered(values, order, name, refused)
-        elif isinstance(values, list) and mask[position]:
-            found, kind, note = coded(values, name)
-            notes.append(note)
-        elif isinstance(values, list):
-            found, kind = _worded(values, name, dates, refused)
-        elif values is None:
+        kind: ColumnKind | None
+        if order is not None and values is None:
+            refused.order.append(f"column {name!r} is of a type without levels")
+            continue
+        if values is None:
             found, kind = _dated(series, name, dates, refused)
+        elif isinstance(values, list) or order:
+            found, kind, note = _worded(values, name, order, mask[position], dates, refused)
+            notes += [note] if mask[position] else []
+        elif order is not None:
+            found, levels = ranks(values.astype(np.float64))
+            kind = ColumnKind("ordinal", levels)
         else:
             found = values
             kind = ColumnKind("boolean") if str(series.dtype).lower().startswith("bool") else None
@@ -274,55 +274,35 @@ def _own_order(series: Any) -> tuple[str, ...] | None:
     return tuple(level_text(level) for level in kind.categories)
 
 
-def _ordered(
-    values: NDArray[Any] | list[Any] | None,
-    order: tuple[str, ...],
-    name: str,
-    refused: ColumnRefusals,
-) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
-    """Ranks of an ordinal column."""
-    if values is None:
-        refused.order.append(f"column {name!r} is of a type without levels")
-        return None, None
-    if isinstance(values, list) or order:
-        texts = [
-            "" if value is None or value != value else level_text(value)
-            for value in (values if isinstance(values, list) else values.tolist())
-        ]
-        unknown = sorted({text for text in texts if text} - set(order))
-        if unknown:
-            refused.order.append(
-                f"these levels are missing from the order of column {name!r}: "
-                f"{', '.join(unknown[:10])} (--ordinal '{name}=low<high', ordinal={{{name!r}: "
-                "['low', 'high']})"
-            )
-            return None, None
-        kind = ColumnKind("ordinal", order)
-        return numbers_of(texts, kind, lambda text: not text, str), kind
-    found, levels = ranks(np.asarray(values, dtype=np.float64))
-    return found, ColumnKind("ordinal", levels)
-
-
 def _worded(
-    values: list[Any], name: str, dates: str | None, refused: ColumnRefusals
-) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
-    """A column of text without a declared kind: boolean, dates, or refused."""
-    texts = ["" if value is None else str(value) for value in values]
-    there = {text for text in texts if text}
-    words = looks_boolean(there)
-    if words is not None:
-        kind = ColumnKind("boolean", words)
-    elif there and all(days_of(text) is not None for text in there):
-        if dates is None:
-            refused.dates.append(name)
-            return None, None
-        kind = ColumnKind("date")
-    elif (spelled := spelled_numbers([text or None for text in texts])) is not None:
-        return spelled[0], None
-    else:
+    values: NDArray[Any] | list[Any],
+    name: str,
+    order: tuple[str, ...] | None,
+    nominal: bool,
+    dates: str | None,
+    refused: ColumnRefusals,
+) -> tuple[NDArray[np.float64] | None, ColumnKind | None, str]:
+    """A column of text, or of levels with an order, and the note about it."""
+    cells = values if isinstance(values, list) else values.tolist()
+    if order is not None:
+        cells = [None if cell is None or cell != cell else level_text(cell) for cell in cells]
+    elif not nominal:
+        cells = [None if cell is None else str(cell) for cell in cells]
+    if not nominal:
+        cells = [cell or None for cell in cells]
+    read = read_texts(cells, name, order=order, nominal=nominal)
+    if read.unknown:
+        refused.order.append(
+            f"these levels are missing from the order of column {name!r}: "
+            f"{', '.join(read.unknown[:10])} (--ordinal '{name}=low<high', ordinal={{{name!r}: "
+            "['low', 'high']})"
+        )
+    elif read.kind is not None and read.kind.kind == "date" and dates is None:
+        refused.dates.append(name)
+        return None, None, ""
+    elif read.values is None:
         refused.text.append(name)
-        return None, None
-    return numbers_of(texts, kind, lambda text: not text, str), kind
+    return read.values, read.kind, read.note
 
 
 def _dated(

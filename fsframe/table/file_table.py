@@ -7,7 +7,6 @@ import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import attrs
 import numpy as np
@@ -16,16 +15,11 @@ from numpy.typing import NDArray
 from fsframe.atomic import check_destination, place_file
 from fsframe.errors import DataError, RequestError
 from fsframe.table.cells import Missing
+from fsframe.table.column_facts import Block, Column, one_column
 from fsframe.table.column_kinds import ColumnKind, numbers_of
 from fsframe.table.columns import check_finite, column_word
 from fsframe.table.text_file import defused, is_formula, is_number, unquote
 from fsframe.text import did_you_mean, some_of
-
-Block = tuple[int, NDArray[np.float64], dict[int, list[str | None]]]
-"""The first column, numbers (NaN in columns of text), and texts by column."""
-
-Column = NDArray[Any] | list[str | None]
-"""Numbers, NaN where missing, or texts, None where missing."""
 
 
 def quoted(text: str, delimiter: str) -> str:
@@ -89,13 +83,7 @@ class Table:
 
     def blocks(self) -> Iterator[Block]:
         """All columns, some at a time."""
-        yield from map(self._alone, range(len(self.names)))
-
-    def _alone(self, column: int) -> Block:
-        values = self.column(column)
-        if isinstance(values, list):
-            return column, np.full((len(values), 1), np.nan), {column: values}
-        return column, values[:, None], {}
+        yield from (one_column(k, self.column(k)) for k in range(len(self.names)))
 
     def filled(
         self, fill: Mapping[int, float | NDArray[np.float64]]

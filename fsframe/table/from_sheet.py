@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,8 @@ from fsframe.table.column_facts import merged_spellings
 from fsframe.table.column_guesses import check_default_label, untidy
 from fsframe.table.column_kinds import (
     ColumnKind,
-    coded,
-    days_of,
-    level_text,
-    looks_boolean,
-    numbers_of,
     ranks,
+    read_texts,
 )
 from fsframe.table.columns import (
     check_classes,
@@ -295,46 +290,31 @@ def _kinds_of_columns(
     dated, further, refused = [], [], {}
     texts = sheet.take([], sorted({*bad, *ordered})).texts if bad or ordered else {}
     for column in sorted(texts):
-        place, cells = columns.index(column), texts[column]
-        name, where = names[place], partial(sheet.where, column=column)
-        there = {text for text in set(cells) if not sheet.missing(text)}
-        order, words = ordered.get(column), None
+        place, order = columns.index(column), ordered.get(column)
+        name = names[place]
         if order is not None:
             mask[place] = False
-            unknown = sorted({level_text(text) for text in there} - set(order))
-            if not order and column not in bad:
-                X[:, place], levels = ranks(X[:, place].astype(np.float64))
-                kinds[name] = ColumnKind("ordinal", levels)
-                continue
-            if unknown:
-                further.append(
-                    f"these levels are missing from the order of {sheet.word(column)}: "
-                    f"{some_of(unknown, 10)} (--ordinal '{name}=low<high')"
-                )
-                continue
-            kind = ColumnKind("ordinal", order)
-        elif mask[place]:
-            known = [None if sheet.missing(text) else text for text in cells]
-            X[:, place], kinds[name], note = coded(known, name)
-            notes.append(note)
+        if order == () and column not in bad:
+            X[:, place], levels = ranks(X[:, place].astype(np.float64))
+            kinds[name] = ColumnKind("ordinal", levels)
             continue
-        elif (words := looks_boolean(there)) is not None:
-            kind = ColumnKind("boolean", words)
-            notes.append(f"column {name!r} was read as {words[0]}=0, {words[1]}=1")
-        elif all(days_of(text) is not None for text in there):
-            if dates is None:
-                dated.append(column)
-                continue
-            kind = ColumnKind("date")
-        elif (spelled := sheet.numbers_spelled(column)) is not None:
-            X[:, place], left_out = spelled
-            notes.append(f"column {name!r} was read as numbers without {left_out}")
-            continue
-        else:
+        is_missing = {text: sheet.missing(text) for text in set(texts[column])}
+        cells = [None if is_missing[text] else text for text in texts[column]]
+        read = read_texts(cells, name, order=order, nominal=bool(mask[place]))
+        if read.unknown:
+            further.append(
+                f"these levels are missing from the order of {sheet.word(column)}: "
+                f"{some_of(read.unknown, 10)} (--ordinal '{name}=low<high')"
+            )
+        elif read.values is None:
             refused[column] = bad[column]
-            continue
-        X[:, place] = numbers_of(cells, kind, sheet.missing, where)
-        kinds[name] = kind
+        elif read.kind is not None and read.kind.kind == "date" and dates is None:
+            dated.append(column)
+        else:
+            X[:, place] = read.values
+            notes += [read.note] if read.note else []
+            if read.kind is not None:
+                kinds[name] = read.kind
     if refused or dated or further:
         infinite = [columns[place] for place in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
         raise sheet.not_numbers(refused, infinite, dated, further)

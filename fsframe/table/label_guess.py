@@ -37,11 +37,6 @@ PERSONAL = frozenset({
 
 _IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-_NOUNS = {
-    "number": "numbers, like a measurement",
-    "whole number": "numbers, like a measurement",
-    "text": "texts",
-}
 _MANY, _FEW, _FEWEST_ROWS, _NEIGHBOURS = 20, 10, 8, 10
 
 

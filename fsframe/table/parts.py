@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from fsframe.atomic import place_file
 from fsframe.errors import DataError, RequestError, StoreError
 from fsframe.kernels.threads import available_threads, in_threads
+from fsframe.showing import some_of
 from fsframe.table.array_checks import whole_weights
 from fsframe.table.array_files import LARGE
 from fsframe.table.arrays import LARGEST
 from fsframe.table.column_guesses import check_label_in_parts
-from fsframe.table.column_kinds import ColumnKind
+from fsframe.table.column_kinds import ColumnKind, coded_note
 from fsframe.table.columns import (
     FeatureReview,
     check_names,
@@ -466,16 +467,13 @@ def _kinds(
             found = reader.categories(name)
             reader.levels[name] = found
             kinds[name] = ColumnKind("nominal", found)
-            spelled = ", ".join(f"{text}={code}" for code, text in enumerate(found[:10]))
-            more = f" and {len(found) - 10} more" if len(found) > 10 else ""
-            notes.append(f"text in column {name!r} was coded: {spelled}{more}")
+            notes.append(coded_note(found, name))
         else:
             refused.append(f"{name!r} ({kind})")
     if refused:
-        shown = ", ".join(refused[:5]) + (f" and {len(refused) - 5} more" * (len(refused) > 5))
         raise DataError(
-            f"{reader.what}: columns {shown} hold neither numbers nor categories: drop them "
-            "(--drop, drop=), or declare them categorical (--categorical, categorical=)"
+            f"{reader.what}: columns {some_of(refused)} hold neither numbers nor categories: drop "
+            "them (--drop, drop=), or declare them categorical (--categorical, categorical=)"
         )
     return kinds, notes, small
 

@@ -11,7 +11,7 @@ import attrs
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.annotated_arrays import is_annotated, is_labelled
-from fsframe.table.array_files import check_asked_of_arrays, dataset_from_arrays, load_arrays
+from fsframe.table.array_files import check_asked_of_arrays, dataset_from_arrays
 from fsframe.table.arrays import freeze
 from fsframe.table.column_kinds import (
     ColumnKind,
@@ -34,16 +34,10 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.from_sheet import from_sheet
 from fsframe.table.locate import file_kind, find_table, in_parts, table_name
 from fsframe.table.parts import large_in_file, read_parts
-from fsframe.table.reader import (
-    ArrayTable,
-    check_options,
-    full_name,
-    named_paths,
-    read_frame,
-    spelled_text,
-)
+from fsframe.table.reader import ArrayTable, full_name
 from fsframe.table.roles import ROLES, asked_sides, check_asked
-from fsframe.table.sheet import load_sheet
+from fsframe.table.sheet import Sheet
+from fsframe.table.source import load_content, missing_codes
 
 Keys = str | int | Iterable[str | int]
 _FORM = {"x": "/X", "y": "/y", "names": "/feature_names"}
@@ -186,7 +180,7 @@ def read(
     adjust = further.pop("adjust", [])
     if categorical is not None and not isinstance(categorical, bool):
         categorical = as_keys(categorical)
-    codes = tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
+    codes = missing_codes(na)
     roles: dict[str, Any] = {
         "drop": drop, "categorical": categorical, "groups": groups, "ordinal": ordinal,
         "dates": dates, "encode": encode, "keep": keep, "weight": weight, "event": event,
@@ -275,39 +269,25 @@ def read(
         reading["reader"] = full_name(kind)
     if in_memory is None and large_in_file(found, kind, x):
         return by_parts([found])
-    text, called = spelled_text(found, kind)
-    if kind == "text" or text is not None:
-        sheet = load_sheet(
-            found,
-            text=text,
-            form=called,
-            delimiter=delimiter,
-            label=label,
-            header=header,
-            decimal=decimal,
-            encoding=encoding,
-            na=codes,
-        )
+    table = load_content(
+        found, kind, label=label, refused=[key for key in form if key not in ("x", "y")],
+        **{"in_memory": in_memory, **form},
+    )  # fmt: skip
+    if isinstance(table, Sheet):
         asked = check_asked(
             lambda role, keys: find_columns(
-                sheet.names, sheet.n_fields, keys, f"{sheet.path}, {ROLES[role].word}"
+                table.names, table.n_fields, keys, f"{found}, {ROLES[role].word}"
             ),
-            lambda place: f"{sheet.path}: {sheet.word(place)}",
-            sheet.n_fields,
-            **wanted if sheet.names else {k: v for k, v in wanted.items() if not _by_name(k)},
+            lambda place: f"{found}: {table.word(place)}",
+            table.n_fields,
+            **wanted if table.names else {k: v for k, v in wanted.items() if not _by_name(k)},
         )
         found_in = from_sheet(
-            sheet, asked, guessed=label is None, all_categorical=every, task=task,
+            table, asked, guessed=label is None, all_categorical=every, task=task,
             orders=tuple(orders.values()), dates=dates, worded=texts,
             unlabelled=missing_label == "drop", given=reading,
         )  # fmt: skip
         return finished(found_in)
-    table: Any
-    if kind in ("npz", "hdf5"):
-        table = load_arrays(found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes)
-    else:
-        check_options(found, kind, [key for key in form if key not in ("x", "y")])
-        table = read_frame(found, kind, **named_paths(x, y))
     if isinstance(table, ArrayTable):
         _no_choice_of_labels(missing_label, f"the arrays of {found}")
         asked = check_asked_of_arrays(table, **wanted)

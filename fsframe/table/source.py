@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.array_files import load_arrays
-from fsframe.table.column_facts import Contents, gathered
+from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
 from fsframe.table.column_kinds import spelled_numbers
 from fsframe.table.data_frames import take_frame
-from fsframe.table.file_table import Block, Column, Table, quoted
+from fsframe.table.file_table import Table, quoted
 from fsframe.table.frame_columns import frame_column, frame_names, frame_texts
 from fsframe.table.locate import file_kind, find_table, in_parts
 from fsframe.table.parts import large_in_file, rows_of_parts
-from fsframe.table.reader import ArrayTable, named_paths, read_frame, spelled_text
+from fsframe.table.reader import ArrayTable, check_options, named_paths, read_frame, spelled_text
 from fsframe.table.row_readers import RowReader
 from fsframe.table.sheet import Sheet, load_sheet
 from fsframe.table.text_file import delimiter_name
@@ -166,7 +166,7 @@ class ArraysInFile(Table):
         width = max(1, _BLOCK // max(1, self.n_rows))
         for start in range(0, self._p, width):
             yield start, self._span(start, min(start + width, self._p)), {}
-        yield from map(self._alone, range(self._p, len(self.names)))
+        yield from (one_column(k, self.column(k)) for k in range(self._p, len(self.names)))
 
     def _features(self, columns: list[int]) -> NDArray[Any]:
         X = self.arrays.X
@@ -243,8 +243,9 @@ def missing_codes(na: str | float | Iterable[str | float]) -> tuple[str, ...]:
     return tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
 
 
-def open_table(
-    path: str | os.PathLike[str],
+def load_content(
+    path: Path,
+    kind: str,
     *,
     label: str | int | None = None,
     delimiter: str | None = None,
@@ -257,15 +258,46 @@ def open_table(
     names: str = "/feature_names",
     in_memory: bool | None = True,
     one_column: bool = False,
-) -> Table:
-    """The table in a file that is not read in parts.
+    refused: Sequence[str] = (),
+) -> Any:
+    """The content of a file that is not read in parts, before its columns have roles.
 
     Parameters
     ----------
-    path, label, delimiter, header, decimal, encoding, na, x, y, names, in_memory
+    path : Path
+    kind : str
+        As `file_kind` gives it.
+    label, delimiter, header, decimal, encoding, na, x, y, names, in_memory
         As in `fsframe.read`; those that do not apply to the format are ignored.
     one_column : bool
         Whether a text without a delimiter is a table of one column.
+    refused : sequence of str
+        Arguments that were given, and that no reader of a plugin takes unless it reads text.
+
+    Returns
+    -------
+    Sheet, ArrayTable, or a data frame
+
+    Raises
+    ------
+    DataError
+        If the file is damaged, or of an unknown format.
+    """
+    codes = missing_codes(na)
+    text, form = spelled_text(path, kind)
+    if kind == "text" or text is not None:
+        return load_sheet(
+            path, text=text, form=form, delimiter=delimiter, label=label, header=header,
+            decimal=decimal, encoding=encoding, na=codes, one_column=one_column,
+        )  # fmt: skip
+    if kind in _FORMS:
+        return load_arrays(path, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes)
+    check_options(path, kind, refused)
+    return read_frame(path, kind, **named_paths(x, y))
+
+
+def open_table(path: str | os.PathLike[str], **form: Any) -> Table:
+    """The table in a file that is not read in parts; arguments as for `load_content`.
 
     Raises
     ------
@@ -273,24 +305,14 @@ def open_table(
         If the file is missing, damaged, of an unknown format, or rows of a text differ in length.
     """
     found = find_table(path)
-    kind, codes = file_kind(found), missing_codes(na)
-    text, form = spelled_text(found, kind)
-    if kind == "text" or text is not None:
-        return TextInFile.of(
-            load_sheet(
-                found, text=text, form=form, delimiter=delimiter, label=label, header=header,
-                decimal=decimal, encoding=encoding, na=codes, one_column=one_column,
-            )
-        )  # fmt: skip
-    table: Any
-    if kind in _FORMS:
-        table = load_arrays(found, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes)
-    else:
-        table = read_frame(found, kind, **named_paths(x, y))
-    if isinstance(table, ArrayTable):
-        return ArraysInFile.of(table, _FORMS.get(kind, kind))
+    kind = file_kind(found)
+    content = load_content(found, kind, **form)
+    if isinstance(content, Sheet):
+        return TextInFile.of(content)
+    if isinstance(content, ArrayTable):
+        return ArraysInFile.of(content, _FORMS.get(kind, kind))
     return FrameInFile(
-        path=found, form=kind, names=frame_names(table), n_rows=len(table), frame=table
+        path=found, form=kind, names=frame_names(content), n_rows=len(content), frame=content
     )
 
 
@@ -327,33 +349,17 @@ def read_table(path: str | os.PathLike[str], *, x: str = "/X", **form: Any) -> T
     )
 
 
-def contents(
-    path: str | os.PathLike[str],
-    *,
-    label: str | int | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    na: str | float | Iterable[str | float] = (),
-    x: str = "/X",
-    y: str = "/y",
-    names: str = "/feature_names",
-) -> Contents:
+def contents(path: str | os.PathLike[str], **form: Any) -> Contents:
     """Summarise the columns of a file, even if it cannot be used in a chain.
 
-    The arguments are those of `read`. DataError if the file is not a table: missing, damaged, rows
-    of different lengths. O(n log n) per column, for the number of different values.
+    The arguments are those of `load_content`. DataError if the file is not a table: missing,
+    damaged, rows of different lengths. O(n log n) per column, for the number of different values.
     """
-    load = partial(
-        open_table, path, label=label, delimiter=delimiter, header=header, decimal=decimal,
-        encoding=encoding, na=na, x=x, y=y, names=names, in_memory=None,
-    )  # fmt: skip
     try:
-        source = load()
+        source = open_table(path, in_memory=None, **form)
     except DataError:
         # A single column is shown, too; blanks between fields are found as in `read`.
-        source = load(one_column=True)
+        source = open_table(path, in_memory=None, one_column=True, **form)
     return _contents_of(source)
 
 
@@ -363,7 +369,9 @@ def contents_of_sheet(sheet: Sheet) -> Contents:
 
 
 def _contents_of(source: Table) -> Contents:
-    found = gathered(source.path, source.form, source.names, source.n_rows, source)
+    found = gathered(
+        source.path, source.form, source.names, source.n_rows, source.column, source.blocks()
+    )
     if isinstance(source, TextInFile):
         sheet = source.sheet
         return attrs.evolve(found, row_names=sheet.has_row_names, named=sheet.names is not None)
