@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from fsframe.atomic import place_file
 from fsframe.errors import DataError, RequestError, StoreError
 from fsframe.kernels.threads import available_threads, in_threads
-from fsframe.showing import some_of
 from fsframe.table.array_checks import whole_weights
 from fsframe.table.array_files import LARGE
 from fsframe.table.arrays import LARGEST
@@ -61,6 +60,7 @@ from fsframe.table.row_readers import (
     stamp_of,
 )
 from fsframe.table.text_file import check_expansion, memory_bound
+from fsframe.text import some_of
 
 if TYPE_CHECKING:
     from fsframe.table.columns_seen import ColumnsSeen
