@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import FsframeError
 from fsframe.grammar import parse_stages
-from fsframe.plots.canvas import BLUE, axes_for, figure_bytes
 from fsframe.registry import Offer, classifiers, selectors
+from fsframe.show.plots.canvas import BLUE, axes_for, figure_bytes
 from fsframe.table.dataset import Dataset
 from fsframe.testing.declarations import declared
 

@@ -15,13 +15,6 @@ from typing import TYPE_CHECKING, Any
 from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from fsframe.analysis.comparison_result import ComparisonResult as ComparisonResult
-    from fsframe.analysis.results import EvaluationResult as EvaluationResult
-    from fsframe.analysis.results import StabilityResult as StabilityResult
-    from fsframe.analysis.results import load_run as load_run
-    from fsframe.analysis.selection_result import SelectionResult as SelectionResult
-    from fsframe.analysis.study_result import StudyResult as StudyResult
-    from fsframe.analysis.study_result import load_study as load_study
     from fsframe.ask.functions import compare as compare
     from fsframe.ask.functions import evaluate as evaluate
     from fsframe.ask.functions import select as select
@@ -52,14 +45,17 @@ if TYPE_CHECKING:
     from fsframe.registry import selectors as selectors
     from fsframe.registry import stability_metrics as stability_metrics
     from fsframe.resampling.wrapping import WrappingSelector as WrappingSelector
+    from fsframe.show.comparison_results import ComparisonResult as ComparisonResult
+    from fsframe.show.comparison_results import StudyResult as StudyResult
+    from fsframe.show.comparison_results import load_study as load_study
+    from fsframe.show.results import EvaluationResult as EvaluationResult
+    from fsframe.show.results import SelectionResult as SelectionResult
+    from fsframe.show.results import StabilityResult as StabilityResult
+    from fsframe.show.results import load_run as load_run
     from fsframe.table.dataset import Dataset as Dataset
     from fsframe.table.read import read as read
 
 _NAMES = {
-    "analysis.comparison_result": "ComparisonResult",
-    "analysis.results": "EvaluationResult StabilityResult load_run",
-    "analysis.selection_result": "SelectionResult",
-    "analysis.study_result": "StudyResult load_study",
     "ask.functions": "compare evaluate select stability",
     "ask.study": "study",
     "chains.chain": "Chain",
@@ -73,6 +69,8 @@ _NAMES = {
     "errors": "DataError FsframeError FsframeWarning PluginError RequestError StoreError",
     "registry": "classifiers measures register regressors selectors stability_metrics",
     "resampling.wrapping": "WrappingSelector",
+    "show.comparison_results": "ComparisonResult StudyResult load_study",
+    "show.results": "EvaluationResult SelectionResult StabilityResult load_run",
     "table.read": "read",
 }
 _HOME = {name: f"fsframe.{home}" for home, names in _NAMES.items() for name in names.split()}

@@ -9,7 +9,7 @@ from designs import DESIGNS, Design, tables
 from page import Ledger, Mean, error_of, missed
 
 from fsframe import Dataset
-from fsframe.analysis.proposal_rules import RULES, Rule
+from fsframe.show.proposals import RULES, Rule
 
 ENOUGH = 10
 """Tables with a signal from which a contender counts."""
@@ -87,7 +87,7 @@ def section(ledger: Ledger) -> list[str]:
         "## What `inspect` proposes",
         "",
         "One chain for each question, by the first line whose tables are such and whose chain "
-        "takes the table (`fsframe/analysis/proposal_rules.py`; a test compares it with the rows). "
+        "takes the table (`fsframe/show/proposals.py`; a test compares it with the rows). "
         f"**F1**: of the chain, and of the first among contenders with {ENOUGH} tables or more "
         "that keep what they promise here; ours counts if within one standard error. s: processor "
         "seconds of a table. Lines without a design rest on no measurement of their own.",

@@ -215,7 +215,7 @@ def browser(trial: Trial) -> None:
     from playwright.sync_api import sync_playwright
 
     from fsframe.chains.chain import Chain
-    from fsframe.report.page import report_page
+    from fsframe.show.page import report_page
     from fsframe.table.dataset import Dataset
 
     draw = np.random.default_rng(1)

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import attrs
 
-from fsframe.analysis.comparison_files import make_folder, run_file, write_comparison
-from fsframe.analysis.comparison_result import ComparisonResult
 from fsframe.ask.request import Ask, Request, classifier_text
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.recording import recorded_request
@@ -23,6 +21,8 @@ from fsframe.evaluation.study_plan import StudyPlan, StudyTable
 from fsframe.evaluation.summary import LEADING
 from fsframe.grammar import format_list
 from fsframe.method.run import Run
+from fsframe.show.comparison_results import ComparisonResult
+from fsframe.show.comparisons import make_folder, run_file, write_comparison
 from fsframe.storage import RunRecord, load_run, place_file
 from fsframe.storage.encoding import fingerprint, numeric_differences
 from fsframe.storage.study_file import (

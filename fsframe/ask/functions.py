@@ -7,10 +7,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Unpack
 
-from fsframe.analysis.comparison_files import check_folder
-from fsframe.analysis.comparison_result import ComparisonResult
-from fsframe.analysis.results import EvaluationResult, StabilityResult, as_result
-from fsframe.analysis.selection_result import SelectionResult
 from fsframe.ask.evaluations import (
     check_names,
     compare_on,
@@ -34,6 +30,9 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
 from fsframe.evaluation.comparison import leading_measure
 from fsframe.evaluation.study_plan import StudyTable
+from fsframe.show.comparison_results import ComparisonResult
+from fsframe.show.comparisons import check_folder
+from fsframe.show.results import EvaluationResult, SelectionResult, StabilityResult, as_result
 
 __all__ = ["RunOptions", "TableOptions", "compare", "evaluate", "select", "stability"]
 

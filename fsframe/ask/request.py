@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import attrs
 
-from fsframe.analysis.progress import ProgressBars, progress_shown
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.recording import check_answer, open_checkpoint, stored_answer
 from fsframe.chains.stage import route_of
 from fsframe.errors import RequestError
 from fsframe.execution import open_engine
 from fsframe.params import format_value
+from fsframe.show.progress import ProgressBars, progress_shown
 from fsframe.storage import RunRecord
 from fsframe.storage.units.unit_files import Manifest
 from fsframe.table.annotated_arrays import is_annotated, is_labelled

@@ -8,9 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from fsframe.analysis.proposals import proposed_chains
-from fsframe.analysis.study_files import check_folder, write_folder
-from fsframe.analysis.study_result import StudyResult
 from fsframe.ask.evaluations import finished_study, run_study
 from fsframe.ask.request import (
     Ask,
@@ -27,6 +24,9 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError, RequestError, StoreError
 from fsframe.evaluation.study_plan import StudyFaults, StudyPlan, StudyTable, plan_of, read_plan
 from fsframe.remarks import remark
+from fsframe.show.comparison_results import StudyResult
+from fsframe.show.proposals import proposed_chains
+from fsframe.show.study_page import check_folder, write_folder
 from fsframe.table.data_frames import is_frame
 
 _KEYS = ("scheme", "folds", "repeats", "inner_folds", "all_features", "rope")

@@ -478,7 +478,7 @@ def environment() -> dict[str, Any]:
     return found | {name: release(name) for name in _LIBRARIES} | dict(fingerprint())
 
 
-_PRESENTATION = "fsframe.analysis.results:as_result"
+_PRESENTATION = "fsframe.show.results:as_result"
 """The function that makes a record a result object; named rather than imported, since it is in a
 higher layer."""
 

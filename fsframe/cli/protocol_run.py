@@ -111,7 +111,7 @@ def show_result(
     record: RunRecord, out: Path | None, options: Mapping[str, Any], csv_out: str | None
 ) -> None:
     """Print a result as its command does, and write its folds to `csv_out`."""
-    from fsframe.analysis.display import protocol_csv, protocol_object, result_lines
+    from fsframe.show.display import protocol_csv, protocol_object, result_lines
 
     if csv_out is not None:
         protocol_csv(record, Path(csv_out), overwrite=options["overwrite"])

@@ -107,8 +107,8 @@ def find_comparison(text: str) -> FoundComparison | None:
     RequestError
         If its runs do not make a comparison.
     """
-    from fsframe.analysis.comparison_files import recorded_request
     from fsframe.evaluation.comparison import study_of_runs
+    from fsframe.show.comparisons import recorded_request
     from fsframe.storage import load_run
     from fsframe.storage.study_file import load_study
 

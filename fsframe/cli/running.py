@@ -18,7 +18,6 @@ import attrs
 import click
 from click.shell_completion import CompletionItem
 
-from fsframe.analysis.progress import ProgressBars
 from fsframe.cli.log_file import LOG, check_log, logging_to
 from fsframe.cli.reading_options import READING
 from fsframe.cli.shared_options import all_options, traceback_option
@@ -32,6 +31,7 @@ from fsframe.cli.signals import (
 from fsframe.cli.terminal import say, say_error, say_json
 from fsframe.errors import Forewarning, FsframeError
 from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
+from fsframe.show.progress import ProgressBars
 
 if TYPE_CHECKING:
     from fsframe.ask.request import Request

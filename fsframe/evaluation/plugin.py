@@ -198,5 +198,5 @@ def fsframe_report_sections() -> Iterator[ReportSectionEntry]:
     """Sections of the report."""
     for name, target, summary, place in _SECTIONS:
         yield ReportSectionEntry(
-            name=name, target=f"fsframe.report.sections:{target}", summary=summary, place=place
+            name=name, target=f"fsframe.show.sections:{target}", summary=summary, place=place
         )

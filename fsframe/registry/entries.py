@@ -326,7 +326,7 @@ def _check_place(_: Any, __: Any, value: int) -> None:
 
 @attrs.frozen(kw_only=True)
 class ReportSectionEntry(Entry):
-    """A section of the page about a run; its class is a `fsframe.report.section.Section`.
+    """A section of the page about a run; its class is a `fsframe.show.section.Section`.
 
     `place` is its position from 0 to 100: the verdict is at 0, warnings at 10, measures at 20,
     plots at 30, the features at 40, pairs at 50, the checklist at 70, the methods text at 80 and
@@ -335,7 +335,7 @@ class ReportSectionEntry(Entry):
 
     kind: ClassVar[str] = "report section"
     hook: ClassVar[str] = "fsframe_report_sections"
-    base: ClassVar[str] = "fsframe.report.section:Section"
+    base: ClassVar[str] = "fsframe.show.section:Section"
 
     place: int = attrs.field(default=60, validator=_check_place)
 

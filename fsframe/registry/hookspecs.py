@@ -239,7 +239,7 @@ def fsframe_report_sections() -> Iterable[entries.ReportSectionEntry]:  # type: 
                 place=60,
             )
 
-    The class derives from `fsframe.report.section.Section`; its `_blocks(about)` yields texts,
+    The class derives from `fsframe.show.section.Section`; its `_blocks(about)` yields texts,
     tables and figures, or nothing.
     """
 

@@ -165,7 +165,7 @@ def test_a_comparison_continues_in_its_folder(tmp_path, data, compared, monkeypa
 
 
 def test_a_run_is_a_result_too(data):
-    from fsframe.analysis.results import as_result
+    from fsframe.show.results import as_result
 
     found = fsframe.Chain.parse("mim:top=2,bins=3 anova-f:top=1").run(data)
     assert isinstance(found, fsframe.SelectionResult) and as_result(found) is found

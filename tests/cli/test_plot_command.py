@@ -8,7 +8,7 @@ from .conftest import Call
 
 
 def test_kinds_are_listed_with_what_they_need(call: Call) -> None:
-    from fsframe.plots.kinds import KINDS
+    from fsframe.show.plots import KINDS
 
     done = call("plot")
     assert done.code == 0 and all(len(line) <= 80 for line in done.out.splitlines())

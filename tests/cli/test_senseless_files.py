@@ -191,7 +191,7 @@ HIDDEN: dict[str, tuple[str, Callable[[RunRecord], RunRecord]]] = {
 COMMANDS = """
 import json, resource, sys, time
 from fsframe.cli import main
-import fsframe.report.page
+import fsframe.show.page
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 resource.setrlimit(resource.RLIMIT_CPU, (200, 200))
 codes = []

@@ -8,7 +8,7 @@ import pytest
 
 import fsframe
 from fsframe import Dataset
-from fsframe.analysis.proposals import first_in_parts
+from fsframe.show.proposals import first_in_parts
 
 
 @pytest.mark.parametrize(

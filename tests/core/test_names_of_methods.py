@@ -25,7 +25,7 @@ EXCEPTIONS = {
     "cli/stages.py": {"immigrate:top=5 "},
     "testing/declarations.py": {":base=mim"},
     # The printed command where nothing is proposed.
-    "analysis/inspection.py": {"immigrate npfs"},
+    "show/inspection.py": {"immigrate npfs"},
     # `--classifier` also takes the name of a class of scikit-learn.
     "ask/request.py": {"sklearn:estimator="},
     # The module of that name.
@@ -69,7 +69,7 @@ def test_no_text_of_the_core_is_a_bundled_method_or_a_chain_of_them() -> None:
     found: dict[str, set[str]] = {}
     for path in sorted(CORE.rglob("*.py")):
         # The table of what is proposed: one place for chains of all plugins.
-        if path == CORE / "analysis" / "proposal_rules.py":
+        if path == CORE / "show" / "proposals.py":
             continue
         own = {text for text in _strings(path) if _is_chain(text, names)}
         if own:

@@ -8,13 +8,13 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.analysis.display import result_lines, result_object
 from fsframe.chains import pair_testing
 from fsframe.chains.chain import Chain
 from fsframe.method.pair_tests import PairTests
 from fsframe.method.run import Run
 from fsframe.registry import selectors
-from fsframe.report.page import report_page
+from fsframe.show.display import result_lines, result_object
+from fsframe.show.page import report_page
 from fsframe.storage import load_run
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.interactions import Interactions

@@ -374,7 +374,7 @@ def test_hooks_are_called_one_plugin_at_a_time() -> None:
 
 @pytest.mark.parametrize(
     "package",
-    ["fsframe", "fsframe.execution", "fsframe.plots", "fsframe.sklearn", "fsframe.storage",
+    ["fsframe", "fsframe.execution", "fsframe.show.plots", "fsframe.sklearn", "fsframe.storage",
      "fsframe.testing"],
 )  # fmt: skip
 def test_every_name_that_a_package_offers_is_there(package: str) -> None:

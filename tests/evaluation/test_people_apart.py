@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 
 import fsframe
-from fsframe.analysis.inspection import inspect_table
 from fsframe.chains.chain import Chain
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError, MemoryBoundError, RequestError
@@ -18,7 +17,8 @@ from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.measuring import interval_within
 from fsframe.evaluation.summary import summarise
 from fsframe.method.run import Run
-from fsframe.report.page import report_page
+from fsframe.show.inspection import inspect_table
+from fsframe.show.page import report_page
 from fsframe.table.dataset import Dataset
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

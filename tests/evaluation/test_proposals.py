@@ -14,8 +14,7 @@ import pytest
 
 import fsframe
 from fsframe import Chain, Dataset
-from fsframe.analysis.proposal_rules import RELEVANT, RULES, TOGETHER, Shape
-from fsframe.analysis.proposals import proposals_for
+from fsframe.show.proposals import RELEVANT, RULES, TOGETHER, Shape, proposals_for
 
 LEDGER = Path(__file__).parents[2] / "benchmarks" / "ledger"
 
@@ -104,7 +103,7 @@ def test_a_rule_whose_chain_refuses_the_table_gives_way_to_the_next() -> None:
 
 def test_without_the_plugin_of_a_rule_methods_propose_themselves(monkeypatch) -> None:
     data = Dataset.from_arrays(numbers(60, 8), np.arange(60) % 2)
-    monkeypatch.setattr("fsframe.analysis.proposals.RULES", ())
+    monkeypatch.setattr("fsframe.show.proposals.RULES", ())
     (found,) = proposals_for(data)
     assert (found.chain, found.question) == ("immigrate npfs", "") and found.cost is not None
 
@@ -148,8 +147,8 @@ def test_tails_are_heavy_where_most_columns_have_them() -> None:
 def test_inspect_ends_with_the_command_and_what_it_answers(tmp_path) -> None:
     lines = ["a,b,kind", *(f"{k % 7}.5,{k % 5}.25,{'uv'[k % 2]}" for k in range(40))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
-    from fsframe.analysis.inspection import inspect_table
-    from fsframe.analysis.inspection_display import inspection_lines, inspection_object
+    from fsframe.show.inspection import inspect_table
+    from fsframe.show.inspection_display import inspection_lines, inspection_object
 
     found = inspect_table(tmp_path / "t.csv")
     assert found.chain == "anova-f:alpha=0.05" and found.forecast is not None

@@ -17,7 +17,7 @@ import fsframe
 from fsframe.cli import main
 from fsframe.errors import RequestError, StoreError
 from fsframe.evaluation.study_plan import read_plan
-from fsframe.report.citations import bibtex_of, cited_keys
+from fsframe.show.citations import bibtex_of, cited_keys
 from fsframe.storage.study_file import load_study
 
 STUDY = """

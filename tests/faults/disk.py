@@ -472,8 +472,8 @@ def main() -> None:
 
 def warm_up() -> None:
     """Import everything, start no thread, and have every batch of resamples kept by itself."""
-    import fsframe.report.page
     import fsframe.resampling.dispatch as batches
+    import fsframe.show.page
     from fsframe.chains.chain import Chain
     from fsframe.storage.units.checkpoint import Checkpoint
 
@@ -481,7 +481,7 @@ def warm_up() -> None:
     batches._AIM_SECONDS, batches._TRIAL = 0.0, 1
     assert Checkpoint.open.__func__.__kwdefaults__ is not None  # type: ignore[attr-defined]
     Checkpoint.open.__func__.__kwdefaults__["every"] = 0.0  # type: ignore[attr-defined]
-    assert fsframe.report.page
+    assert fsframe.show.page
 
 
 if __name__ == "__main__":

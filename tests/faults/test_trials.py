@@ -9,7 +9,7 @@ import pytest
 from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError, StoreError
 from fsframe.evaluation.study_plan import read_plan
-from fsframe.report.page import report_page
+from fsframe.show.page import report_page
 from fsframe.table.dataset import Dataset
 
 

@@ -16,7 +16,7 @@ import pytest
 import fsframe
 from fsframe.errors import FsframeError
 from fsframe.registry import measures, readers, regressors
-from fsframe.report.citations import bibtex_of, cited_keys, identifiers, publications
+from fsframe.show.citations import bibtex_of, cited_keys, identifiers, publications
 from fsframe.testing import suite_for, tables
 from fsframe.testing.declarations import declared
 

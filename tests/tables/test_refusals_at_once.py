@@ -10,9 +10,9 @@ import pytest
 
 import fsframe
 from fsframe import Dataset
-from fsframe.analysis.inspection import inspect_table
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
+from fsframe.show.inspection import inspect_table
 from tests.command_line import fsframe as run
 
 WRONG = {"drop": ["zz", "who"], "groups": "qq", "weight": "ww", "keep": "kk", "label": "ll"}

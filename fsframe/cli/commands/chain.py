@@ -79,7 +79,7 @@ def _run(results: list[StageText | dict[str, Any]], dry_run: bool) -> None:
         raise RequestError(
             f"name the table to run on: fsframe chain {shlex.join(str(parsed).split())} on DATA"
         )
-    from fsframe.analysis.display import result_lines, result_object
+    from fsframe.show.display import result_lines, result_object
 
     record, out = run_on(parsed, [stage.text for stage in parsed.stages], **options)
     if options["as_json"]:

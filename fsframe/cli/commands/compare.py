@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fsframe.analysis.comparison_display import comparison_lines, comparison_object
 from fsframe.cli.log_file import check_log
 from fsframe.cli.protocol_run import fold_options
 from fsframe.cli.reading_options import read_data, reading_options
@@ -23,6 +22,7 @@ from fsframe.cli.running import (
 from fsframe.cli.shared_options import json_option, quiet_option
 from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.errors import FsframeError, RequestError
+from fsframe.show.comparisons import comparison_lines, comparison_object
 
 if TYPE_CHECKING:
     from fsframe.ask.request import Request
@@ -93,10 +93,10 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
       fsframe compare "immigrate margin" "mim:top=5 knn" on examples/parkinsons.csv --repeats 1
       fsframe compare {mim,jmi}:top={5,10} x knn margin on examples/parkinsons.csv --metric auc
     """
-    from fsframe.analysis.comparison_files import RESULTS, check_folder
     from fsframe.ask.evaluations import check_names, compare_on, compared_methods
     from fsframe.evaluation.comparison import leading_measure
     from fsframe.evaluation.study_plan import StudyTable
+    from fsframe.show.comparisons import RESULTS, check_folder
     from fsframe.storage import check_destination
     from fsframe.table.locate import find_table
 
@@ -152,7 +152,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     if options["as_json"]:
         say_json(comparison_object(result.comparison))
         return
-    from fsframe.analysis.record_display import table_facts
+    from fsframe.show.run_display import table_facts
 
     for runs in result.records:
         say(f"{runs[0].data.name}: {table_facts(runs[0])}")

@@ -31,7 +31,8 @@ def inspect(data: str, as_json: bool, **reading: Any) -> None:
     from fsframe.table.locate import in_parts
 
     if in_parts(data):
-        from fsframe.analysis.inspection_parts import inspect_parts, parts_lines, parts_object
+        from fsframe.show.inspection import inspect_parts
+        from fsframe.show.inspection_display import parts_lines, parts_object
 
         parts = inspect_parts(data, **reading_arguments(**reading))
         if as_json:
@@ -39,8 +40,8 @@ def inspect(data: str, as_json: bool, **reading: Any) -> None:
         else:
             say_lines(parts_lines(parts))
         return
-    from fsframe.analysis.inspection import inspect_table
-    from fsframe.analysis.inspection_display import inspection_lines, inspection_object
+    from fsframe.show.inspection import inspect_table
+    from fsframe.show.inspection_display import inspection_lines, inspection_object
 
     found = inspect_table(data, **reading_arguments(**reading))
     if as_json:

@@ -58,7 +58,7 @@ def plot(
       fsframe plot
       fsframe plot scores examples/parkinsons.immigrate-npfs.h5 -o scores.pdf
     """
-    from fsframe.plots.kinds import KINDS, draw
+    from fsframe.show.plots import KINDS, draw
 
     if kind is None:
         say_lines(_listed())
@@ -79,7 +79,7 @@ def plot(
         raise RequestError(f"{target}: end its name in .svg, .pdf or .png")
     ends = tuple(part.strip() for part in pair.split(",")) if pair else None
 
-    from fsframe.plots.canvas import figure_bytes
+    from fsframe.show.plots.canvas import figure_bytes
     from fsframe.storage import check_destination, load_run, place_file
 
     if several:
@@ -114,7 +114,7 @@ def _split(words: tuple[str, ...]) -> tuple[list[str], str | None]:
 
 
 def _listed() -> list[str]:
-    from fsframe.plots.kinds import KINDS
+    from fsframe.show.plots import KINDS
 
     width = max(map(len, KINDS)) + 2
     lines = ["Kinds of plots: fsframe plot KIND RUN… -o FILE.svg", ""]

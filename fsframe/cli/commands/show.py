@@ -25,7 +25,7 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     Example:
       fsframe show examples/parkinsons.immigrate-npfs.h5
     """
-    from fsframe.analysis.display import file_lines, protocol_csv, protocol_object
+    from fsframe.show.display import file_lines, protocol_csv, protocol_object
     from fsframe.storage import check_destination, load_run
 
     path = find_run(run)

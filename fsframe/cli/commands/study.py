@@ -62,9 +62,9 @@ def study(file: str, **options: Any) -> None:
     Example:
       fsframe study examples/study/study.toml --dry-run
     """
-    from fsframe.analysis.study_files import check_folder
     from fsframe.ask.evaluations import finished_study
     from fsframe.evaluation.study_plan import read_plan
+    from fsframe.show.study_page import check_folder
     from fsframe.storage.study_file import STUDY_FILE, load_study
 
     path = Path(os.path.abspath(file))
@@ -140,9 +140,9 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Repor
 
 def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]) -> None:
     """Write the tables of a finished study, and show it."""
-    from fsframe.analysis.comparison_display import comparison_lines, comparison_object
-    from fsframe.analysis.study_files import write_folder
     from fsframe.evaluation.comparison import study_comparisons
+    from fsframe.show.comparisons import comparison_lines, comparison_object
+    from fsframe.show.study_page import write_folder
 
     try:
         found = study_comparisons(record)

@@ -66,8 +66,8 @@ def table(
       fsframe table examples/parkinsons.immigrate-npfs.h5 -o genes.csv
       fsframe table examples/parkinsons.immigrate-npfs.h5 --pairs --top 20
     """
-    from fsframe.analysis.comparison_display import result_columns
     from fsframe.evaluation.comparison import study_comparisons
+    from fsframe.show.comparisons import result_columns
     from fsframe.storage import check_destination, load_run, place_file
     from fsframe.table.reader import format_of, is_text, table_bytes
 

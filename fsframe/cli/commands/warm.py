@@ -12,7 +12,7 @@ from fsframe.cli.terminal import say, say_json
 from fsframe.errors import StoreError
 
 if TYPE_CHECKING:
-    from fsframe.analysis.precompilation import CompilationResult
+    from fsframe.show.precompilation import CompilationResult
 
 
 @click.command()
@@ -36,9 +36,9 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
       fsframe warm
       fsframe warm margin interactions
     """
-    from fsframe.analysis.precompilation import compiled_families, warm
     from fsframe.execution import open_engine
     from fsframe.kernels.threads import available_threads
+    from fsframe.show.precompilation import compiled_families, warm
 
     begun = time.perf_counter()
     count = min(workers or available_threads(), len(families) or len(compiled_families()))

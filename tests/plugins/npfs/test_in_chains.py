@@ -128,7 +128,7 @@ def test_immigrate_under_the_default_test_on_a_small_table_with_two_relevant_col
 
 @pytest.mark.parametrize("null", ["permutation", "published"])
 def test_the_report_says_what_the_null_promises(slides: Any, tmp_path: Any, null: str) -> None:
-    from fsframe.report.page import report_page
+    from fsframe.show.page import report_page
 
     out = tmp_path / "run.h5"
     Chain.parse(f"mim:top=3 npfs:n=10,null={null}").run(slides(0, 150, 12, 3), out=out)

@@ -2,7 +2,7 @@
 
 from fsframe.registry.entries import ReportSectionEntry
 from fsframe.registry.hookspecs import hookimpl
-from fsframe.report.section import Heading, Section, Table, Text
+from fsframe.show.section import Heading, Section, Table, Text
 
 
 class Ranges(Section):

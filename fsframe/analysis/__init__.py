@@ -1,1 +1,0 @@
-"""Analyses for the command line, programs and notebooks: run them and display their results."""

@@ -1,0 +1,1 @@
+"""Results and tables shown: as text, JSON, HTML, frames, LaTeX and plots."""

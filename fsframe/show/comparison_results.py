@@ -1,0 +1,469 @@
+"""Results of comparisons and studies, for programs and notebooks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import RequestError, StoreError
+from fsframe.evaluation.comparison import Cell, Comparison, described_tables, study_comparisons
+from fsframe.show.comparisons import (
+    accuracy_rows,
+    check_folder,
+    comparison_lines,
+    make_folder,
+    pair_columns,
+    result_columns,
+    run_file,
+    write_comparison,
+)
+from fsframe.show.plots import KINDS, draw
+from fsframe.show.results import EvaluationResult, as_result, frame_of, shown_picture
+from fsframe.show.study_page import write_folder
+from fsframe.storage import RunRecord, check_destination, write_run
+from fsframe.storage.study_file import STUDY_FILE, StudyCell, StudyRecord, write_study
+from fsframe.storage.study_file import load_study as read_study
+from fsframe.storage.write import run_file_content
+from fsframe.text import counted, did_you_mean, html_block, html_table, listed, printable
+
+
+def _usual_kind(found: Comparison, data: int | None = None) -> str:
+    """The default kind of plot of a comparison, or of one of its tables."""
+    if data is None and len(found.data) > 1:
+        return "cd"
+    # A chain that always keeps everything has no stability.
+    known = np.isfinite(found.stability[data or 0]).sum()
+    return "pareto" if known >= 2 else "roc"
+
+
+def place_of(wanted: int | str, names: Sequence[str], what: str) -> int:
+    """The position of an item given by position or name; RequestError if there is none.
+
+    Examples
+    --------
+    >>> place_of("knn", ["mim knn", "knn"], "chain"), place_of(-1, ["mim knn", "knn"], "chain")
+    (1, 1)
+    """
+    if isinstance(wanted, str):
+        if wanted in names:
+            return list(names).index(wanted)
+        hint = did_you_mean(wanted, names) or f"; there are {listed(names)}"
+        raise RequestError(f"there is no {what} {wanted!r}{hint}")
+    if not -len(names) <= wanted < len(names):
+        raise RequestError(f"there is no {what} {wanted}; there are {len(names)}, from 0")
+    return wanted % len(names)
+
+
+class ComparedChains:
+    """What the results of a comparison and of a study have in common."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def comparison(self) -> Comparison:
+            """The comparison by the leading measure."""
+
+    @property
+    def chains(self) -> tuple[str, ...]:
+        """The chains, as they were given."""
+        return self.comparison.chains
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return self.comparison.data
+
+    def result(self, chain: int | str, data: int | str = 0) -> EvaluationResult:
+        """The evaluation of one chain on one table."""
+        raise NotImplementedError
+
+    def best(self, data: int | str | None = None) -> str:
+        """The chain to prefer, on all tables or one of them (`Comparison.best`).
+
+        On one table the chain that keeps the fewest features within one standard error of the best;
+        on several the one with the best mean rank.
+        """
+        place = None if data is None else place_of(data, self.data, "table")
+        return self.chains[self.comparison.best(place)]
+
+    def to_sklearn(self, chain: int | str | None = None, data: int | str | None = None) -> Any:
+        """A chain as an estimator of scikit-learn, to be fitted; the best one by default.
+
+        Parameters
+        ----------
+        chain : int or str, optional
+            One of `chains`, or its position; by default `best`.
+        data : int or str, optional
+            The table it is for, where there are several.
+
+        Returns
+        -------
+        estimator
+            As `EvaluationResult.to_sklearn` says; of a study, with its first seed.
+
+        Raises
+        ------
+        RequestError
+            If there is no such chain or table.
+        PluginError
+            If scikit-learn is not installed.
+
+        Notes
+        -----
+        The estimate of the best of several chains is optimistic: report the comparison, or evaluate
+        the choice itself with a chain of sets (``{mim,jmi}``).
+        """
+        chosen = self.best(data) if chain is None else chain
+        return self.result(chosen, 0 if data is None else data).to_sklearn()
+
+    def to_frame(self, what: str = "results", *, library: str = "polars") -> Any:
+        """The results of every chain on every table, or the tests of all pairs, as a data frame.
+
+        Parameters
+        ----------
+        what : {"results", "pairs"}
+            Results: of a study, by every measure. Pairs: mean difference of accuracy (of a study,
+            of its first measure), p-values of Student's paired test and of the corrected resampled
+            test, and who wins by the latter.
+        library : {"polars", "pandas"}
+
+        Raises
+        ------
+        RequestError
+            If there is no such table.
+        """
+        tables = {
+            "results": self._result_columns,
+            "pairs": lambda: pair_columns(self.comparison),
+        }
+        return frame_of(tables, what, library)
+
+    def _result_columns(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _shown(self, title: str, facts: Iterable[str], found: Iterable[Comparison]) -> str:
+        """Comparisons as HTML, for notebooks."""
+        shown = [accuracy_rows(each) for each in found]
+        chains = [list(pair) for pair in zip(shown[0][0][1:], self.chains, strict=True)]
+        facts = [*facts, "± is the corrected standard error; * the best mean."]
+        tables = (html_table(*each) for each in shown)
+        return html_block(title, facts, html_table(["", "chain"], chains), *tables)
+
+    def _drawn(
+        self, runs: Sequence[RunRecord], kind: str | None, ax: Any, data: int | None = None
+    ) -> Any:
+        """A plot of some runs by the measure of the comparison."""
+        name = _usual_kind(self.comparison, data) if kind is None else kind
+        takes = name in KINDS and "metric" in KINDS[name].options
+        metric = self.comparison.metric if takes else None
+        return shown_picture(draw(name, runs, ax=ax, metric=metric), ax)
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class ComparisonResult(ComparedChains):
+    """Comparison of several chains on identical folds of one or more tables, by `fsframe.compare`.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Means, tests and ranks.
+    cells : n_data rows of n_chains Cells
+    records : n_data rows of n_chains RunRecords
+        The runs it is based on.
+    """
+
+    comparison: Comparison
+    cells: Sequence[Sequence[Cell]]
+    records: Sequence[Sequence[RunRecord]]
+
+    @property
+    def accuracy(self) -> NDArray[np.float64]:
+        """(n_data, n_chains) mean accuracy over the splits."""
+        return self.comparison.accuracy
+
+    def result(self, chain: int | str, data: int | str = 0) -> EvaluationResult:
+        """The evaluation of one chain on one table, by positions or names.
+
+        Raises
+        ------
+        RequestError
+            If there is no such chain or table.
+        """
+        row = self.records[place_of(data, self.data, "table")]
+        found = as_result(row[place_of(chain, self.chains, "chain")])
+        assert isinstance(found, EvaluationResult)
+        return found
+
+    def __repr__(self) -> str:
+        return "\n".join(map(printable, comparison_lines(self.comparison)))
+
+    def _repr_html_(self) -> str:
+        return self._shown("Chains on identical folds", (), [self.comparison])
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the run files of all chains and the tables of results to a folder.
+
+        Parameters
+        ----------
+        folder : path
+            Created if it does not exist. `fsframe.load_run` reads a run file in it;
+            ``fsframe report``, ``plot`` and ``table`` take the whole folder, and
+            ``fsframe compare -o`` continues it.
+
+        Raises
+        ------
+        StoreError
+            If it holds run files or results of something else, or cannot be written.
+        """
+        target = Path(folder)
+        check_folder(target, [])
+        runs = {
+            run_file(target, self.data[d], self.chains[c]): record
+            for d, row in enumerate(self.records)
+            for c, record in enumerate(row)
+        }
+        make_folder(target)
+        for path in runs:
+            check_destination(path)
+        for path, record in runs.items():
+            write_run(path, record)
+        write_comparison(self.comparison, self.cells, target)
+        return target
+
+    def plot(self, kind: str | None = None, ax: Any = None) -> Any:
+        """Plot the comparison, as a matplotlib figure.
+
+        Parameters
+        ----------
+        kind : str, optional
+            One of `fsframe.show.plots.KINDS` that takes several runs: ``"pareto"``, the measure
+            against stability; ``"cd"``, mean ranks with the critical difference; ``"roc"``;
+            ``"sets"``. By default ``"cd"`` for several tables, and for one table ``"pareto"`` if
+            two chains have a stability, else ``"roc"``.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Raises
+        ------
+        RequestError
+            If there is no such kind, or it takes only one run.
+        PluginError
+            If matplotlib is not installed.
+        """
+        return self._drawn([each for row in self.records for each in row], kind, ax)
+
+    def _result_columns(self) -> dict[str, Any]:
+        found = self.comparison
+        where = [(d, c) for d in range(len(self.data)) for c in range(len(self.chains))]
+        fields = (found.accuracy, found.standard_error, found.kept, found.stability, found.seconds)
+        values = [[float(table[d, c]) for d, c in where] for table in fields]
+        texts = [[self.data[d] for d, _ in where], [self.chains[c] for _, c in where]]
+        names = "data,chain,accuracy,standard_error,features_kept,stability,seconds"
+        columns: dict[str, Any] = dict(zip(names.split(","), [*texts, *values], strict=True))
+        if found.metric != "accuracy":
+            columns[found.metric] = [float(found.values[d, c]) for d, c in where]
+        return columns
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class StudyResult(ComparedChains):
+    """Results of chains on tables by several measures and seeds, by `fsframe.study`.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        The request, and every run.
+
+    Examples
+    --------
+    >>> import numpy as np, fsframe
+    >>> X = np.random.default_rng(0).standard_normal((60, 4))
+    >>> data = fsframe.Dataset.from_arrays(X, X[:, 2] > 0, name="toy")
+    >>> chains = ["mim:top=1 knn", "mim:top=4 knn"]
+    >>> found = fsframe.study(data, chains, measures=["auc"], folds=3)
+    >>> found.best()
+    'mim:top=1 knn'
+    >>> found.to_frame().columns[:4]
+    ['data', 'chain', 'metric', 'value']
+    """
+
+    record: StudyRecord
+
+    @property
+    def name(self) -> str:
+        """Name of the study."""
+        return self.record.name
+
+    @property
+    def chains(self) -> tuple[str, ...]:
+        """The chains, as they were given."""
+        return self.record.chains
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Names of the tables."""
+        return self.record.tables
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures; chains are compared by the first."""
+        return self.record.measures
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds; the folds of all of them are pooled."""
+        return self.record.seeds
+
+    @cached_property
+    def comparisons(self) -> Mapping[str, Comparison]:
+        """The comparison of the chains by each measure: means, tests, ranks."""
+        try:
+            return study_comparisons(self.record)
+        except (KeyError, ValueError) as error:
+            raise StoreError(f"the runs of the study are inconsistent: {error}") from error
+
+    @property
+    def comparison(self) -> Comparison:
+        """The comparison by the first measure."""
+        return self.comparisons[self.measures[0]]
+
+    def result(
+        self, chain: int | str, data: int | str = 0, seed: int | None = None
+    ) -> EvaluationResult:
+        """The evaluation of one chain on one table with one seed.
+
+        Parameters
+        ----------
+        chain, data : int or str
+            By position or name. A classifier on all features counts as a chain, on tables that it
+            accepts.
+        seed : int, optional
+            One of `seeds`; the first by default.
+
+        Raises
+        ------
+        RequestError
+            If there is no such run.
+        """
+        every = (*self.chains, *self.record.beside)
+        if seed is not None and seed not in self.seeds:
+            raise RequestError(
+                f"there is no seed {seed}; there are {', '.join(map(str, self.seeds))}"
+            )
+        cell = StudyCell(
+            place_of(data, self.data, "table"),
+            place_of(chain, every, "chain"),
+            0 if seed is None else self.seeds.index(seed),
+        )
+        if cell not in self.record.runs:
+            raise RequestError(f"{every[cell.chain]} does not take all features of {data}")
+        found = as_result(self.record.runs[cell])
+        assert isinstance(found, EvaluationResult)
+        return found
+
+    def __repr__(self) -> str:
+        lines = [self._title(), f"tables: {'; '.join(described_tables(self.record))}", ""]
+        return "\n".join(map(printable, [*lines, *comparison_lines(self.comparison)]))
+
+    def _title(self) -> str:
+        seeds = f"seed{'s' * (len(self.seeds) > 1)} {', '.join(map(str, self.seeds))}"
+        return (
+            f"{self.name}: {counted(len(self.chains), 'chain')} on "
+            f"{counted(len(self.data), 'table')} by {', '.join(self.measures)}; {seeds}"
+        )
+
+    def _repr_html_(self) -> str:
+        return self._shown(self._title(), described_tables(self.record), self.comparisons.values())
+
+    def _result_columns(self) -> dict[str, Any]:
+        columns = result_columns(self.comparisons.values())
+        # Baselines have no marks.
+        marks = ("on_front", "fewest_features")
+        return columns | {name: [mark is True for mark in columns[name]] for name in marks}
+
+    def plot(
+        self, kind: str | None = None, ax: Any = None, *, data: int | str | None = None
+    ) -> Any:
+        """Plot the runs with the first seed by the first measure, as a matplotlib figure.
+
+        Parameters
+        ----------
+        kind : str, optional
+            As in `ComparisonResult.plot`, with its defaults.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        data : int or str, optional
+            The table, for kinds that show one.
+
+        Raises
+        ------
+        RequestError
+            If there is no such kind, or it takes only one run.
+        PluginError
+            If matplotlib is not installed.
+        """
+        place = None if data is None else place_of(data, self.data, "table")
+        tables = range(len(self.data)) if place is None else [place]
+        runs = [
+            self.record.runs[StudyCell(t, c, 0)] for t in tables for c in range(len(self.chains))
+        ]
+        return self._drawn(runs, kind, ax, place)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the study to a file, or to a folder with its tables, texts and plots.
+
+        Parameters
+        ----------
+        path : path
+            A file if it ends with ``.zip``, else a folder for the files that ``fsframe study``
+            writes. `fsframe.load_study` reads both; ``fsframe study``, ``report``, ``plot`` and
+            ``table`` accept both.
+        overwrite : bool
+            Whether an existing study, and files that no study has written, may be replaced.
+
+        Returns
+        -------
+        Path
+            Path of the file.
+
+        Raises
+        ------
+        StoreError
+            If something else exists there, or the study cannot be written.
+        """
+        target = Path(os.path.abspath(path))
+        folder = None if target.suffix == ".zip" else target
+        file = target if folder is None else folder / STUDY_FILE
+        if folder is None or folder.exists():
+            check_destination(file, overwrite=overwrite)
+        if folder is not None:
+            write_folder(self.record, self.comparisons, folder, overwrite=overwrite)
+        images = {cell: run_file_content(run) for cell, run in self.record.runs.items()}
+        return write_study(
+            file, self.record.asked(), images, self.record.source, overwrite=overwrite
+        )
+
+
+def load_study(path: str | os.PathLike[str]) -> StudyResult:
+    """The study in a file, or in the folder of a study.
+
+    Parameters
+    ----------
+    path : path
+        ``study.zip`` or its folder. It may be untrusted: nothing that it names is built or
+        imported.
+
+    Raises
+    ------
+    StoreError
+        If there is none, or any run in it is damaged.
+    """
+    place = Path(path)
+    return StudyResult(record=read_study(place / STUDY_FILE if place.is_dir() else place))

@@ -1,0 +1,416 @@
+"""Runs as text and as JSON objects: evaluations, stability studies, and any run by its kind."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from fsframe.errors import RequestError
+from fsframe.params import format_value
+from fsframe.registry import classifiers, default_names, selectors, stability_metrics
+from fsframe.show.run_display import (
+    closing_lines,
+    cluster_lines,
+    feature_lines,
+    frequency_lines,
+    label_facts,
+    pair_lines,
+    result_object,
+    size_facts,
+    stage_lines,
+    table_facts,
+    verdict_lines,
+)
+from fsframe.storage import RunRecord, StageRecord, place_file, printable
+from fsframe.storage.records import protocol_name
+from fsframe.text import counted, interval_text, number_text, table_lines
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability
+    from fsframe.evaluation.summary import Evaluation, Measure
+    from fsframe.storage.checked_tables import MetricTables
+
+_MOST_CLASSES = 6
+_SIZES_SHOWN = 20
+_OF_PROBABILITIES = ("log-loss", "brier", "calibration")
+
+
+def evaluation_object(
+    record: RunRecord, recorded: RecordedEvaluation, out: Path | None
+) -> dict[str, Any]:
+    """An evaluation as one object for ``--json``, which writes NaN as null."""
+    found = recorded.found
+    return {
+        **result_object(record, out),
+        "evaluated": recorded.base,
+        "n_splits": found.n_splits,
+        "measures": {
+            name: {
+                **_estimate(measure),
+                "values": measure.values,
+                "of": "repetitions" if measure.pooled else "folds",
+                "larger_is_better": measure.larger_is_better,
+                "baseline": measure.baseline,
+                "all_features": measure.all_features,
+            }
+            for name, measure in found.measures.items()
+        },
+        "baseline": _estimate(found.baseline),
+        "all_features": None if found.all_features is None else _estimate(found.all_features),
+        "task": found.task,
+        "confusion": {"classes": record.class_names, "rows": found.confusion},
+        "by_group": None if found.by_group is None else attrs.asdict(found.by_group),
+        "agreement": None if found.agreement is None else attrs.asdict(found.agreement),
+        "kept": found.kept,
+        "stability": {
+            "metric": next(iter(default_names(stability_metrics)), ""),
+            "value": found.stability.value,
+            "interval": found.stability.interval,
+            "undefined": found.stability.undefined,
+        },
+        "chosen": recorded.chosen,
+        "curve": [attrs.astuple(point) for point in found.curve],
+        "one_standard_error": found.one_standard_error,
+    }
+
+
+def _estimate(measure: Measure) -> dict[str, Any]:
+    return {name: getattr(measure, name) for name in ("mean", "standard_error", "interval")}
+
+
+def evaluation_lines(
+    record: RunRecord, recorded: RecordedEvaluation, out: Path | None
+) -> Iterator[str]:
+    """An evaluation as lines for a terminal."""
+    found = recorded.found
+    yield (
+        f"{recorded.base} on {printable(record.data.name)}: {size_facts(record)}, "
+        f"{counted(found.n_splits, 'split')}"
+    )
+    yield label_facts(record)
+    yield ""
+    yield from measure_lines(found, record.stages[-1].seconds, record.class_names)
+    lacking = [name for name in _OF_PROBABILITIES if name not in found.measures]
+    if found.task == "classification" and lacking and not record.stages[-1].params.get("metric"):
+        yield f"Not measured: {', '.join(lacking)}: the classifier gives no probabilities."
+    yield from _group_lines(found)
+    yield from _confusion_lines(found, record.class_names)
+    yield from _choice_lines(recorded)
+    yield from _curve_lines(found)
+    yield ""
+    yield from frequency_lines(record)
+    yield from closing_lines(record, out)
+
+
+def measure_lines(found: Evaluation, seconds: float, classes: Sequence[str] = ()) -> Iterator[str]:
+    """Measures, kept features and stability of an evaluation, as lines for a terminal."""
+    yield from table_lines(*measure_rows(found))
+    yield ""
+    phi = found.stability
+    rows = [
+        ["features kept", f"{found.kept.mean():.1f}", _span(found.kept)],
+        ["stability φ", number_text(phi.value, 3), phi.undefined or interval_text(phi.interval)],
+    ]
+    yield from list(table_lines(["", "", ""], rows, right={1}))[1:]
+    yield f"seconds per split  {seconds / found.n_splits:.3g}"
+    if found.agreement is not None:
+        alike = found.agreement
+        yield (
+            f"same prediction    {alike.share:.4f} of pairs of repetitions; "
+            f"{alike.n_always} of {alike.n_rows} rows always"
+        )
+    yield from _notes(found, classes)
+
+
+def measure_rows(found: Evaluation) -> tuple[list[str], list[list[str]], set[int]]:
+    """The measures as a table: names of columns, rows, and which columns hold numbers."""
+    header = ["measure", "value", "±", "95 %", found.baseline.name]
+    wide = any(measure.all_features is not None for measure in found.measures.values())
+    header += ["all features"] * wide
+    rows = []
+    for name, measure in found.measures.items():
+        if measure.undefined:
+            rows.append([name, "—", *[""] * (len(header) - 2)])
+            continue
+        reach = "" if measure.interval is None else "{:.3f} … {:.3f}".format(*measure.interval)
+        beside = [measure.baseline, *[measure.all_features] * wide]
+        rows.append(
+            [
+                name + "°" * measure.pooled,
+                f"{measure.mean:.4f}",
+                number_text(measure.standard_error),
+                reach,
+                *map(number_text, beside),
+            ]
+        )
+    return header, rows, set(range(1, len(header)))
+
+
+def _notes(found: Evaluation, classes: Sequence[str]) -> Iterator[str]:
+    yield "± is corrected for training sets that overlap (Nadeau, Bengio 2003); 95 % is"
+    yield "Student's t on the logit scale (log for losses), so within the measure's range."
+    if any(measure.pooled for measure in found.measures.values()):
+        lacking = "not every class" if found.task == "classification" else "equal targets only"
+        yield f"° over all predictions of a repetition: some fold has {lacking}."
+    of_one = [name for name in ("sensitivity", "specificity", "f1") if name in found.measures]
+    if of_one and len(classes) == 2:
+        yield f"{', '.join(of_one)}: of the class {classes[1]}"
+        yield "(--metric NAME:positive=LABEL for another)."
+
+
+def _confusion_lines(found: Evaluation, classes: Sequence[str]) -> Iterator[str]:
+    """Predicted against true classes, for as many as fit on a screen."""
+    if not 2 <= len(classes) <= _MOST_CLASSES:
+        return
+    yield ""
+    yield "Rows by class (down) and predicted class (across), mean over repetitions:"
+    rows = [
+        [label, *(f"{cell:.1f}" for cell in row), f"{row[place] / row.sum():.0%}"]
+        for place, (label, row) in enumerate(zip(classes, found.confusion, strict=True))
+        if row.sum()
+    ]
+    shown = [label if len(label) <= 12 else f"{label[:11]}…" for label in classes]
+    yield from table_lines(["", *shown, "correct"], rows, right=set(range(1, len(classes) + 2)))
+
+
+def _group_lines(found: Evaluation) -> Iterator[str]:
+    if found.by_group is None:
+        return
+    each = sorted(found.by_group.accuracies.tolist())
+    mean = sum(each) / len(each)
+    yield ""
+    yield (
+        f"Each of {len(each)} groups counted once: accuracy {mean:.4f} (from {each[0]:.2f} to "
+        f"{each[-1]:.2f}, median {median(each):.2f})"
+    )
+    if found.by_group.n_voting:
+        yield (
+            f"One vote per group (its rows' most frequent prediction): {found.by_group.vote:.4f} "
+            f"of {found.by_group.n_voting} correct"
+        )
+
+
+def _span(kept: Any) -> str:
+    return f"from {kept.min()} to {kept.max()}" if kept.min() != kept.max() else "in every split"
+
+
+def _choice_lines(recorded: RecordedEvaluation) -> Iterator[str]:
+    if len(recorded.chains) == 1:
+        return
+    yield ""
+    yield "Chosen inside the folds:"
+    # Equally often chosen ones in the order of the grid.
+    grid = dict(sorted(zip(recorded.found.chosen.tolist(), recorded.chosen, strict=True)))
+    times = Counter(recorded.chosen)
+    rows = [[str(times[chain]), chain] for chain in dict.fromkeys(grid.values())]
+    rows.sort(key=lambda row: -int(row[0]))
+    yield from table_lines(["times", "chain"], rows, right={0})
+
+
+def _curve_lines(found: Evaluation) -> Iterator[str]:
+    if not found.curve:
+        return
+    yield ""
+    yield "By number of features (the best of every fold's own ranking):"
+    rows = []
+    for point in found.curve:
+        mark = "← smallest within ± of the best" if (point.size == found.one_standard_error) else ""
+        numbers = [number_text(point.accuracy), number_text(point.standard_error)]
+        rows.append([str(point.size), *numbers, number_text(point.stability, 3), mark])
+    yield from table_lines(
+        ["features", found.leading.name, "±", "stability φ", ""], rows, right={0, 1, 2, 3}
+    )
+
+
+def write_folds(path: Path, found: Evaluation, *, overwrite: bool) -> None:
+    """A table of one line per fold at `path`: what it kept, and every measure of it."""
+    columns = fold_columns(found)
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+    place_file(path, ("\n".join(lines) + "\n").encode(), overwrite=overwrite)
+
+
+def fold_columns(found: Evaluation) -> dict[str, list[Any]]:
+    """One value per split in each column: what it kept, and every measure that splits have."""
+    names = [name for name, measure in found.measures.items() if measure.mean == measure.mean]
+    names = [name for name in names if len(found.measures[name].values) == found.n_splits]
+    return {
+        "split": list(range(found.n_splits)),
+        "features_kept": [int(kept) for kept in found.kept],
+        **{name: [float(value) for value in found.measures[name].values] for name in names},
+    }
+
+
+def stability_object(
+    record: RunRecord, study: RecordedStability, out: Path | None
+) -> dict[str, Any]:
+    """A stability study as one object for ``--json``, which writes NaN as null."""
+    found = {
+        m.name: {"value": m.value, "interval": m.interval, "by_size": m.by_size}
+        for m in study.tables.metrics
+    }
+    return {**result_object(record, out), "studied": study.base, "stability": found}
+
+
+def stability_lines(record: RunRecord, study: RecordedStability, out: Path | None) -> Iterator[str]:
+    """A stability study as lines for a terminal."""
+    metrics = study.tables.metrics
+    kept = study.tables.kept.sum(axis=1)
+    yield (
+        f"{study.base} on {printable(record.data.name)}: {size_facts(record)}, "
+        f"{counted(len(kept), 'resample')} ({study.resample})"
+    )
+    yield label_facts(record)
+    span = f"{kept.min()} to {kept.max()}" if kept.min() != kept.max() else f"{kept.min()}"
+    yield f"features kept per resample: {span}"
+    yield ""
+    yield from table_lines(*metric_rows(metrics))
+    sized = {m.name: m.by_size for m in metrics if m.by_size is not None}
+    if sized:
+        yield from _size_lines(sized)
+    yield ""
+    yield from frequency_lines(record)
+    yield from closing_lines(record, out)
+
+
+def metric_rows(metrics: Iterable[MetricTables]) -> tuple[list[str], list[list[str]], set[int]]:
+    """The metrics as a table: names of columns, rows, and which columns hold numbers."""
+    rows = [[m.name, number_text(m.value, 3), interval_text(m.interval)] for m in metrics]
+    return ["metric", "stability", ""], rows, {1}
+
+
+def _size_lines(sized: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
+    yield ""
+    yield "The best k features of every resample's ranking:"
+    shown = _spread(min(map(len, sized.values())))
+    yield from table_lines(
+        ["k", *sized],
+        [[str(k), *(number_text(values[k - 1], 3) for values in sized.values())] for k in shown],
+        right=set(range(len(sized) + 1)),
+    )
+
+
+def _spread(length: int) -> list[int]:
+    """At most twenty sizes: all if they are few, else spaced geometrically."""
+    if length <= _SIZES_SHOWN:
+        return list(range(1, length + 1))
+    ratio = length ** (1.0 / (_SIZES_SHOWN - 1))
+    return sorted({min(length, max(1, round(ratio**step))) for step in range(_SIZES_SHOWN)})
+
+
+_LONGEST_VALUE = 300
+_Protocol: TypeAlias = "tuple[RecordedEvaluation | None, RecordedStability | None]"
+
+
+def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
+    """The record as lines for a terminal; the last says where the run file is."""
+    evaluation, study = _whole_protocol(record)
+    if evaluation is not None:
+        yield from evaluation_lines(record, evaluation, path)
+    elif study is not None:
+        yield from stability_lines(record, study, path)
+    else:
+        yield from _chain_lines(record, path)
+
+
+def _chain_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
+    yield f"{record.chain} on {printable(record.data.name)}: {table_facts(record)}"
+    yield ""
+    yield from stage_lines(record)
+    evaluation, study = _protocol(record)
+    if evaluation is not None:
+        yield ""
+        yield from measure_lines(evaluation.found, record.stages[-1].seconds)
+    elif study is not None:
+        yield ""
+        yield from table_lines(*metric_rows(study.tables.metrics))
+    yield ""
+    yield from feature_lines(record)
+    yield from verdict_lines(record)
+    if record.n_pairs:
+        yield ""
+        yield from pair_lines(record)
+    yield from cluster_lines(record)
+    yield from closing_lines(record, path)
+
+
+def file_lines(record: RunRecord, path: Path) -> Iterator[str]:
+    """A run file as lines for a terminal: its origin, then the result."""
+    yield f"created   {record.created} by fsframe {record.fsframe_version}, seed {record.seed}"
+    if record.command:
+        yield f"command   {printable(record.command)}"
+    if record.data.source:
+        yield f"data      {printable(record.data.source)}, SHA-256 {record.data.sha256[:16]}…"
+    for stage in record.stages:
+        provider = f"{stage.provider} {stage.provider_version}{_absence(stage)}"
+        yield f"stage     {printable(stage.name)}, from {printable(provider)}"
+        given = ", ".join(
+            f"{key}={printable(format_value(value), longest=_LONGEST_VALUE)}"
+            for key, value in stage.params.items()
+            if value is not None
+        )
+        yield from textwrap.wrap(
+            printable(given), 96, initial_indent=" " * 10, subsequent_indent=" " * 10
+        )
+    yield ""
+    yield from result_lines(record, path)
+
+
+def _absence(stage: StageRecord) -> str:
+    """A remark if the method of a stage is not installed."""
+    registry = classifiers if stage.kind == "classifier" else selectors
+    plain = stage.name.rpartition("/")[2]
+    return "" if f"{stage.provider}/{plain}" in registry else ", not available here"
+
+
+def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
+    """The object of `evaluate --json` or `stability --json`; of `chain` for any other run."""
+    evaluation, study = _whole_protocol(record)
+    if evaluation is not None:
+        return evaluation_object(record, evaluation, path)
+    if study is not None:
+        return stability_object(record, study, path)
+    return result_object(record, path)
+
+
+def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
+    """Write what ``evaluate --csv`` writes.
+
+    Raises
+    ------
+    RequestError
+        If the run is not an evaluation.
+    StoreError
+        If the file exists already, or cannot be written.
+    """
+    evaluation, _ = _whole_protocol(record)
+    if evaluation is None:
+        raise RequestError("--csv writes the folds of an evaluation; this run is not an evaluation")
+    write_folds(path, evaluation.found, overwrite=overwrite)
+
+
+def _whole_protocol(record: RunRecord) -> _Protocol:
+    """The protocol that is the whole run; none if the run has other stages."""
+    return _protocol(record) if len(record.stages) == 1 else (None, None)
+
+
+def _protocol(record: RunRecord) -> _Protocol:
+    """The evaluation or the stability study at the end of a run."""
+    name = protocol_name(record)
+    if not name:
+        return None, None
+    # Here, so that showing any other run does not load evaluations.
+    from fsframe.evaluation import recorded
+
+    if name == "cross-validation":
+        return recorded.recorded_evaluation(record), None
+    return None, recorded.recorded_stability(record)

@@ -1,0 +1,295 @@
+"""The output of `inspect`: text for the terminal, and one JSON object."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from fsframe.method.run import size_text
+from fsframe.show.inspection import Inspection, PartsInspection
+from fsframe.table.column_facts import ColumnFacts
+from fsframe.table.survival import times_and_events
+from fsframe.text import counted, printable, shown_width, table_lines
+
+_WIDTH = 80
+_SHOWN = 30
+_NAME = 24
+
+
+def inspection_lines(found: Inspection) -> Iterator[str]:
+    """The table as lines of at most 80 characters; the last are the command to start with."""
+    held = found.contents
+    size = f"{counted(held.n_rows, 'row')} × {counted(len(held.columns), 'column')}"
+    yield from _wrapped(f"{held.path}: {held.form}")
+    yield f"{size}, {_gaps(found)}"
+    yield ""
+    yield from _wrapped(f"label: {_label(found)}", indent="  ")
+    for doubt in found.doubts:
+        yield from _wrapped(f"doubt: {doubt} (--label)", indent="  ")
+    features = [c for k, c in enumerate(held.columns) if k not in found.roles]
+    yield from _wrapped(f"features: {len(features)}{_kinds(features)}", indent="  ")
+    yield ""
+    yield from _column_lines(found)
+    if found.findings:
+        yield ""
+        yield "Questions and remarks:"
+        for finding in found.findings:
+            shown = ", ".join(printable(name, _NAME) for name in finding.columns[:5])
+            more = len(finding.columns) - 5
+            shown += f" and {more} more" if more > 0 else ""
+            head = f"{shown}: " if shown else ""
+            yield from _wrapped(f"* {head}{finding.what}", indent="  ")
+            if finding.option:
+                yield f"    {_cut(finding.option, _WIDTH - 4)}"
+    yield ""
+    if found.refused:
+        yield from _wrapped(
+            f"A chain would refuse this table as it is: {found.refused}", indent="  "
+        )
+        return
+    yield "Suggested command:"
+    yield from _continued(printable(found.command))
+    if found.forecast is not None:
+        seconds = duration(found.forecast.seconds)
+        yield from _wrapped(
+            f"forecast: about {seconds} of processor time, correct within a factor of three",
+            indent="  ",
+            first="  ",
+        )
+    for place, (proposal, command) in enumerate(zip(found.proposals, found.commands, strict=True)):
+        if place:
+            yield "For another question:"
+            yield from _continued(printable(command))
+        if proposal.question:
+            told = f"answers: {proposal.question}; {proposal.promise}"
+            yield from _wrapped(told, indent="  ", first="  ")
+
+
+def _gaps(found: Inspection) -> str:
+    cells = sum(column.missing for column in found.contents.columns)
+    if not cells:
+        return "no cell is empty"
+    columns = sum(column.missing > 0 for column in found.contents.columns)
+    return f"{counted(cells, 'cell')} empty, in {counted(columns, 'column')}"
+
+
+def _label(found: Inspection) -> str:
+    column = found.contents.columns[found.label]
+    how = "" if found.said else ", a guess"
+    name = printable(column.name)
+    if found.data is None:
+        return f"{name}{how} ({counted(column.different, 'different value')})"
+    if found.data.task == "regression":
+        return f"{name}{how} (regression: {column.low:.6g} to {column.high:.6g})"
+    if found.data.task == "survival":
+        events = int(times_and_events(found.data.y)[1].sum())
+        return f"{name}{how} (time to {column.high:.6g}, {counted(events, 'event')} seen)"
+    sizes = found.data.class_sizes()
+    classes = [
+        f"{printable(str(label), 30)} {size}"
+        for label, size in zip(found.data.classes[:8], sizes, strict=False)
+    ]
+    more = ", …" if len(found.data.classes) > 8 else ""
+    number = counted(len(found.data.classes), "class")
+    return f"{name}{how} ({number}: {', '.join(classes)}{more})"
+
+
+def _kinds(features: list[ColumnFacts]) -> str:
+    kinds: dict[str, int] = {}
+    for column in features:
+        kinds[column.kind] = kinds.get(column.kind, 0) + 1
+    return f" ({', '.join(f'{kind} {n}' for kind, n in kinds.items())})" if kinds else ""
+
+
+def _column_lines(found: Inspection) -> Iterator[str]:
+    """At most thirty columns: those with a role or missing values first, then from the left."""
+    columns = found.contents.columns
+    order = list(range(len(columns)))
+    if len(order) > _SHOWN:
+        order.sort(key=lambda k: (k not in found.roles, not columns[k].missing, k))
+        order = sorted(order[:_SHOWN])
+    rows = []
+    for k in order:
+        column = columns[k]
+        values = ", ".join(column.examples) if column.examples else _range(column)
+        rows.append(
+            [
+                str(k + 1),
+                _cut(printable(column.name), _NAME),
+                column.kind,
+                str(column.different),
+                str(column.missing or ""),
+                found.roles.get(k, ""),
+                printable(values),
+            ]
+        )
+    header = ["", "column", "kind", "values", "empty", "role", "range, or most common values"]
+    lines = list(table_lines(header, rows, right={0, 3, 4}))
+    yield from (_cut(line, _WIDTH) for line in lines)
+    if len(columns) > _SHOWN:
+        yield f"… and {len(columns) - _SHOWN} more (--json has all)"
+
+
+def _range(column: ColumnFacts) -> str:
+    if math.isnan(column.low):
+        return ""
+    return f"{column.low:.6g} … {column.high:.6g}"
+
+
+def _cut(text: str, width: int) -> str:
+    if shown_width(text) <= width:
+        return text
+    while shown_width(text) >= width:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def _wrapped(text: str, indent: str = "", first: str = "") -> Iterator[str]:
+    yield from textwrap.wrap(
+        printable(text),
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+
+
+def _continued(command: str) -> Iterator[str]:
+    """A command to copy, wrapped between words."""
+    lines = [""]
+    for word in re.findall(r"(?:--\S+ )?(?:[^\s']|'[^']*')+", command):
+        if lines[-1] and len(lines[-1]) + len(word) + 5 > _WIDTH:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    for k, line in enumerate(lines):
+        yield ("    " if k else "  ") + line + (" \\" if k < len(lines) - 1 else "")
+
+
+def duration(seconds: float) -> str:
+    """A duration in seconds, minutes, hours or days, whichever is easiest to read."""
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 360_000 else f"{seconds / 86_400:.0f} days"
+
+
+def inspection_object(found: Inspection) -> dict[str, Any]:
+    """The object of `inspect --json`: every column and finding."""
+    held = found.contents
+    names = [column.name for column in held.columns]
+    return {
+        "path": str(held.path),
+        "form": held.form,
+        "rows": held.n_rows,
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "part": found.roles.get(k, "feature"),
+                "different": column.different,
+                "empty": column.missing,
+                "low": column.low,
+                "high": column.high,
+                "examples": list(column.examples),
+                "constant": column.constant,
+                "codes": [list(code) for code in column.codes],
+            }
+            for k, column in enumerate(held.columns)
+        ],
+        "label": {
+            "name": names[found.label],
+            "said": found.said,
+            "doubts": list(found.doubts),
+            "task": None if found.data is None else found.data.task,
+            "classes": None
+            if found.data is None
+            else {
+                str(label): int(size)
+                for label, size in zip(found.data.classes, found.data.class_sizes(), strict=True)
+            }
+            if found.data.task == "classification"
+            else {},
+        },
+        "findings": [
+            {"columns": list(f.columns), "what": f.what, "option": f.option} for f in found.findings
+        ],
+        "repeated_rows": held.repeated_rows,
+        "refused": found.refused,
+        "chain": found.chain,
+        "command": found.command,
+        "proposals": [
+            {
+                "chain": proposal.chain,
+                "command": command,
+                "question": proposal.question,
+                "promise": proposal.promise,
+            }
+            for proposal, command in zip(found.proposals, found.commands, strict=True)
+        ],
+        "forecast": None
+        if found.forecast is None
+        else {"processor_seconds": found.forecast.seconds, "formula": found.forecast.formula},
+    }
+
+
+def parts_lines(found: PartsInspection) -> Iterator[str]:
+    """The table as lines; the last are the command to start with and its cost."""
+    data, forecast = found.data, found.forecast
+    holes = int(data.matrix.facts.missing.sum())
+    share = 100 * holes / (data.n_samples * data.n_features)
+    yield f"{printable(found.path)}: a table in parts"
+    yield (
+        f"{counted(data.n_samples, 'row')} × {counted(data.n_features, 'feature')}, "
+        f"{'no gaps' if not holes else f'{share:.2g}% of the values missing'}"
+    )
+    yield from (f"  {fact}" for fact in data._facts()[1:])
+    kinds = data.kinds_in_words()
+    if kinds:
+        yield f"  {kinds}"
+    if data.warnings:
+        yield ""
+        yield "Questions and remarks:"
+        yield from (f"* {printable(warning)}" for warning in data.warnings)
+    yield ""
+    if found.command:
+        yield "Suggested command:"
+        yield f"  {found.command}"
+    total = forecast.taking_in + 100 * forecast.feature
+    yield (
+        f"  forecast, not measured: {duration(forecast.taking_in)} of processor time to read it "
+        "once,"
+    )
+    yield (
+        f"  and {forecast.feature:.2g} s per feature, {duration(total)} for 100; codes of "
+        f"{size_text(forecast.disk)} beside it;"
+    )
+    yield f"  {size_text(forecast.memory)} of memory at least; correct within a factor of three"
+
+
+def parts_object(found: PartsInspection) -> dict[str, Any]:
+    """The object of `inspect --json` for a table in parts."""
+    data = found.data
+    classes = {}
+    if data.task == "classification":
+        sizes = data.class_sizes().tolist()
+        classes = {str(label): size for label, size in zip(data.classes, sizes, strict=True)}
+    return {
+        "path": found.path,
+        "form": "parts",
+        "rows": data.n_samples,
+        "features": data.n_features,
+        "missing": int(data.matrix.facts.missing.sum()),
+        "label": {"name": data.label_name, "task": data.task, "classes": classes},
+        "warnings": list(data.warnings),
+        "command": found.command,
+        "forecast": {
+            "processor_seconds_once": found.forecast.taking_in,
+            "processor_seconds_per_feature": found.forecast.feature,
+            "bytes_of_codes": found.forecast.disk,
+            "bytes_of_memory": found.forecast.memory,
+        },
+    }

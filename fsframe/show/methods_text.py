@@ -1,0 +1,340 @@
+"""Methods paragraphs of runs and studies, with sources, and the checklist on data leakage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from fsframe.chains.repeated_rows import warns_of_repeated_rows
+from fsframe.evaluation.comparison import described_tables
+from fsframe.evaluation.recorded import (
+    RecordedEvaluation,
+    RecordedStability,
+    recorded_protocol,
+)
+from fsframe.params import format_value
+from fsframe.registry import Offer, classifiers, selectors, stability_metrics
+from fsframe.show.citations import OF_PROTOCOL, bibtex_of, cited_keys, references_of
+from fsframe.storage import RunRecord, StageRecord, printable
+from fsframe.storage.records import protocol_name
+from fsframe.storage.study_file import StudyCell, StudyRecord
+from fsframe.text import counted
+
+_NAMED_LIBRARIES = ("python", "numpy", "scipy", "numba")
+
+
+def references(record: RunRecord) -> list[tuple[str, str]]:
+    """(method, reference) of every method of the run that is installed."""
+    found = {}
+    for name in record.providers():
+        offer = _offer(name)
+        if offer is not None and offer.entry.reference:
+            found[name] = offer.entry.reference
+    return list(found.items())
+
+
+def _offer(name: str) -> Offer | None:
+    """The only installed method of that name, without importing it."""
+    offers = [o for r in (selectors, classifiers, stability_metrics) for o in r.matching(name)]
+    return offers[0] if len(offers) == 1 else None
+
+
+def methods_paragraph(record: RunRecord) -> str:
+    """A paragraph for the methods section: data, chain, parameters, protocol, program, seed."""
+    data = record.data
+    size = f"{record.n_samples} samples and {record.n_features} features"
+    classes = f"{len(data.class_names)} classes" if data.class_names else "a number"
+    label = f" (label {printable(data.label)}, {classes})" if data.label else ""
+    text = [
+        f"The table {printable(data.name)} has {size}{label}; the SHA-256 of its values is "
+        f"{printable(data.sha256)}."
+    ]
+    numbers = {name: place for place, (name, _) in enumerate(references(record), start=1)}
+    text.append(
+        f"Features were selected with fsframe {record.fsframe_version or '(version not recorded)'}"
+    )
+    protocol = recorded_protocol(record)
+    if isinstance(protocol, RecordedEvaluation):
+        params = record.stages[-1].params
+        text[-1] += (
+            f" by `{printable(protocol.base)}`, evaluated by {params.get('repeats')} × "
+            f"{params.get('folds')}-fold cross-validation in which every step that uses labels "
+            "was fitted to the training rows of each fold alone."
+        )
+    elif isinstance(protocol, RecordedStability):
+        text[-1] += (
+            f" by `{printable(protocol.base)}` on {len(protocol.tables.kept)} resamples "
+            f"({printable(protocol.resample)})."
+        )
+    else:
+        text[-1] += f" by the chain `{printable(record.chain)}`."
+    for stage in record.stages if protocol is None else record.stages[:-1]:
+        offer = _offer(stage.name)
+        mark = f" [{numbers[stage.name]}]" if stage.name in numbers else ""
+        given = given_params(stage, " = ")
+        what = f": {offer.entry.summary}" if offer is not None and offer.entry.summary else ""
+        text.append(
+            f"{printable(stage.name)}{mark}{printable(what.removesuffix('.'))}"
+            + (f" ({printable(given, longest=600)})." if given else ".")
+        )
+    if record.groups is not None:
+        name, number = record.groups
+        text.append(
+            f"Rows of one {printable(name)} were kept together in every resample ({number} groups)."
+        )
+    if record.pair_tests is not None:
+        name, tests = record.pair_tests.name, record.pair_tests.found
+        mark = f" [{numbers[name]}]" if name in numbers else ""
+        text.append(
+            f"{tests.n_tested} pairs of features were tested for interaction by "
+            f"{printable(name)}{mark}; q-values allow for {tests.n_chosen_from} pairs."
+        )
+    text.append(
+        "Intervals are 95 % intervals; q-values without another name are those of "
+        "Benjamini and Hochberg (1995, Controlling the false discovery rate, J. R. Stat. Soc. B "
+        "57:289-300, doi:10.1111/j.2517-6161.1995.tb02031.x)."
+    )
+    text.append(f"The random seed was {record.seed}.")
+    if record.command:
+        text.append(f"The command was `{printable(record.command, longest=600)}`.")
+    libraries = [
+        f"{name} {record.environment[name]}"
+        for name in _NAMED_LIBRARIES
+        if isinstance(record.environment.get(name), str)
+    ]
+    if libraries:
+        text.append(f"It ran with {', '.join(libraries)}.")
+    return " ".join(text)
+
+
+def given_params(stage: StageRecord, equals: str = "=") -> str:
+    """The parameters of a stage that have a value, those that it chose itself included."""
+    given = {name: value for name, value in stage.params.items() if value is not None}
+    given |= _chosen(stage, given)
+    return ", ".join(f"{name}{equals}{format_value(value)}" for name, value in given.items())
+
+
+def _chosen(stage: StageRecord, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of parameters that the method chose, as its entry says where to find them."""
+    offer = _offer(stage.name)
+    declared: Mapping[str, tuple[str, ...]] = getattr(offer and offer.entry, "chosen", {})
+    found: dict[str, Any] = {}
+    for table, names in declared.items():
+        values = stage.tables.get(table)
+        # Files may come from anybody.
+        if values is None or values.shape != (len(names),) or values.dtype.kind not in "iuf":
+            continue
+        pairs = zip(names, values.tolist(), strict=True)
+        found |= {name: value for name, value in pairs if name not in given}
+    return found
+
+
+def versions(record: RunRecord) -> str:
+    """Versions of the program, its libraries and the machine."""
+    plain = {k: v for k, v in record.environment.items() if not isinstance(v, Mapping)}
+    return ", ".join(f"{k} {v}" for k, v in plain.items())
+
+
+def commands(record: RunRecord, path: str | None) -> list[str]:
+    """The command of the run, and commands to verify and export it."""
+    found = [printable(record.command)] if record.command else []
+    if not protocol_name(record) and record.data.source and not record.command:
+        found.append(
+            f'fsframe chain "{printable(record.chain)}" on {printable(record.data.source)} '
+            f"--seed {record.seed}"
+        )
+    where = "RUN.h5" if path is None else printable(path)
+    return [*found, f"fsframe verify {where}", f"fsframe table {where} -o features.csv"]
+
+
+@attrs.frozen
+class Item:
+    """One item of the checklist: question, source, state and answer."""
+
+    question: str
+    source: str
+    state: str
+    answer: str
+
+
+def checklist(record: RunRecord) -> Iterator[Item]:
+    """Items of REFORMS and TRIPOD+AI that can be answered from a run.
+
+    State is ``yes``, ``no``, ``open`` (only the author can say) or ``n/a``.
+
+    References
+    ----------
+    Kapoor et al. 2024, REFORMS: Consensus-based recommendations for machine-learning-based science,
+    Sci. Adv. 10:eadk3452. Collins et al. 2024, TRIPOD+AI statement, BMJ 385:e078378.
+    """
+    protocol = recorded_protocol(record)
+    evaluation = protocol if isinstance(protocol, RecordedEvaluation) else None
+    judged = evaluation is not None
+    leak, methods = "REFORMS, data leakage", "TRIPOD+AI, analytical methods"
+    yield Item(
+        "Were features selected without looking at test rows?",
+        f"{leak}; {methods}",
+        "yes" if judged else "n/a",
+        "Selection was repeated in every fold, on its training rows."
+        if judged
+        else "Nothing was predicted. All rows were used, so the accuracy of these features on "
+        "the same rows would be too optimistic; `fsframe evaluate` selects inside each "
+        "fold.",
+    )
+    yield Item(
+        "Were scaling, binning and imputation learned from training rows?",
+        leak,
+        "yes" if judged else "n/a",
+        "They are part of the chain, which saw the training rows of each fold only; the run "
+        "cannot know what was done to the file before."
+        if judged
+        else "Nothing was predicted.",
+    )
+    if evaluation is not None:
+        tuned = len(evaluation.chains) > 1
+        yield Item(
+            "Were parameters tuned on rows other than the test rows?",
+            f"REFORMS, modelling; {methods}",
+            "yes" if tuned else "n/a",
+            f"Among {len(evaluation.chains)} chains, by inner folds of the training rows."
+            if tuned
+            else "One chain was evaluated; nothing was tuned.",
+        )
+    if record.groups is not None:
+        name, number = record.groups
+        state, answer = "yes", f"Rows of one {printable(name)} stayed together ({number} groups)."
+    elif warns_of_repeated_rows(record.all_warnings()):
+        state, answer = "no", "Rows look repeated, and no column of groups was named (--groups)."
+    else:
+        state, answer = (
+            "open",
+            "No column of groups was named; if several rows are of one person, family or batch, "
+            "name it (--groups).",
+        )
+    yield Item(
+        "Were rows that belong together kept together?", f"{leak}; TRIPOD+AI, data", state, answer
+    )
+    yield Item(
+        "Would every feature legitimately be known at prediction time?",
+        leak,
+        "open",
+        "Only you can say. Look first at the strongest features above: a stand-in for the label, "
+        "such as a treatment given after the diagnosis, ends up there.",
+    )
+    yield Item(
+        "Are the rows drawn from the people or things the conclusion is about?",
+        "REFORMS, data quality; TRIPOD+AI, participants",
+        "open",
+        f"Only you can say; the table has {record.n_samples} rows.",
+    )
+    table = record.feature_table() if record.stages and not judged else None
+    if table is not None and "q" in table.columns:
+        yield Item(
+            "Are p-values adjusted for the number of tests?",
+            "REFORMS, metrics and uncertainty",
+            "yes",
+            "q is adjusted for the number of features tested.",
+        )
+    if evaluation is not None:
+        found = evaluation.found
+        rule = found.baseline.name
+        yield Item(
+            "Is performance reported with its uncertainty and against baselines?",
+            f"REFORMS, metrics and uncertainty; {methods}",
+            "yes" if found.leading.interval is not None else "no",
+            f"{found.n_splits} splits with corrected standard errors; compared with the {rule}"
+            + (" and all features." if found.all_features is not None else "."),
+        )
+    yield Item(
+        "Can the computation be repeated?",
+        "REFORMS, computational reproducibility; TRIPOD+AI, open science",
+        "yes",
+        f"Seed {record.seed}, versions, parameters and the fingerprint of the table are below; the "
+        "table itself is not in the run file.",
+    )
+
+
+Cite = Callable[[Sequence[str]], str]
+
+
+def methods_text(record: StudyRecord, cite: Cite, plain: Callable[[str], str] = str) -> str:
+    """A paragraph for a methods section: what was done, on what, with which tests.
+
+    `cite` makes a citation of keys, such as ``~\\cite{a,b}``; `plain` escapes names for where the
+    text goes.
+    """
+    return " ".join(_sentences(record, cite, plain))
+
+
+def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> Iterator[str]:
+    run = record.runs[StudyCell(0, 0, 0)]
+    params = run.stages[-1].params
+    scheme = params.get("scheme")
+    repeats, seeds = params.get("repeats"), len(record.seeds)
+    grouped = run.groups is not None
+    tables = "; ".join(plain(text) for text in described_tables(record))
+    number = len(record.tables)
+    chains = counted(len(record.chains), "chain")
+    yield f"We compared {chains} of methods on {counted(number, 'table')}: {tables}."
+    references = references_of((*record.chains, *record.beside), ())
+    named = ", ".join(
+        f"{plain(name)}{cite(cited_keys(text))}" if cited_keys(text) else plain(name)
+        for name, text in references.items()
+    )
+    if named:
+        yield f"Methods were {named}."
+    if scheme == "leave-one-out":
+        folds = "leave-one-out cross-validation" + (" by group" if grouped else "")
+    elif scheme == "five-by-two":
+        folds = "five times two-fold cross-validation"
+    else:
+        folds = f"stratified {params.get('folds')}-fold cross-validation"
+    times = seeds * (repeats if isinstance(repeats, int) and scheme == "folds" else 1)
+    repeated = f", repeated {times} times," if times > 1 else ""
+    apart = " Rows of one group were never separated." if grouped else ""
+    yield (
+        f"Performance was estimated by {folds}{repeated} on identical folds for all chains; "
+        "scaling, discretisation, selection, tuning and classification were learned from the "
+        f"training rows of each fold alone{cite(['ambroise2002'])}.{apart}"
+    )
+    metrics = references_of((), record.measures)
+    measured = ", ".join(
+        f"{plain(m)}{cite(cited_keys(metrics[_name(m)]))}" if _name(m) in metrics else plain(m)
+        for m in record.measures
+    )
+    yield f"Measures were {measured}; chains were compared by {plain(record.measures[0])}."
+    yield (
+        "Standard errors and paired tests are corrected for overlapping training sets"
+        f"{cite(['nadeau2003'])}; stability is the measure of Nogueira et al. over the sets "
+        f"kept in the folds{cite(['nogueira2018'])}."
+    )
+    if number > 1:
+        yield (
+            "Over the tables we report mean ranks with Friedman's test and Nemenyi's critical "
+            f"difference{cite(['demsar2006'])}, Wilcoxon's signed-rank tests with Holm's "
+            "adjustment, and the Bayesian signed-rank test with a region of practical equivalence "
+            f"of ±{record.rope:g}{cite(['benavoli2017'])}."
+        )
+    else:
+        yield (
+            "We also report the correlated Bayesian t-test with a region of practical equivalence "
+            f"of ±{record.rope:g}{cite(['benavoli2017'])}."
+        )
+    listed = ", ".join(map(str, record.seeds))
+    yield (
+        f"Computations were done with fsframe {plain(run.fsframe_version)} "
+        f"({'seed' if seeds == 1 else 'seeds'} {listed})."
+    )
+
+
+def bibliography(record: StudyRecord) -> str:
+    """BibTeX of everything that the text cites."""
+    references = references_of((*record.chains, *record.beside), record.measures)
+    of_methods = bibtex_of(references.values())
+    return "\n\n".join([*OF_PROTOCOL.values(), of_methods]).rstrip() + "\n"
+
+
+def _name(metric: str) -> str:
+    return metric.partition(":")[0]

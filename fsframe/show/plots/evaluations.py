@@ -1,0 +1,465 @@
+"""Plots of evaluations and comparisons: accuracy by size, ROC, calibration, Pareto front, ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import RequestError
+from fsframe.evaluation.comparison_tests import critical_difference as cd_of
+from fsframe.evaluation.comparison_tests import pareto_front
+from fsframe.evaluation.measures import Brier, are_probabilities
+from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
+from fsframe.evaluation.summary import Measure
+from fsframe.show.plots.canvas import (
+    BLUE,
+    COLOURS,
+    DASHES,
+    GREY,
+    MARKERS,
+    VERMILLION,
+    axes_for,
+    drawable,
+    lacks,
+    look,
+    short,
+    spread,
+)
+from fsframe.storage import RunRecord, printable
+from fsframe.storage.checked_tables import FoldTables, fold_tables
+from fsframe.table.survival import LABELS
+
+_BINS = 10
+_CURVES = 8
+
+
+def evaluation_of(record: RunRecord) -> RecordedEvaluation:
+    """The evaluation in a run; StoreError for a run of another kind."""
+    found = recorded_protocol(record)
+    if not isinstance(found, RecordedEvaluation):
+        raise lacks(record, "cross-validation", "draw a run of `fsframe evaluate` or `compare -o`")
+    return found
+
+
+def chosen_measures(found: Sequence[RecordedEvaluation], metric: str | None) -> list[Measure]:
+    """The measure of every run, by default their leading one."""
+    name = _leading(found) if metric is None else metric
+    measures = [each.found.measures.get(name) for each in found]
+    known = [measure for measure in measures if measure is not None]
+    if len(known) < len(measures):
+        some = ", ".join(found[measures.index(None)].found.measures)
+        raise RequestError(f"not all of the runs were measured by {name!r}; one has {some}")
+    return known
+
+
+def axis_name(name: str) -> str:
+    """The name of a measure on an axis."""
+    return "R²" if name == "r2" else printable(name)
+
+
+def _leading(found: Sequence[RecordedEvaluation]) -> str:
+    """The leading measure of the runs, if it is the same for all."""
+    names = {each.found.leading.name for each in found}
+    if len(names) > 1:
+        raise RequestError(
+            f"the runs have different leading measures ({', '.join(sorted(names))}); draw those "
+            "with the same one together"
+        )
+    return names.pop()
+
+
+def _folds(record: RunRecord) -> FoldTables:
+    evaluation_of(record)
+    found = fold_tables(record.stages[-1].tables, record.n_features, record.stage_paths()[-1])
+    if found.task != "classification":
+        what = f"classes, but {LABELS[found.task]}"
+        raise lacks(record, what, "draw `sizes` or `pareto` instead")
+    return found
+
+
+def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
+    """Accuracy with its corrected standard error, and stability, by number of features.
+
+    The dotted line marks the smallest number within one standard error of the best.
+
+    Parameters
+    ----------
+    record : RunRecord
+        An evaluation of a chain that ranks features.
+    ax : matplotlib Axes, optional
+
+    Raises
+    ------
+    RequestError
+        If the run is not an evaluation, or has no curve.
+    """
+    recorded = evaluation_of(record)
+    found, quality = recorded.found, axis_name(_leading([recorded]))
+    if not found.curve:
+        raise lacks(record, "accuracy by number of features", "evaluate with --curve")
+    sizes = [point.size for point in found.curve]
+    ticks = [sizes[k] for k in spread(len(sizes), 20)]
+    with axes_for(ax, 6.2, 3.6) as (panel,):
+        means = np.array([point.accuracy for point in found.curve])
+        errors = np.nan_to_num([point.standard_error for point in found.curve])
+        panel.fill_between(sizes, means - errors, means + errors, color=BLUE, alpha=0.15, lw=0)
+        panel.plot(sizes, means, color=BLUE, marker="o", ms=4, label=f"{quality} ± standard error")
+        stability = [point.stability for point in found.curve]
+        panel.plot(
+            sizes,
+            stability,
+            color=VERMILLION,
+            marker="s",
+            ms=4,
+            ls="--",
+            label="stability φ (chance 0)",
+        )
+        panel.axhline(found.baseline.mean, color=GREY, ls="-.", lw=1.0, label=found.baseline.name)
+        if found.all_features is not None:
+            panel.axhline(found.all_features.mean, color="black", lw=0.8, label="all features")
+        if found.one_standard_error is not None:
+            panel.axvline(found.one_standard_error, color=GREY, ls=":")
+        panel.set_xscale("log", base=2)
+        panel.set_xticks(ticks, [str(size) for size in ticks])
+        panel.set_xticks([], minor=True)
+        panel.set_xlabel("features used")
+        panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return panel.figure
+
+
+def roc(records: Sequence[RunRecord], ax: Any = None) -> Any:
+    """ROC curve on held-out rows: true against false positive rate over all thresholds.
+
+    With two classes there is one line per run, the second class being positive; with more classes,
+    one line per class against the others, for a single run. A line is the mean over repetitions.
+
+    Parameters
+    ----------
+    records : sequence of RunRecord
+        Evaluations.
+    ax : matplotlib Axes, optional
+
+    Raises
+    ------
+    RequestError
+        If a run is not an evaluation, or several runs have more than two classes.
+    """
+    curves = list(_roc_curves(records))
+    with axes_for(ax, 4.8, 4.4) as (panel,):
+        panel.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label="chance")
+        grid = np.linspace(0, 1, 201)
+        for number, (label, area, lines) in enumerate(curves[:_CURVES]):
+            mean = np.mean([np.interp(grid, *line) for line in lines], axis=0)
+            # From the origin: an interpolated mean would begin above it.
+            panel.plot(
+                [0, *grid],
+                [0, *mean],
+                color=COLOURS[number],
+                ls=DASHES[number],
+                lw=1.6,
+                label=f"{label}: {area:.3f}",
+            )
+        panel.set_xlabel("false positive rate")
+        panel.set_ylabel("true positive rate")
+        panel.set_aspect("equal")
+        panel.legend(loc="lower right", title="area under the curve", fontsize="small")
+        return panel.figure
+
+
+Line = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _roc_curves(records: Sequence[RunRecord]) -> Iterator[tuple[str, float, list[Line]]]:
+    for record in records:
+        tables = _folds(record)
+        n_classes = tables.class_scores.shape[2]
+        if n_classes > 2 and len(records) > 1:
+            raise RequestError("with more than two classes, draw the ROC of one run at a time")
+        for code in range(1, 2) if n_classes == 2 else range(n_classes):
+            lines, areas = [], []
+            for repeat, fold in enumerate(tables.fold):
+                rows = np.flatnonzero(fold >= 0)
+                scores = tables.class_scores[repeat, rows, code]
+                if n_classes == 2:
+                    # A file that was changed may hold infinite scores, which cannot be drawn.
+                    with np.errstate(invalid="ignore"):
+                        scores = scores - tables.class_scores[repeat, rows, 0]
+                truth = tables.truth[rows] == code
+                if not drawable(scores).all() or truth.all() or not truth.any():
+                    continue
+                line = _roc_line(truth, scores)
+                lines.append(line)
+                areas.append(float(np.trapezoid(line[1], line[0])))
+            if not lines:
+                raise lacks(
+                    record, "scores of classes", "evaluate with a classifier that gives them"
+                )
+            base = printable(evaluation_of(record).base, longest=36)
+            name = base if n_classes == 2 else short(record.class_names[code])
+            yield short(name, 40), float(np.mean(areas)), lines
+
+
+def _roc_line(truth: NDArray[np.bool_], scores: NDArray[np.float64]) -> Line:
+    """False and true positive rates from the largest score down, ties together."""
+    order = np.argsort(-scores, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
+    hits, misses = np.cumsum(truth[order])[ends], np.cumsum(~truth[order])[ends]
+    return np.append(0.0, misses / misses[-1]), np.append(0.0, hits / hits[-1])
+
+
+def calibration(record: RunRecord, ax: Any = None) -> Any:
+    """Calibration: observed frequency of the second class by its predicted probability.
+
+    Predictions of all repetitions are in ten bins of equal size; a perfect classifier lies on the
+    diagonal. The histogram below shows the number of predictions by probability. With more than two
+    classes there is a line for each, at most eight.
+
+    Parameters
+    ----------
+    record : RunRecord
+        An evaluation.
+    ax : matplotlib Axes, optional
+
+    Raises
+    ------
+    RequestError
+        If the run is not an evaluation, its target is numeric, or its scores are not probabilities.
+    """
+    tables = _folds(record)
+    tested = tables.fold >= 0
+    given = tables.class_scores[tested]
+    if not are_probabilities(given):
+        raise lacks(
+            record, "probabilities", "evaluate with a classifier that gives them, such as logistic"
+        )
+    truth = np.broadcast_to(tables.truth, tables.fold.shape)[tested]
+    classes = given.shape[1]
+    codes = [1] if classes == 2 else list(range(min(classes, _CURVES)))
+    with axes_for(ax, 4.8, 4.4) as (panel,):
+        panel.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label="perfect")
+        for number, code in enumerate(codes):
+            told, share = _reliability(given[:, code], truth == code)
+            label = "bins" if classes == 2 else short(record.class_names[code])
+            panel.plot(told, share, **look(number), ms=5, label=label)
+        count, borders = np.histogram(given[:, codes], bins=20, range=(0, 1))
+        height = 0.12 * count / count.max()
+        panel.bar(
+            borders[:-1],
+            height,
+            np.diff(borders),
+            align="edge",
+            color=GREY,
+            alpha=0.5,
+            label="predictions",
+        )
+        whose = short(record.class_names[1]) if classes == 2 else "the class"
+        panel.set_xlabel(f"probability given to {whose}")
+        panel.set_ylabel("share that came true")
+        panel.set_title(f"Brier score {Brier.of(truth, given):.3f}", fontsize="medium", loc="left")
+        panel.set_aspect("equal")
+        panel.legend(loc="upper left")
+        return panel.figure
+
+
+def _reliability(
+    p: NDArray[np.float64], true: NDArray[np.bool_]
+) -> tuple[list[float], list[float]]:
+    """Mean predicted probability and observed frequency, in bins of equally many predictions.
+
+    If there are few distinct probabilities, each has its own bin.
+    """
+    values = np.unique(p)
+    if values.size <= _BINS:
+        return values.tolist(), [float(true[p == value].mean()) for value in values]
+    edges = np.unique(np.quantile(p, np.linspace(0, 1, _BINS + 1)))
+    place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, max(0, edges.size - 2))
+    bins = [np.flatnonzero(place == k) for k in range(max(1, edges.size - 1))]
+    bins = [rows for rows in bins if rows.size]
+    return [float(p[rows].mean()) for rows in bins], [float(true[rows].mean()) for rows in bins]
+
+
+def accuracy_against_stability(
+    records: Sequence[RunRecord], ax: Any = None, metric: str | None = None
+) -> Any:
+    """Accuracy against stability of several chains on one table, with their Pareto front.
+
+    The line joins the chains for which no other is both more accurate and more stable. Bars show
+    the corrected standard error of the accuracy and the 95 % interval of φ. The axis of a loss is
+    inverted.
+
+    Parameters
+    ----------
+    records : sequence of RunRecord
+        At least two evaluations, of one table.
+    ax : matplotlib Axes, optional
+    metric : str, optional
+        Measure to use instead of accuracy (R², c-index).
+
+    Raises
+    ------
+    RequestError
+        If there are fewer, or they are of several tables.
+    """
+    if len(records) < 2:
+        raise RequestError("chains are compared: give at least two runs")
+    if len({record.data.sha256 for record in records}) > 1:
+        raise RequestError("the runs are of different tables; draw those of one table")
+    found = [evaluation_of(record) for record in records]
+    measures = chosen_measures(found, metric)
+    quality, sign = axis_name(measures[0].name), 1 if measures[0].larger_is_better else -1
+    points = [(e.found.stability.value, m.mean) for e, m in zip(found, measures, strict=True)]
+    known = [k for k, point in enumerate(points) if drawable(np.array(point)).all()]
+    if len(known) < 2:
+        raise RequestError(f"fewer than two of the runs have both {quality} and a stability")
+    unbeaten = pareto_front(*np.array([(points[k][0], sign * points[k][1]) for k in known]).T)
+    front = sorted(np.array(known)[unbeaten].tolist(), key=lambda k: points[k])
+    with axes_for(ax, 6.6, 4.6) as (panel,):
+        panel.plot(
+            [points[k][0] for k in front],
+            [points[k][1] for k in front],
+            color="black",
+            lw=1.0,
+            ls="--",
+        )
+        for number, k in enumerate(known):
+            x, y = points[k]
+            measure, stability = measures[k], found[k].found.stability
+            look = number % len(COLOURS)
+            error = measure.standard_error if drawable(measure.standard_error) else 0.0
+            sides = [[0.0], [0.0]]
+            if stability.interval is not None:
+                sides = [
+                    [max(0.0, x - stability.interval[0])],
+                    [max(0.0, stability.interval[1] - x)],
+                ]
+            panel.errorbar(
+                x,
+                y,
+                yerr=error,
+                xerr=sides,
+                color=COLOURS[look],
+                marker=MARKERS[look],
+                mfc=COLOURS[look] if k in front else "white",
+                ms=7,
+                elinewidth=0.9,
+                ls="none",
+                label=short(found[k].base, 44),
+            )
+        # With equal stabilities the axis would extend beyond 1.
+        panel.set_xlim(right=min(panel.get_xlim()[1], 1.03))
+        panel.set_xlabel("stability φ of the kept features")
+        panel.set_ylabel(f"{quality} on held-out rows")
+        if sign < 0:
+            panel.invert_yaxis()
+        panel.legend(
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+            title="filled: on the Pareto front",
+            fontsize="small",
+        )
+        return panel.figure
+
+
+def critical_difference(
+    records: Sequence[RunRecord], ax: Any = None, metric: str | None = None
+) -> Any:
+    """Mean ranks of several chains over several tables, with Nemenyi's critical difference.
+
+    Thick bars join chains without a significant difference by Wilcoxon's test with Holm's
+    adjustment.
+
+    Parameters
+    ----------
+    records : sequence of RunRecord
+        Evaluations of every chain on every table, as written by ``fsframe compare -o FOLDER``.
+    ax : matplotlib Axes, optional
+    metric : str, optional
+        A measure to rank by instead of accuracy (R², c-index).
+
+    Raises
+    ------
+    RequestError
+        If a chain lacks a table, or there are fewer than two of either.
+
+    References
+    ----------
+    Demšar 2006, Statistical comparisons of classifiers over multiple data sets, J. Mach. Learn.
+    Res. 7:1.
+    """
+    results, chains, tables, quality = _means(records, metric)
+    summary = cd_of(results)
+    order = np.argsort(summary.mean_ranks, kind="stable")
+    m = len(chains)
+    half = (m + 1) // 2
+    with axes_for(ax, 7.4, 1.6 + 0.26 * (half + len(summary.groups))) as (panel,):
+        panel.set_xlim(0.4, m + 0.6)
+        low = -0.5 * (len(summary.groups) + half + 1.5)
+        panel.set_ylim(low, 1.6)
+        panel.axis("off")
+        panel.plot([1, m], [0, 0], color="black", lw=1.0)
+        for rank in range(1, m + 1):
+            panel.plot([rank, rank], [0, 0.15], color="black", lw=1.0)
+            panel.text(rank, 0.2, str(rank), ha="center", va="bottom")
+        panel.plot([1, 1 + summary.difference], [1.05, 1.05], color=VERMILLION, lw=2)
+        panel.text(
+            1, 1.12, f"critical difference {summary.difference:.2f}", va="bottom", color=VERMILLION
+        )
+        for level, group in enumerate(summary.groups):
+            ranks = summary.mean_ranks[list(group)]
+            y = -0.3 - 0.45 * level
+            panel.plot(
+                [ranks.min() - 0.04, ranks.max() + 0.04],
+                [y, y],
+                color="black",
+                lw=4,
+                solid_capstyle="butt",
+            )
+        below = -0.3 - 0.45 * len(summary.groups)
+        for number, k in enumerate(order):
+            left = number < half
+            y = below - 0.5 * (number if left else m - 1 - number) - 0.25
+            rank = summary.mean_ranks[k]
+            edge = 0.9 if left else m + 0.1
+            panel.plot([rank, rank, edge], [0, y, y], color=GREY, lw=0.9)
+            text = f" {short(chains[k], 40)} ({rank:.2f}) "
+            panel.text(edge, y, text, ha="right" if left else "left", va="center")
+        p = summary.friedman_p
+        panel.set_title(
+            f"mean rank of {quality} over {len(tables)} tables (1 is best); all alike: p = {p:.2g}",
+            fontsize="medium",
+        )
+        return panel.figure
+
+
+def _means(
+    records: Sequence[RunRecord], metric: str | None
+) -> tuple[NDArray[np.float64], list[str], list[str], str]:
+    """Means of the measure (n_tables, n_chains), larger is better; chains, tables, measure."""
+    every = [evaluation_of(record) for record in records]
+    measures = chosen_measures(every, metric)
+    cells: dict[tuple[str, str], float] = {}
+    for record, found, measure in zip(records, every, measures, strict=True):
+        key = (record.data.name, found.base)
+        if key in cells:
+            raise RequestError(
+                f"`{printable(found.base, longest=60)}` on {printable(record.data.name)} is given "
+                "twice"
+            )
+        cells[key] = measure.mean if measure.larger_is_better else -measure.mean
+    tables, chains = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))
+    if len(tables) < 2 or len(chains) < 2:
+        raise RequestError(
+            f"a critical difference needs at least two tables and two chains, not {len(tables)} "
+            f"and {len(chains)}; `fsframe compare … on DATA DATA -o FOLDER` writes such runs"
+        )
+    missing = [f"`{c}` on {t}" for t in tables for c in chains if (t, c) not in cells]
+    if missing:
+        raise RequestError(
+            "a critical difference needs every chain on every table; missing: "
+            f"{'; '.join(missing[:5])}"
+        )
+    values = np.array([[cells[t, c] for c in chains] for t in tables])
+    return values, chains, tables, axis_name(measures[0].name)

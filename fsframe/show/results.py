@@ -1,0 +1,444 @@
+"""Results for programs and notebooks: of a chain, an evaluation or a stability study."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.chains.stage import ChainResult
+from fsframe.errors import PluginError, RequestError
+from fsframe.evaluation.recorded import (
+    RecordedEvaluation,
+    RecordedStability,
+    recorded_evaluation,
+    recorded_stability,
+)
+from fsframe.method.answer import AnswerTable
+from fsframe.registry.importing import needed
+from fsframe.show.display import fold_columns, measure_rows, metric_rows, result_lines
+from fsframe.show.plots import draw
+from fsframe.show.plots.canvas import figure_bytes
+from fsframe.show.run_display import (
+    feature_rows,
+    frequency_rows,
+    pair_heading,
+    pair_rows,
+    table_facts,
+)
+from fsframe.storage import RunRecord, write_run
+from fsframe.storage import load_run as read_run
+from fsframe.storage.records import protocol_name
+from fsframe.table.dataset import Dataset
+from fsframe.text import html_block, html_table, printable
+
+if TYPE_CHECKING:
+    from fsframe.evaluation.summary import CurvePoint, Evaluation, Measure
+
+_WARNINGS_SHOWN = 10
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class SelectionResult(ChainResult):
+    """The result of a chain on a table: a run, with tables, plots and exports.
+
+    Everything of `RunRecord` is there: `selected`, `selected_names`, `scores`, `pairs`, `stages`,
+    `to_frame`. `fsframe.select` makes one; `fsframe.load_run` reads one.
+
+    Examples
+    --------
+    >>> import fsframe
+    >>> X = [[1, 5], [2, 5], [9, 4], [8, 6]]
+    >>> data = fsframe.Dataset.from_arrays(X, ["a", "a", "b", "b"], name="toy")
+    >>> found = fsframe.select("mim:top=1,bins=2", data)
+    >>> found.selected_names
+    ('f1',)
+    >>> found.to_frame().columns
+    ['rank', 'feature', 'kept', 'score']
+    """
+
+    def __repr__(self) -> str:
+        return "\n".join(map(printable, result_lines(self, None)))
+
+    def _repr_html_(self) -> str:
+        facts = [table_facts(self), *self._warnings()]
+        return html_block(f"{self.chain} on {self.data.name}", facts, *self._tables())
+
+    def _warnings(self) -> Iterator[str]:
+        warnings = self.all_warnings()
+        yield from (f"warning: {warning}" for warning in warnings[:_WARNINGS_SHOWN])
+        if len(warnings) > _WARNINGS_SHOWN:
+            yield f"… and {len(warnings) - _WARNINGS_SHOWN} more warnings (all_warnings() has all)"
+
+    def _tables(self) -> Iterator[str]:
+        if self.selected.size:
+            yield html_table(*feature_rows(self))
+        if self.n_pairs:
+            yield html_block(pair_heading(self), (), html_table(*pair_rows(self)))
+
+    def plot(
+        self,
+        kind: str | None = None,
+        ax: Any = None,
+        *,
+        data: Dataset | None = None,
+        most: int | None = None,
+        pair: tuple[str, str] | None = None,
+    ) -> Any:
+        """Plot the run, as a matplotlib figure; pyplot is not used.
+
+        Parameters
+        ----------
+        kind : str, optional
+            One of `fsframe.show.plots.KINDS` (docs/results.md), such as ``"scores"``,
+            ``"matrix"``, ``"tests"``, ``"roc"``, ``"stability"``; by default the one that suits the
+            run.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default, which a notebook shows.
+        data : Dataset, optional
+            The table of the run, for kinds that show values.
+        most, pair
+            For kinds that take them: the number of features, and the names of two.
+
+        Raises
+        ------
+        RequestError
+            If there is no such kind, or the run lacks what it needs.
+        PluginError
+            If matplotlib is not installed.
+        """
+        name = self._kind() if kind is None else kind
+        return shown_picture(draw(name, [self], data, ax, most=most, pair=pair), ax)
+
+    def _kind(self) -> str:
+        return "scores"
+
+    def to_sklearn(self) -> Any:
+        """The selection as a fitted transformer of scikit-learn, for tables with the same columns.
+
+        Returns
+        -------
+        fsframe.sklearn.ChainSelector
+            With the chain, the seed and the selections of this run: `transform` keeps the columns
+            that the run kept; `fit` runs the chain again, with the same `always_keep` and
+            `feature_groups` (weights, groups, times and covariates of rows are arguments of `fit`).
+            A run does not store names of categories: where a stage fills missing values, those of
+            categorical columns are refused until `fit`.
+
+        Raises
+        ------
+        RequestError
+            If the chain ends with a classifier: a run does not store fitted classifiers.
+        PluginError
+            If scikit-learn is not installed.
+        """
+        fitted_selector = estimators().fitted_selector
+        found = [stage.selection for stage in self.stages if stage.selection is not None]
+        if len(found) < len(self.stages):
+            raise RequestError(
+                f"the chain `{self.chain}` ends with a classifier: use it in "
+                "fsframe.sklearn.ChainClassifier instead"
+            )
+        return fitted_selector(
+            self.chain,
+            found,
+            self.feature_names,
+            task=self.data.task,
+            **self._estimator_settings(),
+        )
+
+    def _estimator_settings(self) -> dict[str, Any]:
+        """Parameters of an estimator besides the chain, as this run had them."""
+        return {
+            "always_keep": self.environment.get("keep"),
+            "feature_groups": self.environment.get("feature_groups"),
+            "random_state": self.seed,
+        }
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the run file to `path`; `fsframe.load_run` and ``fsframe show`` read it.
+
+        Raises
+        ------
+        StoreError
+            If the file exists and `overwrite` is false, or it cannot be written.
+        """
+        target = Path(path)
+        write_run(target, self, overwrite=overwrite)
+        return target
+
+
+def estimators() -> Any:
+    """The module of estimators of chains; PluginError where scikit-learn is not installed."""
+    try:
+        from fsframe.sklearn import chain_estimators
+    except ImportError:
+        raise PluginError(needed("an estimator", "scikit-learn")) from None
+    return chain_estimators
+
+
+def shown_picture(figure: Any, ax: Any) -> Any:
+    """The figure; a new one shows itself in a notebook, as figures of pyplot do."""
+    if ax is None:
+        figure._repr_png_ = lambda: figure_bytes(figure, "png", dpi=90.0)
+    return figure
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class _ProtocolResult(SelectionResult):
+    """Base of the results of protocols, which have other tables besides that of features."""
+
+    def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
+        """The columns of each table, the default one first."""
+        raise NotImplementedError
+
+    def to_frame(
+        self,
+        what: str | None = None,
+        *,
+        pairs: bool = False,
+        data: Dataset | None = None,
+        library: str = "polars",
+    ) -> Any:
+        """One of the result's tables, or its features, as a data frame.
+
+        Parameters
+        ----------
+        what : str, optional
+            ``"features"``: as for any run; the score is the share of resamples that keep one. For
+            an evaluation ``"measures"`` (default): mean, corrected standard error and 95 %
+            interval; ``"folds"``: one row per split; ``"curve"``: by number of features. For a
+            stability study ``"metrics"`` (default); ``"sizes"``: the stability of the best 1, 2, …
+            features of every resample.
+        pairs, data
+            For ``"features"``, as in `RunRecord.to_frame`.
+        library : {"polars", "pandas"}
+
+        Raises
+        ------
+        RequestError
+            If there is no such table.
+        """
+        if what == "features":
+            return RunRecord.to_frame(self, pairs=pairs, data=data, library=library)
+        tables = self._frames()
+        return frame_of(tables, next(iter(tables)) if what is None else what, library)
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class EvaluationResult(_ProtocolResult):
+    """How well a chain predicts held-out rows, and how stable its selection is.
+
+    `fsframe.evaluate` makes one. As a run, it keeps what more than half of the folds keep.
+    """
+
+    @cached_property
+    def recorded(self) -> RecordedEvaluation:
+        """The evaluation with its chain, as recorded in the run file."""
+        return recorded_evaluation(self)
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """All measures, with their values on every split."""
+        return self.recorded.found
+
+    @property
+    def measures(self) -> Mapping[str, Measure]:
+        """The measures by name, such as ``measures["accuracy"].mean``."""
+        return self.evaluation.measures
+
+    @property
+    def accuracy(self) -> float:
+        """Mean accuracy over the splits; NaN if it was not measured, as for a numeric target."""
+        found = self.measures.get("accuracy")
+        return float("nan") if found is None else found.mean
+
+    @property
+    def stability(self) -> float:
+        """Nogueira's φ of the sets that the splits keep; NaN where it is undefined."""
+        return self.evaluation.stability.value
+
+    @property
+    def curve(self) -> tuple[CurvePoint, ...]:
+        """Accuracy and stability by number of features, if requested."""
+        return self.evaluation.curve
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The chain that each split chose, where parameters were tuned."""
+        return self.recorded.chosen
+
+    def to_sklearn(self) -> Any:
+        """The chain that was evaluated as an estimator of scikit-learn, to be fitted.
+
+        Returns
+        -------
+        ChainClassifier or ChainRegressor
+            Not fitted: fits of the folds are not kept. ``result.to_sklearn().fit(X, y)`` on all
+            rows gives the model whose performance the evaluation estimates. It has the seed,
+            `always_keep` and `feature_groups` of the run; weights, groups, times and covariates of
+            rows are arguments of `fit`.
+        sklearn.model_selection.GridSearchCV
+            If the folds chose among several chains (``mim:top={5,10} knn``): a search over these,
+            with the same number of inner folds; if rows were grouped, `fit` takes ``groups=``.
+
+        Raises
+        ------
+        PluginError
+            If scikit-learn is not installed.
+        """
+        folds = self.stages[-1].params.get("inner_folds")
+        return estimators().unfitted_predictor(
+            self.recorded.chains,
+            self.data.task,
+            inner_folds=folds if isinstance(folds, int) else 5,
+            grouped=self.groups is not None,
+            **self._estimator_settings(),
+        )
+
+    def _tables(self) -> Iterator[str]:
+        yield html_table(*measure_rows(self.evaluation))
+        yield html_table(*frequency_rows(self))
+
+    def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
+        return {
+            "measures": self._measure_columns,
+            "folds": lambda: dict(fold_columns(self.evaluation)),
+            "curve": self._curve_columns,
+        }
+
+    def _kind(self) -> str:
+        return "sizes" if self.curve else "roc"
+
+    def _measure_columns(self) -> dict[str, Any]:
+        found = self.evaluation
+        rows = {**found.measures, found.baseline.name: found.baseline}
+        if found.all_features is not None:
+            rows["all features"] = found.all_features
+        return {
+            "measure": list(rows),
+            "mean": [measure.mean for measure in rows.values()],
+            "standard_error": [measure.standard_error for measure in rows.values()],
+            **_bound_columns([measure.interval for measure in rows.values()]),
+        }
+
+    def _curve_columns(self) -> dict[str, Any]:
+        names = ("size", "accuracy", "standard_error", "stability")
+        return {name: [getattr(point, name) for point in self.curve] for name in names}
+
+
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class StabilityResult(_ProtocolResult):
+    """Stability of the features that a chain keeps on resamples of the rows.
+
+    `fsframe.stability` makes one. As a run, it keeps what more than half of the resamples keep.
+    """
+
+    @cached_property
+    def recorded(self) -> RecordedStability:
+        """The study with its chain, as recorded in the run file."""
+        return recorded_stability(self)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The stability by each metric, of the sets as the chain keeps them."""
+        return {metric.name: float(metric.value) for metric in self.recorded.tables.metrics}
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """(n, n_features), which features each resample keeps."""
+        return self.recorded.tables.kept
+
+    def _tables(self) -> Iterator[str]:
+        yield html_table(*metric_rows(self.recorded.tables.metrics))
+        yield html_table(*frequency_rows(self))
+
+    def _frames(self) -> dict[str, Callable[[], dict[str, Any]]]:
+        return {"metrics": self._metric_columns, "sizes": self._size_columns}
+
+    def _kind(self) -> str:
+        sized = any(metric.by_size is not None for metric in self.recorded.tables.metrics)
+        return "stability" if sized else "bootstraps"
+
+    def _metric_columns(self) -> dict[str, Any]:
+        metrics = self.recorded.tables.metrics
+        return {
+            "metric": [metric.name for metric in metrics],
+            "stability": [metric.value for metric in metrics],
+            **_bound_columns([metric.interval for metric in metrics]),
+        }
+
+    def _size_columns(self) -> dict[str, Any]:
+        sized = {m.name: m.by_size for m in self.recorded.tables.metrics if m.by_size is not None}
+        length = min((len(values) for values in sized.values()), default=0)
+        sizes: dict[str, Any] = {"size": list(range(1, length + 1))}
+        return sizes | {name: values[:length].tolist() for name, values in sized.items()}
+
+
+def _bound_columns(intervals: Sequence[tuple[float, float] | None]) -> dict[str, Any]:
+    """Columns ``low`` and ``high``, NaN where there is no interval."""
+    known = [interval or (float("nan"), float("nan")) for interval in intervals]
+    return {"low": [float(low) for low, _ in known], "high": [float(high) for _, high in known]}
+
+
+def frame_of(tables: Mapping[str, Callable[[], Mapping[str, Any]]], what: str, library: str) -> Any:
+    """The table called `what` as a data frame; RequestError if there is none.
+
+    `tables` maps names to functions that return columns.
+    """
+    if what not in tables:
+        raise RequestError(f"there is no table {what!r}; there are {', '.join(tables)}")
+    columns = {name: _column(values) for name, values in tables[what]().items()}
+    return AnswerTable(columns).to_frame(library)
+
+
+def _column(values: Any) -> NDArray[Any]:
+    found = np.asarray(values)
+    if found.dtype.kind in "US":
+        return found.astype(object)
+    if found.dtype.kind == "b":
+        return found
+    return found.astype(np.int64) if found.dtype.kind == "i" else found.astype(np.float64)
+
+
+_KINDS: Mapping[str, type[SelectionResult]] = {
+    "cross-validation": EvaluationResult,
+    "stability-study": StabilityResult,
+}
+
+
+def as_result(record: RunRecord) -> SelectionResult:
+    """A run as its result: of an evaluation, a stability study or a selection."""
+    if isinstance(record, SelectionResult):
+        return record
+    # A run with other stages before an evaluation counts as a selection.
+    name = protocol_name(record) if len(record.stages) == 1 else ""
+    values = {field.name: getattr(record, field.name) for field in attrs.fields(RunRecord)}
+    return _KINDS.get(name, SelectionResult)(**values)
+
+
+def load_run(path: str | os.PathLike[str]) -> SelectionResult:
+    """The result in the run file at `path`.
+
+    Parameters
+    ----------
+    path : path
+        Of a run file. It may be untrusted: nothing that it names is built or imported.
+
+    Returns
+    -------
+    SelectionResult
+        An `EvaluationResult` or a `StabilityResult` where it is one.
+
+    Raises
+    ------
+    StoreError
+        If there is no such file, it is not a run file, or it is damaged.
+    """
+    return as_result(read_run(path))

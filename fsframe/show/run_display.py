@@ -1,0 +1,387 @@
+"""The parts of a run as text, and a run as one JSON object."""
+
+from __future__ import annotations
+
+import math
+import sys
+import textwrap
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.method.selection import rank_by_score
+from fsframe.registry import selectors
+from fsframe.show.verdicts import decisions, interacting, pair_test_words, pair_weight_words
+from fsframe.storage import RunRecord, StageRecord, printable
+from fsframe.storage.records import clusters
+from fsframe.table.roles import side_roles
+from fsframe.text import counted, shown_width, some_of, table_lines
+
+Rows = tuple[list[str], list[list[str]], set[int]]
+"""A table to show: names of columns, rows, and which columns hold numbers."""
+
+_PAIRS_SHOWN, _FEW_PAIRS = 10, 3
+# In the JSON object; the run file has all.
+_EFFECT = ("effect", "standard_error")
+_PAIRS_LISTED = 1000
+_FEATURES_SHOWN = 30
+_FREQUENCIES_SHOWN = 15
+_WARNINGS_SHOWN = 100
+_WIDTH = 80
+_PARAGRAPH = 96
+_VERDICT_NAMES = 6
+_BAR = 16
+_LEAST_BAR = 4
+_CLUSTERS_SHOWN = 10
+_MEMBERS_SHOWN = 4
+
+
+def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
+    """The record as one object for ``--json``, which writes NaN scores as null."""
+    names = record.feature_names
+    return {
+        "chain": record.chain,
+        "run_file": None if path is None else str(path),
+        "data": {
+            "name": record.data.name,
+            "sha256": record.data.sha256,
+            "label": record.data.label,
+            "n_samples": record.n_samples,
+            "groups": None if record.groups is None else list(record.groups),
+            "n_features": record.n_features,
+            "classes": list(record.class_names),
+        },
+        "seed": record.seed,
+        "selected": list(record.selected_names),
+        "scores": dict(zip(names, record.scores.tolist(), strict=True)),
+        "pairs": [[names[a], names[b], w] for a, b, w in record.strongest_pairs(_PAIRS_LISTED)],
+        "n_pairs": record.n_pairs,
+        "pair_tests": _tests_object(record),
+        "warnings": list(record.all_warnings()),
+        "stages": [
+            {
+                "name": stage.name,
+                "provider": stage.provider,
+                "provider_version": stage.provider_version,
+                "params": dict(stage.params),
+                "n_features_in": int(stage.features_in.size),
+                "selected": None
+                if stage.selection is None
+                else [names[c] for c in stage.selection.selected],
+                "seconds": stage.seconds,
+            }
+            for stage in record.stages
+        ],
+        "digests": record.digests(),
+    }
+
+
+def _tests_object(record: RunRecord) -> dict[str, Any] | None:
+    """The tests of pairs, the smallest p first; None where there are none."""
+    if record.pair_tests is None:
+        return None
+    tests, names = record.pair_tests.found, record.feature_names
+    listed = zip(tests.pairs, tests.p_values, tests.q_values, strict=True)
+    sizes = [tests.tables[name] for name in _EFFECT if name in tests.tables]
+    return {
+        "method": record.pair_tests.name,
+        "provider": record.pair_tests.provider,
+        "features": [names[column] for column in tests.columns],
+        "n_tested": tests.n_tested,
+        "n_chosen_from": tests.n_chosen_from,
+        "pairs": [
+            [names[a], names[b], float(p), float(q)]
+            for (a, b), p, q in islice(listed, _PAIRS_LISTED)
+        ],
+        "effects": [
+            [float(size) if np.isfinite(size) else None for size in of_pair]
+            for of_pair in islice(zip(*sizes, strict=True), _PAIRS_LISTED)
+        ],
+    }
+
+
+def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
+    """The lines below every result: warnings, and the path of the run file."""
+    warnings = record.all_warnings()
+    if warnings:
+        yield ""
+        yield from (f"warning: {warning}" for warning in warnings[:_WARNINGS_SHOWN])
+        if len(warnings) > _WARNINGS_SHOWN:
+            yield f"… and {len(warnings) - _WARNINGS_SHOWN} more warnings (--json has all)"
+    if path is not None:
+        yield ""
+        yield f"run file: {path}"
+
+
+def in_groups(record: RunRecord) -> str:
+    """The groups of rows, such as `` in 32 groups (subject)``; empty if there are none."""
+    if record.groups is None:
+        return ""
+    name, number = record.groups
+    return f" in {number} groups ({printable(name)})"
+
+
+def _other_roles(record: RunRecord) -> str:
+    """The time column, the row weights and the covariates, where there are any."""
+    time, adjusted = record.environment.get("time"), record.environment.get("adjust")
+    weights = record.environment.get("weights")
+    roles = f" in the order of {printable(time)}" if isinstance(time, str) else ""
+    if isinstance(weights, dict) and isinstance(weights.get("name"), str):
+        roles += f" with weights ({printable(weights['name'])})"
+    if isinstance(adjusted, list) and adjusted:
+        roles += f", adjusted for {', '.join(printable(str(name)) for name in adjusted)},"
+    for role in side_roles():
+        if role.name not in ("time", "adjust") and (given := record.environment.get(role.name)):
+            names = map(str, given if isinstance(given, list) else [given])
+            roles += f", {role.fact.format(', '.join(map(printable, names)))},"
+    return roles
+
+
+def _feature_roles(record: RunRecord) -> str:
+    """The features that are always kept and the groups of features, where there are any."""
+    kept, groups = record.environment.get("keep"), record.environment.get("feature_groups")
+    roles = []
+    if isinstance(kept, list) and kept:
+        names = ", ".join(printable(str(name)) for name in kept[:3])
+        more = f" and {len(kept) - 3} more" if len(kept) > 3 else ""
+        roles.append(f"{names}{more} always kept")
+    if isinstance(groups, dict) and groups:
+        roles.append(f"in {counted(len(groups), 'group')} kept or dropped whole")
+    return f" ({'; '.join(roles)})" if roles else ""
+
+
+def table_facts(record: RunRecord) -> str:
+    """The table of a run in words: its size, roles and label."""
+    return ", ".join(filter(None, (size_facts(record), label_facts(record))))
+
+
+def size_facts(record: RunRecord) -> str:
+    """Numbers of samples and features, with groups and other roles of rows and columns."""
+    samples = f"{counted(record.n_samples, 'sample')}{in_groups(record)}{_other_roles(record)}"
+    return f"{samples} × {counted(record.n_features, 'feature')}{_feature_roles(record)}"
+
+
+def label_facts(record: RunRecord) -> str:
+    """The label, such as ``label: class (2 classes: ill, well)``."""
+    label = f"label: {printable(record.data.label)}" if record.data.label else ""
+    if record.class_names:
+        labels = ", ".join(printable(label) for label in record.class_names[:6])
+        more = ", …" if len(record.class_names) > 6 else ""
+        classes = counted(len(record.class_names), "class")
+        return f"{label} ({classes}: {labels}{more})".lstrip()
+    return f"{label} ({record.data.task})" if label else ""
+
+
+def stage_lines(record: RunRecord) -> Iterator[str]:
+    """The stages from left to right: what each kept of what it saw."""
+    for place, stage in enumerate(record.stages):
+        if stage.selection is None:
+            seen = stage.features_in.size
+            yield f"{stage.name}: fitted on {counted(seen, 'feature')}, {stage.seconds:.2f} s"
+        else:
+            kept, seen = stage.selection.selected.size, stage.features_in.size
+            of = counted(seen, "feature") + _repeating(record, place)
+            yield f"{stage.name}: kept {kept} of {of}, {stage.seconds:.2f} s"
+
+
+def _repeating(record: RunRecord, place: int) -> str:
+    """What a stage that wraps those on its left repeated; it saw the columns that these saw."""
+    stage, before = record.stages[place], record.stages[:place]
+    offers = selectors.matching(stage.name)
+    if stage.params.get("base") or not before or len(offers) != 1:
+        return ""
+    if not getattr(offers[0].entry, "wraps", False):
+        return ""
+    left = " ".join(each.name for each in before)
+    return f" (repeats {printable(left)} on resamples)"
+
+
+def feature_lines(record: RunRecord) -> Iterator[str]:
+    if not record.selected.size:
+        yield "No feature was kept."
+        return
+    header, rows, right = feature_rows(record)
+    lines = list(table_lines(header, rows, right=right))
+    room = min(_BAR, _WIDTH - 2 - max(map(shown_width, lines)))
+    if room >= _LEAST_BAR:
+        bars = _bars(record.scores[record.selected[:_FEATURES_SHOWN]], room)
+        lines = list(
+            table_lines([*header, ""], [[*r, b] for r, b in zip(rows, bars, strict=True)], right)
+        )
+    yield from lines
+    if record.selected.size > _FEATURES_SHOWN:
+        yield f"… and {record.selected.size - _FEATURES_SHOWN} more (`fsframe table` has all)"
+    yield from _number_lines(record)
+
+
+def _number_lines(record: RunRecord) -> Iterator[str]:
+    """What score, p and q are, where there is a p."""
+    columns = record.feature_table().columns
+    if "p" not in columns or np.isnan(columns["p"]).all():
+        yield from _order_lines(record)
+        return
+    p, scores = columns["p"], columns["score"]
+    known = (p > 0) & (scores < sys.float_info.max)
+    logs = known.any() and np.allclose(scores[known], -np.log10(p[known]), rtol=1e-6, atol=1e-9)
+    told = "score: −log₁₀ p. " if logs else ""
+    yield from _wrapped(
+        f"{told}p: probability of such a result if the label carried no information. q: p adjusted "
+        f"for {counted(int((~np.isnan(p)).sum()), 'tested feature')}."
+    )
+
+
+def _order_lines(record: RunRecord) -> Iterator[str]:
+    """Why scores rise with the rank, where they do."""
+    rises = bool((np.diff(record.scores[record.selected]) > 0).any())
+    name = record.stages[-1].name
+    if rises and name in selectors and selectors[name].greedy:
+        yield from _wrapped(
+            "rank: the order in which the features were chosen. score: the criterion when the "
+            "feature was chosen, given those above it, so it need not fall."
+        )
+
+
+def verdict_lines(record: RunRecord) -> Iterator[str]:
+    """The three verdicts of a test, and what would change each; none without a test."""
+    found = decisions(record)
+    if not any(each.tested for each in found):
+        return
+    yield ""
+    for each in found:
+        names = some_of([printable(name) for name in each.names], _VERDICT_NAMES)
+        yield from _wrapped(f"{each.verdict.capitalize()} ({len(each.names)}): {names}")
+        yield from _wrapped(each.change, indent="  ")
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    """A paragraph, no name of which is cut in two."""
+    return textwrap.wrap(
+        text,
+        _PARAGRAPH,
+        initial_indent=indent,
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def feature_rows(record: RunRecord) -> Rows:
+    """The kept features as a table, as many as are shown."""
+    selected = record.selected
+    shown = record.feature_table().head(min(_FEATURES_SHOWN, selected.size))
+    header = ["rank", "feature", "score"]
+    columns = [
+        [str(rank) for rank in shown.columns["rank"]],
+        [printable(name) for name in shown.columns["feature"]],
+        [_short(score) for score in shown.columns["score"]],
+    ]
+    for key in ("p", "q"):
+        if key in shown.columns:
+            header.append(key)
+            columns.append(["" if v != v else f"{v:.2g}" for v in shown.columns[key]])
+    for stage in _earlier_scores(record):
+        assert stage.selection is not None
+        header.append(f"{stage.name} score")
+        columns.append([_short(stage.selection.scores[c]) for c in selected[:_FEATURES_SHOWN]])
+    rows = [list(cells) for cells in zip(*columns, strict=True)]
+    return header, rows, {0, *range(2, len(header))}
+
+
+def _bars(scores: NDArray[np.float64], room: int) -> list[str]:
+    largest = max((abs(score) for score in scores if math.isfinite(score)), default=0.0)
+    shares = [1.0 if s == math.inf else s / largest if largest > 0 else 0.0 for s in scores]
+    return ["█" * round(room * max(0.0, s)) if math.isfinite(s) else "" for s in shares]
+
+
+def _earlier_scores(record: RunRecord) -> list[StageRecord]:
+    """The last selecting stage but one, whose scores are shown beside the final ones."""
+    ranking = {id(found) for _, found in record.ranking_stages()}
+    return [stage for stage in record.stages if id(stage.selection) in ranking][-2:-1]
+
+
+def _short(value: float) -> str:
+    if math.isnan(value):
+        return "—"
+    # Scores must be finite: the largest double stands for infinity.
+    return "∞" if value >= sys.float_info.max else f"{value + 0.0:.4g}"
+
+
+def pair_lines(record: RunRecord) -> Iterator[str]:
+    yield pair_heading(record)
+    header, rows, right = pair_rows(record)
+    yield from table_lines(header, rows, right)
+    if record.n_pairs > len(rows):
+        yield f"… and {record.n_pairs - len(rows)} more (`fsframe table RUN --pairs` has all)"
+    yield from _wrapped(" ".join(pair_test_words(record)))
+
+
+def pair_heading(record: RunRecord) -> str:
+    """What the weights of pairs are, and how many there are."""
+    shown, (what, how) = _pairs_shown(record), pair_weight_words(record)
+    of = f", the {shown} largest of {record.n_pairs}" if record.n_pairs > shown else ""
+    return f"Pairs by {what}{f' ({how})' if how else ''}{of}:"
+
+
+def _pairs_shown(record: RunRecord) -> int:
+    """Fewer where a test found that none of them interacts."""
+    return _FEW_PAIRS if interacting(record) == 0 else _PAIRS_SHOWN
+
+
+def pair_rows(record: RunRecord) -> Rows:
+    """The strongest pairs as a table."""
+    shown, names = record.strongest_pairs(_pairs_shown(record)), record.feature_names
+    rows = [[printable(names[a]), printable(names[b]), _short(w)] for a, b, w in shown]
+    header = ["feature", "with", "weight"]
+    if record.pair_tests is not None:
+        header += ["p", "q"]
+        for row, (a, b, _) in zip(rows, shown, strict=True):
+            tested = record.pair_tests.found.of(a, b)
+            row += ["—", "—"] if tested is None else [f"{value:.2g}" for value in tested]
+        sizes = [record.pair_tests.found.values_of(a, b, _EFFECT) for a, b, _ in shown]
+        if any(np.isfinite(values).any() for values in sizes):
+            header += ["effect", "± se"]
+            for row, values in zip(rows, sizes, strict=True):
+                row += [f"{value:.2g}" if np.isfinite(value) else "—" for value in values]
+    return header, rows, {2, 3, 4, 5, 6}
+
+
+def cluster_lines(record: RunRecord) -> Iterator[str]:
+    """The features that were left out because they are redundant with a kept one."""
+    names = record.feature_names
+    for stage in record.stages:
+        found = clusters(stage)
+        if not found:
+            continue
+        largest = sorted(found, key=lambda column: (-len(found[column]), column))
+        yield ""
+        yield f"{stage.name}: features that represent a cluster"
+        rows = []
+        for column in largest[:_CLUSTERS_SHOWN]:
+            members = ", ".join(printable(names[c]) for c in found[column][:_MEMBERS_SHOWN])
+            more = len(found[column]) - _MEMBERS_SHOWN
+            rows.append([printable(names[column]), members + (f" and {more} more" * (more > 0))])
+        yield from table_lines(["feature", "represents"], rows)
+        if len(found) > _CLUSTERS_SHOWN:
+            yield f"… and {len(found) - _CLUSTERS_SHOWN} more (the run file has all)"
+
+
+def frequency_lines(record: RunRecord) -> Iterator[str]:
+    """How often each feature was kept, for a result whose scores are shares of resamples."""
+    yield from table_lines(*frequency_rows(record))
+    more = int((record.scores > 0).sum()) - _FREQUENCIES_SHOWN
+    if more > 0:
+        yield f"… and {more} more"
+
+
+def frequency_rows(record: RunRecord) -> Rows:
+    """How often each feature was kept, as a table."""
+    ranked = [column for column in rank_by_score(record.scores) if record.scores[column] > 0]
+    rows = [
+        [printable(record.feature_names[c]), f"{100 * float(record.scores[c]):.0f} %"]
+        for c in ranked[:_FREQUENCIES_SHOWN]
+    ]
+    return ["feature", "kept in"], rows, {1}

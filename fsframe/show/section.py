@@ -1,0 +1,229 @@
+"""Sections of the page about a run, and the blocks they are made of.
+
+A section yields blocks, which the page writes as HTML. Names come from files, which may be
+untrusted, so everything except the SVG of a plot is escaped there.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+import attrs
+
+from fsframe.errors import PluginError
+from fsframe.registry import in_stage
+from fsframe.storage import RunRecord
+from fsframe.table.dataset import Dataset
+from fsframe.text import printable
+
+
+@attrs.frozen(kw_only=True)
+class Figure:
+    """A figure: heading, SVG and caption."""
+
+    heading: str
+    svg: str
+    caption: str
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class About:
+    """The subject of a section.
+
+    Parameters
+    ----------
+    record : RunRecord
+    path : Path or None
+        The run file.
+    data : Dataset or None
+        The run's table, where it was given.
+    level : int
+        Level of the headings: 2, or 3 on a page of several runs.
+    prefix : str
+        Prefix of identifiers, different for each run.
+    """
+
+    record: RunRecord
+    path: Path | None = None
+    data: Dataset | None = None
+    level: int = 2
+    prefix: str = "run"
+
+
+class Block(ABC):
+    """A piece of a section."""
+
+    @abstractmethod
+    def lines(self, about: About) -> Iterator[str]:
+        """Its lines of HTML."""
+
+
+@attrs.frozen
+class Heading(Block):
+    """The heading of a section, or of a part of it."""
+
+    text: str
+
+    def lines(self, about: About) -> Iterator[str]:
+        yield f"<h{about.level}>{safe(self.text)}</h{about.level}>"
+
+
+@attrs.frozen
+class Text(Block):
+    """A paragraph; text between backquotes is code.
+
+    `style` is one of the page's: ``"quiet"`` for remarks, ``"verdict"`` for the answer.
+
+    >>> list(Text("`mim` kept <b>").lines(None))
+    ['<p><code>mim</code> kept &lt;b&gt;</p>']
+    """
+
+    text: str
+    style: str = ""
+
+    def lines(self, about: About) -> Iterator[str]:
+        style = f' class="{escape(self.style)}"' if self.style else ""
+        text = re.sub("`([^`]*)`", r"<code>\1</code>", safe(self.text))
+        yield f"<p{style}>{text}</p>"
+
+
+@attrs.frozen
+class Bullets(Block):
+    """A list; `style` as in `Text`, or ``"warnings"``."""
+
+    items: Sequence[str]
+    style: str = ""
+
+    def lines(self, about: About) -> Iterator[str]:
+        yield f'<ul class="{escape(self.style)}">' if self.style else "<ul>"
+        yield from (f"<li>{safe(item)}</li>" for item in self.items)
+        yield "</ul>"
+
+
+@attrs.frozen
+class Numbered(Block):
+    """A list with numbers."""
+
+    items: Sequence[str]
+
+    def lines(self, about: About) -> Iterator[str]:
+        yield "<ol>"
+        yield from (f"<li>{safe(item)}</li>" for item in self.items)
+        yield "</ol>"
+
+
+@attrs.frozen
+class Code(Block):
+    """Lines to be copied; `name` is their label for screen readers."""
+
+    text: Sequence[str]
+    name: str
+
+    def lines(self, about: About) -> Iterator[str]:
+        lines = "\n".join(map(escape, self.text))
+        yield (
+            f'<pre tabindex="0" role="region" aria-label="{safe(self.name)}"><code>{lines}</code>'
+            "</pre>"
+        )
+
+
+@attrs.frozen(eq=False)
+class Picture(Block):
+    """A figure with its heading and caption.
+
+    Its SVG is inserted unchanged except for identifiers; the page runs no script but its own,
+    whatever an SVG contains.
+    """
+
+    figure: Figure
+
+    def lines(self, about: About) -> Iterator[str]:
+        figure = self.figure
+        caption = safe(figure.caption)
+        label = safe(f"{figure.heading}. {figure.caption}")
+        # Identifiers must differ between the figures of several runs.
+        svg = (
+            figure.svg.replace('id="', f'id="{about.prefix}-')
+            .replace('href="#', f'href="#{about.prefix}-')
+            .replace("url(#", f"url(#{about.prefix}-")
+            .replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+        )
+        yield from Heading(figure.heading).lines(about)
+        yield (
+            '<figure><div class="scroll" tabindex="0" role="region" '
+            f'aria-label="{safe(figure.heading)}, picture">{svg}</div>'
+            f"<figcaption>{caption}</figcaption></figure>"
+        )
+
+
+@attrs.frozen
+class Table(Block):
+    """A sortable table, which scrolls if it is wider than the page.
+
+    `numbers` are the columns that are aligned to the right.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    name: str
+    numbers: Iterable[int] = ()
+
+    def lines(self, about: About) -> Iterator[str]:
+        right = set(self.numbers)
+        name = safe(self.name)
+        yield f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">'
+        cells = "".join(
+            f'<th scope="col"{" class=n" if k in right else ""}>{safe(cell) or "&nbsp;"}</th>'
+            for k, cell in enumerate(self.header)
+        )
+        yield f'<table data-name="{name}"><thead><tr>{cells}</tr></thead><tbody>'
+        for row in self.rows:
+            yield (
+                "<tr>"
+                + "".join(
+                    f"<td class=n>{safe(cell)}</td>" if k in right else f"<td>{safe(cell)}</td>"
+                    for k, cell in enumerate(row)
+                )
+                + "</tr>"
+            )
+        yield "</tbody></table></div>"
+
+
+class Section(ABC):
+    """A section of the page about a run; it has no parameters.
+
+    Authors write `_blocks`; the core calls `lines`, which checks the result.
+    """
+
+    def lines(self, about: About) -> Iterator[str]:
+        """The lines of HTML; none if the section is empty.
+
+        Raises
+        ------
+        PluginError
+            If the author's code fails, or yields anything but blocks.
+        """
+        found: list[str] = []
+        with in_stage(type(self), type(self).__name__, "report section"):
+            for block in self._blocks(about):
+                if not isinstance(block, Block):
+                    raise PluginError(
+                        f"{type(self).__name__} yielded {type(block).__name__}; a section yields "
+                        "Heading, Text, Bullets, Numbered, Code, Table and Picture of "
+                        "fsframe.show.section"
+                    )
+                found.extend(block.lines(about))
+        yield from found
+
+    @abstractmethod
+    def _blocks(self, about: About) -> Iterable[Block]:
+        """The blocks about this run, a heading first."""
+
+
+def safe(text: str) -> str:
+    """Text escaped for HTML, with invisible characters made visible."""
+    return escape(printable(text))

@@ -1,0 +1,405 @@
+"""The built-in sections of the page about a run, and its figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from fsframe.errors import RequestError
+from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
+from fsframe.evaluation.summary import LEADING, Measure
+from fsframe.method.answer import AnswerTable
+from fsframe.show.methods_text import (
+    checklist,
+    commands,
+    given_params,
+    methods_paragraph,
+    references,
+    versions,
+)
+from fsframe.show.plots import KINDS, draw
+from fsframe.show.plots.canvas import figure_bytes
+from fsframe.show.section import (
+    About,
+    Block,
+    Bullets,
+    Code,
+    Figure,
+    Heading,
+    Numbered,
+    Picture,
+    Section,
+    Table,
+    Text,
+    safe,
+)
+from fsframe.show.verdicts import (
+    decisions,
+    interacting,
+    pair_test_words,
+    pair_weight_words,
+    verdict,
+)
+from fsframe.storage import RunRecord
+from fsframe.storage.records import bootstrap_tables
+from fsframe.table.dataset import Dataset
+from fsframe.text import interval_text, number_text
+
+_OF_ONE = {
+    "sizes": (
+        "How many features to keep",
+        "Accuracy (R² of a numeric target) with corrected standard errors, and stability, by the "
+        "number of features used. "
+        "The dotted line is the smallest number within one standard error of the most accurate.",
+    ),
+    "roc": (
+        "ROC curve: true against false positive rate",
+        "On held-out rows; mean over the repetitions.",
+    ),
+    "calibration": (
+        "Calibration: predicted probabilities against observed frequencies",
+        "On the diagonal, eight in ten of the rows given a probability of 0.8 belong to the "
+        "class. Grey: number of predictions.",
+    ),
+    "stability": (
+        "How stable the ranking is",
+        "Agreement of the best 1, 2, … features of all resamples; 1 is always the same.",
+    ),
+    "scores": (
+        "Which features matter",
+        "Filled: kept. Hollow: the best that were not. Squares, where there are resamples: share "
+        "of them that keep the feature, with its interval.",
+    ),
+    "classes": (
+        "How the kept features differ between the classes",
+        "A dot is a row, the bar the middle half of a class, the tick its median.",
+    ),
+    "network": (
+        "Which pairs interact",
+        "Lines join pairs whose joint effect on the label is not the sum of both effects; "
+        "thicker lines have smaller p.",
+    ),
+    "pair": ("The first pair", "The rows by class on both features."),
+    "matrix": (
+        "Weights of pairs",
+        "Weights as the method defines them, clustered so that related features are next to "
+        "each other; the diagonal is the weight of each feature alone.",
+    ),
+    "tests": ("What the test decided by", ""),
+    "bootstraps": (
+        "How often each feature was selected",
+        "A row is a resample, a dark cell a feature that it keeps.",
+    ),
+    "convergence": (
+        "Convergence",
+        "The cost that the method minimises, by iteration; lower is better.",
+    ),
+}
+
+_OF_SEVERAL = {
+    "pareto": (
+        "Performance against stability",
+        "Filled: no other chain is better in both. Bars: corrected standard error, 95 % interval.",
+    ),
+    "cd": (
+        "Mean ranks over the tables",
+        "Chains joined by a thick bar do not differ significantly by Wilcoxon's test with "
+        "Holm's adjustment.",
+    ),
+    "roc": ("ROC curve: true against false positive rate", "On held-out rows."),
+    "sets": (
+        "Which features the runs keep in common",
+        "A column is a set of runs (dark dots), its bar the number of features that exactly these "
+        "keep.",
+    ),
+}
+
+
+def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
+    """The figures that can be drawn from a run, and with its table those of values.
+
+    Raises
+    ------
+    PluginError
+        If matplotlib is not installed.
+    """
+    for kind in _OF_ONE:
+        if KINDS[kind].data and data is None:
+            continue
+        # A picture of pairs would suggest an interaction that was not found.
+        if kind in ("network", "pair") and (interacting(record) == 0 or not record.selected.size):
+            continue
+        svg = _drawn(kind, [record], data)
+        if svg:
+            heading, caption = _words(kind, record)
+            yield Figure(heading=heading, svg=svg, caption=caption)
+
+
+def _words(kind: str, record: RunRecord) -> tuple[str, str]:
+    """Heading and caption of a figure, which say what was found."""
+    heading, caption = _OF_ONE[kind]
+    if kind == "tests":
+        return heading, " ".join(_words_of_test(record))
+    if kind == "scores":
+        return _heading_of_scores(record), caption
+    if kind == "pair":
+        found = interacting(record)
+        return "The pair " + (
+            "that interacts most clearly" if found else "of the largest weight"
+        ), caption
+    return heading, caption
+
+
+def _heading_of_scores(record: RunRecord) -> str:
+    if not record.selected.size:
+        return "The best features, none of which was kept"
+    columns = record.feature_table().columns
+    tested = "p" in columns or "q" in columns
+    return "Which features matter" if tested else "The features by their scores"
+
+
+def _words_of_test(record: RunRecord) -> Iterator[str]:
+    found = [t for t in map(bootstrap_tables, record.stages) if t is not None]
+    relevant = any(tables.relevant.any() for tables in found)
+    yield "Features above the line are kept." if relevant else "No feature is above the line."
+    if any(tables.doubt is not None and (tables.doubt > 0.05).any() for tables in found):
+        yield "Hollow diamonds are borderline: another seed may decide otherwise."
+    for tables in found:
+        yield from tables.promise
+
+
+def figures_of_several(
+    records: Sequence[RunRecord], kinds: Mapping[str, str | None] | None = None
+) -> Iterator[Figure]:
+    """The figures that can be drawn from several runs, of `kinds`, each with its measure; by
+    default all kinds, by accuracy.
+    """
+    asked = dict.fromkeys(_OF_SEVERAL) if kinds is None else kinds
+    for kind, metric in asked.items():
+        heading, caption = _OF_SEVERAL[kind]
+        svg = _drawn(kind, records, None, metric)
+        if svg:
+            yield Figure(heading=heading, svg=svg, caption=caption)
+
+
+def _drawn(
+    kind: str, records: Sequence[RunRecord], data: Dataset | None, metric: str | None = None
+) -> str:
+    try:
+        figure = draw(kind, records, data, metric=metric)
+    except RequestError:
+        # The run lacks the data for it.
+        return ""
+    svg = figure_bytes(figure).decode()
+    return _own_identifiers(svg[svg.index("<svg") :], kind)
+
+
+def _own_identifiers(svg: str, kind: str) -> str:
+    """Make the identifiers of an SVG unique within a page."""
+    svg = re.sub(r'\bid="', f'id="{kind}-', svg)
+    svg = re.sub(r'(\bxlink:href="#)', rf"\1{kind}-", svg)
+    return re.sub(r"(url\(#)", rf"\1{kind}-", svg)
+
+
+_WARNINGS = 50
+_ROWS = 1000
+_NAMED = 8
+CHECKLIST_WORDS = (
+    "Items of REFORMS (Kapoor et al. 2024, Sci. Adv. 10:eadk3452) and TRIPOD+AI (Collins et al. "
+    "2024, BMJ 385:e078378) that a run can answer, from the contents of its file."
+)
+STATES = {"yes": "yes", "no": "no", "open": "for you to say", "n/a": "does not apply"}
+_COLUMNS = {
+    "frequency_low": "from",
+    "frequency_high": "to",
+    "with": "and",
+}
+
+
+class Verdict(Section):
+    """The answer in two sentences, and the three verdicts with what would change each."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        yield Text(" ".join(verdict(about.record)), "verdict")
+        rows = []
+        for decision in decisions(about.record):
+            more = len(decision.names) - _NAMED
+            named = ", ".join(decision.names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+            rows.append([decision.verdict, str(len(decision.names)), named, decision.change])
+        if rows and recorded_protocol(about.record) is None:
+            header = ["verdict", "number", "features", "what would change it"]
+            yield Table(header, rows, "verdicts", {1})
+
+
+class Warnings(Section):
+    """Limitations of the result."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        warnings = about.record.all_warnings()
+        if not warnings:
+            return
+        yield Heading("What weakens this result")
+        yield Bullets(warnings[:_WARNINGS], "warnings")
+        if len(warnings) > _WARNINGS:
+            yield Text(f"… and {len(warnings) - _WARNINGS} more warnings in the run file.", "quiet")
+
+
+class Measures(Section):
+    """Results of an evaluation or stability study at the end of the chain."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        record = about.record
+        protocol = recorded_protocol(record)
+        rows = []
+        if isinstance(protocol, RecordedEvaluation):
+            found = protocol.found
+            for label, measure in found.measures.items():
+                rows.append(_figure(label, measure))
+                if measure.name == LEADING[found.task]:
+                    rows.append([f"of the {found.baseline.name}", f"{found.baseline.mean:.4f}", ""])
+                    if found.all_features is not None:
+                        rows.append(_figure("with all features", found.all_features))
+            rows.append(["features kept", f"{found.kept.mean():.1f}", ""])
+            rows.append(_stable("φ", found.stability.value, found.stability.interval))
+            title = f"Performance on held-out rows ({found.n_splits} splits)"
+        elif isinstance(protocol, RecordedStability):
+            rows += [_stable(m.name, m.value, m.interval) for m in protocol.tables.metrics]
+            title = "How stable the choice is"
+        else:
+            return
+        yield Heading(title)
+        yield Table(["measure", "value", "uncertainty"], rows, "measures", {1})
+
+
+class Pictures(Section):
+    """The figures of the run."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        yield from map(Picture, figures(about.record, about.data))
+
+
+class Features(Section):
+    """The features, the kept ones first."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        if not any(stage.selection is not None for stage in about.record.stages):
+            return
+        yield Heading("Features")
+        table = about.record.feature_table(about.data)
+        yield from _answer("features", table, "fsframe table RUN")
+
+
+class Pairs(Section):
+    """The pairs that were weighed or tested."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        table = about.record.pair_table()
+        if not len(table):
+            return
+        what, how = pair_weight_words(about.record)
+        yield Heading(f"Pairs by {what}")
+        words = [f"{how[:1].upper()}{how[1:]}." if how else "", *pair_test_words(about.record)]
+        if any(words):
+            yield Text(" ".join(filter(None, words)), "quiet")
+        yield from _answer("pairs", table, "fsframe table RUN --pairs")
+
+
+class Checklist(Section):
+    """Checklist on data leakage and other questions."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        yield Heading("Checklist: data leakage, and other questions of a reader")
+        yield Text(CHECKLIST_WORDS, "quiet")
+        items = checklist(about.record)
+        rows = [[i.question, STATES[i.state], i.answer, i.source] for i in items]
+        yield Table(["question", "answer", "what the run knows", "from"], rows, "checklist")
+
+
+class MethodsText(Section):
+    """Sentences for the methods section of a paper."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        yield Heading("For the methods section")
+        yield Text(methods_paragraph(about.record))
+        sources = references(about.record)
+        if sources:
+            yield Numbered([f"{name}: {source}" for name, source in sources])
+
+
+class HowMade(Section):
+    """Commands, stages, digests and versions."""
+
+    def _blocks(self, about: About) -> Iterator[Block]:
+        record, path = about.record, about.path
+        yield Heading("How it was made")
+        yield Code(commands(record, None if path is None else str(path)), "commands")
+        yield Table(
+            ["stage", "from", "features in", "kept", "seconds", "parameters"],
+            [
+                [
+                    stage.name,
+                    f"{stage.provider} {stage.provider_version}",
+                    str(stage.features_in.size),
+                    "—" if stage.selection is None else str(stage.selection.selected.size),
+                    f"{stage.seconds:.2f}",
+                    given_params(stage),
+                ]
+                for stage in record.stages
+            ],
+            "stages",
+            {2, 3, 4},
+        )
+        yield Origin(f"{record.data.source or record.data.name}, SHA-256 {record.data.sha256}")
+        yield Text(
+            "Digests: equal data, chain and seed give equal ones on the same kind of processor.",
+            "quiet",
+        )
+        yield Table(["part", "SHA-256"], [[k, v] for k, v in record.digests().items()], "digests")
+        where = f"; run file {path}" if path is not None else ""
+        yield Text(f"{versions(record)}{where}", "quiet")
+
+
+@attrs.frozen
+class Origin(Block):
+    """A line with a digest, which may be wrapped anywhere."""
+
+    text: str
+
+    def lines(self, about: About) -> Iterator[str]:
+        yield f'<p class="quiet">Table: <span class="long">{safe(self.text)}</span></p>'
+
+
+def _answer(name: str, table: AnswerTable, command: str) -> Iterator[Block]:
+    shown = table.head(_ROWS)
+    cells = [[_cell(value) for value in shown.cells(column)] for column in shown.columns]
+    numbers = {k for k, column in enumerate(shown.columns.values()) if column.dtype.kind in "if"}
+    header = [_COLUMNS.get(c, c.replace("_", " ")) for c in shown.columns]
+    yield Table(header, list(zip(*cells, strict=True)), name, numbers)
+    if len(table) > _ROWS:
+        yield Text(f"The first {_ROWS} of {len(table)}; `{command}` has all.", "quiet")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "—"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, float):
+        return str(value)
+    # Adding 0.0 avoids a negative zero.
+    return "∞" if value >= 1.7e308 else f"{value + 0.0:.4g}"
+
+
+def _figure(label: str, measure: Measure) -> list[str]:
+    error = measure.standard_error
+    spread = f"± {error:.4f}" if error == error else measure.undefined
+    if measure.interval is not None:
+        spread += f", {interval_text(measure.interval)}"
+    return [label, number_text(measure.mean), spread]
+
+
+def _stable(name: str, value: float, interval: Any) -> list[str]:
+    return [f"stability {name}", number_text(value, 3), interval_text(interval)]

@@ -1,0 +1,406 @@
+"""The files of a finished study: one page about chains on identical folds, tables, plots, texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import attrs
+import numpy as np
+
+from fsframe.atomic import check_tracked_files, place_tracked_files
+from fsframe.errors import PluginError, RequestError, StoreError
+from fsframe.evaluation.comparison import Comparison, study_comparisons
+from fsframe.evaluation.study_plan import StudyPlan
+from fsframe.show.comparisons import csv_text
+from fsframe.show.methods_text import bibliography, checklist, methods_text, versions
+from fsframe.show.page import page_text
+from fsframe.show.plots import draw
+from fsframe.show.plots.canvas import figure_bytes
+from fsframe.show.section import (
+    About,
+    Block,
+    Bullets,
+    Code,
+    Figure,
+    Heading,
+    Picture,
+    Table,
+    Text,
+    safe,
+)
+from fsframe.show.sections import CHECKLIST_WORDS, STATES, figures_of_several
+from fsframe.show.verdicts import measure_words, verdict_of_comparison
+from fsframe.storage import printable
+from fsframe.storage.study_file import StudyCell, StudyRecord
+from fsframe.text import counted, number_text, tex
+
+_WARNINGS, _ANSWERS, _TABLES_DRAWN, _ROWS = 50, 5, 12, 1000
+_FORMS = ("pdf", "svg")
+
+
+def report_page_of_study(
+    record: StudyRecord, where: Mapping[StudyCell, Path] | None = None, path: Path | None = None
+) -> str:
+    """The page about a comparison or a study as HTML text.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        Of `load_study`, or of `study_of_runs`.
+    where : mapping of StudyCell to Path, optional
+        The run files; by default they are members of `path`.
+    path : Path, optional
+        The file of the study.
+
+    Returns
+    -------
+    str
+        Complete without scripts; with them, its tables sort and filter.
+
+    Raises
+    ------
+    StoreError
+        If the runs do not fit together.
+    PluginError
+        If matplotlib is not installed.
+    """
+    found = study_comparisons(record)
+    first = found[record.measures[0]]
+    number = f"{len(record.chains)} chains on {counted(len(record.tables), 'table')}"
+    facts = (
+        f"Compared by {measure_words(first.metric)} on identical folds; {len(record.runs)} runs, "
+        f"seed{'' if len(record.seeds) == 1 else 's'} {', '.join(map(str, record.seeds))}."
+    )
+    blocks = [
+        Text(facts, "quiet"),
+        Text(" ".join(verdict_of_comparison(first)), "verdict"),
+        *_warnings(record),
+        *(block for result in found.values() for block in _results(result)),
+        *_tests(first),
+        *_checklist(record),
+        Heading("For the methods section"),
+        Text(methods_text(record, lambda keys: f" [{', '.join(keys)}]", printable)),
+        Code(bibliography(record).splitlines(), "references as BibTeX"),
+        *_how_made(record, where, path),
+    ]
+    about = About(record=next(iter(record.runs.values())))
+    lines = [line for block in blocks for line in block.lines(about)]
+    # After the first table of results.
+    place = next(k for k, line in enumerate(lines) if line.startswith("</tbody>")) + 1
+    lines[place:place] = _pictures(record, first.metric)
+    heading = printable(f"{record.name}: {number}")
+    return page_text(heading, [f"<h1>{safe(heading)}</h1>", *lines])
+
+
+def _warnings(record: StudyRecord) -> Iterator[Block]:
+    """Warnings of the runs, each once, with the run or the number of runs."""
+    found: dict[str, list[StudyCell]] = {}
+    for cell, run in sorted(record.runs.items(), key=lambda item: attrs.astuple(item[0])):
+        for text in dict.fromkeys(run.all_warnings()):
+            found.setdefault(text, []).append(cell)
+    if not found:
+        return
+    names = [*record.chains, *record.beside]
+    yield Heading("Limitations of these results")
+    lines = []
+    for text, cells in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
+        first = cells[0]
+        one = f"{names[first.chain]} on {record.tables[first.table]}"
+        whose = one if len(cells) == 1 else f"{len(cells)} of {len(record.runs)} runs"
+        lines.append(f"{text} ({whose})")
+    yield Bullets(lines[:_WARNINGS], "warnings")
+    if len(lines) > _WARNINGS:
+        yield Text(f"… and {len(lines) - _WARNINGS} more warnings in the run files.", "quiet")
+
+
+def _results(found: Comparison) -> Iterator[Block]:
+    """Results of every chain on every table, and of the baselines."""
+    rows = []
+    for d, data in enumerate(found.data):
+        values = found.values[d]
+        best = np.nanmax(values) if found.larger_is_better else np.nanmin(values)
+        for c, chain in enumerate(found.chains):
+            marks = "*" * bool(values[c] == best) + "‡" * (int(found.fewest[d]) == c)
+            marks += "P" * bool(found.front[d, c])
+            numbers = [values[c], found.standard_error[d, c], *found.intervals[d, c]]
+            kept = f"{found.kept[d, c]:.1f}"
+            cells = [*map(number_text, numbers), kept, number_text(found.stability[d, c], 2), marks]
+            rows.append([data, chain, *cells])
+        rows.append([data, f"({found.rule})", number_text(found.larger_class[d]), *["—"] * 5, ""])
+        for name, of in found.all_features.items():
+            rows.append([data, f"({name} on all features)", number_text(of[d]), *["—"] * 5, ""])
+    name = measure_words(found.metric)
+    yield Heading(f"Results by {name}")
+    yield Text(
+        "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003), "
+        "from … to the 95 % interval within the range of the measure, kept the mean number of "
+        "features, φ their stability from fold to fold. *: best. ‡: fewest features, with a value "
+        "within ± of the best. P: Pareto front, no other chain has both a better value and a "
+        "larger φ. In brackets: baselines.",
+        "quiet",
+    )
+    header = ["table", "chain", name, "±", "from", "to", "kept", "φ", "mark"]
+    yield Table(header, rows[:_ROWS], f"results by {name}", set(range(2, 8)))
+    yield from _rest(rows)
+
+
+def _rest(rows: list[list[str]]) -> Iterator[Block]:
+    if len(rows) > _ROWS:
+        yield Text(f"The first {_ROWS} of {len(rows)}; results.csv has all.", "quiet")
+
+
+def _pictures(record: StudyRecord, metric: str) -> Iterator[str]:
+    """Figures of the first seed: mean ranks over the tables, then every table."""
+    n = len(record.chains)
+    rows = [
+        [record.runs[StudyCell(table, chain, 0)] for chain in range(n)]
+        for table in range(len(record.tables))
+    ]
+    seed = f" Of seed {record.seeds[0]}." if len(record.seeds) > 1 else ""
+    together = [run for row in rows for run in row]
+    if len(rows) > 1:
+        about = About(record=together[0], prefix="all")
+        yield from _drawn(figures_of_several(together, {"cd": metric}), about, "", seed)
+    kinds = {"pareto": metric} if len(rows) > 1 else {"pareto": metric, "roc": None, "sets": None}
+    for table, row in enumerate(rows[:_TABLES_DRAWN]):
+        name = f": {record.tables[table]}" if len(rows) > 1 else ""
+        about = About(record=row[0], prefix=f"table{table}")
+        yield from _drawn(figures_of_several(row, kinds), about, name, seed)
+    if len(rows) > _TABLES_DRAWN:
+        yield from Text(f"The first {_TABLES_DRAWN} tables are drawn.", "quiet").lines(about)
+
+
+def _drawn(figures: Iterator[Figure], about: About, name: str, seed: str) -> Iterator[str]:
+    for figure in figures:
+        heading, caption = f"{figure.heading}{name}", f"{figure.caption}{seed}"
+        yield from Picture(attrs.evolve(figure, heading=heading, caption=caption)).lines(about)
+
+
+def _tests(found: Comparison) -> Iterator[Block]:
+    """Ranks and tests over the tables, and all pairs of chains on every table."""
+    ranks, p = found.ranks, found.adjusted_p
+    if ranks is not None and p is not None:
+        order = np.argsort(ranks.mean_ranks, kind="stable").tolist()
+        best = order[0]
+        header = ["chain", "mean rank", "p, Wilcoxon–Holm"]
+        rows = [
+            [
+                found.chains[c],
+                f"{ranks.mean_ranks[c]:.2f}",
+                "—" if c == best else f"{p[best, c]:.3g}",
+            ]
+            for c in order
+        ]
+        if found.overall is not None:
+            header += ["first better", "equal", "worse"]
+            for row, c in zip(rows, order, strict=True):
+                worse, equal, better = found.overall[best, c].tolist()
+                row += ["—"] * 3 if c == best else [f"{x:.2f}" for x in (better, equal, worse)]
+        n = len(found.data)
+        few = f" From {n} tables these probabilities say very little." * found.few_tables
+        yield Heading(f"Over the {n} tables")
+        yield Text(
+            f"Friedman's test that all chains are equal has p = {ranks.friedman_p:.3g}; mean "
+            f"ranks at least {ranks.difference:.2f} apart differ by Nemenyi's test at "
+            f"{ranks.level:g}. p compares the first chain with each other one. The last columns, "
+            "where given, are the probabilities by the Bayesian signed-rank test that the first "
+            f"is better by more than {found.rope:g}, practically equal, or worse by more than "
+            f"that.{few}",
+            "quiet",
+        )
+        yield Table(header, rows, "mean ranks", set(range(1, len(header))))
+    if not found.papers:
+        return
+    rows = []
+    for (d, i, j), test in found.papers.items():
+        worse, equal, better = found.posterior[d, i, j]
+        corrected = found.corrected[d, i, j].p_value
+        figures = [f"{test.difference:.4f}", f"{corrected:.3g}", f"{test.p_value:.3g}"]
+        chances = [f"{x:.2f}" for x in (better, equal, worse)]
+        rows.append([found.data[d], found.chains[i], found.chains[j], *figures, *chances])
+    yield Heading("All pairs of chains, by table")
+    yield Text(
+        "Corrected: the corrected resampled t-test, which keeps its level; paired: Student's "
+        "t-test over the folds, as in many papers, which does not. Neither is adjusted for the "
+        "number of pairs. The last columns are the probabilities that the first is better by "
+        f"more than {found.rope:g}, practically equal, or worse by more than that (correlated "
+        "Bayesian t-test).",
+        "quiet",
+    )
+    header = ["table", "first", "second", "difference", "p corrected", "p paired"]
+    header += ["better", "equal", "worse"]
+    yield Table(header, rows[:_ROWS], "pairs of chains", set(range(3, 9)))
+    yield from _rest(rows)
+
+
+def _checklist(record: StudyRecord) -> Iterator[Block]:
+    """Each question with all answers of the runs, and their frequencies."""
+    answers: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
+    for run in record.runs.values():
+        for item in checklist(run):
+            key = (item.question, item.source)
+            answers.setdefault(key, Counter())[STATES[item.state], item.answer] += 1
+    rows = []
+    for (question, source), given in answers.items():
+        for (state, answer), number in given.most_common(_ANSWERS):
+            of = "all" if number == len(record.runs) else f"{number} of {len(record.runs)}"
+            rows.append([question, state, answer, of, source])
+        if len(given) > _ANSWERS:
+            rows.append([question, "", f"… and {len(given) - _ANSWERS} more answers", "", source])
+    yield Heading("Checklist: data leakage, and other questions of a reader")
+    yield Text(CHECKLIST_WORDS, "quiet")
+    yield Table(["question", "answer", "what the runs know", "runs", "from"], rows, "checklist")
+
+
+def _how_made(
+    record: StudyRecord, where: Mapping[StudyCell, Path] | None, path: Path | None
+) -> Iterator[Block]:
+    yield Heading("How it was made")
+    typed = dict.fromkeys(printable(run.command) for run in record.runs.values() if run.command)
+    if typed:
+        yield Code(list(typed)[:_ANSWERS], "commands")
+    names = [*record.chains, *record.beside]
+    rows = []
+    for cell, run in sorted(record.runs.items(), key=lambda item: attrs.astuple(item[0])):
+        file = cell.member if where is None else str(where[cell])
+        table, chain = record.tables[cell.table], names[cell.chain]
+        rows.append(
+            [table, chain, str(record.seeds[cell.seed]), file, run.stages[-1].digest()[:16]]
+        )
+    inside = f", members of {path}" if where is None and path is not None else ""
+    yield Text(f"Run files{inside}; `fsframe report FILE` makes the page of one.", "quiet")
+    yield Table(
+        ["table", "chain", "seed", "run file", "digest, first 16 characters"],
+        rows[:_ROWS],
+        "runs",
+        {2},
+    )
+    yield from _rest(rows)
+    digests = [list(pair) for pair in zip(record.tables, record.sha256, strict=True)]
+    yield Table(["table", "SHA-256"], digests, "tables")
+    made = dict.fromkeys(versions(run) for run in record.runs.values())
+    yield Bullets(list(made)[:_ANSWERS])
+
+
+def check_folder(folder: Path, plan: StudyPlan, *, overwrite: bool = False) -> None:
+    """Raise StoreError if `folder` holds files that no study has written."""
+    names = dict.fromkeys(study_file_names(plan.measures, len(plan.tables)))
+    check_tracked_files(folder, names, overwrite=overwrite)
+
+
+def write_folder(
+    record: StudyRecord,
+    found: Mapping[str, Comparison],
+    folder: Path,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Write the tables, texts and pictures of a finished study.
+
+    Raises
+    ------
+    StoreError
+        If a file is in the way or cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot use {folder}: {error.strerror or error}") from error
+    # Made again from the runs at every call.
+    place_tracked_files(folder, _files(record, found), overwrite=overwrite)
+
+
+def _files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, bytes]:
+    """The contents of the files of results, by name."""
+    texts = {name: text.encode() for name, text in _texts(record, found).items()}
+    return texts | _figures(record)
+
+
+def _texts(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, str]:
+    files = {"results.csv": csv_text(found.values()), "methods.md": _markdown(record)}
+    for metric, result in found.items():
+        files[_table_name(metric)] = _latex_table(result)
+    text = methods_text(record, lambda keys: f"~\\cite{{{','.join(keys)}}}", tex)
+    files["methods.tex"] = text + "\n"
+    files["references.bib"] = bibliography(record)
+    return files
+
+
+def _table_name(metric: str) -> str:
+    plain = "".join(c if c.isalnum() else "-" for c in metric)
+    return f"table-{plain}.tex"
+
+
+def _figures(record: StudyRecord) -> dict[str, bytes]:
+    """The plots of a study as PDF and SVG, and its page; none if matplotlib is not installed.
+
+    Of the first measure and seed: mean ranks over the tables, and for each table the measure
+    against stability. A plot that does not apply (one table; no stability) is left out.
+    """
+    first = [
+        [record.runs[StudyCell(table, chain, 0)] for chain in range(len(record.chains))]
+        for table in range(len(record.tables))
+    ]
+    asked = {"cd": [run for row in first for run in row]}
+    asked |= {f"pareto-{place + 1}": row for place, row in enumerate(first)}
+    found: dict[str, bytes] = {}
+    for name, runs in asked.items():
+        try:
+            figure = draw(name.partition("-")[0], runs, metric=record.measures[0])
+        except RequestError:
+            continue
+        except PluginError:
+            return {}
+        found |= {f"figure-{name}.{form}": figure_bytes(figure, form) for form in _FORMS}
+    found["report.html"] = report_page_of_study(record, path=Path("study.zip")).encode()
+    return found
+
+
+def study_file_names(measures: Iterable[str], n_tables: int) -> list[str]:
+    """The names of all files that `study_files` may give, known before anything is computed.
+
+    >>> study_file_names(["auc"], 1)[:5]
+    ['results.csv', 'methods.md', 'table-auc.tex', 'methods.tex', 'references.bib']
+    """
+    tables = [_table_name(measure) for measure in measures]
+    kinds = ["cd", *(f"pareto-{place + 1}" for place in range(n_tables))]
+    figures = [f"figure-{kind}.{form}" for kind in kinds for form in _FORMS]
+    texts = ["results.csv", "methods.md", *tables, "methods.tex", "references.bib"]
+    return [*texts, "report.html", *figures]
+
+
+def _latex_table(result: Comparison) -> str:
+    """LaTeX table (booktabs) of mean ± corrected standard error: chains in rows, tables in columns,
+    the best in bold.
+    """
+    tables = " & ".join(tex(name) for name in result.data)
+    lines = [
+        f"% {result.metric}: mean ± standard error corrected for overlapping training sets",
+        rf"\begin{{tabular}}{{l{'r' * len(result.data)}}}",
+        r"\toprule",
+        rf"{tex(result.metric)} & {tables} \\",
+        r"\midrule",
+    ]
+    for c, chain in enumerate(result.chains):
+        cells = []
+        for d in range(len(result.data)):
+            column = result.values[d]
+            best = column.max() if result.larger_is_better else column.min()
+            error = result.standard_error[d, c]
+            shown = number_text(column[c], 3) + ("" if error != error else rf" \pm {error:.3f}")
+            cells.append(rf"$\mathbf{{{shown}}}$" if column[c] == best else f"${shown}$")
+        lines.append(rf"\texttt{{{tex(chain)}}} & {' & '.join(cells)} \\")
+    lines.append(r"\midrule")
+    beside = {result.rule: result.larger_class}
+    beside |= {f"{name}, all features": of for name, of in result.all_features.items()}
+    for name, of in beside.items():
+        cells = ["---" if value != value else f"${number_text(value, 3)}$" for value in of.tolist()]
+        lines.append(rf"{tex(name)} & {' & '.join(cells)} \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _markdown(record: StudyRecord) -> str:
+    text = methods_text(record, lambda keys: " [" + "; ".join(f"@{key}" for key in keys) + "]")
+    return f"# Methods of {record.name}\n\n{text}\n"

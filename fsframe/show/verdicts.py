@@ -1,0 +1,422 @@
+"""What a run or a comparison found, in words: decisions on features, pairs, verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
+from fsframe.method.ranking import rank_by_score
+from fsframe.registry import selectors, stability_metrics
+from fsframe.storage import RunRecord, printable
+from fsframe.storage.records import bootstrap_tables
+from fsframe.text import interval_text, number_text
+
+if TYPE_CHECKING:
+    from fsframe.evaluation.comparison import Comparison
+
+_DOUBTFUL, _LEVEL, _OFTEN = 0.05, 0.05, 0.9
+_NAMED, _BEST_NAMED = 5, 3
+
+
+def doubtful(record: RunRecord) -> NDArray[np.int64] | None:
+    """Columns whose decision another seed may reverse, the most doubtful first.
+
+    None where the last selecting stage does not know the probability of that.
+    """
+    stages = [stage for stage in record.stages if stage.selection is not None]
+    found = bootstrap_tables(stages[-1]) if stages else None
+    if found is None or found.doubt is None:
+        return None
+    order = np.argsort(-found.doubt, kind="stable")
+    return found.columns[order[found.doubt[order] > _DOUBTFUL]]
+
+
+@attrs.frozen(kw_only=True)
+class Decision:
+    """One of three verdicts on features, and what would change it.
+
+    Parameters
+    ----------
+    verdict : {"kept", "borderline", "not kept"}
+    tested : bool
+        Whether a test decided that knows how much its decisions depend on the seed.
+    names : tuple of str
+        The features; those that are borderline with what was decided.
+    change : str
+    """
+
+    verdict: str
+    tested: bool
+    names: tuple[str, ...]
+    change: str
+
+
+def decisions(record: RunRecord) -> list[Decision]:
+    """The verdicts on the features of a run, without those that no feature has.
+
+    A feature is borderline if the test that decided would decide otherwise with another seed, with
+    a probability above 0.05; it is then neither among the kept nor among the others.
+    """
+    if not any(stage.selection is not None for stage in record.stages):
+        return []
+    unsure = doubtful(record)
+    tested = unsure is not None
+    chosen = set(record.selected.tolist())
+    # The kept ones first.
+    near = [] if unsure is None else sorted(unsure.tolist(), key=lambda c: c not in chosen)
+    kept = [c for c in record.selected.tolist() if c not in near]
+    ranked = rank_by_score(record.scores).tolist()
+    # Those that the last stage did not score come last.
+    others = [*ranked, *sorted(set(range(record.n_features)) - set(ranked))]
+    rest = [c for c in others if c not in chosen and c not in near]
+    names = record.feature_names
+    found = (
+        Decision(
+            verdict="kept",
+            tested=tested,
+            names=tuple(names[c] for c in kept),
+            change="Another seed would almost always keep them too. Other rows may not: fsframe "
+            "stability tries some."
+            if tested
+            else "Other rows may give others: fsframe stability tries some.",
+        ),
+        Decision(
+            verdict="borderline",
+            tested=tested,
+            names=tuple(f"{names[c]} ({'kept' if c in chosen else 'not kept'})" for c in near),
+            change="Another seed may decide otherwise. More resamples decide, or more rows.",
+        ),
+        Decision(
+            verdict="not kept",
+            tested=tested,
+            names=tuple(names[c] for c in rest),
+            change="No evidence in these rows, which is not evidence that they are irrelevant. "
+            "More rows may bring some in."
+            if tested
+            else "They scored too low for the limits of the chain, which is not evidence that "
+            "they are irrelevant. Larger limits keep more.",
+        ),
+    )
+    return [each for each in found if each.names]
+
+
+def pair_weight_words(record: RunRecord) -> tuple[str, str]:
+    """Meaning of the pair weights of a record, and how to read them; for headings.
+
+    Both are as the entry of the method that made them declares (`SelectorEntry.pair_weight`);
+    ``"weight"`` and nothing where it is not installed or says nothing.
+    """
+    stage = record.pair_stage
+    declared = ""
+    if stage is not None and len(offers := selectors.matching(stage.name)) == 1:
+        declared = getattr(offers[0].entry, "pair_weight", "")
+    what, _, how = (declared or "weight").partition(": ")
+    return what, how
+
+
+def interacting(record: RunRecord) -> int | None:
+    """Number of pairs with q ≤ 0.05 by the test that this record has; None if it has none."""
+    table = record.pair_table()
+    name = next((name for name in ("interaction_q", "q") if name in table.columns), None)
+    return None if name is None else int((table.columns[name] <= _LEVEL).sum())
+
+
+def pair_test_words(record: RunRecord) -> list[str]:
+    """Which pairs of kept features interact, and the meaning of p and q, one sentence each.
+
+    Empty if no pair was tested.
+    """
+    if record.pair_tests is None:
+        return []
+    tests, method = record.pair_tests.found, record.pair_tests.name
+    names = record.feature_names
+    significant = int((tests.q_values <= _LEVEL).sum())
+    said = [
+        f"{printable(names[a])} × {printable(names[b])} (q {q:.2g})"
+        for (a, b), q in zip(tests.pairs[:_NAMED].tolist(), tests.q_values, strict=False)
+    ]
+    number = f"{tests.n_tested} pair{'' if tests.n_tested == 1 else 's'} tested"
+    if significant:
+        more = f" and {significant - _NAMED} more" if significant > _NAMED else ""
+        verb = "interacts" if significant == 1 else "interact"
+        named = f"{', '.join(said[:significant])}{more}"
+        words = [f"{significant} of {number} {verb} (q ≤ {_LEVEL:g}): {named}."]
+    else:
+        best = f"; the smallest is that of {said[0]}" if said else ""
+        words = [f"None of {number} interacts (q ≤ {_LEVEL:g}){best}."]
+    words.append(
+        "p: whether a pair says more about the label than its features do separately "
+        f"(`{printable(method)}`)."
+    )
+    among = max(tests.n_chosen_from, tests.n_tested)
+    chosen = "the choice among" if among > tests.n_tested else "testing"
+    words.append(f"q: p adjusted for {chosen} {among} pair{'' if among == 1 else 's'}.")
+    if tests.n_tested > len(tests.pairs):
+        words.append("Dashes: larger p, or values that cannot show an interaction.")
+    return words
+
+
+def heading(record: RunRecord) -> str:
+    """The subject of the run and its main figure."""
+    name, protocol = printable(record.data.name), recorded_protocol(record)
+    if isinstance(protocol, RecordedEvaluation):
+        leading = protocol.found.leading
+        return f"{name}: {measure_words(leading.name)} {leading.mean:.2f} on held-out rows"
+    if isinstance(protocol, RecordedStability):
+        metric = protocol.tables.metrics[0]
+        return f"{name}: stability {metric.value:.2f} ({printable(metric.name)})"
+    if not record.selected.size:
+        return f"{name}: none of {record.n_features} features kept"
+    return f"{name}: {record.selected.size} of {record.n_features} features kept"
+
+
+def verdict(record: RunRecord) -> tuple[str, str]:
+    """The result and its certainty, one sentence each."""
+    protocol = recorded_protocol(record)
+    if isinstance(protocol, RecordedEvaluation):
+        return _of_evaluation(record, protocol)
+    if isinstance(protocol, RecordedStability):
+        return _of_stability(record, protocol)
+    k, p = record.selected.size, record.n_features
+    if not k:
+        return f"None of {p} features is kept.", _certainty(record)
+    verb = "is" if k == 1 else "are"
+    return f"{k} of {p} features {verb} kept: {_named(record.selected_names)}.", _certainty(record)
+
+
+def verdict_of_several(records: Sequence[RunRecord]) -> tuple[str, str]:
+    """Features kept by all runs, and the number kept by one only."""
+    sets = [set(record.selected_names) for record in records]
+    common = sorted(set.intersection(*sets))
+    every = set.union(*sets)
+    alone = sum(1 for name in every if sum(name in own for own in sets) == 1)
+    n = len(records)
+    who = "Both runs keep" if n == 2 else f"All {n} runs keep"
+    if len({record.data.sha256 for record in records}) > 1:
+        who = f"By name, since their tables differ, {who[0].lower()}{who[1:]}"
+    shared = f"{who} {len(common)} of {len(every)} features that any of them keeps"
+    tail = f": {_named(common)}." if common else "."
+    return shared + tail, f"{alone} {'is' if alone == 1 else 'are'} kept by one run only."
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = ", ".join(printable(name, longest=40) for name in names[:_NAMED])
+    more = len(names) - _NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _certainty(record: RunRecord) -> str:
+    """How certain the selection is, as far as the run shows."""
+    stages = [stage for stage in record.stages if stage.selection is not None]
+    if not stages:
+        return "No stage selects, so every feature is used as it is."
+    k = record.selected.size
+    near = doubtful(record)
+    if near is not None:
+        m = near.size
+        borderline = f"{m} {'is' if m == 1 else 'are'} borderline" if m else ""
+        settled = k - int(np.isin(record.selected, near).sum())
+        if not k:
+            told = f"; {borderline}" if m else ""
+            return f"None stands out from what permuted or random labels give{told}."
+        told = f"{settled} of the {k} would be kept with nearly any seed"
+        told += f", {borderline}" if m else ""
+        return f"On these rows {told}; whether other rows would give them too was not tested."
+    if not k:
+        return "No feature passed."
+    table = record.feature_table()
+    kept = table.columns["kept"]
+    if "frequency" in table.columns:
+        often = int((table.columns["frequency"][kept] >= _OFTEN).sum())
+        return (
+            f"{often} of the {k} kept are selected in at least nine of ten resamples of this table."
+        )
+    if "q" in table.columns:
+        small = int((table.columns["q"][kept] <= _LEVEL).sum())
+        tested = int((~np.isnan(table.columns["q"])).sum())
+        return (
+            f"{small} of the {k} kept have q ≤ {_LEVEL:g}, of {tested} features tested; how "
+            "often they would be selected again was not tested."
+        )
+    return (
+        "Nothing was tested or repeated, so this run cannot say how many of them would be "
+        "selected again; add `npfs` to the chain, or run `fsframe stability`."
+    )
+
+
+def _of_evaluation(record: RunRecord, recorded: RecordedEvaluation) -> tuple[str, str]:
+    found = recorded.found
+    balanced = found.measures.get("balanced-accuracy")
+    rule = f"the {found.baseline.name}"
+    rule += " for all" if found.task == "survival" else ""
+    beside = [f"{found.baseline.mean:.2f} for always predicting {rule}"]
+    if found.all_features is not None:
+        beside.insert(0, f"{found.all_features.mean:.2f} with all features")
+    leading = found.leading
+    value = _with_interval(leading.mean, leading.interval)
+    if leading.name == "accuracy":
+        told = f"predicts {value} of the labels correctly"
+    else:
+        told = f"has {measure_words(leading.name)} {value}"
+        if leading.name != "r2":
+            baseline = number_text(leading.baseline, 2)
+            beside = [f"{baseline} for always predicting {rule}"]
+    first = f"On held-out rows, {_quoted(recorded.base)} {told}, against {' and '.join(beside)}"
+    if balanced is not None and np.isfinite(balanced.mean) and record.class_names:
+        chance = 1 / len(record.class_names)
+        first += f"; balanced accuracy is {balanced.mean:.2f}, {chance:.2f} by chance"
+    kept, phi = found.kept.mean(), found.stability
+    second = f"It keeps {kept:.1f} of {record.n_features} features on average"
+    if np.isfinite(phi.value):
+        second += (
+            f", with {_alike(phi.value)} from fold to fold (φ {phi.value:.2f}; 0 is chance, 1 "
+            "always the same)"
+        )
+    return f"{first}.", f"{second}."
+
+
+def _of_stability(record: RunRecord, recorded: RecordedStability) -> tuple[str, str]:
+    kept = recorded.tables.kept
+    sizes = kept.sum(axis=1)
+    size = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
+    often = int((kept.mean(axis=0) > 0.5).sum())
+    first = (
+        f"On {len(kept)} resamples {_quoted(recorded.base)} keeps {size} of {record.n_features} "
+        f"features, {often} of them in more than half."
+    )
+    metric = recorded.tables.metrics[0]
+    if not np.isfinite(metric.value):
+        return first, f"{printable(metric.name)} is not defined for these sets."
+    bounds = "" if metric.interval is None else f", {interval_text(metric.interval, 2)}"
+    offered = stability_metrics.matching(metric.name)
+    fleiss = bool(offered) and getattr(offered[0].entry, "fleiss", False)
+    word = f": {_alike(metric.value)}" if fleiss else ""
+    return first, f"Stability by {printable(metric.name)} is {metric.value:.2f}{bounds}{word}."
+
+
+def measure_words(name: str) -> str:
+    """A measure's name as written in sentences."""
+    plain = {"r2": "R²", "auc": "AUC", "c-index": "c-index"}
+    return plain.get(name) or printable(name.replace("-", " "))
+
+
+def _quoted(chain: str) -> str:
+    """A chain in backquotes, for sentences."""
+    return f"`{printable(chain, longest=120)}`"
+
+
+def _with_interval(value: float, interval: Sequence[float] | None) -> str:
+    bounds = "" if interval is None else " (95 % {:.2f} to {:.2f})".format(*interval)
+    return f"{value:.2f}{bounds}"
+
+
+def _alike(phi: float) -> str:
+    """Fleiss' terms for agreement beyond chance, as in Nogueira et al. 2018."""
+    if phi > 0.75:
+        return "excellent agreement"
+    return "intermediate to good agreement" if phi >= 0.4 else "poor agreement"
+
+
+def verdict_of_comparison(found: Comparison) -> tuple[str, str]:
+    """Which chain is best and by how much, and whether it differs from the others."""
+    if np.isnan(found.values).any():
+        return (
+            f"{_capital(_measure(found))} has no value for some of the "
+            f"{len(found.chains)} chains on {_tables(found)}.",
+            "Chains are not ranked by it.",
+        )
+    return _on_one_table(found) if len(found.data) == 1 else _over_tables(found)
+
+
+def _on_one_table(found: Comparison) -> tuple[str, str]:
+    better = found.values[0] if found.larger_is_better else -found.values[0]
+    best = np.flatnonzero(better == better.max()).tolist()
+    first, low_high = best[0], found.intervals[0, best[0]]
+    value = _with_interval(
+        found.values[0, first], low_high if np.isfinite(low_high).all() else None
+    )
+    beside = [f"{name} on all features" for name in map(_quoted, found.all_features)]
+    values = [float(of[0]) for of in found.all_features.values()]
+    beside, values = [*beside, f"the {found.rule}"], [*values, float(found.larger_class[0])]
+    against = [f"{v:.2f} of {name}" for name, v in zip(beside, values, strict=True) if v == v]
+    comparison = f", against {' and '.join(against)}" if against else ""
+    one = (
+        f"On {_tables(found)} {_best_named(found, best)} the "
+        f"best {_measure(found)} of {len(found.chains)} chains: {value}{comparison}."
+    )
+    if not found.papers:
+        return one, f"{_capital(_measure(found))} has no value in some folds, so nothing is tested."
+    others = len(found.chains) - 1
+    wins = int((found.outcome["corrected"][0, first] == "win").sum())
+    whom = f"`{printable(found.chains[first], longest=120)}`" if len(best) > 1 else "it"
+    two = (
+        f"By the corrected resampled t-test, {whom} is significantly better than {wins} of the "
+        f"{others} others (p < 0.05 each, not adjusted for their number)"
+        if others > 1
+        else "By the corrected resampled t-test, the two "
+        f"{'differ' if wins else 'do not differ'} significantly (p < 0.05)"
+    )
+    fewest = int(found.fewest[0])
+    if fewest >= 0:
+        two += (
+            "; the fewest features within one standard error of the best, "
+            f"{found.kept[0, fewest]:.1f} on average, are kept by {_quoted(found.chains[fewest])}"
+        )
+    return one, f"{two}."
+
+
+def _over_tables(found: Comparison) -> tuple[str, str]:
+    ranks, p = found.ranks, found.adjusted_p
+    assert ranks is not None and p is not None
+    order = ranks.mean_ranks.round(9)
+    best = np.flatnonzero(order == order.min()).tolist()
+    first, n, m = best[0], len(found.data), len(found.chains)
+    sign = 1 if found.larger_is_better else -1
+    above = int((sign * found.values[:, first] > sign * found.larger_class).sum())
+    whom = f"`{printable(found.chains[first], longest=120)}`" if len(best) > 1 else "it"
+    one = (
+        f"Over {n} tables {_best_named(found, best)} the best "
+        f"mean rank of {m} chains by {_measure(found)}, {ranks.mean_ranks[first]:.2f}"
+    )
+    if not np.isnan(found.larger_class).any():
+        on = f"all {n}" if above == n else f"{above} of the {n}"
+        one += f"; {whom} does better than the {found.rule} on {on}"
+    apart = int((p[first] < ranks.level).sum())
+    test = "Wilcoxon's signed-rank test with Holm's adjustment"
+    # The smallest possible p: the same chain wins on every table.
+    if not apart and 2.0 ** (1 - n) * (m * (m - 1) / 2) >= ranks.level:
+        return f"{one}.", (
+            f"{n} tables are too few for {test} to find any two of {m} chains different at "
+            f"{ranks.level:g}, however large the difference."
+        )
+    return f"{one}.", (
+        f"By {test}, {whom} differs significantly from {apart} of the {m - 1} others at "
+        f"{ranks.level:g}; Friedman's test that all are equal has p = {ranks.friedman_p:.2g}."
+    )
+
+
+def _best_named(found: Comparison, places: Sequence[int]) -> str:
+    """The best chains and their verb."""
+    names = [_quoted(found.chains[place]) for place in places[:_BEST_NAMED]]
+    if len(places) == 1:
+        return f"{names[0]} has"
+    more = len(places) - len(names)
+    last = f"{more} more" if more else names.pop()
+    return f"{', '.join(names)} and {last} share"
+
+
+def _tables(found: Comparison) -> str:
+    return printable(found.data[0]) if len(found.data) == 1 else f"{len(found.data)} tables"
+
+
+def _measure(found: Comparison) -> str:
+    return measure_words(found.metric)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,47 @@
+"""Results on a terminal: pairs under the name of their weight, and tables that line up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fsframe.chains.chain import Chain
+from fsframe.show.display import result_lines, result_object
+from fsframe.storage import printable
+from fsframe.table.dataset import Dataset
+from fsframe.text import shown_width, table_lines
+
+
+def shifted_table() -> Dataset:
+    """Two correlated columns whose difference tells the classes apart (IMMIGRATE, §4.1)."""
+    rng = np.random.default_rng(0)
+    shape = np.array([[1.0, 0.5], [0.5, 1.0]])
+    rows = [rng.multivariate_normal(centre, shape, 100) for centre in ((4, 2), (6, 0))]
+    return Dataset.from_arrays(np.vstack(rows), np.repeat([0, 1], 100), ["f1", "f2"])
+
+
+def test_a_negative_weight_is_printed_with_its_sign() -> None:
+    record = Chain.parse("lfe:top=2").run(shifted_table())
+    assert record.pairs[0].weight < -0.3 and record.n_pairs == 1
+    lines = list(result_lines(record, None))
+    at = next(i for i, line in enumerate(lines) if line.startswith("Pairs by"))
+    assert lines[at] == "Pairs by metric weight (relevance of both together, not interaction):"
+    assert f"{record.pairs[0].weight:.4g}" in lines[at + 2]
+    assert result_object(record, None)["pairs"][0][2] == record.pairs[0].weight
+
+
+def test_weights_that_travelled_keep_the_name_of_their_maker() -> None:
+    record = Chain.parse("lfe:top=2 mim:top=2").run(shifted_table())
+    stage = record.pair_stage
+    assert stage is not None and stage.name == "lfe"
+    assert any("Pairs by metric weight" in line for line in result_lines(record, None))
+
+
+@pytest.mark.parametrize("name", ["遺伝子", "ge\u0301ne", "ｗｉｄｅ", "ε\u200d2", ""])
+def test_columns_line_up_in_cells_of_the_terminal(name: str) -> None:
+    rows = [["plain name", "1"], [name, "22"]]
+    header, first, second = table_lines(["feature", "score"], rows, right={1})
+    assert shown_width(first) == shown_width(second) == shown_width(header)
+    # A joiner without a width of its own is written as an escape, and lined up as such.
+    cell = printable(name)
+    assert second == cell + " " * (len("plain name") - shown_width(cell)) + "     22"

@@ -1,0 +1,392 @@
+"""The page about a run: what it says, that it is safe, and that it is the same every time."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from html import escape
+from html.parser import HTMLParser
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe.chains.chain import Chain
+from fsframe.table.dataset import Dataset
+
+HOSTILE = '<script>alert("1")</script>'
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, and all text outside style and SVG."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def small(names=("signal", "noise", "other")) -> Dataset:
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], 20)
+    X = rng.standard_normal((40, 3))
+    X[:, 0] += 3 * y
+    return Dataset.from_arrays(X, y, names, name="small")
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    from fsframe.show.page import report_page
+
+    chain = Chain.parse("immigrate:max_iter=5,top=2 npfs:n=20,null=published")
+    return report_page(chain.run(small(), seed=1))
+
+
+def test_page_answers_the_readers_questions(page):
+    text = " ".join(Tags(page).words)
+    for heading in (
+        "Which features matter",
+        "How often each feature was selected",
+        "Convergence",
+        "Features",
+        "Checklist: data leakage, and other questions of a reader",
+        "For the methods section",
+        "How it was made",
+    ):
+        assert heading in text
+    assert "signal" in text and "null=published does not keep its level" in text
+
+
+def test_page_runs_nothing_and_fetches_nothing(page):
+    for tag, attributes in Tags(page).tags:
+        assert tag not in ("link", "iframe", "object", "embed", "img", "base", "form")
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            if name in ("href", "src", "xlink:href"):
+                assert value is not None and value.startswith(("#", "data:image/png"))
+
+
+def test_hostile_names_are_shown_and_not_obeyed():
+    from fsframe.show.page import report_page
+
+    record = Chain.parse("immigrate:max_iter=2").run(small((HOSTILE, "a$b$", "\x1b[2J")))
+    found = report_page(record)
+    # Our own script, whose digest the page's policy allows, and no other.
+    assert found.count("<script") == 1 and "\x1b" not in found
+    assert "&lt;script&gt;" in found
+
+
+def test_pairs_of_a_method_that_weighs_them_are_drawn():
+    from fsframe.show.sections import figures
+
+    record = Chain.parse("immigrate:max_iter=2").run(small())
+    assert "Weights of pairs" in [figure.heading for figure in figures(record)]
+
+
+def test_equal_runs_give_equal_pictures():
+    from fsframe.show.sections import figures
+
+    record = Chain.parse("immigrate:max_iter=2").run(small())
+    assert [f.svg for f in figures(record)] == [f.svg for f in figures(record)]
+
+
+def test_the_callers_matplotlib_is_left_as_it_is(monkeypatch):
+    import matplotlib
+
+    from fsframe.show.sections import figures
+
+    record = Chain.parse("immigrate:max_iter=2").run(small())
+    plain = [figure.svg for figure in figures(record)]
+    # Neither a backend is chosen nor pyplot used, which would choose one and keep figures open.
+    monkeypatch.setattr(matplotlib, "use", lambda *_, **__: pytest.fail("chose a backend"))
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    own = {"axes.facecolor": "black", "font.size": 31.0}
+    with matplotlib.rc_context(own):
+        assert [figure.svg for figure in figures(record)] == plain
+        assert {name: matplotlib.rcParams[name] for name in own} == own
+
+
+def test_protocols_have_their_curves():
+    from fsframe.show.sections import figures
+
+    evaluated = Chain.parse(
+        "cross-validation:base=(immigrate:max_iter=2,top=1.0 margin),folds=2,repeats=1,curve=auto"
+    ).run(small())
+    assert "How many features to keep" in [f.heading for f in figures(evaluated)]
+    studied = Chain.parse("stability-study:base=immigrate:max_iter=2,n=3").run(small())
+    assert "How stable the ranking is" in [f.heading for f in figures(studied)]
+
+
+def test_the_page_of_a_protocol_says_what_was_measured():
+    from fsframe.evaluation.summary import summarise
+    from fsframe.show.page import report_page
+
+    evaluated = Chain.parse("cross-validation:base=(mim:top=2 knn),folds=2,repeats=2").run(small())
+    accuracy = summarise(evaluated.stages[-1].selection).measures["accuracy"]
+    page = report_page(evaluated)
+    assert f"<td class=n>{accuracy.mean:.4f}</td><td>± {accuracy.standard_error:.4f}, 95" in page
+    baseline = summarise(evaluated.stages[-1].selection).baseline
+    assert f"<td>of the larger class</td><td class=n>{baseline.mean:.4f}</td>" in page
+    studied = Chain.parse("stability-study:base=mim:top=2,n=4").run(small())
+    value = studied.stages[-1].tables["stability-nogueira"][0]
+    assert f"<td>stability nogueira</td><td class=n>{value:.3f}</td>" in report_page(studied)
+    assert 'data-name="measures"' not in report_page(Chain.parse("mim:top=2").run(small()))
+
+
+FORMULAS = ("$\\frac$", "$x_1$", "\\$a$", "_b", "=cmd|' /C calc'!A0", "a&b;<i>")
+
+
+def test_names_are_never_formulas_of_the_plotting_library():
+    from fsframe.show.page import report_page
+
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], 20)
+    data = Dataset.from_arrays(rng.standard_normal((40, 6)) + y[:, None], y, FORMULAS, name="$\\x$")
+    record = Chain.parse("immigrate:max_iter=2 npfs:n=5,null=published").run(data)
+    last = attrs.evolve(record.stages[-1], name="$\\frac$")
+    page = report_page(attrs.evolve(record, stages=[*record.stages[:-1], last]))
+    assert "score ($\\frac$)" in page and "mathdefault" not in page
+    for name in FORMULAS:
+        assert escape(name, quote=False) in page
+    curve = "cross-validation:base=(mim knn),folds=2,repeats=1,curve=auto"
+    assert "mathdefault" not in report_page(Chain.parse(curve).run(data))
+
+
+def senseless(record, **tables):
+    """The record with other tables in its last stage."""
+    last = record.stages[-1]
+    selection = attrs.evolve(last.selection, tables={**last.selection.tables, **tables})
+    return attrs.evolve(record, stages=[
+        *record.stages[:-1],
+        attrs.evolve(last, selection=selection, tables=selection.tables),
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1e308, -1e308])
+def test_numbers_that_no_axis_holds_are_left_out(value):
+    from fsframe.show.page import report_page
+
+    record = Chain.parse("immigrate:max_iter=3 npfs:n=5,null=published").run(small())
+    scores = record.scores.copy()
+    scores[1] = value
+    z = record.stages[-1].tables["z"].astype(float)
+    z[0] = value
+    changed = senseless(record, z=z, cost=np.array([1.0, value]))
+    assert "<svg" in report_page(attrs.evolve(changed, scores=scores))
+
+
+def test_a_long_table_is_drawn_with_few_points():
+    from fsframe.show.sections import figures
+
+    record = Chain.parse("mim:top=2").run(small())
+    changed = senseless(record, cost=np.arange(2_000_000.0))
+    pictures = {figure.heading: figure.svg for figure in figures(changed)}
+    assert len(pictures["Convergence"]) < 200_000
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_score_without_bound_is_shown_as_such():
+    from fsframe.show.display import result_lines
+    from fsframe.show.page import report_page
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 5)), np.arange(40) % 2
+    X[:, 2], X[:, 4] = y, 3 - 2 * y
+    record = Chain.parse("anova-f:top=3").run(Dataset.from_arrays(X, y))
+    rows = [line.split() for line in result_lines(record, None) if "█" in line]
+    assert [row[:3] for row in rows[:2]] == [["1", "f3", "∞"], ["2", "f5", "∞"]]
+    assert report_page(record)
+
+
+def test_a_test_that_saw_some_columns_names_those():
+    from fsframe.storage.records import bootstrap_tables
+
+    record = Chain.parse("mim:top=2 npfs:base=mim:top=1,n=20,null=published").run(small(), seed=1)
+    found = bootstrap_tables(record.stages[-1])
+    assert found is not None
+    assert found.columns.tolist() == record.stages[-1].features_in.tolist()
+    assert record.stages[-1].tables["columns"].tolist() == [0, 1]
+
+
+def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
+    from fsframe.show.verdicts import heading, verdict, verdict_of_several
+
+    plain = Chain.parse("mim:top=2").run(small())
+    first, second = verdict(plain)
+    assert first == f"2 of 3 features are kept: {', '.join(plain.selected_names)}."
+    assert second.startswith("Nothing was tested or repeated")
+    tested = Chain.parse("anova-f:top=2").run(small())
+    small_q = int((tested.feature_table().columns["q"][:2] <= 0.05).sum())
+    assert verdict(tested)[1].startswith(f"{small_q} of the 2 kept have q ≤ 0.05, of 3 features")
+    npfs = Chain.parse("mim:top=1 npfs:n=20,null=published").run(small(), seed=1)
+    last = npfs.stages[-1].tables
+    kept = np.isin(last["columns"], npfs.selected)
+    sure = int((kept & (last["doubt"] <= 0.05)).sum())
+    assert (
+        f"{sure} of the {npfs.selected.size} would be kept with nearly any seed"
+        in (verdict(npfs)[1])
+    )
+    evaluated = Chain.parse("cross-validation:base=(mim:top=2 knn),folds=2,repeats=1").run(small())
+    accuracy = evaluated.stages[-1].tables
+    right = (accuracy["predicted"] == accuracy["truth"]).mean()
+    assert heading(evaluated) == f"small: accuracy {right:.2f} on held-out rows"
+    assert "It keeps 2.0 of 3 features on average" in verdict(evaluated)[1]
+    studied = Chain.parse("stability-study:base=mim:top=2,n=4").run(small())
+    assert verdict(studied)[0].startswith("On 4 resamples `mim:top=2` keeps 2 of 3 features")
+    common = set(plain.selected_names) & set(npfs.selected_names)
+    assert f"Both runs keep {len(common)} of" in verdict_of_several([plain, npfs])[0]
+    other = Dataset.from_arrays(small().X + 1.0, small().y, small().feature_names)
+    elsewhere = Chain.parse("mim:top=2").run(other)
+    told = verdict_of_several([plain, npfs, elsewhere])[0]
+    assert told.startswith("By name, since their tables differ, all 3 runs keep")
+
+
+def test_a_feature_is_kept_borderline_or_neither_and_the_page_says_what_would_change_it():
+    from fsframe.show.page import report_page
+    from fsframe.show.verdicts import decisions
+
+    record = Chain.parse("mim:top=1 npfs:n=20,null=published").run(small(), seed=1)
+    last = record.stages[-1]
+    for doubt, verdicts in ((0.0, ["kept", "not kept"]), (0.3, ["borderline", "not kept"])):
+        tables = {**last.tables, "doubt": np.where(last.tables["relevant"], doubt, 0.0)}
+        stages = (record.stages[0], attrs.evolve(last, tables=tables))
+        changed = attrs.evolve(record, stages=stages)
+        found = decisions(changed)
+        assert [each.verdict for each in found] == verdicts
+        names = [name.removesuffix(" (kept)") for each in found for name in each.names]
+        assert sorted(names) == sorted(record.feature_names)
+        page = report_page(changed)
+        assert all(escape(each.change) in page for each in found)
+    # Seeds say nothing about other rows, and a ranking says nothing about seeds.
+    assert "whether other rows would give them too was not tested" in page
+    ranked = decisions(Chain.parse("mim:top=1").run(small()))
+    assert "seed" not in " ".join(each.change for each in ranked)
+
+
+def test_the_page_of_a_null_result_claims_nothing():
+    from fsframe.show.page import report_page
+    from fsframe.show.sections import figures
+    from fsframe.show.verdicts import heading, verdict
+
+    rng = np.random.default_rng(5)
+    noise = Dataset.from_arrays(rng.standard_normal((60, 6)), np.arange(60) % 2, name="noise")
+    record = Chain.parse("immigrate:max_iter=5,top=3").run(noise, seed=1)
+    assert record.pair_tests is not None and record.pair_tests.found.q_values.min() > 0.05
+    drawn = {figure.heading: figure.caption for figure in figures(record, noise)}
+    assert not any("interact" in text for pair in drawn.items() for text in pair)
+    assert "The features by their scores" in drawn and "Which features matter" not in drawn
+    page = report_page(record, data=noise)
+    assert "pairs tested interacts (q ≤ 0.05); the smallest" in page
+    assert "None of" in page and "joint effect" not in page
+    none = Chain.parse("mim:top=1 npfs:n=20,permutations=199").run(noise, seed=1)
+    assert not none.selected.size
+    assert heading(none) == "noise: none of 6 features kept"
+    assert "None stands out from what permuted or random labels give" in verdict(none)[1]
+    headings = {figure.heading: figure.caption for figure in figures(none, noise)}
+    assert "The best features, none of which was kept" in headings
+    assert headings["What the test decided by"].startswith("No feature is above the line.")
+    # What was found is claimed.
+    kept = Chain.parse("mim:top=1 npfs:n=20,null=published").run(small(), seed=1)
+    assert "Which features matter" in {figure.heading for figure in figures(kept)}
+
+
+def test_the_verdict_of_an_evaluation_tells_balanced_accuracy_and_chance():
+    from fsframe.evaluation.recorded import recorded_evaluation
+    from fsframe.show.verdicts import verdict
+
+    record = Chain.parse("cross-validation:base=(mim:top=1 knn),folds=2,repeats=1").run(small())
+    mean = recorded_evaluation(record).found.measures["balanced-accuracy"].mean
+    assert f"; balanced accuracy is {mean:.2f}, 0.50 by chance" in verdict(record)[0]
+
+
+def test_rows_that_look_repeated_are_no_in_the_checklist():
+    from fsframe.show.methods_text import checklist
+
+    # Each row thrice in a row, nearly the same: nothing names who they belong to.
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.standard_normal((40, 4)), 3, axis=0) + rng.normal(0, 0.01, (120, 4))
+    data = Dataset.from_arrays(X, np.repeat([0, 1], 60), name="people")
+    record = Chain.parse("cross-validation:base=(mim:top=1 knn),folds=2,repeats=1").run(data)
+    items = {item.question: item for item in checklist(record)}
+    assert items["Were rows that belong together kept together?"].state == "no"
+
+
+def test_the_checklist_tells_judged_runs_from_others():
+    from fsframe.show.methods_text import checklist, methods_paragraph, references
+
+    plain = Chain.parse("mim:top=2").run(small())
+    judged = Chain.parse("cross-validation:base=(mim:top=2 knn),folds=2,repeats=1").run(small())
+    first, of_judged = next(iter(checklist(plain))), next(iter(checklist(judged)))
+    assert (first.state, of_judged.state) == ("n/a", "yes")
+    assert [item.state for item in checklist(judged)].count("open") >= 2
+    assert "by the chain `mim:top=2`" in methods_paragraph(plain)
+    assert "1 × 2-fold cross-validation" in methods_paragraph(judged)
+    assert dict(references(Chain.parse("immigrate:max_iter=2").run(small())))["immigrate"]
+
+
+def test_a_page_of_several_runs_names_each_and_what_they_share():
+    from fsframe.errors import RequestError
+    from fsframe.show.page import report_page_of_several
+
+    runs = [(Chain.parse(text).run(small()), None) for text in ("mim:top=2", "anova-f:top=1")]
+    page = report_page_of_several(runs)
+    tags = Tags(page)
+    named = [given["id"] for _, given in tags.tags if "id" in given]
+    assert len(named) == len(set(named)) and {"run-1", "run-2"} <= set(named)
+    assert "Which features the runs keep in common" in " ".join(tags.words)
+    with pytest.raises(RequestError, match="2 to 20 runs, not 1"):
+        report_page_of_several(runs[:1])
+
+
+def test_every_picture_has_words_and_every_wide_thing_can_be_reached_by_keys(page):
+    tags = Tags(page).tags
+    pictures = [given for tag, given in tags if tag == "svg"]
+    assert pictures and all(p["role"] == "img" and p["aria-label"] for p in pictures)
+    scrolls = [given for _, given in tags if given.get("class") == "scroll"]
+    assert scrolls and all(s["tabindex"] == "0" and s["aria-label"] for s in scrolls)
+    assert any(g.get("name") == "viewport" for tag, g in tags if tag == "meta")
+
+
+@pytest.mark.slow
+def test_the_script_of_the_page_runs_under_its_own_policy(page, tmp_path):
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("chromium is not installed")
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    done = subprocess.run(
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+         "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}",
+         str(tmp_path / "page.html")],
+        capture_output=True, text=True, timeout=240, check=True,
+    )  # fmt: skip
+    assert '<button type="button">' in done.stdout
+    assert "CONSOLE" not in done.stderr
+
+
+def test_the_methods_text_suffices_to_repeat_the_test():
+    from fsframe.show.methods_text import methods_paragraph, references
+
+    chain = "mim:top=1 npfs:n=20,permutations=49"
+    record = Chain.parse(chain).run(small(), seed=7, command="fsframe chain … --seed 7")
+    text = methods_paragraph(record)
+    numbers = record.stages[-1].tables["numbers"].tolist()
+    assert numbers[:2] == [20, 49]
+    # What the method chose itself is told too.
+    assert record.stages[-1].params["permuted_n"] is None
+    assert f"permuted_n = {numbers[2]}" in text and "n = 20, " in text
+    for told in (record.data.sha256, "seed was 7", "`fsframe chain … --seed 7`", "numpy "):
+        assert told in text
+    assert "doi:10.1109/TNNLS.2014.2320415" in dict(references(record))["npfs"]
+    # A file may hold anything under that name.
+    last = record.stages[-1]
+    tables = {**last.tables, "numbers": np.zeros((2, 2))}
+    other = attrs.evolve(record, stages=(record.stages[0], attrs.evolve(last, tables=tables)))
+    assert "permuted_n" not in methods_paragraph(other)
