@@ -67,7 +67,7 @@ class EngineName(click.ParamType):
     name = "name"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        from fsframe.execution.engine_choice import ENGINES, SERIAL
+        from fsframe.execution.engine import ENGINES, SERIAL
 
         if value != SERIAL and ENGINES.get(value) is None:
             self.fail(str(ENGINES.unknown(value)), param, ctx)
@@ -76,7 +76,7 @@ class EngineName(click.ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        from fsframe.execution.engine_choice import ENGINES, SERIAL
+        from fsframe.execution.engine import ENGINES, SERIAL
 
         known = {SERIAL: "This process computes everything.", **ENGINES.listed()}
         return [CompletionItem(n, help=h) for n, h in known.items() if n.startswith(incomplete)]

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from fsframe.execution.engine import Engine
-    from fsframe.execution.engine_choice import as_engine, open_engine
+    from fsframe.execution.engine import Engine, as_engine, open_engine
 
 __all__ = ["Engine", "as_engine", "open_engine"]
 
 __getattr__ = lazy_attributes(
-    __name__,
-    {"Engine": ".engine", "as_engine": ".engine_choice", "open_engine": ".engine_choice"},
+    __name__, {"Engine": ".engine", "as_engine": ".engine", "open_engine": ".engine"}
 )

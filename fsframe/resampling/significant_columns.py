@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from fsframe.method.selection import rank_by_score
-from fsframe.resampling.group_means import label_problem, with_group_means
+from fsframe.resampling.groups import label_problem, with_group_means
 from fsframe.table.dataset import Dataset
 
 Floats = NDArray[np.float64]

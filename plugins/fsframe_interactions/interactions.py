@@ -18,7 +18,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, integer, number_to_keep, param, real
-from fsframe.resampling.group_means import label_problem, with_group_means
+from fsframe.resampling.groups import label_problem, with_group_means
 from fsframe.table.dataset import Dataset
 from fsframe_interactions.calibration import CalibratedPairs, WithinBinEffects, calibrate
 from fsframe_interactions.engine.bit_rows import BitRows

@@ -359,7 +359,7 @@ def test_compare_tells_problems_of_all_tables_before_it_computes(folder, capsys,
 
 
 def test_compare_starts_its_workers_once(folder, capsys, monkeypatch):
-    from fsframe.execution import engine_choice as engines
+    from fsframe.execution import engine as engines
 
     started = []
     real = engines.open_engine

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from fsframe.errors import RequestError
-from fsframe.execution import engine_choice, open_engine
+from fsframe.execution import engine as engine_module
 from fsframe.execution import engines as folder
+from fsframe.execution import open_engine
 from fsframe.registry import engines
 from fsframe.registry.folders import ModulesAndPlugins
 from tests.command_line import fsframe
@@ -36,7 +37,7 @@ def test_a_new_engine_is_one_new_file(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "beside.py").write_text(NEW)
     monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
     found = ModulesAndPlugins("fsframe.execution.engines", engines, "ENGINE")
-    monkeypatch.setattr(engine_choice, "ENGINES", found)
+    monkeypatch.setattr(engine_module, "ENGINES", found)
     assert found.listed()["beside"] == "One thread beside this one."
     with open_engine("beside", workers=2) as engine:
         assert engine is not None and engine.workers == 2

@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectFdr, SelectFwe, f_classif, f_regress
 
 import fsframe
 from fsframe.errors import DataError, RequestError
-from fsframe.resampling.group_means import with_group_means
+from fsframe.resampling.groups import with_group_means
 from fsframe.table.dataset import Dataset
 
 

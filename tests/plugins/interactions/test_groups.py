@@ -10,7 +10,7 @@ import pytest
 
 import fsframe
 from fsframe.errors import DataError
-from fsframe.resampling.group_means import with_group_means
+from fsframe.resampling.groups import with_group_means
 from fsframe.table.dataset import Dataset
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
