@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fsframe.chains.chain import Chain
 from fsframe.chains.pair_testing import answer_tests
 from fsframe.chains.recording import memory_route, stage_record
-from fsframe.chains.stage import StageResult, route_of, shares_of
+from fsframe.chains.stage import route_of, shares_of
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.classifier import FittedOnColumns
 from fsframe.method.run import Run, size_text
@@ -195,7 +195,7 @@ def audit_run(
             begin = perf_counter()
             try:
                 tests, untested = answer_tests(
-                    _recorded_results(chain, record), data, run.child(len(chain.stages))
+                    chain.stages, record.stages, data, run.child(len(chain.stages))
                 )
             except PluginError as error:
                 parts = _failure(error, recorded=True)
@@ -259,15 +259,6 @@ def refit(record: RunRecord, training: Dataset, classifier: str = "") -> FittedO
         upstream = stage.selection if stage.selection is not None else upstream
     run = Run(entropy=record.seed or 0).child(len(chain.selecting))
     return method.fit(training, upstream, run)
-
-
-def _recorded_results(chain: Chain, record: RunRecord) -> list[StageResult]:
-    """The recorded results of the selecting stages."""
-    return [
-        StageResult(stage=stage, key=then.seed, seconds=then.seconds, selection=then.selection)
-        for stage, then in zip(chain.stages, record.stages, strict=True)
-        if then.selection is not None
-    ]
 
 
 def _may_round(record: RunRecord) -> bool:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from fsframe.chains.stage import StageResult
+from fsframe.chains.stage import Stage
 from fsframe.errors import DataError, FsframeError, PluginError
 from fsframe.method.pair_tests import PAIR_TEST, PairTester, PairTests
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.registry import Offer, in_stage, selectors
-from fsframe.storage import PairTestRecord
+from fsframe.storage import PairTestRecord, StageRecord
 from fsframe.table.dataset import Dataset
 
 _STRONGEST = 50
@@ -28,15 +28,20 @@ def tester_offer() -> Offer | None:
     return next(iter(bundled or offers), None)
 
 
+Found = tuple[Stage, StageRecord, Selection]
+
+
 def answer_tests(
-    results: Sequence[StageResult], data: Dataset, run: Run
+    stages: Sequence[Stage], records: Sequence[StageRecord], data: Dataset, run: Run
 ) -> tuple[PairTestRecord | None, str]:
     """Test the pairs of kept features, and the pairs of the largest weights.
 
     Parameters
     ----------
-    results : sequence of StageResult
-        Results of all stages, from left to right.
+    stages : sequence of Stage
+        Of the chain.
+    records : sequence of StageRecord
+        Their results.
     data : Dataset
     run : Run
         Context of the tests, with a key that no stage has.
@@ -49,20 +54,23 @@ def answer_tests(
     reason : str
         Why weighted pairs could not be tested; else empty.
     """
-    selecting = [(each, each.selection) for each in results if each.selection is not None]
-    weighed = [(each, found) for each, found in selecting if found.pair_weights is not None]
+    selecting = [
+        (stage, record, record.selection)
+        for stage, record in zip(stages, records, strict=True)
+        if record.selection is not None
+    ]
+    weighed = [each for each in selecting if each[2].pair_weights is not None]
     if not weighed:
         return None, ""
-    computed = [pair for pair in weighed if "pair_weights" not in pair[1].carried]
-    made, selection = (computed or weighed)[-1]
-    kept = np.sort(selecting[-1][1].selected)
-    if isinstance(made.stage.method, PairTester):
-        offer = selectors.offer(made.stage.name)
-        with in_stage(type(made.stage.method), made.stage.name):
-            found = made.stage.method.tests_found(selection)
-        return _record(made.stage.name, offer, made.key, found, data), ""
+    computed = [each for each in weighed if "pair_weights" not in each[2].carried]
+    made, record, selection = (computed or weighed)[-1]
+    kept = np.sort(selecting[-1][2].selected)
+    if isinstance(made.method, PairTester):
+        with in_stage(type(made.method), made.name):
+            found = made.method.tests_found(selection)
+        return _record(made.name, selectors.offer(made.name), record.seed, found, data), ""
     testing = tester_offer()
-    weights = weighed[-1][1].pair_weights
+    weights = weighed[-1][2].pair_weights
     assert weights is not None
     listed = [(a, b) for a, b, _ in weights.top(_STRONGEST)]
     if testing is None or not (listed or kept.size > 1):
@@ -80,11 +88,11 @@ def answer_tests(
         return None, f"pairs were not tested for interaction: {error}"
 
 
-def _chosen_from(selecting: Sequence[tuple[StageResult, Selection]], weighing: StageResult) -> int:
+def _chosen_from(selecting: Sequence[Found], weighing: Stage) -> int:
     """Number of pairs of the columns that a multivariate stage, or the weighing one, was given."""
     columns = 0
-    for result, found in selecting:
-        if result is weighing or not getattr(result.stage.method, "univariate", False):
+    for stage, _, found in selecting:
+        if stage is weighing or not getattr(stage.method, "univariate", False):
             columns = max(columns, 0 if found.features_in is None else found.features_in.size)
     return columns * (columns - 1) // 2
 

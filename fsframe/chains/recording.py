@@ -268,10 +268,8 @@ def _recorded(
     chain: RunsInSteps, data: Dataset, run: Run, source: str, command: str, active: Observers
 ) -> RunRecord:
     stages: list[StageRecord] = []
-    results: list[StageResult] = []
     selected, scores = np.arange(data.n_features), np.full(data.n_features, np.nan)
     for result in _results(chain, data, run):
-        results.append(result)
         stages.append(stage_record(result))
         if active:
             active.notify("stage_ended", len(stages) - 1, stages[-1])
@@ -282,7 +280,7 @@ def _recorded(
     others: tuple[str, ...] = getattr(run.executor, "other_numerics", tuple)()
     mixed = "; ".join([*parts, *(each for each in others if each not in parts)])
     differing = (f"computed in parts whose last bits may differ: {mixed}",) if mixed else ()
-    tests, untested = answer_tests(results, data, run.child(len(chain.stages)))
+    tests, untested = answer_tests(chain.stages, stages, data, run.child(len(chain.stages)))
     # An evaluation says it itself, unless it keeps the rows of a column together.
     said = {warning for stage in stages for warning in stage.warnings}
     apart = any(stage.params.get("groups") is not None for stage in stages)

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.method.answer import Pair, PairWeights, feature_table, pair_table
@@ -127,36 +127,6 @@ class Selection:
             count = len(self.warnings)
             facts.append("a warning" if count == 1 else f"{count} warnings")
         return facts
-
-    def with_selected(self, selected: ArrayLike) -> Selection:
-        """A copy with other kept columns; the fast way to make thousands of selections.
-
-        Parameters
-        ----------
-        selected : array of shape (n_kept,)
-            Columns, best first.
-
-        Returns
-        -------
-        Selection
-            Shares all other arrays with this one. O(n_kept).
-
-        Raises
-        ------
-        ValueError
-            If `selected` contains non-integers.
-
-        Examples
-        --------
-        >>> found = Selection(selected=[1], scores=[0.1, 0.9])
-        >>> found.with_selected([0]).selected, found.selected
-        (array([0]), array([1]))
-        """
-        other = object.__new__(Selection)
-        for name in _FIELDS:
-            object.__setattr__(other, name, getattr(self, name))
-        object.__setattr__(other, "selected", indices(selected))
-        return other
 
     def to_frame(
         self,
@@ -352,9 +322,6 @@ class Selection:
             pair_weights=None if self.pair_weights is None else self.pair_weights.lift(columns),
             features_in=columns,
         )
-
-
-_FIELDS = tuple(field.name for field in attrs.fields(Selection))
 
 
 _P_NAMES = ("p_values", "p-values", "p_adjusted", "q_values")

@@ -271,8 +271,6 @@ PARTS = frozenset(
 """Optional parts of a Selection; kept columns and warnings are always included."""
 
 _FREE = ("model", "tables")
-# Names of the kept columns of many selections stored together.
-_SELECTED = ("joined/selected", "sizes/selected")
 # Limit on selections that share one header; guards against damaged files.
 _MOST_ALIKE = 1 << 20
 
@@ -315,19 +313,9 @@ def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
     >>> copy.selected, copy.warnings
     (array([1]), ('weak',))
     """
-    several = 1 < len(selections) <= _MOST_ALIKE
-    if several and _alike_but_for_selected(selections):
-        first = selections[0]
-        rest = {
-            f"every/{n}": array for n, array in selection_arrays(first).items() if n != "selected"
-        }
-        arrays = stack([{"selected": found.selected} for found in selections]) | rest
-        heads, one_head = [_head(first)], True
-    else:
-        arrays = stack([selection_arrays(selection) for selection in selections])
-        heads = [_head(selection) for selection in selections]
-        one_head = several and all(head == heads[0] for head in heads)
-    if one_head:
+    arrays = stack([selection_arrays(selection) for selection in selections])
+    heads = [_head(selection) for selection in selections]
+    if 1 < len(selections) <= _MOST_ALIKE and all(head == heads[0] for head in heads):
         return pack(arrays, {"selections": heads[:1], "times": len(selections), "meta": meta})
     return pack(arrays, {"selections": heads, "meta": meta})
 
@@ -336,28 +324,6 @@ def _head(selection: Selection) -> list[Any]:
     head: list[Any] = [list(selection.warnings), sorted(selection.carried)]
     # Only where something is declared: most results have no model.
     return [*head, dict(selection.model_columns)] if selection.model_columns else head
-
-
-def _alike_but_for_selected(selections: Sequence[Selection]) -> bool:
-    """Whether only the kept columns differ, as far as a quick look can tell.
-
-    Typical of thousands of resamples whose kept columns alone are needed. The bytes do not depend
-    on this shortcut.
-    """
-    one = selections[0]
-    return all(
-        found.scores is one.scores
-        and found.features_in is one.features_in
-        and found.weights is None
-        and found.pair_weights is None
-        and found.instance_weights is None
-        and found.fill is None
-        and found.warnings == one.warnings
-        and found.carried == one.carried
-        and not found.model
-        and not found.tables
-        for found in selections
-    )
 
 
 def unpack_selections(
@@ -377,8 +343,10 @@ def unpack_selections(
     known = type(times) is int and 1 <= times <= _MOST_ALIKE
     if not known or (times > 1 and len(heads) != 1):
         raise StoreError("it does not say how many selections it holds")
-    found = _alike_unpacked(heads[0], arrays, times) if times > 1 else None
-    if found is None:
+    if times > 1 and all(name.startswith("every/") for name in arrays):
+        # A few bytes may stand for a million equal selections: they are one object.
+        found = [_selection(heads[0], unstack(arrays, 1)[0])] * times
+    else:
         grouped = unstack(arrays, len(heads) * times)
         found = [_selection(h, g) for h, g in zip(heads * times, grouped, strict=True)]
     for selection in found if shape is not None else ():
@@ -386,31 +354,6 @@ def unpack_selections(
         if problems:
             raise StoreError("it holds an invalid selection: " + "; ".join(problems))
     return found, outer["meta"]
-
-
-def _alike_unpacked(
-    head: Any, arrays: dict[str, NDArray[Any]], times: int
-) -> list[Selection] | None:
-    """Selections that differ in the kept columns only: the rest is checked once.
-
-    None if something else differs.
-    """
-    every = {name: array for name, array in arrays.items() if name not in _SELECTED}
-    if not all(name.startswith("every/") for name in every):
-        return None
-    if len(every) == len(arrays):
-        return [_selection(head, unstack(every, 1)[0])] * times
-    if len(every) != len(arrays) - len(_SELECTED):
-        return None
-    if "every/selected" in every:
-        raise StoreError("it holds two lists of kept columns")
-    joined, sizes = _SELECTED
-    kept = split_joined(arrays[joined], arrays[sizes], times)
-    one = _selection(head, unstack(every, 1)[0] | {"selected": kept[0]})
-    try:
-        return [one.with_selected(selected) for selected in kept]
-    except ValueError as error:
-        raise StoreError(f"it holds an invalid selection: {error}") from None
 
 
 def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:

@@ -247,13 +247,12 @@ def test_many_that_differ_in_what_is_kept_come_back_one_by_one(given_):
 
 
 @pytest.mark.parametrize("kept", [([0], [2, 1], []), ([1], [1], [1])])
-def test_a_quick_look_at_results_gives_the_bytes_of_a_closer_one(kept):
-    shared = Selection(selected=kept[0], scores=[0.5, np.nan, 1.0], features_in=[0, 1, 2])
-    quick = [shared.with_selected(each) for each in kept]
-    # Equal, but not the very same arrays.
-    closer = [attrs.evolve(one, scores=one.scores.copy()) for one in quick]
-    content = pack_selections(quick, 0.25)
-    assert content == pack_selections(closer, 0.25)
+def test_arrays_that_results_share_give_the_bytes_of_equal_ones(kept):
+    first = Selection(selected=kept[0], scores=[0.5, np.nan, 1.0], features_in=[0, 1, 2])
+    shared = [attrs.evolve(first, selected=each) for each in kept]
+    equal = [attrs.evolve(one, scores=one.scores.copy()) for one in shared]
+    content = pack_selections(shared, 0.25)
+    assert content == pack_selections(equal, 0.25)
     copies, meta = unpack_selections(content, (3, 4))
     assert meta == 0.25
     assert [copy.selected.tolist() for copy in copies] == [list(each) for each in kept]
@@ -263,7 +262,7 @@ def test_a_quick_look_at_results_gives_the_bytes_of_a_closer_one(kept):
 def test_two_lists_of_kept_columns_are_refused():
     found = [Selection(selected=[k], scores=np.zeros(3)) for k in range(2)]
     arrays, meta = unpack(pack_selections(found))
-    with pytest.raises(StoreError, match="two lists"):
+    with pytest.raises(StoreError, match="two arrays of one name"):
         unpack_selections(pack(arrays | {"every/selected": np.array([0])}, meta), (3, 4))
 
 
