@@ -1,11 +1,13 @@
-"""Sets of values in a chain's text."""
+"""Sets of values in a chain's text, and grids of selectors and classifiers."""
 
 from __future__ import annotations
+
+import subprocess
 
 import pytest
 
 from fsframe.errors import PluginError, RequestError
-from fsframe.evaluation.grid import ChainGrid
+from fsframe.evaluation.grid import ChainGrid, combined, spelled_out
 
 
 def texts(text):
@@ -77,3 +79,29 @@ def test_an_unknown_method_is_reported_once():
     with pytest.raises((RequestError, PluginError)) as caught:
         ChainGrid.parse("imigrate:sigma={1,2}")
     assert str(caught.value).count("imigrate") <= 2 and "immigrate" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{mim,jmi}:top={5,10}", "mim", "a{b,{c,d}e}f", "{mim,jmi:top={1,2}}", "sklearn:x={5}", "p{}q"],
+)
+def test_sets_are_spelled_out_as_bash_does(text):
+    theirs = subprocess.run(
+        ["bash", "-c", f"echo {text}"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert spelled_out(text) == theirs
+
+
+def test_a_json_object_is_one_value():
+    text = 'sklearn:estimator=sklearn.svm.SVC,options={"C": 1, "kernel": "linear"}'
+    assert spelled_out(text) == [text]
+
+
+def test_a_grid_is_the_same_whether_the_shell_has_spelled_it_out_or_not():
+    quoted = combined(["{mim,jmi}:top={5,10}"], ["{knn,margin}"])
+    bare = combined(["mim:top=5", "mim:top=10", "jmi:top=5", "jmi:top=10"], ["knn", "margin"])
+    assert quoted == bare and len(bare) == 8
+    with pytest.raises(RequestError, match="classifiers after"):
+        combined(["mim"], [])
+    with pytest.raises(RequestError, match="more than the 1000 allowed"):
+        combined(["mim:top={" + ",".join(map(str, range(1, 600))) + "}"], ["knn", "margin"])

@@ -1,99 +1,16 @@
-"""Grids of selectors and classifiers, Bayesian tests, fronts, and what stands beside them."""
+"""The command `compare` on grids: baselines, and what its screens and files say."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import subprocess
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from fsframe.cli import main
-from fsframe.errors import RequestError
-from fsframe.evaluation.comparison_tests import (
-    corrected_resampled_test,
-    correlated_posterior,
-    pareto_front,
-    signed_rank_posterior,
-)
-from fsframe.evaluation.grid import combined, spelled_out
-from fsframe.evaluation.measuring import one_standard_error
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["{mim,jmi}:top={5,10}", "mim", "a{b,{c,d}e}f", "{mim,jmi:top={1,2}}", "sklearn:x={5}", "p{}q"],
-)
-def test_sets_are_spelled_out_as_bash_does(text):
-    theirs = subprocess.run(
-        ["bash", "-c", f"echo {text}"], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert spelled_out(text) == theirs
-
-
-def test_a_json_object_is_one_value():
-    text = 'sklearn:estimator=sklearn.svm.SVC,options={"C": 1, "kernel": "linear"}'
-    assert spelled_out(text) == [text]
-
-
-def test_a_grid_is_the_same_whether_the_shell_has_spelled_it_out_or_not():
-    quoted = combined(["{mim,jmi}:top={5,10}"], ["{knn,margin}"])
-    bare = combined(["mim:top=5", "mim:top=10", "jmi:top=5", "jmi:top=10"], ["knn", "margin"])
-    assert quoted == bare and len(bare) == 8
-    with pytest.raises(RequestError, match="classifiers after"):
-        combined(["mim"], [])
-    with pytest.raises(RequestError, match="more than the 1000 allowed"):
-        combined(["mim:top={" + ",".join(map(str, range(1, 600))) + "}"], ["knn", "margin"])
-
-
-def test_the_posterior_of_one_difference_is_the_beta_integral():
-    # One table with d > 2ρ and z₀ = 0: θ_right = 1 − w₀² with w₀ ~ Beta(½, 1), so that it is the
-    # larger share with probability P(w₀² < ½) = 2^(−1/4).
-    worse, same, better = signed_rank_posterior(np.array([1.0]), 0.01)
-    assert worse == 0.0 and better == pytest.approx(2**-0.25, abs=0.006)
-    assert same == pytest.approx(1 - better)
-
-
-def test_the_signed_rank_posterior_turns_with_its_sign_and_comes_back_bit_by_bit():
-    d = np.random.default_rng(0).normal(0.01, 0.02, 12)
-    one, again = signed_rank_posterior(d, 0.01, seed=3), signed_rank_posterior(d, 0.01, seed=3)
-    assert one == again and sum(one) == pytest.approx(1)
-    turned = signed_rank_posterior(-d, 0.01, seed=3)
-    assert turned[::-1] == pytest.approx(one, abs=1e-12)
-    assert signed_rank_posterior(d / 1000, 0.01)[1] > 0.999
-    assert signed_rank_posterior(d + 1, 0.01)[2] > 0.999
-
-
-def test_the_correlated_posterior_without_a_region_has_the_p_values_of_the_corrected_test():
-    a, b = np.random.default_rng(1).random((2, 20))
-    worse, same, better = correlated_posterior(a, b, 1 / 9, 0.0)
-    assert same == pytest.approx(0, abs=1e-12)
-    assert 2 * min(worse, better) == pytest.approx(corrected_resampled_test(a, b, 1 / 9).p_value)
-    scale = np.sqrt((1 / 20 + 1 / 9) * np.var(a - b, ddof=1))
-    expected = stats.t.sf((0.1 - (a - b).mean()) / scale, 19)
-    assert correlated_posterior(a, b, 1 / 9, 0.1)[2] == pytest.approx(expected)
-    assert correlated_posterior(a, a, 1 / 9, 0.01) == (0.0, 1.0, 0.0)
-
-
-def test_the_front_is_what_nothing_beats_in_both():
-    generator = np.random.default_rng(2)
-    a, b = np.round(generator.random((2, 40)), 1)
-    front = pareto_front(a, b)
-    for i in range(40):
-        beaten = any(
-            a[j] >= a[i] and b[j] >= b[i] and (a[j] > a[i] or b[j] > b[i]) for j in range(40)
-        )
-        assert front[i] == (not beaten)
-
-
-def test_one_standard_error_takes_the_fewest_features_near_the_best():
-    kept = np.array([20.0, 10, 5, 1])
-    assert one_standard_error(np.array([0.9, 0.89, 0.88, 0.5]), np.full(4, 0.02), kept) == 2
-    assert one_standard_error(np.array([0.9, 0.89, 0.88, 0.5]), np.full(4, 0.0), kept) == 0
-    assert one_standard_error(np.array([0.9, 0.8]), np.full(2, np.nan), kept[:2]) == -1
 
 
 @pytest.fixture

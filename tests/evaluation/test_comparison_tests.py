@@ -1,4 +1,4 @@
-"""Tests between methods: by hand, against scipy, and Demšar's published example."""
+"""Tests between methods: by hand, against scipy, Demšar's published example; Bayes; fronts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from fsframe.errors import DataError
 from fsframe.evaluation.comparison_tests import (
     PairedTest,
     corrected_resampled_test,
+    correlated_posterior,
     critical_difference,
     holm,
     paired_t_test,
+    pareto_front,
+    signed_rank_posterior,
     wilcoxon_holm,
     win_tie_loss,
 )
-from fsframe.evaluation.measuring import corrected_standard_error
+from fsframe.evaluation.measuring import corrected_standard_error, one_standard_error
 
 # AUC of four classifiers on 14 data sets: Demšar 2006, JMLR 7, Table 6.
 DEMSAR = np.array(
@@ -183,3 +186,50 @@ def test_groups_join_neighbours_in_rank_only_while_all_are_alike():
 def test_one_table_is_no_comparison_over_tables():
     with pytest.raises(DataError, match="at least two"):
         wilcoxon_holm(np.ones((1, 3)))
+
+
+def test_the_posterior_of_one_difference_is_the_beta_integral():
+    # One table with d > 2ρ and z₀ = 0: θ_right = 1 − w₀² with w₀ ~ Beta(½, 1), so that it is the
+    # larger share with probability P(w₀² < ½) = 2^(−1/4).
+    worse, same, better = signed_rank_posterior(np.array([1.0]), 0.01)
+    assert worse == 0.0 and better == pytest.approx(2**-0.25, abs=0.006)
+    assert same == pytest.approx(1 - better)
+
+
+def test_the_signed_rank_posterior_turns_with_its_sign_and_comes_back_bit_by_bit():
+    d = np.random.default_rng(0).normal(0.01, 0.02, 12)
+    one, again = signed_rank_posterior(d, 0.01, seed=3), signed_rank_posterior(d, 0.01, seed=3)
+    assert one == again and sum(one) == pytest.approx(1)
+    turned = signed_rank_posterior(-d, 0.01, seed=3)
+    assert turned[::-1] == pytest.approx(one, abs=1e-12)
+    assert signed_rank_posterior(d / 1000, 0.01)[1] > 0.999
+    assert signed_rank_posterior(d + 1, 0.01)[2] > 0.999
+
+
+def test_the_correlated_posterior_without_a_region_has_the_p_values_of_the_corrected_test():
+    a, b = np.random.default_rng(1).random((2, 20))
+    worse, same, better = correlated_posterior(a, b, 1 / 9, 0.0)
+    assert same == pytest.approx(0, abs=1e-12)
+    assert 2 * min(worse, better) == pytest.approx(corrected_resampled_test(a, b, 1 / 9).p_value)
+    scale = np.sqrt((1 / 20 + 1 / 9) * np.var(a - b, ddof=1))
+    expected = stats.t.sf((0.1 - (a - b).mean()) / scale, 19)
+    assert correlated_posterior(a, b, 1 / 9, 0.1)[2] == pytest.approx(expected)
+    assert correlated_posterior(a, a, 1 / 9, 0.01) == (0.0, 1.0, 0.0)
+
+
+def test_the_front_is_what_nothing_beats_in_both():
+    generator = np.random.default_rng(2)
+    a, b = np.round(generator.random((2, 40)), 1)
+    front = pareto_front(a, b)
+    for i in range(40):
+        beaten = any(
+            a[j] >= a[i] and b[j] >= b[i] and (a[j] > a[i] or b[j] > b[i]) for j in range(40)
+        )
+        assert front[i] == (not beaten)
+
+
+def test_one_standard_error_takes_the_fewest_features_near_the_best():
+    kept = np.array([20.0, 10, 5, 1])
+    assert one_standard_error(np.array([0.9, 0.89, 0.88, 0.5]), np.full(4, 0.02), kept) == 2
+    assert one_standard_error(np.array([0.9, 0.89, 0.88, 0.5]), np.full(4, 0.0), kept) == 0
+    assert one_standard_error(np.array([0.9, 0.8]), np.full(2, np.nan), kept[:2]) == -1
