@@ -23,8 +23,8 @@ from fsframe.storage import RunRecord
 from fsframe.storage.units.unit_files import Manifest
 from fsframe.table.annotated_arrays import is_annotated, is_labelled
 from fsframe.table.column_kinds import Ordinal
-from fsframe.table.data_frames import is_frame
 from fsframe.table.dataset import Dataset
+from fsframe.table.frames import is_frame
 from fsframe.table.locate import in_parts
 from fsframe.table.roles import side_roles
 from fsframe.text import unexpected

@@ -27,7 +27,7 @@ from fsframe.remarks import remark
 from fsframe.show.comparison_results import StudyResult
 from fsframe.show.proposals import proposed_chains
 from fsframe.show.study_page import check_folder, write_folder
-from fsframe.table.data_frames import is_frame
+from fsframe.table.frames import is_frame
 
 _KEYS = ("scheme", "folds", "repeats", "inner_folds", "all_features", "rope")
 

@@ -21,7 +21,7 @@ from fsframe.method.stage_view import Base
 from fsframe.resampling.resamples import Recurring
 from fsframe.storage.checked_tables import fold_tables
 from fsframe.table.dataset import Dataset
-from fsframe.table.survival import times_and_events
+from fsframe.table.side_columns import times_and_events
 
 
 @attrs.frozen(kw_only=True)

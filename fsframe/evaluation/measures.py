@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fsframe.method.classifier import PredictionMeasure, Predictions
 from fsframe.params import optional, param, text
-from fsframe.table.survival import times_and_events
+from fsframe.table.side_columns import times_and_events
 from fsframe.text import did_you_mean
 
 Codes = NDArray[np.int64]

@@ -26,7 +26,7 @@ from fsframe.method.stage_view import (
 from fsframe.params import Parameterised
 from fsframe.registry import in_stage
 from fsframe.table.dataset import Dataset
-from fsframe.table.survival import LABELS
+from fsframe.table.side_columns import LABELS
 
 SCORE_KINDS = ("labels", "scores", "probabilities")
 """Kinds of scores of classifiers: labels only, an order of classes, probabilities."""
@@ -39,7 +39,7 @@ class Predictions:
     Parameters
     ----------
     truth : (n,) int or float
-        Class codes, the numeric target, or signed survival times (`fsframe.table.survival`).
+        Class codes, the numeric target, or signed survival times (`fsframe.table.side_columns`).
     predicted : (n,) int or float
         Likewise.
     scores : (n, n_classes) float64, optional

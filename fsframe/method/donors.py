@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, PluginError
 from fsframe.table.arrays import floats, freeze, indices
-from fsframe.table.column_kinds import unequal_share
-from fsframe.table.standardising import learn_scale
+from fsframe.table.standardising import learn_scale, unequal_share
 
 _CHUNK_MEBIBYTES = 16
 """Size of the distances computed at a time; fixed, so that results do not depend on it."""

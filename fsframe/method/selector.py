@@ -35,7 +35,7 @@ from fsframe.registry import in_stage
 from fsframe.table.array_checks import as_counts
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
-from fsframe.table.survival import LABELS
+from fsframe.table.side_columns import LABELS
 
 
 @attrs.frozen(kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any
 from fsframe.method.run import size_text
 from fsframe.show.inspection import Inspection, PartsInspection
 from fsframe.table.column_facts import ColumnFacts
-from fsframe.table.survival import times_and_events
+from fsframe.table.side_columns import times_and_events
 from fsframe.text import counted, printable, shown_width, table_lines
 
 _WIDTH = 80

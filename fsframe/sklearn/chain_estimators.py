@@ -24,7 +24,7 @@ from fsframe.sklearn.messages import InvalidRequest, as_value_errors, warn_each
 from fsframe.sklearn.settings import blank_chain, is_set, own_classes
 from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
 from fsframe.sklearn.tables import Codes, Roles, Training, roles_of, training_table
-from fsframe.table.survival import LABELS
+from fsframe.table.side_columns import LABELS
 
 
 class ChainEstimator(StageEstimator):

@@ -45,8 +45,7 @@ from fsframe.sklearn.tables import (
     training_table,
     with_gaps_filled,
 )
-from fsframe.table.data_frames import is_frame
-from fsframe.table.frame_columns import frame_names, frame_texts
+from fsframe.table.frames import frame_names, frame_texts, is_frame
 
 
 def run_of(estimator: Any) -> Run:

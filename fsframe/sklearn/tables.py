@@ -21,11 +21,9 @@ from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.settings import SETTINGS, settings_of
 from fsframe.table.array_checks import kept_columns
 from fsframe.table.columns import find_columns
-from fsframe.table.data_frames import FrameParts, is_frame, take_frame
 from fsframe.table.dataset import Dataset
-from fsframe.table.frame_columns import frame_names, frame_texts
-from fsframe.table.side_columns import SideColumns, feature_sets
-from fsframe.table.survival import LABELS, signed_times
+from fsframe.table.frames import FrameParts, frame_names, frame_texts, is_frame, take_frame
+from fsframe.table.side_columns import LABELS, SideColumns, feature_sets, signed_times
 from fsframe.testing.declarations import declared_exceptions
 from fsframe.text import did_you_mean
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from fsframe.errors import DataError
 from fsframe.table.arrays import is_sparse
-from fsframe.table.data_frames import FrameParts, find_named, group_values, label_values_of
-from fsframe.table.frame_columns import frame_names
+from fsframe.table.frames import FrameParts, find_named, frame_names, group_values, label_values_of
 from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
 from fsframe.text import did_you_mean
 

@@ -180,7 +180,7 @@ def as_labels(
     y : array_like of shape (n_samples,)
         Classes (numbers or text), or a numeric target.
     task : str or None
-        ``"survival"`` is of signed times (`fsframe.table.survival`); by default as the values
+        ``"survival"`` is of signed times (`fsframe.table.side_columns`); by default as the values
         suggest (`infer_task`).
 
     Returns

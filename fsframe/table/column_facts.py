@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.table.column_kinds import level_text, odd_cells
-from fsframe.table.frame_columns import frame_column, frame_names
+from fsframe.table.frames import frame_column, frame_names
 
 _DATE = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?|[0-9]{1,2}[./][0-9]{1,2}[./]([0-9]{2}|[0-9]{4})"

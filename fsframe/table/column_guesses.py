@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, UntidyTableError
 from fsframe.table.column_facts import ColumnFacts, Contents, contents_of_frame
 from fsframe.table.column_kinds import as_ordinal
-from fsframe.table.frame_columns import columns_of, values_of
+from fsframe.table.frames import columns_of, values_of
 from fsframe.table.label_guess import (
     Covariate,
     adjusted_for,

@@ -36,11 +36,10 @@ from fsframe.table.column_kinds import (
     check_readings,
     level_text,
 )
-from fsframe.table.data_frames import is_frame, labelled_rows, take_frame
+from fsframe.table.frames import is_frame, labelled_rows, take_frame
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.roles import asked_sides, names_of
-from fsframe.table.side_columns import SideColumns, feature_sets
-from fsframe.table.survival import signed_times
+from fsframe.table.side_columns import SideColumns, feature_sets, signed_times
 from fsframe.text import did_you_mean
 
 Keys = str | int | Iterable[str | int]
@@ -73,7 +72,7 @@ class Dataset(FrozenTable):
     y : (n_samples,) int64 or float64
         Class codes ``0 … n_classes-1`` (position in `classes`), or the target when `task` is
         ``"regression"``; when it is ``"survival"``, times until an event, negative where censored
-        (`fsframe.table.survival`).
+        (`fsframe.table.side_columns`).
     classes : tuple
         The labels of the codes, sorted; empty for regression.
     feature_names : tuple of str

@@ -33,8 +33,8 @@ from fsframe.table.columns import (
     find_column,
     find_columns,
 )
-from fsframe.table.data_frames import group_values, label_values_of
 from fsframe.table.dataset import Dataset
+from fsframe.table.frames import group_values, label_values_of
 from fsframe.table.hdf5 import Hdf5Arrays
 from fsframe.table.kept_folders import (
     Unsound,

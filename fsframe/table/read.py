@@ -29,8 +29,8 @@ from fsframe.table.columns import (
     find_column,
     find_columns,
 )
-from fsframe.table.data_frames import is_frame
 from fsframe.table.dataset import Dataset
+from fsframe.table.frames import is_frame
 from fsframe.table.from_sheet import from_sheet
 from fsframe.table.locate import file_kind, find_table, in_parts, table_name
 from fsframe.table.parts import large_in_file, read_parts

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, FsframeError, PluginError, RequestError, one_line
 from fsframe.registry import Offer, in_stage, writers
-from fsframe.table.data_frames import is_frame
+from fsframe.table.frames import is_frame
 
 
 @attrs.frozen(kw_only=True, eq=False)

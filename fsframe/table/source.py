@@ -15,9 +15,8 @@ from fsframe.errors import DataError
 from fsframe.table.array_files import load_arrays
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
 from fsframe.table.column_kinds import spelled_numbers
-from fsframe.table.data_frames import take_frame
 from fsframe.table.file_table import Table, quoted
-from fsframe.table.frame_columns import frame_column, frame_names, frame_texts
+from fsframe.table.frames import frame_column, frame_names, frame_texts, take_frame
 from fsframe.table.locate import file_kind, find_table, in_parts
 from fsframe.table.parts import large_in_file, rows_of_parts
 from fsframe.table.reader import ArrayTable, check_options, named_paths, read_frame, spelled_text

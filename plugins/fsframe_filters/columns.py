@@ -17,9 +17,14 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, number_to_keep, param, real
-from fsframe.table.column_kinds import level_places, sums_of_squares, unequal_share
 from fsframe.table.dataset import Dataset
-from fsframe.table.standardising import learn_scale, standardised
+from fsframe.table.standardising import (
+    learn_scale,
+    level_places,
+    standardised,
+    sums_of_squares,
+    unequal_share,
+)
 
 
 @attrs.frozen(kw_only=True)

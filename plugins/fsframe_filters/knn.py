@@ -14,9 +14,8 @@ from fsframe.method.classifier import Classifier
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.params import choice, flag, integer, param
-from fsframe.table.column_kinds import unequal_share
 from fsframe.table.dataset import Dataset
-from fsframe.table.standardising import learn_scale, standardised
+from fsframe.table.standardising import learn_scale, standardised, unequal_share
 
 _BLOCK_BYTES = 1 << 25
 

@@ -29,8 +29,8 @@ from fsframe.resampling.significant_columns import (
     row_problems,
     significant_columns,
 )
-from fsframe.table.column_kinds import level_places, sums_of_squares
 from fsframe.table.dataset import Dataset
+from fsframe.table.standardising import level_places, sums_of_squares
 from fsframe_infotheory.engine.encode import Encoded
 from fsframe_infotheory.engine.packing import block_of
 from fsframe_infotheory.engine.part_counts import EncodedParts

@@ -31,8 +31,8 @@ from fsframe.resampling.significant_columns import (
     significant_columns,
 )
 from fsframe.table.dataset import Dataset
+from fsframe.table.side_columns import times_and_events
 from fsframe.table.standardising import even_blocks
-from fsframe.table.survival import times_and_events
 
 Floats = NDArray[np.float64]
 

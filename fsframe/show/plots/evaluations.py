@@ -30,7 +30,7 @@ from fsframe.show.plots.canvas import (
 )
 from fsframe.storage import RunRecord, printable
 from fsframe.storage.checked_tables import FoldTables, fold_tables
-from fsframe.table.survival import LABELS
+from fsframe.table.side_columns import LABELS
 
 _BINS = 10
 _CURVES = 8

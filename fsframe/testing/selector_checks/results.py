@@ -17,7 +17,7 @@ from fsframe.errors import DataError, FsframeError
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.method.selector import Selector
 from fsframe.table.dataset import Dataset
-from fsframe.table.survival import LABELS
+from fsframe.table.side_columns import LABELS
 from fsframe.testing import tables
 from fsframe.testing.conformance import Conformance, check, check_declarations, not_applicable
 from fsframe.testing.tables import assert_equal

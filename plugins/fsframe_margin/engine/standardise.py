@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.threads import in_threads
-from fsframe.table.column_kinds import level_places, unequal_share
 from fsframe.table.dataset import Dataset
+from fsframe.table.standardising import level_places, unequal_share
 
 Floats = NDArray[np.float64]
 

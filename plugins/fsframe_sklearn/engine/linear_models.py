@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.compiled import njit
-from fsframe.table.column_kinds import level_places
 from fsframe.table.dataset import Dataset
+from fsframe.table.standardising import level_places
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ import pytest
 import fsframe
 from fsframe import Chain, DataError, Dataset
 from fsframe.evaluation.measures import CIndex
-from fsframe.table.survival import times_and_events
+from fsframe.table.side_columns import times_and_events
 from fsframe.testing import tables
 from fsframe_survival.cox import Cox, CoxScore, Times, fit_ridge, score_tests
 from tests.command_line import fsframe as run
