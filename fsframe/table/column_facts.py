@@ -111,7 +111,7 @@ def _number_facts(X: NDArray[np.float64], names: Sequence[str]) -> Iterator[Colu
         )
 
 
-def _text_facts(cells: Sequence[str | None], name: str) -> ColumnFacts:
+def _text_facts(cells: Sequence[str | None], name: str, decimal: str = ".") -> ColumnFacts:
     """The facts of a column of text; None is a missing cell."""
     times = Counter(text for text in cells if text is not None)
     missing = len(cells) - sum(times.values())
@@ -123,7 +123,7 @@ def _text_facts(cells: Sequence[str | None], name: str) -> ColumnFacts:
         different=len(times),
         missing=missing,
         examples=tuple(common),
-        odd=() if dates else odd_cells(times),
+        odd=() if dates else odd_cells(times, decimal),
         wordy=bool(_COMMENTS.search(name))
         or (len(times) > _FEW and any(len(text.split()) >= _WORDS for text in times)),
     )
@@ -260,6 +260,7 @@ def gathered(
     n_rows: int,
     column_of: Callable[[int], Column],
     blocks: Iterable[Block],
+    decimal: str = ".",
 ) -> Contents:
     """The facts of all columns, in blocks; `column_of` gives a single one."""
     facts: list[ColumnFacts] = []
@@ -274,7 +275,7 @@ def gathered(
             column = start + k
             if column in texts:
                 cells = texts[column]
-                found = _text_facts(cells, names[column])
+                found = _text_facts(cells, names[column], decimal)
                 bits = np.array([hash_of(text) for text in cells], dtype=np.uint64)
             else:
                 # Zero equals minus zero; all missing values are equal.

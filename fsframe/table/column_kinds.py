@@ -21,18 +21,23 @@ _WITH_UNIT = re.compile(
     rf"({_PLAIN}|[+-]?[0-9]{{1,3}}(?:[,' \u00a0\u202f][0-9]{{3}})+(?:\.[0-9]*)?)"
     r"(\s*)([%‰°µμA-Za-z][A-Za-z0-9µμ°/^.*%·-]{0,11})?"
 )
+_SWAPPED = str.maketrans(".,", ",.")
 _SEPARATED = re.compile(r"[,' \u00a0\u202f]")
 _DIGIT = re.compile("[0-9]")
 _MOST_ODD, _NUMBERS = 5, 0.5
 
 
-def spelled_numbers(cells: Sequence[str | None]) -> tuple[NDArray[np.float64], str] | None:
+def spelled_numbers(
+    cells: Sequence[str | None], decimal: str = "."
+) -> tuple[NDArray[np.float64], str] | None:
     """The numbers of a column in which all cells are numbers with the same unit or none.
 
     Parameters
     ----------
     cells : sequence of str
         None where missing.
+    decimal : {".", ","}
+        With a decimal comma, points separate thousands.
 
     Returns
     -------
@@ -48,12 +53,14 @@ def spelled_numbers(cells: Sequence[str | None]) -> tuple[NDArray[np.float64], s
     (array([5. , nan, 7.5]), "the unit 'mg'")
     >>> spelled_numbers(["1,234,567", "950"])[0], spelled_numbers(["1,234", "2,345"])
     (array([1.234567e+06, 9.500000e+02]), None)
+    >>> spelled_numbers(["1.234,5 %", "950 %"], ",")
+    (array([1234.5,  950. ]), "the unit '%' and separators of thousands")
     """
     meaning: dict[str, float] = {}
     units: Counter[str] = Counter()
-    grouped, sure = False, False
+    grouped, sure = False, decimal == ","
     for text in {cell for cell in cells if cell is not None}:
-        found = _WITH_UNIT.fullmatch(text)
+        found = _with_unit(text, decimal)
         if found is None:
             return None
         number, blank, unit = found[1], found[2], found[3] or ""
@@ -75,7 +82,12 @@ def spelled_numbers(cells: Sequence[str | None]) -> tuple[NDArray[np.float64], s
     return values, " and ".join(parts + ["separators of thousands"] * grouped)
 
 
-def odd_cells(times: Counter[str]) -> tuple[tuple[str, int], ...]:
+def _with_unit(text: str, decimal: str) -> re.Match[str] | None:
+    """A number with a unit or none, its decimal mark made a point."""
+    return _WITH_UNIT.fullmatch(text.translate(_SWAPPED) if decimal == "," else text)
+
+
+def odd_cells(times: Counter[str], decimal: str = ".") -> tuple[tuple[str, int], ...]:
     """The few spellings that are no numbers in a column of numbers, with how often they occur.
 
     >>> odd_cells(Counter({"1.5": 3, "2": 2, "n.d.": 2, "<0.01": 1}))
@@ -83,7 +95,7 @@ def odd_cells(times: Counter[str]) -> tuple[tuple[str, int], ...]:
     >>> odd_cells(Counter({"a": 3, "b": 2, "1": 1}))
     ()
     """
-    odd = {text: n for text, n in times.items() if _WITH_UNIT.fullmatch(text) is None}
+    odd = {text: n for text, n in times.items() if _with_unit(text, decimal) is None}
     numbers = sum(times.values()) - sum(odd.values())
     different = len(times) - len(odd)
     if not odd or len(odd) > _MOST_ODD or different < 2 or numbers < _NUMBERS * sum(times.values()):
@@ -261,6 +273,7 @@ def read_texts(
     *,
     order: tuple[str, ...] | None = None,
     nominal: bool = False,
+    decimal: str = ".",
 ) -> TextsRead:
     """The cells of column `name` as numbers: by its declaration, or as they look.
 
@@ -271,6 +284,7 @@ def read_texts(
     order : tuple of str, optional
         The order of its levels, if it is ordinal.
     nominal : bool
+    decimal : {".", ","}
 
     Returns
     -------
@@ -300,7 +314,7 @@ def read_texts(
         note = f"column {name!r} was read as {words[0]}=0, {words[1]}=1"
     elif texts and all(days_of(text) is not None for text in texts):
         kind = ColumnKind("date")
-    elif (spelled := spelled_numbers(cells)) is not None:
+    elif (spelled := spelled_numbers(cells, decimal)) is not None:
         values, left_out = spelled
         return TextsRead(
             values=values, note=f"column {name!r} was read as numbers without {left_out}"

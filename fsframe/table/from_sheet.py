@@ -300,7 +300,8 @@ def _kinds_of_columns(
             continue
         is_missing = {text: sheet.missing(text) for text in set(texts[column])}
         cells = [None if is_missing[text] else text for text in texts[column]]
-        read = read_texts(cells, name, order=order, nominal=bool(mask[place]))
+        decimal = sheet.cells.decimal
+        read = read_texts(cells, name, order=order, nominal=bool(mask[place]), decimal=decimal)
         if read.unknown:
             further.append(
                 f"these levels are missing from the order of {sheet.word(column)}: "

@@ -27,6 +27,7 @@ _LOOKED_AT, _MOST_TITLES, _FEWEST, _WIDTH = 12, 4, 3, 3
 _SIGNS = (",", "\t", ";")
 _ABSENT = {"-", "--", ".", "n.d.", "nd", "unknown", "missing", "not done"}
 _COMMA, _POINT = (re.compile(rf"[+-]?[0-9]*{mark}[0-9]+") for mark in (",", r"\."))
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
 _TOTAL = re.compile(
     r"(grand |column )?(totals?|sums?|means?|averages?|medians?|summe|gesamt|mittelwert)\s*:?",
     re.IGNORECASE,
@@ -129,17 +130,25 @@ def totals_begin(raw: bytes, split: Callable[[str], list[str]]) -> int:
 
 
 def decimal_mark(raw: bytes, start: int, sign: str) -> str:
-    r"""The decimal mark: a comma if the first rows have numbers with commas and none with points.
+    r"""The decimal mark: a comma if the first rows have numbers with commas and none with points
+    but those that separate thousands.
 
     >>> decimal_mark(b"1,5;2;x\n2,5;3;y\n", 0, ";"), decimal_mark(b"1.5;2,5\n", 0, ";")
+    (',', '.')
+    >>> decimal_mark(b"1,5;20.000\n", 0, ";"), decimal_mark(b"1,500;20.000\n", 0, ";")
     (',', '.')
     """
     if sign == ",":
         return "."
     split = field_splitter(sign)
     cells = {unquote(field) for record in _records(raw, start)[0] for field in split(record)}
-    commas = any(_COMMA.fullmatch(cell) for cell in cells)
-    return "," if commas and not any(_POINT.fullmatch(cell) for cell in cells) else "."
+    commas = {cell for cell in cells if _COMMA.fullmatch(cell)}
+    points = {cell for cell in cells if _POINT.fullmatch(cell)}
+    if points:
+        # `1,500` beside `20.000` leaves open which is which.
+        sure = any(_THOUSANDS.fullmatch(cell.replace(",", ".")) is None for cell in commas)
+        return "," if sure and all(_THOUSANDS.fullmatch(cell) for cell in points) else "."
+    return "," if commas else "."
 
 
 def _records(raw: bytes, start: int) -> tuple[list[str], list[int]]:

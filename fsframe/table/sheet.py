@@ -145,7 +145,8 @@ class Sheet:
         """A column of numbers with units, percent signs or separators of thousands, as
         `spelled_numbers` reads it; None if it is of another kind."""
         cells = self.column(column)
-        return spelled_numbers([None if self.missing(text) else text for text in cells])
+        texts = [None if self.missing(text) else text for text in cells]
+        return spelled_numbers(texts, self.cells.decimal)
 
     def where(self, row: int, column: int) -> str:
         """Line and column of a cell, for messages."""

@@ -78,7 +78,7 @@ class TextInFile(Table):
         taken = self.sheet.take([column])
         if taken.bad:
             texts = self._texts([column])[column]
-            spelled = spelled_numbers(texts)
+            spelled = spelled_numbers(texts, self.decimal)
             return texts if spelled is None else spelled[0]
         return np.asarray(taken.X[:, 0], dtype=np.float64)
 
@@ -88,7 +88,7 @@ class TextInFile(Table):
         texts = self._texts(sorted(taken.bad))
         X: NDArray[Any] = taken.X
         for column in sorted(texts):
-            spelled = spelled_numbers(texts[column])
+            spelled = spelled_numbers(texts[column], self.decimal)
             if spelled is not None:
                 X[:, column] = spelled[0]
                 del texts[column]
@@ -369,7 +369,13 @@ def contents_of_sheet(sheet: Sheet) -> Contents:
 
 def _contents_of(source: Table) -> Contents:
     found = gathered(
-        source.path, source.form, source.names, source.n_rows, source.column, source.blocks()
+        source.path,
+        source.form,
+        source.names,
+        source.n_rows,
+        source.column,
+        source.blocks(),
+        source.decimal,
     )
     if isinstance(source, TextInFile):
         sheet = source.sheet

@@ -86,6 +86,20 @@ def _commas(table: dict[str, list[str]]) -> dict[str, list[str]]:
     return {name: [cell.replace(".", ",") for cell in cells] for name, cells in table.items()}
 
 
+def _german() -> str:
+    """An export with a decimal comma in all numbers, also in those with a unit or a point."""
+    plain = _plain()
+    n = len(plain["Age"])
+    table = _commas(plain) | {
+        "CRP": ["n.d." if k % 11 == 0 else f"{k % 7},{k % 10}" for k in range(n)],
+        "Cells": [f"{20 + k},5 %" for k in range(n)],
+        "Platelets": [f"{90 + k}.000" for k in range(n)],
+    }
+    table["GENE203"] = table.pop("GENE203")
+    last = f"Summe;{n}{';' * (len(table) - 2)}\n"
+    return f"Studie A;;\n{as_text(table, ';')}{last}"
+
+
 def _label_first() -> dict[str, list[str]]:
     table = _plain()
     return {"diagnosis": table.pop("Outcome")} | table
@@ -141,6 +155,7 @@ def _texts() -> dict[str, str]:
         "percent": as_text(_with("Cells", [f"{v}%" for v in plain["GENE9"]])),
         "thousands": as_text(_with("Platelets", [f"{900 + 700 * k:,}" for k in range(len(ages))])),
         "semicolons and decimal commas": as_text(_commas(plain), ";"),
+        "a German export": _german(),
         "tabs": as_text(plain, "\t"),
         "title above": f"Study A: export of 3 March 2021{',' * (width - 1)}\n\n{text}",
         "title without delimiters": f"Study A\n{text}",
