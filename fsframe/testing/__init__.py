@@ -1,4 +1,6 @@
-"""The conformance suite: inherit one class to test a method against the promises of the core.
+"""The conformance suite: inherit one class to test what a plugin offers against the promises of
+the core. There is one for selectors, stages that resample others, classifiers, regressors,
+stability metrics, measures, readers, engines and commands.
 
 In a plugin's own tests::
 
@@ -22,19 +24,29 @@ a ``conformance`` module next to the method's module declares (`fsframe.testing.
 
 from __future__ import annotations
 
+from fsframe.testing.commands import CommandConformance
 from fsframe.testing.conformance import Conformance, Outcome, by_cause, run_checks
 from fsframe.testing.declarations import suite_for
+from fsframe.testing.engines import EngineConformance
+from fsframe.testing.measures import MeasureConformance
 from fsframe.testing.metrics import StabilityMetricConformance
 from fsframe.testing.predictors import ClassifierConformance, RegressorConformance
+from fsframe.testing.readers import ReaderConformance
 from fsframe.testing.selectors import SelectorConformance
+from fsframe.testing.wrapping import WrappingConformance
 
 __all__ = [
     "ClassifierConformance",
+    "CommandConformance",
     "Conformance",
+    "EngineConformance",
+    "MeasureConformance",
     "Outcome",
+    "ReaderConformance",
     "RegressorConformance",
     "SelectorConformance",
     "StabilityMetricConformance",
+    "WrappingConformance",
     "by_cause",
     "run_checks",
     "suite_for",

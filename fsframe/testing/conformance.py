@@ -87,9 +87,12 @@ class Conformance:
         Python cannot be stopped.
     name : str, optional
         The name that the method is registered under.
+    advice : str
+        What to do if checks fail, for the end of `fsframe check`.
     """
 
     name: ClassVar[str | None] = None
+    advice: ClassVar[str] = ""
     exceptions: ClassVar[Mapping[str, str]] = {}
     rtol: ClassVar[float] = 1e-7
     seconds: ClassVar[float] = 300.0
@@ -117,6 +120,8 @@ class Conformance:
     @check
     def test_parameters_read_back_from_text(self) -> None:
         method = self.make()
+        if not isinstance(method, Parameterised):
+            raise not_applicable("it has no parameters")
         for values in (method.changed(), method.values()):
             texts = {name: format_value(value) for name, value in values.items()}
             assert type(method).from_texts(texts) == method

@@ -1,4 +1,4 @@
-"""Run the conformance tests of a method."""
+"""Run the conformance tests of something that a plugin offers."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ _MARKS = {"passed": "ok", "excepted": "excepted", "not applicable": "—"}
 def check(
     name: str, as_json: bool, quiet: bool, badge: bool, out: str | None, overwrite: bool
 ) -> None:
-    """Run every conformance test that applies to a method.
+    """Run every conformance test that applies to a method, measure, reader, engine or command.
 
-    NAME may carry parameters as in a chain, such as relieff:k=5. Exceptions that the plugin
+    NAME may carry parameters as in a chain, such as relieff:k=5. A stage that resamples others is
+    tested with a base that keeps few columns unless it names one. Exceptions that the plugin
     declares are shown with their reasons; failures are grouped by cause at the end. Exit code 3 if
     a test fails.
 
@@ -87,6 +88,8 @@ def check(
         if not as_json:
             say(f"report: {written}")
     if sums["failed"]:
+        if suite.advice and not as_json:
+            say_block(f"  {suite.advice}", indent="  ")
         raise PluginError(f"{name} fails {sums['failed']} of {len(outcomes)} checks")
 
 

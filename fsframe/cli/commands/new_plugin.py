@@ -19,6 +19,7 @@ from fsframe.errors import RequestError, StoreError
 
 KINDS = {
     "selector": "selectors",
+    "wrapping": "selectors",
     "classifier": "classifiers",
     "regressor": "regressors",
     "stability-metric": "stability_metrics",
@@ -31,7 +32,8 @@ KINDS = {
     "report-section": "report_sections",
     "null": "nulls",
 }
-"""The kinds of object a plugin can offer, and the registry of each."""
+"""The kinds of object a plugin can offer, and the registry of each; a wrapping stage resamples
+others."""
 
 _FOR_ALL = ("pyproject.toml.txt", "tests/conftest.py.txt", "@package@/__init__.py.txt")
 
@@ -72,7 +74,7 @@ def new_plugin(name: str, kind: str, out: str | None) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StoreError(f"{folder} already exists; choose another folder with --out")
     # Selectors and classifiers stand in the same chain.
-    in_chains = kind in ("selector", "classifier", "regressor")
+    in_chains = KINDS[kind] in ("selectors", "classifiers", "regressors")
     looked_up = ("selectors", "classifiers") if in_chains else (KINDS[kind],)
     registries = [getattr(fsframe.registry, each) for each in looked_up]
     taken = [offer for registry in registries for offer in registry.matching(name)]
@@ -134,7 +136,7 @@ def plugin_files(name: str, kind: str = "selector") -> dict[str, str]:
         "@module@": module,
         "@package@": f"fsframe_{module}",
         "@ending@": module.replace("_", ""),
-        "@kind@": kind.replace("-", " "),
+        "@kind@": "wrapping stage" if kind == "wrapping" else kind.replace("-", " "),
         "@Class@": "".join(part.capitalize() for part in name.split("-")),
     }
     folder = Path(str(files("fsframe.cli") / "plugin_template"))
