@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.method.classifier import SCORE_KINDS, PredictionMeasure, Predictions
-from fsframe.table.survival import LABELS
+from fsframe.table.side_columns import LABELS
 from fsframe.testing.conformance import Conformance, check, check_declarations, not_applicable
 from fsframe.testing.side_effects import changed_globals, written_files
 from fsframe.testing.tables import frozen_bytes
