@@ -11,9 +11,16 @@ from collections.abc import Sequence
 import click
 
 from fsframe.cli.command_group import READER_GONE, CommandGroup, contained_option
-from fsframe.cli.shared_options import forget_traceback, requested_traceback, traceback_option
 from fsframe.cli.signals import WRITTEN, written_summary
-from fsframe.cli.terminal import escape_unencodable, say, say_error, say_usage
+from fsframe.cli.terminal import (
+    escape_unencodable,
+    forget_traceback,
+    requested_traceback,
+    say,
+    say_error,
+    say_usage,
+    traceback_option,
+)
 from fsframe.errors import (
     FsframeError,
     FsframeWarning,

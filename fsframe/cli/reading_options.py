@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fsframe.cli.shared_options import all_options
-from fsframe.cli.terminal import say
+from fsframe.cli.terminal import all_options, say
 from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableError
 from fsframe.table.roles import ROLES, side_roles
 

@@ -1,26 +1,23 @@
-"""A run from the command line: its engine, checkpoint, progress, and interruption."""
+"""Runs from the command line: request, engine, checkpoint, progress, interruption, result."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import re
 import shlex
 import signal
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 import click
-from click.shell_completion import CompletionItem
 
 from fsframe.cli.log_file import LOG, check_log, logging_to
-from fsframe.cli.reading_options import READING
-from fsframe.cli.shared_options import all_options, traceback_option
+from fsframe.cli.reading_options import READING, read_data
 from fsframe.cli.signals import (
     WRITTEN,
     end_process,
@@ -28,129 +25,19 @@ from fsframe.cli.signals import (
     stoppable,
     written_summary,
 )
-from fsframe.cli.terminal import say, say_error, say_json
-from fsframe.errors import Forewarning, FsframeError
+from fsframe.cli.terminal import say, say_error, say_json, say_lines
+from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
+from fsframe.grammar import StageText
 from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.show.progress import ProgressBars
 
 if TYPE_CHECKING:
     from fsframe.ask.request import Request
+    from fsframe.chains.chain import Chain
     from fsframe.execution import Engine
     from fsframe.method.run import Progress
     from fsframe.storage import RunRecord
     from fsframe.storage.units.checkpoint import Checkpoint
-
-
-class MemorySize(click.ParamType):
-    name = "size"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        if isinstance(value, int):
-            return value
-        found = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(I?)B?", str(value).strip().upper())
-        try:
-            number, unit, binary = found.groups() if found else ("", "", "")
-            # 2GB is 2·10⁹ bytes, 2GiB is 2·2³⁰.
-            amount = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
-        except (ValueError, OverflowError):
-            amount = 0
-        if amount < 1 << 24:
-            self.fail(
-                f"{value!r} is not a size of at least 16 MiB, such as 500MB or 2GB", param, ctx
-            )
-        return amount
-
-
-class EngineName(click.ParamType):
-    """The name of an engine; the shell completes it."""
-
-    name = "name"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        from fsframe.execution.engine import ENGINES, SERIAL
-
-        if value != SERIAL and ENGINES.get(value) is None:
-            self.fail(str(ENGINES.unknown(value)), param, ctx)
-        return str(value)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        from fsframe.execution.engine import ENGINES, SERIAL
-
-        known = {SERIAL: "This process computes everything.", **ENGINES.listed()}
-        return [CompletionItem(n, help=h) for n, h in known.items() if n.startswith(incomplete)]
-
-
-class EarlierName(click.ParamType):
-    """The value of ``--events``; the error mentions ``--event``."""
-
-    name = "json"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        if value != "json":
-            self.fail(
-                f"{value!r} is not a progress format (use --progress json); the column of events "
-                f"is --event {value}",
-                param,
-                ctx,
-            )
-        return "json"
-
-
-engine_options = all_options(
-    click.option(
-        "--memory",
-        type=MemorySize(),
-        help="Bound on the memory of the run, such as 2GB: table, copies, workers and fits. "
-        "[default: 2 GiB for each fit, besides the table]",
-    ),
-    click.option(
-        "--engine",
-        type=EngineName(),
-        help="Where resamples are computed: serial, processes, dask, or a plugin's engine. "
-        "[default: serial, or as --workers or --scheduler imply]",
-    ),
-    click.option(
-        "--workers",
-        type=click.IntRange(min=1),
-        help="Number of worker processes on this machine. [default with --engine processes: one "
-        "per processor]",
-    ),
-    click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Address of a dask scheduler, such as tcp://10.0.0.1:8786.",
-    ),
-    click.option(
-        "--patience",
-        type=click.FloatRange(min=0, min_open=True, max=1e9),
-        metavar="SECONDS",
-        help="Seconds without a response before a worker is replaced. [default: 60]",
-    ),
-    click.option(
-        "--progress",
-        type=click.Choice(["json"]),
-        help="Report events on stderr as JSON lines.",
-    ),
-    # The earlier name; easily confused with --event, the column of survival data.
-    click.option(
-        "--events", type=EarlierName(), hidden=True, help="The earlier name of --progress."
-    ),
-    click.option(
-        "--log",
-        metavar="FILE",
-        help="Append a line to FILE for each stage, each warning and the end of the run.",
-    ),
-    traceback_option,
-    click.option("--restart", is_flag=True, help="Discard an interrupted run and start again."),
-    click.option(
-        "--mixed",
-        is_flag=True,
-        help="Accept workers and results from other processors or libraries; this is recorded.",
-    ),
-)
-"""The options that `with_options` and `run_request` take."""
 
 
 @contextlib.contextmanager
@@ -399,3 +286,112 @@ def _stop(
         rest = _how_to_resume(checkpoint) if checkpoint is not None and kept else written_summary()
         end_process(number, rest)
     end_process(number)
+
+
+def protocol_request(
+    results: Sequence[StageText | dict[str, Any]], example: str
+) -> tuple[tuple[StageText, ...], dict[str, Any]]:
+    """The stages and the options of ``COMMAND STAGES on DATA``.
+
+    Raises
+    ------
+    RequestError
+        If there are no stages, or `on DATA` does not come once at the end.
+    """
+    texts = tuple(result for result in results if isinstance(result, StageText))
+    requests = [result for result in results if isinstance(result, dict)]
+    if not texts:
+        raise RequestError(f"name at least one stage before `on`, such as `{example}`")
+    if len(requests) != 1 or isinstance(results[-1], StageText):
+        raise RequestError("give the data once, after the last stage: on DATA")
+    return texts, requests[0]
+
+
+def run_protocol(
+    command: str, chain: Chain, texts: Sequence[StageText], options: Mapping[str, Any]
+) -> None:
+    """Run the protocol `chain`, which evaluates the stages `texts`, and show the result."""
+    if options["dry_run"]:
+        say(str(chain))
+        return
+    # Absolute: a plugin may change the current folder.
+    csv_out = os.path.abspath(options["csv_out"]) if options.get("csv_out") else None
+    record, out = run_on(chain, _protocol_named(command, chain, texts), **options)
+    show_result(record, out, options, csv_out)
+
+
+def show_result(
+    record: RunRecord, out: Path | None, options: Mapping[str, Any], csv_out: str | None
+) -> None:
+    """Print a result as its command does, and write its folds to `csv_out`."""
+    from fsframe.show.display import protocol_csv, protocol_object, result_lines
+
+    if csv_out is not None:
+        protocol_csv(record, Path(csv_out), overwrite=options["overwrite"])
+    if options["as_json"]:
+        say_json(protocol_object(record, out))
+    else:
+        say_lines(result_lines(record, out))
+
+
+def _protocol_named(command: str, chain: Chain, texts: Sequence[StageText]) -> list[StageText]:
+    """Parts of the name of a protocol's run file: the command with changed options, the stages."""
+    (stage,) = chain.stages
+    changed = {name: value for name, value in stage.text.params.items() if name != "base"}
+    # The default of the command differs from that of the stage.
+    if "all_features" in stage.method.values() and changed.pop("all_features", None) is None:
+        changed["all-features"] = "no"
+    return [StageText(command, changed), *texts]
+
+
+def run_on(
+    chain: Chain, named: Sequence[StageText], data: str, **options: Any
+) -> tuple[RunRecord, Path | None]:
+    """Run `chain` on the table `data`; the record, and the path of its file.
+
+    `named` are the parts of the default name of the run file (`run_path`). All files that the
+    command writes are checked before any work starts.
+    """
+    from fsframe.ask.request import Request
+    from fsframe.chains.recording import stored_answer
+    from fsframe.cli.run_file import run_path
+    from fsframe.storage import check_destination
+    from fsframe.table.locate import find_table
+
+    path = find_table(data)
+    out: Path | None = None
+    if options["no_out"] and options["out"]:
+        raise RequestError("--out and --no-out exclude each other: give one of them")
+    if not options["no_out"]:
+        out = Path(options["out"]) if options["out"] else run_path(path, named)
+    if out is not None and (options["overwrite"] or options["restart"]):
+        check_destination(out, overwrite=options["overwrite"], apart_from=[path])
+    elif out is not None:
+        # Refused before the table is read, which may take long.
+        stored_answer(out, chain, options["seed"], apart_from=[path])
+    used = [path, out]
+    csv_out = options.get("csv_out")
+    if csv_out is not None:
+        check_destination(csv_out, overwrite=options["overwrite"], apart_from=used)
+    check_log(options["log"], [*used, csv_out])
+    reporter = Reporter.asked(options)
+    table = read_data(str(path), **options)
+    for warning in table.warnings:
+        reporter.note(warning)
+    request = Request(
+        chain=chain, data=table, seed=options["seed"], out=out, path=path, source=data
+    )
+    request = with_options(request, options)
+    record = request.answer()
+    if record is None:
+        return run_request(request, options, reporter), out
+    # Leftovers of an interrupted attempt.
+    with contextlib.suppress(StoreError):
+        leftovers = request.checkpoint(overwrite=True)
+        assert leftovers is not None
+        leftovers.finish()
+    reporter.note(
+        f"{out} already holds the result of this request, which is shown; --overwrite computes it "
+        "again"
+    )
+    return record, out

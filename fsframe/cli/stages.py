@@ -10,7 +10,7 @@ import attrs
 import click
 from click.shell_completion import CompletionItem
 
-from fsframe.cli.method_names import completions
+from fsframe.cli.options import completions
 from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_stage, parse_stages
 from fsframe.params import Parameter, format_value, is_flag

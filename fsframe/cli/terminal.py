@@ -1,8 +1,9 @@
-"""Print to the terminal, with control sequences and what its encoding lacks escaped.
+"""What all commands share: printing to the terminal, and options.
 
-Names of columns, classes and stages, warnings and commands come from files, which may be untrusted.
-Each call prints one line, with every control sequence, line break and direction mark in it written
-as an escape, so that no name can forge a line, such as a verdict.
+Control sequences, and what the terminal's encoding lacks, are escaped. Names of columns, classes,
+stages, warnings and commands come from files, which may be untrusted. Each call prints one line,
+with every control sequence, line break and direction mark in it written as an escape, so that no
+name can forge a line, such as a verdict.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
-from typing import Any
+import traceback
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import click
 
+from fsframe.errors import FsframeError
 from fsframe.text import is_unsafe, printable
 
 _NARROWEST = 40
@@ -162,3 +165,52 @@ def escape_unencodable() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="fsframe")
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+Option = Callable[[Any], Any]
+
+
+def all_options(*options: Option) -> Callable[[F], F]:
+    """A decorator that adds all these options, in this order."""
+
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress or notes on stderr.")
+
+_traceback_wanted = False
+
+
+def forget_traceback() -> None:
+    """Reset: show no traceback unless requested."""
+    global _traceback_wanted
+    _traceback_wanted = False
+
+
+def _take_traceback(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    global _traceback_wanted
+    _traceback_wanted = _traceback_wanted or value
+
+
+traceback_option = click.option(
+    "--traceback",
+    is_flag=True,
+    expose_value=False,
+    callback=_take_traceback,
+    help="After an error, also print the traceback.",
+)
+"""The option ``--traceback``, of the program and of the commands that run methods."""
+
+
+def requested_traceback(error: FsframeError) -> str:
+    """The traceback of an error; empty if not requested."""
+    if not _traceback_wanted:
+        return ""
+    return error.detail or "".join(traceback.format_exception(error))

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from fsframe.cli.options import MemorySize
 from fsframe.cli.reading_options import (
     reading_arguments,
     reading_options,
@@ -13,7 +14,6 @@ from fsframe.cli.reading_options import (
     table_of_run,
 )
 from fsframe.cli.run_file import find_run
-from fsframe.cli.running import MemorySize
 from fsframe.cli.signals import stop_command, stoppable
 from fsframe.cli.terminal import say
 from fsframe.errors import RequestError, StoreError

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from fsframe.cli.protocol_run import output_options, run_on
+from fsframe.cli.options import output_options
 from fsframe.cli.reading_options import reading_options
+from fsframe.cli.running import run_on
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.cli.terminal import say, say_json, say_lines
 from fsframe.errors import RequestError

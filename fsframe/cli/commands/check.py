@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from fsframe.cli.method_names import MethodName
-from fsframe.cli.shared_options import json_option
-from fsframe.cli.terminal import say, say_block, say_json
+from fsframe.cli.options import MethodName
+from fsframe.cli.terminal import json_option, say, say_block, say_json
 from fsframe.errors import PluginError, RequestError
 
 _MARKS = {"passed": "ok", "excepted": "excepted", "not applicable": "—"}

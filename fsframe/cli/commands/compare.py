@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fsframe.cli.log_file import check_log
-from fsframe.cli.protocol_run import fold_options
+from fsframe.cli.options import engine_options, fold_options
 from fsframe.cli.reading_options import read_data, reading_options
-from fsframe.cli.running import (
-    Reporter,
-    engine_options,
-    requested_engine,
-    run_request,
-    with_options,
-)
-from fsframe.cli.shared_options import json_option, quiet_option
-from fsframe.cli.terminal import say, say_json, say_lines
+from fsframe.cli.running import Reporter, requested_engine, run_request, with_options
+from fsframe.cli.terminal import json_option, quiet_option, say, say_json, say_lines
 from fsframe.errors import FsframeError, RequestError
 from fsframe.show.comparisons import comparison_lines, comparison_object
 

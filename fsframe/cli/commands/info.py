@@ -6,8 +6,7 @@ import os
 
 import click
 
-from fsframe.cli.shared_options import json_option
-from fsframe.cli.terminal import say, say_json
+from fsframe.cli.terminal import json_option, say, say_json
 
 _VARIABLES = (
     "FSFRAME_PLUGINS",

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from fsframe.cli.reading_options import reading_arguments, reading_options
-from fsframe.cli.shared_options import json_option
-from fsframe.cli.terminal import say_json, say_lines
+from fsframe.cli.terminal import json_option, say_json, say_lines
 
 
 @click.command()

@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from fsframe.cli.method_names import METHODS, MethodName, listed
-from fsframe.cli.shared_options import json_option
+from fsframe.cli.options import METHODS, MethodName, listed
 from fsframe.cli.stages import stage_help
-from fsframe.cli.terminal import say_json, say_lines
+from fsframe.cli.terminal import json_option, say_json, say_lines
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
 from fsframe.text import table_lines
 

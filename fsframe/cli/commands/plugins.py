@@ -6,8 +6,7 @@ from collections import Counter
 
 import click
 
-from fsframe.cli.shared_options import json_option
-from fsframe.cli.terminal import say, say_block, say_json, say_lines
+from fsframe.cli.terminal import json_option, say, say_block, say_json, say_lines
 from fsframe.registry import default_manager
 from fsframe.registry.entries import Entry
 from fsframe.text import table_lines

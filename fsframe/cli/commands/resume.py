@@ -13,17 +13,10 @@ import attrs
 import click
 
 from fsframe.cli.log_file import check_log
-from fsframe.cli.protocol_run import show_result
+from fsframe.cli.options import engine_options
 from fsframe.cli.reading_options import READING, is_table, read_data, reading_options
-from fsframe.cli.running import (
-    Reporter,
-    engine_options,
-    environment_with,
-    run_request,
-    with_options,
-)
-from fsframe.cli.shared_options import json_option, quiet_option
-from fsframe.cli.terminal import say
+from fsframe.cli.running import Reporter, environment_with, run_request, show_result, with_options
+from fsframe.cli.terminal import json_option, quiet_option, say
 from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:

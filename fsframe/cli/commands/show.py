@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from fsframe.cli.run_file import find_run
-from fsframe.cli.shared_options import json_option
-from fsframe.cli.terminal import say_json, say_lines
+from fsframe.cli.terminal import json_option, say_json, say_lines
 
 
 @click.command()

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from fsframe.cli.protocol_run import output_options, protocol_request, run_protocol
+from fsframe.cli.options import output_options
 from fsframe.cli.reading_options import reading_options
+from fsframe.cli.running import protocol_request, run_protocol
 from fsframe.cli.stages import StageGroup, last_command
 from fsframe.grammar import StageText, format_list, format_stages
 from fsframe.registry import default_names, stability_metrics

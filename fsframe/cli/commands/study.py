@@ -11,16 +11,10 @@ import attrs
 import click
 
 from fsframe.cli.log_file import check_log
-from fsframe.cli.running import (
-    Reporter,
-    engine_options,
-    requested_engine,
-    run_request,
-    with_options,
-)
-from fsframe.cli.shared_options import json_option, quiet_option
+from fsframe.cli.options import engine_options
+from fsframe.cli.running import Reporter, requested_engine, run_request, with_options
 from fsframe.cli.signals import WRITTEN
-from fsframe.cli.terminal import say, say_json, say_lines
+from fsframe.cli.terminal import json_option, quiet_option, say, say_json, say_lines
 from fsframe.errors import StoreError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fsframe.cli.method_names import OfferedName
+from fsframe.cli.options import OfferedName
 from fsframe.cli.reading_options import table_if_there, table_of_run
 from fsframe.cli.run_file import find_comparison, find_run, is_stdout
 from fsframe.cli.terminal import cell, print_text, say

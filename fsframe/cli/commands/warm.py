@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fsframe.cli.shared_options import json_option
-from fsframe.cli.terminal import say, say_json
+from fsframe.cli.terminal import json_option, say, say_json
 from fsframe.errors import StoreError
 
 if TYPE_CHECKING:

@@ -1,0 +1,241 @@
+"""Options and arguments of several commands: methods, engines, output files, folds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from fsframe.cli.terminal import all_options, json_option, quiet_option, traceback_option
+from fsframe.registry import (
+    Offer,
+    Registry,
+    classifiers,
+    default_names,
+    measures,
+    regressors,
+    selectors,
+    stability_metrics,
+)
+
+METHODS: dict[str, Registry] = {
+    "Selectors": selectors,
+    "Classifiers": classifiers,
+    "Regressors": regressors,
+    "Stability metrics": stability_metrics,
+    "Measures": measures,
+}
+
+
+def listed() -> list[Offer]:
+    """All methods, each once: the registry of classifiers also has regressors."""
+    return [
+        offer
+        for registry in METHODS.values()
+        for offer in registry.offers()
+        if offer.entry.kind == registry.kind
+    ]
+
+
+def completions(offers: Iterable[Offer], incomplete: str) -> list[CompletionItem]:
+    """Shell completions of an incomplete name."""
+    return [
+        CompletionItem(offer.name, help=offer.entry.summary)
+        for offer in offers
+        if offer.name.startswith(incomplete)
+    ]
+
+
+class MethodName(click.ParamType):
+    """The name of a method, stability metric or measure; the shell completes it."""
+
+    name = "method"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return completions(listed(), incomplete)
+
+
+class OfferedName(click.ParamType):
+    """The name of another plugin object, such as a format; the shell completes it."""
+
+    def __init__(self, name: str, registry: Registry) -> None:
+        self.name = name
+        self._registry = registry
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name unchanged; an error if there is no such object."""
+        self._registry.offer(value)
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return completions(self._registry.offers(), incomplete)
+
+
+class MemorySize(click.ParamType):
+    name = "size"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(I?)B?", str(value).strip().upper())
+        try:
+            number, unit, binary = found.groups() if found else ("", "", "")
+            # 2GB is 2·10⁹ bytes, 2GiB is 2·2³⁰.
+            amount = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
+        except (ValueError, OverflowError):
+            amount = 0
+        if amount < 1 << 24:
+            self.fail(
+                f"{value!r} is not a size of at least 16 MiB, such as 500MB or 2GB", param, ctx
+            )
+        return amount
+
+
+class EngineName(click.ParamType):
+    """The name of an engine; the shell completes it."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        from fsframe.execution.engine import ENGINES, SERIAL
+
+        if value != SERIAL and ENGINES.get(value) is None:
+            self.fail(str(ENGINES.unknown(value)), param, ctx)
+        return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from fsframe.execution.engine import ENGINES, SERIAL
+
+        known = {SERIAL: "This process computes everything.", **ENGINES.listed()}
+        return [CompletionItem(n, help=h) for n, h in known.items() if n.startswith(incomplete)]
+
+
+class EarlierName(click.ParamType):
+    """The value of ``--events``; the error mentions ``--event``."""
+
+    name = "json"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        if value != "json":
+            self.fail(
+                f"{value!r} is not a progress format (use --progress json); the column of events "
+                f"is --event {value}",
+                param,
+                ctx,
+            )
+        return "json"
+
+
+engine_options = all_options(
+    click.option(
+        "--memory",
+        type=MemorySize(),
+        help="Bound on the memory of the run, such as 2GB: table, copies, workers and fits. "
+        "[default: 2 GiB for each fit, besides the table]",
+    ),
+    click.option(
+        "--engine",
+        type=EngineName(),
+        help="Where resamples are computed: serial, processes, dask, or a plugin's engine. "
+        "[default: serial, or as --workers or --scheduler imply]",
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(min=1),
+        help="Number of worker processes on this machine. [default with --engine processes: one "
+        "per processor]",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Address of a dask scheduler, such as tcp://10.0.0.1:8786.",
+    ),
+    click.option(
+        "--patience",
+        type=click.FloatRange(min=0, min_open=True, max=1e9),
+        metavar="SECONDS",
+        help="Seconds without a response before a worker is replaced. [default: 60]",
+    ),
+    click.option(
+        "--progress",
+        type=click.Choice(["json"]),
+        help="Report events on stderr as JSON lines.",
+    ),
+    # The earlier name; easily confused with --event, the column of survival data.
+    click.option(
+        "--events", type=EarlierName(), hidden=True, help="The earlier name of --progress."
+    ),
+    click.option(
+        "--log",
+        metavar="FILE",
+        help="Append a line to FILE for each stage, each warning and the end of the run.",
+    ),
+    traceback_option,
+    click.option("--restart", is_flag=True, help="Discard an interrupted run and start again."),
+    click.option(
+        "--mixed",
+        is_flag=True,
+        help="Accept workers and results from other processors or libraries; this is recorded.",
+    ),
+)
+"""The options that `with_options` and `run_request` take."""
+
+output_options = all_options(
+    click.option(
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="Where to write the run file. [default: DATA.STAGES.h5 beside the data, with the "
+        "parameters of the stages]",
+    ),
+    click.option("--no-out", is_flag=True, help="Write no run file."),
+    click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Random seed: the same seed gives the same bits on the same kind of processor.",
+    ),
+    click.option("--overwrite", is_flag=True, help="Replace existing files."),
+    json_option,
+    quiet_option,
+    click.option("--dry-run", is_flag=True, help="Check and print the request; run nothing."),
+    engine_options,
+)
+"""The options that `run_on` takes."""
+
+fold_options = all_options(
+    click.option("--folds", metavar="N", help="Number of folds. [default: 10]"),
+    click.option("--repeats", metavar="N", help="Number of repetitions. [default: 10]"),
+    click.option(
+        "--scheme",
+        metavar="folds|five-by-two|leave-one-out",
+        help="How rows are split into training and test rows. [default: folds]",
+    ),
+    click.option(
+        "--classifier",
+        metavar="STAGE|PATH",
+        help="Classifier for a chain that does not end with one: a stage, or the name of a "
+        f"scikit-learn classifier. [default: {', '.join(default_names(classifiers))}]",
+    ),
+    click.option(
+        "--unstratified",
+        "stratify",
+        flag_value="no",
+        default=None,
+        help="Do not stratify folds by class. [default: stratified]",
+    ),
+    click.option(
+        "--inner-folds", metavar="N", help="Number of inner folds, for tuning. [default: 5]"
+    ),
+)
+"""The options of cross-validation."""
