@@ -35,7 +35,7 @@ import attrs
 import numpy as np
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.recording import open_checkpoint
+from fsframe.chains.request import open_checkpoint
 from fsframe.execution import Engine, open_engine
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection

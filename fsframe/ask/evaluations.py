@@ -10,9 +10,9 @@ from pathlib import Path
 
 import attrs
 
-from fsframe.ask.request import Ask, Request, classifier_text
+from fsframe.ask.options import Ask, classifier_text
 from fsframe.chains.chain import Chain, Stage
-from fsframe.chains.recording import recorded_request
+from fsframe.chains.request import Request, recorded_request
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
 from fsframe.evaluation.comparison import ROPE, compared, methods_of, on_all_features, study_cells
 from fsframe.evaluation.cross_validation import CrossValidation

@@ -13,9 +13,8 @@ from fsframe.ask.evaluations import (
     compared_methods,
     request_problems,
 )
-from fsframe.ask.request import (
+from fsframe.ask.options import (
     Options,
-    Request,
     RunOptions,
     TableOptions,
     asking,
@@ -27,6 +26,7 @@ from fsframe.ask.request import (
     texts_of,
 )
 from fsframe.chains.chain import Chain
+from fsframe.chains.request import Request
 from fsframe.errors import RequestError
 from fsframe.evaluation.comparison import leading_measure
 from fsframe.evaluation.study_plan import StudyTable

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from fsframe.ask.evaluations import finished_study, run_study
-from fsframe.ask.request import (
+from fsframe.ask.options import (
     Ask,
     Options,
     RunOptions,

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.pair_testing import answer_tests
-from fsframe.chains.recording import memory_route, stage_record
+from fsframe.chains.recording import stage_record
+from fsframe.chains.request import memory_route
 from fsframe.chains.stage import route_of, shares_of
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.classifier import FittedOnColumns

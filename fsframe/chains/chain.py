@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.chains.stage import Stage, StageResult, find_method, shares_of
+from fsframe.chains.stage import Stage, StageResult, find_method
 from fsframe.errors import DataError, FsframeError, PluginError, RequestError, UntidyTableError
 from fsframe.grammar import StageText, format_stages, parse_stages
 from fsframe.method.classifier import Classifier, FittedOnColumns
@@ -464,7 +464,7 @@ class Chain:
         DataError, PluginError, RequestError
             As raised by the stages.
         """
-        from fsframe.chains.recording import as_chain_result, record_run
+        from fsframe.chains.request import Request
         from fsframe.table.read import read
 
         if not isinstance(data, Dataset):
@@ -475,27 +475,22 @@ class Chain:
                 raise UntidyTableError(told, error.ways) from None
         elif label is not None:
             raise RequestError("a Dataset already has its label; label= is for data frames")
-        shares = shares_of(self, data, memory, executor, beside=beside, route=route)
-        given: dict[str, Any] = {} if threads is None else {"threads": threads}
-        if shares is not None:
-            given |= {"memory": shares.one_fit, "route_memory": shares.route}
-        elif route is not None:
-            given["route_memory"] = route
-        context = Run(
-            entropy=int(seed), listener=listener, executor=executor, checkpoint=checkpoint, **given
-        )
-        record = record_run(
-            self,
-            data,
-            context,
-            out,
+        request = Request(
+            chain=self,
+            data=data,
+            seed=seed,
+            out=out,
+            source=source,
+            command=command,
+            memory=memory,
+            beside=beside,
+            route=route,
+            threads=threads,
             overwrite=overwrite,
             restart=restart,
             mixed=mixed,
-            source=source,
-            command=command,
         )
-        return as_chain_result(record)
+        return request.run(executor, listener, checkpoint)
 
 
 def _last(results: Iterator[StageResult]) -> Selection:

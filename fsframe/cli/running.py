@@ -32,8 +32,8 @@ from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.show.progress import ProgressBars
 
 if TYPE_CHECKING:
-    from fsframe.ask.request import Request
     from fsframe.chains.chain import Chain
+    from fsframe.chains.request import Request
     from fsframe.execution import Engine
     from fsframe.method.run import Progress
     from fsframe.storage import RunRecord
@@ -352,8 +352,7 @@ def run_on(
     `named` are the parts of the default name of the run file (`run_path`). All files that the
     command writes are checked before any work starts.
     """
-    from fsframe.ask.request import Request
-    from fsframe.chains.recording import stored_answer
+    from fsframe.chains.request import Request, stored_answer
     from fsframe.cli.run_file import run_path
     from fsframe.storage import check_destination
     from fsframe.table.locate import find_table

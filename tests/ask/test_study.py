@@ -176,7 +176,7 @@ def test_a_saved_study_is_read_back_and_written_up(studied, tmp_path):
 
 
 def test_an_interrupted_study_continues_with_workers_too(frames, studied, tmp_path, monkeypatch):
-    from fsframe.ask.request import Request
+    from fsframe.chains.request import Request
 
     asked = {"label": "kind", "measures": ["balanced-accuracy", "auc"], "seeds": [0, 5], "folds": 3}
     real, computed = Request.run, []

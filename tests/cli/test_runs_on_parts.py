@@ -75,14 +75,14 @@ def test_parts_that_lack_a_column_or_changed_are_refused(call: Call, parts: Path
 def test_an_interrupted_run_on_parts_is_continued(
     call: Call, parts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import fsframe.chains.recording as recording
+    import fsframe.chains.request as requests
     from fsframe.errors import StoreError
 
     def full(*_: object, **__: object) -> None:
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(recording, "write_run", full)
+        patched.setattr(requests, "write_run", full)
         begun = call("chain mim:top=2,missing=pairwise npfs:n=5 on P --drop place -o run.h5")
         assert begun.code == 5
     assert call("resume run.h5").code == 0

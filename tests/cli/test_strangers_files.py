@@ -61,14 +61,14 @@ def left_by_an_interrupted_run(
     here: Path, call: Call, monkeypatch: pytest.MonkeyPatch, command: str, **changes: object
 ) -> None:
     """An interrupted `command`, its manifest changed by hand and made to fit its digest again."""
-    import fsframe.chains.recording as recording
+    import fsframe.chains.request as requests
     from fsframe.errors import StoreError
 
     def full(*_: object, **__: object) -> None:
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(recording, "write_run", full)
+        patched.setattr(requests, "write_run", full)
         assert call(command).code == 5
     manifest = here / "run.h5.units" / "manifest"
     body = json.loads(manifest.read_bytes().split(b"\n", 2)[2])

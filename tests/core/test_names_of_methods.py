@@ -27,7 +27,7 @@ EXCEPTIONS = {
     # The printed command where nothing is proposed.
     "show/inspection.py": {"immigrate npfs"},
     # `--classifier` also takes the name of a class of scikit-learn.
-    "ask/request.py": {"sklearn:estimator="},
+    "ask/options.py": {"sklearn:estimator="},
     # The module of that name.
     "sklearn/__init__.py": {"sklearn"},
     "sklearn/messages.py": {"sklearn"},

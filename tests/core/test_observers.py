@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsframe.chains import recording
+from fsframe.chains import request as requests
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, FsframeWarning
 from fsframe.method.run import Observer, Observers
@@ -54,7 +54,7 @@ class Notes(Observer):
 @pytest.fixture
 def notes(monkeypatch) -> Notes:
     found = Notes()
-    monkeypatch.setattr(recording, "_observers", lambda: Observers([found]))
+    monkeypatch.setattr(requests, "_observers", lambda: Observers([found]))
     return found
 
 
@@ -101,7 +101,7 @@ def test_an_observer_that_raises_costs_a_warning(monkeypatch, data):
             raise ValueError("no room")
 
     broken, sound = Broken(), Notes()
-    monkeypatch.setattr(recording, "_observers", lambda: Observers([broken, sound]))
+    monkeypatch.setattr(requests, "_observers", lambda: Observers([broken, sound]))
     record = Chain.parse("mim:top=2 margin").run(data)
     assert [kind for kind, _ in broken.heard] == ["began"]
     assert [kind for kind, _ in sound.heard] == ["began", "stage", "stage", "ended"]

@@ -448,7 +448,7 @@ def test_a_base_after_a_stage_is_refused_only_if_no_number_of_columns_would_do(f
 
 
 def test_a_metric_with_its_provider_is_stored_shown_and_continued(folder, capsys, monkeypatch):
-    import fsframe.chains.recording as recording
+    import fsframe.chains.request as requests
     from fsframe.errors import StoreError
     from fsframe.registry import stability_metrics
 
@@ -472,7 +472,7 @@ def test_a_metric_with_its_provider_is_stored_shown_and_continued(folder, capsys
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(recording, "write_run", full)
+        patched.setattr(requests, "write_run", full)
         assert ran(capsys, *words)[0] == 5
     code, out, said = ran(capsys, "resume", "s.h5")
     assert code == 0 and metric in out, said

@@ -155,10 +155,10 @@ def test_messages_say_how_to_continue(folder):
 
 STOPPED_AT_THE_END = """
 import os, signal, sys, threading, time
-import fsframe.chains.recording as recording
+import fsframe.chains.request as requests
 from fsframe.cli import main
 from fsframe.storage.units import checkpoint
-write_run, remove = recording.write_run, checkpoint._remove
+write_run, remove = requests.write_run, checkpoint._remove
 def placed(*arguments, **options):
     write_run(*arguments, **options)
     os.kill(os.getpid(), signal.SIGINT)
@@ -166,7 +166,7 @@ def placed(*arguments, **options):
 def slowly(path):
     remove(path)
     time.sleep(0.2)
-recording.write_run, checkpoint._remove = placed, slowly
+requests.write_run, checkpoint._remove = placed, slowly
 main(sys.argv[1:])
 """
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.recording import open_checkpoint
+from fsframe.chains.request import open_checkpoint
 from fsframe.cli import main
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
@@ -85,7 +85,7 @@ def test_a_folder_that_becomes_read_only_costs_nothing_finished(open_folder):
     code = """
         import sys, fsframe.storage.units.checkpoint as module
         from fsframe.errors import StoreError
-        from fsframe.chains.recording import open_checkpoint
+        from fsframe.chains.request import open_checkpoint
         checkpoint = open_checkpoint(chain, data, 0, "run.h5")
         checkpoint._every = 0.0
         def close_the_folder(progress):
@@ -272,9 +272,9 @@ def test_a_table_whose_name_is_not_utf8_is_run_and_resumed(sizes):
     (sizes / "chain.py").write_text(
         "import os, sys\n"
         "from fsframe.cli import main\n"
-        "import fsframe.chains.recording as recording\n"
+        "import fsframe.chains.request as requests\n"
         "if sys.argv.pop(1) == 'stop':\n"
-        "    recording.write_run = lambda *_, **__: os._exit(9)\n"
+        "    requests.write_run = lambda *_, **__: os._exit(9)\n"
         "main(sys.argv[1:])\n"
     )
     words = [*SMALL[:-1], name, "-o", "run.h5"]

@@ -279,7 +279,7 @@ def test_a_run_file_that_forges_another_request_is_not_its_answer(folder):
 
 def test_an_answer_of_other_software_is_not_shown(folder):
     from fsframe.chains.chain import Chain
-    from fsframe.chains.recording import stored_answer
+    from fsframe.chains.request import stored_answer
     from fsframe.errors import StoreError
     from fsframe.storage import write_run
     from fsframe.table.dataset import Dataset

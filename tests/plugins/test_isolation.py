@@ -411,7 +411,7 @@ def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(
     table, run = tmp_path / "t.csv", tmp_path / "r.h5"
     table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
     begun = (
-        "import sys, fsframe; from fsframe.chains.recording import open_checkpoint; "
+        "import sys, fsframe; from fsframe.chains.request import open_checkpoint; "
         "from fsframe.storage.units.unit_files import Unit; t, r = sys.argv[1:]; "
         "c = fsframe.Chain.parse('fake-contested knn:k=1'); "
         "o = open_checkpoint(c, fsframe.read(t), 0, r, path=t, source=t); "

@@ -63,14 +63,14 @@ def test_another_format_is_read_without_the_plugin(folder: Path) -> None:
 
 _FULL = """
 import sys
-import fsframe.chains.recording as recording
+import fsframe.chains.request as requests
 from fsframe.cli import main
 from fsframe.errors import StoreError
 
 def full(*_, **__):
     raise StoreError("the disk is full")
 
-recording.write_run = full
+requests.write_run = full
 sys.argv = ["fsframe", *sys.argv[1:]]
 sys.exit(main())
 """

@@ -18,7 +18,7 @@ from fsframe.errors import FsframeError, RequestError
 from fsframe.show.comparisons import comparison_lines, comparison_object
 
 if TYPE_CHECKING:
-    from fsframe.ask.request import Request
+    from fsframe.chains.request import Request
     from fsframe.evaluation.cross_validation import CrossValidation
     from fsframe.execution import Engine
     from fsframe.storage import RunRecord
@@ -182,7 +182,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _chains(words: list[str]) -> list[str]:
     """The chains; a grid (SELECTORS x CLASSIFIERS) is expanded."""
-    from fsframe.ask.request import classifier_text
+    from fsframe.ask.options import classifier_text
     from fsframe.evaluation.grid import combined, spelled_out
 
     crosses = [place for place, word in enumerate(words) if word in ("x", "×")]

@@ -67,7 +67,7 @@ def evaluate() -> None:
 
 @evaluate.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
-    from fsframe.ask.request import evaluation_chain
+    from fsframe.ask.options import evaluation_chain
 
     texts, options = protocol_request(results, "immigrate margin")
     names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "curve", "stratify")

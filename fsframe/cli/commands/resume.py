@@ -154,7 +154,7 @@ def _csv_destination(
 
 def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | None:
     """The record at `out`, if the run was killed after writing it; removes its units."""
-    from fsframe.chains.recording import recorded_request
+    from fsframe.chains.request import recorded_request
     from fsframe.storage import load_run
     from fsframe.storage.units.checkpoint import Checkpoint
 
@@ -176,8 +176,8 @@ def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | 
 
 
 def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
-    from fsframe.ask.request import Request
     from fsframe.chains.chain import Chain
+    from fsframe.chains.request import Request
     from fsframe.table.locate import check_reader
 
     request = manifest.request

@@ -57,7 +57,7 @@ def stability() -> None:
 
 @stability.result_callback()
 def _run(results: list[StageText | dict[str, Any]]) -> None:
-    from fsframe.ask.request import stability_chain
+    from fsframe.ask.options import stability_chain
 
     texts, options = protocol_request(results, "immigrate")
     metrics = options.pop("metric")

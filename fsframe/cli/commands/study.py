@@ -18,7 +18,7 @@ from fsframe.cli.terminal import json_option, quiet_option, say, say_json, say_l
 from fsframe.errors import StoreError
 
 if TYPE_CHECKING:
-    from fsframe.ask.request import Request
+    from fsframe.chains.request import Request
     from fsframe.evaluation.study_plan import StudyPlan
     from fsframe.storage import RunRecord
     from fsframe.storage.study_file import StudyRecord

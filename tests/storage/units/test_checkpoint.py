@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.recording import open_checkpoint
+from fsframe.chains.request import open_checkpoint
 from fsframe.errors import StoreError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
@@ -59,7 +59,7 @@ def test_a_finished_run_leaves_the_run_file_alone(out):
 
 def test_a_run_without_a_run_file_touches_no_disk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("fsframe.chains.recording.Checkpoint", None)
+    monkeypatch.setattr("fsframe.chains.request.Checkpoint", None)
     CHAIN.run(table())
     assert os.listdir(tmp_path) == []
 

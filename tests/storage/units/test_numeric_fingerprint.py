@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.recording import open_checkpoint
+from fsframe.chains.request import open_checkpoint
 from fsframe.cli import main
 from fsframe.errors import StoreError
 from fsframe.storage import load_run

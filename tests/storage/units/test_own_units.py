@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.recording import open_checkpoint
+from fsframe.chains.request import open_checkpoint
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.storage.units.checkpoint import Checkpoint
@@ -82,7 +82,7 @@ KILLED = """
     import numpy as np
     from fsframe.chains.chain import Chain
     from fsframe.table.dataset import Dataset
-    from fsframe.chains.recording import open_checkpoint
+    from fsframe.chains.request import open_checkpoint
     X = np.random.default_rng(4).normal(size=(40, 5))
     data = Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))
     chain = Chain.parse({text!r})

@@ -1,4 +1,4 @@
-"""A request: a chain on a table, how it may be computed, and the file that keeps its result."""
+"""The arguments of the functions for programs, and what answers their requests."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import attrs
 
 from fsframe.chains.chain import Chain, Stage
-from fsframe.chains.recording import check_answer, open_checkpoint, stored_answer
-from fsframe.chains.stage import route_of
+from fsframe.chains.request import Request
 from fsframe.errors import RequestError
 from fsframe.execution import open_engine
 from fsframe.params import format_value
 from fsframe.show.progress import ProgressBars, progress_shown
 from fsframe.storage import RunRecord
-from fsframe.storage.units.unit_files import Manifest
 from fsframe.table.annotated_arrays import is_annotated, is_labelled
 from fsframe.table.column_kinds import Ordinal
 from fsframe.table.dataset import Dataset
@@ -31,118 +29,6 @@ from fsframe.text import unexpected
 
 if TYPE_CHECKING:
     from fsframe.execution import Engine
-    from fsframe.method.run import Progress
-    from fsframe.storage.units.checkpoint import Checkpoint
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Request:
-    """A chain on a table: what is asked, within which limits, and where the result is kept.
-
-    Parameters
-    ----------
-    chain : Chain
-    data : Dataset
-    seed : int
-    out : path, optional
-        The run file; none is written by default.
-    path : path
-        File of the table, which must not be replaced; empty if there is none.
-    source, command : str
-        For the run file: where the table is, and how the run was asked for.
-    memory, beside, route, threads : int, optional
-        As for `Chain.run`.
-    overwrite, restart, mixed : bool
-        As for `Chain.run`.
-    details : mapping of str to str
-        What ``fsframe resume`` needs besides to continue the run.
-    part : str
-        Which of several runs it is, for bars of progress, such as ``run 2 of 14``.
-    """
-
-    chain: Chain
-    data: Dataset
-    seed: int = 0
-    out: str | os.PathLike[str] | None = None
-    path: str | os.PathLike[str] = ""
-    source: str = ""
-    command: str = ""
-    memory: int | None = None
-    beside: int = 0
-    route: int | None = None
-    threads: int | None = None
-    overwrite: bool = False
-    restart: bool = False
-    mixed: bool = False
-    details: Mapping[str, str] = attrs.field(factory=dict)
-    part: str = ""
-
-    def chosen_route(self) -> int:
-        """Bytes by which methods choose their algorithm: part of what identifies the request."""
-        return self.route or route_of(self.chain, self.data, self.memory, self.beside)
-
-    def answer(self) -> RunRecord | None:
-        """The result, if `out` holds it already; None if it is to be computed.
-
-        Raises
-        ------
-        StoreError
-            If another file is there, saying in what its request differs.
-        """
-        if self.out is None or self.overwrite or self.restart:
-            return None
-        apart_from = [self.path] if os.fspath(self.path) else []
-        found = stored_answer(self.out, self.chain, self.seed, apart_from=apart_from)
-        if found is not None:
-            asked = Manifest.of(self.chain, self.data, self.seed, memory=self.chosen_route())
-            check_answer(self.out, found, asked)
-        return found
-
-    def checkpoint(self, *, overwrite: bool = False) -> Checkpoint | None:
-        """The folder beside `out` for finished units; None if no file is written.
-
-        With `overwrite` also where `out` exists.
-        """
-        if self.out is None:
-            return None
-        return open_checkpoint(
-            self.chain,
-            self.data,
-            self.seed,
-            self.out,
-            overwrite=self.overwrite or overwrite,
-            restart=self.restart,
-            mixed=self.mixed,
-            memory=self.chosen_route(),
-            source=self.source,
-            command=self.command,
-            **self.details,
-        )
-
-    def run(
-        self,
-        executor: Engine | Executor | None = None,
-        listener: Callable[[Progress], None] | None = None,
-        checkpoint: Checkpoint | None = None,
-    ) -> RunRecord:
-        """Compute the result, and write it to `out`; arguments and errors as of `Chain.run`."""
-        return self.chain.run(
-            self.data,
-            self.seed,
-            self.out,
-            overwrite=self.overwrite,
-            listener=listener,
-            memory=self.memory,
-            beside=self.beside,
-            route=self.route,
-            threads=self.threads,
-            executor=executor,
-            checkpoint=checkpoint,
-            restart=self.restart,
-            mixed=self.mixed,
-            source=self.source,
-            command=self.command,
-        )
 
 
 Ask = Callable[[Request], RunRecord]

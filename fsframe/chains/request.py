@@ -1,0 +1,370 @@
+"""A request: a chain on a table, how it may be computed, and the file that keeps its result."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from fsframe.atomic import existing_file
+from fsframe.chains.recording import record_of
+from fsframe.chains.stage import ChainResult, RunsInSteps, registry_of_class, route_of, shares_of
+from fsframe.errors import Forewarning, FsframeWarning, RequestError, StoreError, one_line
+from fsframe.method.run import DEFAULT_MEMORY, Observers, Run
+from fsframe.registry import observers
+from fsframe.storage import RunRecord, check_destination, load_run, write_run
+from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe.storage.units.unit_files import SOFTWARE, Manifest, providers, software
+from fsframe.table.dataset import Dataset
+
+if TYPE_CHECKING:
+    from fsframe.execution import Engine
+    from fsframe.method.run import Progress
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Request:
+    """A chain on a table: what is asked, within which limits, and where the result is kept.
+
+    Parameters
+    ----------
+    chain : Chain
+    data : Dataset
+    seed : int
+    out : path, optional
+        The run file; none is written by default.
+    path : path
+        File of the table, which must not be replaced; empty if there is none.
+    source, command : str
+        For the run file: where the table is, and how the run was asked for.
+    memory, beside, route, threads : int, optional
+        As for `Chain.run`.
+    overwrite, restart, mixed : bool
+        As for `Chain.run`.
+    details : mapping of str to str
+        What ``fsframe resume`` needs besides to continue the run.
+    part : str
+        Which of several runs it is, for bars of progress, such as ``run 2 of 14``.
+    """
+
+    chain: RunsInSteps
+    data: Dataset
+    seed: int = attrs.field(default=0, converter=int)
+    out: str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str] = ""
+    source: str = ""
+    command: str = ""
+    memory: int | None = None
+    beside: int = 0
+    route: int | None = None
+    threads: int | None = None
+    overwrite: bool = False
+    restart: bool = False
+    mixed: bool = False
+    details: Mapping[str, str] = attrs.field(factory=dict)
+    part: str = ""
+
+    def chosen_route(self) -> int:
+        """Bytes by which methods choose their algorithm: part of what identifies the request."""
+        return self.route or route_of(self.chain, self.data, self.memory, self.beside)
+
+    def answer(self) -> RunRecord | None:
+        """The result, if `out` holds it already; None if it is to be computed.
+
+        Raises
+        ------
+        StoreError
+            If another file is there, saying in what its request differs.
+        """
+        if self.out is None or self.overwrite or self.restart:
+            return None
+        found = stored_answer(self.out, self.chain, self.seed, apart_from=self._tables())
+        if found is not None:
+            asked = Manifest.of(self.chain, self.data, self.seed, memory=self.chosen_route())
+            check_answer(self.out, found, asked)
+        return found
+
+    def _tables(self) -> list[str | os.PathLike[str]]:
+        """Files that must not be replaced."""
+        return [self.path] if os.fspath(self.path) else []
+
+    def checkpoint(self, *, overwrite: bool = False) -> Checkpoint | None:
+        """The folder beside `out` for finished units; None if no file is written.
+
+        With `overwrite` also where `out` exists. Errors as of `open_checkpoint`.
+        """
+        if self.out is None:
+            return None
+        return open_checkpoint(
+            self.chain,
+            self.data,
+            self.seed,
+            self.out,
+            overwrite=self.overwrite or overwrite,
+            restart=self.restart,
+            mixed=self.mixed,
+            memory=self.chosen_route(),
+            source=self.source,
+            command=self.command,
+            **self.details,
+        )
+
+    def run(
+        self,
+        executor: Engine | Executor | None = None,
+        listener: Callable[[Progress], None] | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> ChainResult:
+        """Compute the result, and write it to `out`; arguments and errors as of `Chain.run`.
+
+        With `out`, finished stages and resamples are kept beside it until it is written; those of
+        an interrupted attempt are reused, or discarded with `restart`. `checkpoint` is used, and
+        closed, if it is given.
+        """
+        run = self._context(executor, listener)
+        _check_names(self.chain)
+        _admit_workers(self.chain, run, self.mixed)
+        active = _observers()
+        if self.out is None:
+            self.chain.check_request(self.data)
+            _forewarn(self.chain, self.data)
+            with self._observed(active, None):
+                record = self._recorded(run, active)
+                _notify_end(active, record)
+            return as_chain_result(record)
+        # Resolved once, since a plugin may change the working directory.
+        target = check_destination(
+            self.out, overwrite=self.overwrite, apart_from=[*self._tables(), self.source or None]
+        )
+        units = checkpoint or attrs.evolve(self, out=target).checkpoint()
+        assert units is not None
+        _forewarn(self.chain, self.data)
+        with units, self._observed(active, target):
+            if active:
+                units.kept = lambda unit: active.notify("unit_kept", attrs.asdict(unit))
+            record = self._recorded(attrs.evolve(run, checkpoint=units), active)
+            known = len(units.notes)
+            units.finish(lambda: write_run(target, record, overwrite=self.overwrite))
+            for text in units.notes[known:]:
+                warnings.warn(text, FsframeWarning, stacklevel=3)
+            _notify_end(active, record)
+        return as_chain_result(record)
+
+    def _context(
+        self, executor: Engine | Executor | None, listener: Callable[[Progress], None] | None
+    ) -> Run:
+        """What the stages are given besides the table, within the limits of the request."""
+        shares = shares_of(
+            self.chain, self.data, self.memory, executor, beside=self.beside, route=self.route
+        )
+        limits = {
+            "threads": self.threads,
+            "memory": None if shares is None else shares.one_fit,
+            "route_memory": self.route if shares is None else shares.route,
+        }
+        given: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
+        return Run(entropy=int(self.seed), listener=listener, executor=executor, **given)
+
+    def _recorded(self, run: Run, active: Observers) -> RunRecord:
+        return record_of(self.chain, self.data, run, self.source, self.command, active)
+
+    @contextlib.contextmanager
+    def _observed(self, active: Observers, out: Path | None) -> Iterator[None]:
+        """Notify the observers that a run begins, and of an exception that ends it."""
+        about = {
+            "chain": str(self.chain),
+            "data": self.data.name,
+            "sha256": self.data.sha256,
+            "n_samples": self.data.n_samples,
+            "n_features": self.data.n_features,
+            "seed": self.seed,
+            "out": None if out is None else str(out),
+        }
+        active.notify("run_began", about)
+        with active.watching():
+            yield
+
+
+def _forewarn(chain: RunsInSteps, data: Dataset) -> None:
+    """Warn before any work starts about weak results that are foreseeable."""
+    for text in chain.forewarnings(data):
+        warnings.warn(text, Forewarning, stacklevel=4)
+
+
+def _observers() -> Observers:
+    """The observers of this run; one that cannot be loaded gives a warning."""
+    found, wrong = [], []
+    for offer in observers.offers():
+        try:
+            found.append(observers[f"{offer.provider}/{offer.entry.name}"]())
+        except Exception as error:
+            wrong.append(f"the observer {offer.entry.name!r} was not notified: {one_line(error)}")
+    active = Observers(found)
+    active.warnings += wrong
+    return active
+
+
+def _notify_end(active: Observers, record: RunRecord) -> None:
+    """Pass on the finished record; failures are warned of, since the record is complete."""
+    known = len(active.warnings)
+    active.notify("run_ended", record)
+    for text in active.warnings[known:]:
+        warnings.warn(text, FsframeWarning, stacklevel=3)
+
+
+def _check_names(chain: RunsInSteps) -> None:
+    """Refuse stages whose name no longer means their class, since records look it up by name."""
+    for stage in chain.stages:
+        found = registry_of_class(type(stage.method))[stage.name]
+        if found is not type(stage.method):
+            raise RequestError(
+                f"the stage {stage.name!r} was built from a class that has been replaced since "
+                f"({found.__module__}.{found.__name__}; was a notebook cell run again?): build "
+                "the chain again"
+            )
+
+
+def _admit_workers(chain: RunsInSteps, run: Run, mixed: bool) -> None:
+    """Refuse workers with other versions now: the first stage may take hours in this process."""
+    if run.executor is None:
+        return
+    from fsframe.execution import as_engine
+
+    engine = as_engine(run.executor)
+    engine.mixed = engine.mixed or mixed
+    try:
+        engine.admit(software(chain))
+    finally:
+        if engine is not run.executor:
+            engine.close()
+
+
+def open_checkpoint(
+    chain: RunsInSteps,
+    data: Dataset,
+    seed: int,
+    out: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    restart: bool = False,
+    mixed: bool = False,
+    memory: int = DEFAULT_MEMORY,
+    **request: str,
+) -> Checkpoint:
+    """Open the checkpoint of the run that will be written to `out`.
+
+    Parameters
+    ----------
+    mixed : bool
+        As in `Checkpoint.open`.
+    memory : int
+        Bytes by which methods choose their algorithm (`Run.route`).
+    request : str
+        Options that `fsframe resume` needs to continue the run.
+
+    Raises
+    ------
+    RequestError
+        As raised by `Chain.check_request`, before anything is written.
+    StoreError
+        As raised by `Checkpoint.open`.
+    """
+    chain.check_request(data)
+    if overwrite:
+        request["overwrite"] = "yes"
+    request["providers"] = json.dumps(providers(str(chain)))
+    manifest = Manifest.of(chain, data, seed, request, memory=memory)
+    return Checkpoint.open(out, manifest, restart=restart, overwrite=overwrite, mixed=mixed)
+
+
+def stored_answer(
+    out: str | os.PathLike[str],
+    chain: RunsInSteps,
+    seed: int,
+    *,
+    apart_from: Iterable[str | os.PathLike[str] | None] = (),
+) -> RunRecord | None:
+    """The run at `out` if it has this chain, seed and versions; None if there is no file.
+
+    Called before the table is read; `check_answer` compares the rest.
+
+    Raises
+    ------
+    StoreError
+        If another file is there, or `out` cannot be written.
+    """
+    if not os.path.lexists(out):
+        check_destination(out, apart_from=apart_from)
+        return None
+    try:
+        record = load_run(out)
+    except StoreError:
+        check_destination(out, apart_from=apart_from)
+        return None
+    there = recorded_request(record)
+    asked = attrs.evolve(there, chain=str(chain), seed=seed, software=software(chain))
+    reasons = there.differences(asked)
+    if reasons:
+        raise existing_file(out, reasons)
+    return record
+
+
+def check_answer(out: str | os.PathLike[str], record: RunRecord, asked: Manifest) -> None:
+    """Check that `record`, read from `out`, is the result of the request `asked`.
+
+    Raises
+    ------
+    StoreError
+        Saying in what they differ.
+    """
+    reasons = recorded_request(record).differences(attrs.evolve(asked, numerics={}))
+    found = record.environment.get("request")
+    identities = (asked.identity, asked.former_identity)
+    if not isinstance(found, Mapping) or found.get("sha256") not in identities:
+        reasons = reasons or ["it does not say that it is the result of this request"]
+    if reasons:
+        raise existing_file(out, reasons)
+
+
+def recorded_request(record: RunRecord) -> Manifest:
+    """What a run was asked for, as far as its file says it."""
+    there = dict(record.environment)
+    versions = {"python": ".".join(str(there.get("python", "")).split(".")[:2])}
+    for name, version in there.items():
+        if name in SOFTWARE or name.startswith(("plugin ", "class ")):
+            versions[name] = str(version)
+    return Manifest(
+        chain=record.chain,
+        seed=record.seed or 0,
+        sha256=record.data.sha256,
+        memory=memory_route(record) or 0,
+        software=versions,
+    )
+
+
+def memory_route(record: RunRecord) -> int | None:
+    """Bytes by which the methods of a run chose their algorithm; None if its file does not say."""
+    found = record.environment.get("request")
+    memory = found.get("memory") if isinstance(found, Mapping) else None
+    # The file may come from anybody.
+    return memory if type(memory) is int and memory > 0 else None
+
+
+_PRESENTATION = "fsframe.show.results:as_result"
+"""The function that makes a record a result object; named rather than imported, since it is in a
+higher layer."""
+
+
+def as_chain_result(record: RunRecord) -> ChainResult:
+    """The record as a result object, for programs and notebooks."""
+    home, _, name = _PRESENTATION.partition(":")
+    found: ChainResult = getattr(import_module(home), name)(record)
+    return found
