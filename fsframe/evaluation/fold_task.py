@@ -372,6 +372,12 @@ def gather_folds(
     )
 
 
+_MEASURED = (
+    "measures", "measure_facts", "measured", "measured_repeats", "group_sizes", "group_right",
+    "group_vote",
+)  # fmt: skip
+
+
 def _measure_arrays(
     tables: Mapping[str, NDArray[Any]],
     data: Dataset,
@@ -380,13 +386,5 @@ def _measure_arrays(
     """Tables of the measures and of the groups."""
     plain = fold_tables(tables, data.n_features)
     found = group_tables(measure_tables(plain, data.classes, named), data)
-    named_tables = {
-        "measures": np.array(found.measures),
-        "measure-facts": found.measure_facts,
-        "measured": found.measured,
-        "measured-repeats": found.measured_repeats,
-        "group-sizes": found.group_sizes,
-        "group-right": found.group_right,
-        "group-vote": found.group_vote,
-    }
-    return {name: array for name, array in named_tables.items() if array is not None}
+    given = {name.replace("_", "-"): getattr(found, name) for name in _MEASURED}
+    return {name: np.asarray(value) for name, value in given.items() if value is not None}

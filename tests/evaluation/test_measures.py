@@ -1,48 +1,86 @@
-"""Measures of predictions against scikit-learn's, and where they are not defined."""
+"""The bundled measures against scikit-learn's and by hand, where they are undefined or refused."""
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn import metrics
+from sklearn.isotonic import IsotonicRegression
 
-from fsframe.evaluation.measures import Accuracy, Auc, BalancedAccuracy, LogLoss
-from fsframe.evaluation.summary import agreement
-from fsframe.method.classifier import Predictions
+import fsframe
+from fsframe.cli import main
+from fsframe.errors import PluginError, RequestError
+from fsframe.evaluation.cross_validation import CrossValidation
+from fsframe.evaluation.measures import Auc, Brier, Calibration, Concordance, _area
+from fsframe.evaluation.measuring import interval_within, join_repetitions
+from fsframe.evaluation.summary import agreement, summarise, summarise_tables
+from fsframe.method.classifier import PredictionMeasure, Predictions
+from fsframe.registry import registry
+from fsframe.registry.entries import MeasureEntry
+from fsframe.registry.hookspecs import hookimpl
+from fsframe.registry.manager import PluginManager, PluginSource, installed_plugins
+from fsframe.storage.checked_tables import fold_tables
+from fsframe.table.dataset import Dataset
 
 
-def log_loss(y, scores):
-    return LogLoss()(Predictions(truth=y, predicted=y, scores=scores))
-
-
-def drawn(seed, n_classes, n=40, coarse=False):
-    """Labels with every class present, and probabilities for them."""
+def drawn(seed, n_classes, n=60, coarse=True):
+    """Labels with every class present, and probabilities for them, with many ties if `coarse`."""
     generator = np.random.default_rng(seed)
-    y = np.concatenate([np.arange(n_classes), generator.integers(0, n_classes, n - n_classes)])
-    scores = generator.random((n, n_classes))
-    if coarse:  # Many ties.
-        scores = np.round(scores * 3) + 1
+    y = generator.permutation(np.arange(n) % n_classes)
+    scores = generator.random((n, n_classes)) * 6 + 1 + 2 * np.eye(n_classes)[y]
+    scores = np.round(scores) if coarse else scores
     return y, scores / scores.sum(axis=1, keepdims=True)
 
 
-@given(st.integers(0, 2**32), st.integers(2, 4), st.booleans())
-@settings(max_examples=60, deadline=None)
-def test_measures_are_those_of_scikit_learn(seed, n_classes, coarse):
-    y, scores = drawn(seed, n_classes, coarse=coarse)
+def log_loss(y, scores):
+    return value("log-loss", y, scores)
+
+
+def value(name, y, scores, **parameters):
+    measure = fsframe.measures[name](**parameters)
+    labels = tuple(f"c{k}" for k in range(scores.shape[1]))
     predicted = scores.argmax(axis=1)
-    assert Accuracy.of(y, predicted) == pytest.approx(metrics.accuracy_score(y, predicted))
-    assert BalancedAccuracy.of(y, predicted) == pytest.approx(
-        metrics.balanced_accuracy_score(y, predicted)
-    )
-    assert log_loss(y, scores) == pytest.approx(metrics.log_loss(y, scores), rel=1e-12)
-    theirs = (
-        metrics.roc_auc_score(y, scores[:, 1])
-        if n_classes == 2
-        else metrics.roc_auc_score(y, scores, multi_class="ovo", average="macro")
-    )
-    assert Auc.of(y, scores) == pytest.approx(theirs, rel=1e-9)
+    return measure(Predictions(truth=y, predicted=predicted, scores=scores, classes=labels))
+
+
+def theirs(name, y, scores):
+    predicted, two = scores.argmax(axis=1), scores.shape[1] == 2
+    averaged = {"average": "binary" if two else "macro"}
+    high = scores[:, 1] if two else scores
+    if name == "specificity":
+        of = [metrics.recall_score(y != c, predicted != c) for c in range(scores.shape[1])]
+        return of[1] if two else np.mean(of)
+    return {
+        "accuracy": lambda: metrics.accuracy_score(y, predicted),
+        "balanced-accuracy": lambda: metrics.balanced_accuracy_score(y, predicted),
+        "sensitivity": lambda: metrics.recall_score(y, predicted, **averaged),
+        "precision": lambda: metrics.precision_score(y, predicted, zero_division=0, **averaged),
+        "f1": lambda: metrics.f1_score(y, predicted, **averaged),
+        "matthews": lambda: metrics.matthews_corrcoef(y, predicted),
+        "auc": lambda: metrics.roc_auc_score(y, high, multi_class="ovo"),
+        "auc-ovr": lambda: metrics.roc_auc_score(y, high, multi_class="ovr"),
+        "log-loss": lambda: metrics.log_loss(y, scores),
+        "brier": lambda: np.mean((scores - np.eye(scores.shape[1])[y]) ** 2) * scores.shape[1] / 2,
+    }[name]()
+
+
+OF_CLASSES = [
+    "accuracy", "balanced-accuracy", "sensitivity", "specificity", "precision", "f1", "matthews",
+    "auc", "auc-ovr", "log-loss", "brier",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_CLASSES)
+@given(st.integers(0, 2**32), st.integers(2, 4), st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_measures_of_classes_are_those_of_scikit_learn(name, seed, n_classes, coarse):
+    y, scores = drawn(seed, n_classes, coarse=coarse)
+    assert value(name, y, scores) == pytest.approx(theirs(name, y, scores), rel=1e-9)
 
 
 def test_wrong_certainty_costs_as_much_as_in_scikit_learn():
@@ -72,14 +110,7 @@ def test_auc_is_undefined_for_one_class_and_log_loss_for_no_probabilities():
     assert np.isnan(log_loss(y, np.array([[np.nan, 1.0], [0.5, 0.5]])))
 
 
-def test_balanced_accuracy_counts_classes_not_rows():
-    y, predicted = np.array([0] * 9 + [1]), np.zeros(10, dtype=int)
-    assert Accuracy.of(y, predicted) == 0.9 and BalancedAccuracy.of(y, predicted) == 0.5
-
-
 def test_areas_of_many_classes_have_the_bits_of_ranks_pair_by_pair():
-    from fsframe.evaluation.measures import _area
-
     rng = np.random.default_rng(5)
     for n_classes in (3, 4, 9):
         y = rng.permutation(np.arange(60) % n_classes)
@@ -114,3 +145,221 @@ def test_agreement_is_the_chance_that_two_repetitions_say_the_same():
     assert found.share == pytest.approx(np.mean(chances))
     assert (found.n_rows, found.n_always) == (len(chances), always)
     assert agreement(predicted[:1], 3) is None
+
+
+def test_brier_of_two_classes_is_scikit_learns_and_its_calibration_what_isotonic_regression_gains():
+    y, scores = drawn(5, 2)
+    assert Brier.of(y, scores) == pytest.approx(metrics.brier_score_loss(y, scores[:, 1]))
+    mended = IsotonicRegression().fit_transform(scores[:, 1], y)
+    gain = metrics.brier_score_loss(y, scores[:, 1]) - np.mean((mended - y) ** 2)
+    assert Calibration.of(y, scores) == pytest.approx(gain, abs=1e-12)
+    assert 0 < gain < Brier.of(y, scores)
+    assert Calibration.of(y, np.tile(np.bincount(y) / y.size, (y.size, 1))) == pytest.approx(0)
+
+
+def test_measures_of_numbers_are_those_of_scikit_learn_and_scipy():
+    generator = np.random.default_rng(1)
+    y = np.round(generator.normal(size=50), 1)
+    predicted = np.round(y + generator.normal(size=50), 1)
+    both = Predictions(truth=y, predicted=predicted)
+    found = {name: fsframe.measures[name]()(both) for name in ("r2", "mae", "rmse", "concordance")}
+    assert found["r2"] == pytest.approx(metrics.r2_score(y, predicted))
+    assert found["mae"] == pytest.approx(metrics.mean_absolute_error(y, predicted))
+    assert found["rmse"] == pytest.approx(metrics.root_mean_squared_error(y, predicted))
+    # Somers' D of the predictions given the truth is 2c − 1.
+    assert found["concordance"] == pytest.approx((stats.somersd(y, predicted).statistic + 1) / 2)
+    pairs = [(a, b) for a, b in itertools.permutations(range(50), 2) if y[a] < y[b]]
+    won = sum((predicted[a] < predicted[b]) + (predicted[a] == predicted[b]) / 2 for a, b in pairs)
+    assert Concordance.of(y, predicted) == won / len(pairs)
+    assert np.isnan(Concordance.of(np.ones(3), np.arange(3.0)))
+
+
+def test_the_class_that_is_meant_can_be_named():
+    y, scores = drawn(2, 2)
+    assert value("sensitivity", y, scores, positive="c0") == value("specificity", y, scores)
+    assert value("sensitivity", y, scores, positive="c1") == value("sensitivity", y, scores)
+    y, scores = drawn(2, 3)
+    each = [value("f1", y, scores, positive=f"c{k}") for k in range(3)]
+    assert value("f1", y, scores) == pytest.approx(np.mean(each))
+
+
+def test_matthews_of_one_answer_is_zero_and_of_one_class_undefined():
+    flat = np.tile([0.9, 0.1], (4, 1))
+    assert value("matthews", np.array([0, 1, 0, 1]), flat) == 0.0
+    assert np.isnan(value("matthews", np.zeros(4, dtype=int), flat))
+
+
+def test_a_value_beyond_the_declared_range_is_the_plugins_fault():
+    class Wild(PredictionMeasure):
+        def _value(self, predictions):
+            return 2.0
+
+    with pytest.raises(PluginError, match="declared to lie in 0 … 1"):
+        Wild()(Predictions(truth=np.zeros(2), predicted=np.zeros(2)))
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "low", "high"),
+    [(0.97, 0.05, 0, 1), (-0.9, 0.2, -1, 1), (0.1, 0.3, 0, np.inf), (0.99, 0.2, -np.inf, 1)],
+)
+def test_intervals_hold_the_value_and_stay_within_the_range(mean, error, low, high):
+    a, b = interval_within(mean, error, 10, low, high)
+    assert low <= a < mean < b <= high
+    narrow = interval_within(mean, error / 100, 10, low, high)
+    reach = stats.t.ppf(0.975, 9) * error / 100
+    # Far from a bound, all scales are alike.
+    assert narrow == pytest.approx((mean - reach, mean + reach), abs=0.02)
+
+
+def test_equal_shares_have_the_interval_of_wilson_and_equal_losses_have_none():
+    assert interval_within(0.8, 0.1, 10, units=50) == interval_within(0.8, 0.1, 10)
+    theirs = stats.binomtest(50, 50).proportion_ci(method="wilson")
+    assert interval_within(1.0, 0.0, 10, units=50) == pytest.approx((theirs.low, theirs.high))
+    assert interval_within(1.0, 0.0, 10) is None
+    assert interval_within(0.0, 0.0, 10, 0.0, np.inf) is None
+
+
+def table(n=60, groups=None):
+    generator = np.random.default_rng(4)
+    y = np.arange(n) // 3 % 2
+    X = generator.normal(size=(n, 4)) + y[:, None] * np.array([1.5, 1, 0, 0])
+    return Dataset.from_arrays(X, np.array(["well", "ill"])[y], groups=groups)
+
+
+def test_an_evaluation_stores_every_measure_beside_the_baseline_and_all_features():
+    data = table()
+    found = CrossValidation(
+        base="anova-f:top=1 knn:k=5", folds=5, repeats=2, all_features=True
+    ).select(data, seed=1)
+    said = summarise(found)
+    tables = found.tables
+    assert list(said.measures) == [
+        *("accuracy", "balanced-accuracy", "auc", "sensitivity", "specificity", "f1", "matthews"),
+        *("log-loss", "brier", "calibration"),
+    ]
+    scores, y = tables["class-scores"], tables["truth"]
+    fold = tables["fold"]
+    rows = fold[1] == 3
+    for name in ("accuracy", "balanced-accuracy", "f1", "matthews", "auc", "log-loss", "brier"):
+        expected = theirs(name, y[rows], scores[1, rows])
+        assert said.measures[name].values[8] == pytest.approx(expected), name
+    alone = CrossValidation(base="knn:k=5", folds=5, repeats=2).select(data, seed=1)
+    for name, measure in summarise(alone).measures.items():
+        assert measure.mean == pytest.approx(said.measures[name].all_features), name
+    assert said.measures["balanced-accuracy"].baseline == 0.5 == said.measures["auc"].baseline
+    assert said.measures["matthews"].baseline == 0.0
+    assert said.measures["accuracy"].baseline == said.baseline.mean
+    assert said.confusion.sum() == 60 and said.confusion.trace() / 60 == pytest.approx(
+        np.mean(tables["predicted"] == y)
+    )
+    # A file without these tables says the same of what can be read from its predictions.
+    plain = {n: t for n, t in tables.items() if not n.startswith(("measure", "all-features-sc"))}
+    older = summarise_tables(fold_tables(plain, 4))
+    for name, measure in said.measures.items():
+        assert older.measures[name].values.tolist() == measure.values.tolist()
+        assert older.measures[name].baseline == measure.baseline
+
+
+def test_groups_count_once_and_vote():
+    groups = np.arange(60) // 3
+    data = table(groups=groups)
+    found = CrossValidation(base="knn", folds=4, repeats=3).select(data, seed=0)
+    by_group = summarise(found).by_group
+    hit = found.tables["predicted"] == found.tables["truth"]
+    shares = hit.reshape(3, 20, 3).mean(axis=2)
+    assert by_group.n_groups == 20 == by_group.n_voting
+    assert by_group.accuracies == pytest.approx(shares.mean(axis=0))
+    assert by_group.vote == pytest.approx((shares > 0.5).mean())
+    assert summarise(CrossValidation(base="knn", folds=4).select(table())).by_group is None
+
+
+def test_what_leaves_no_value_in_a_fold_is_taken_over_repetitions_and_says_so():
+    found = summarise(CrossValidation(base="knn", scheme="leave-one-out").select(table()))
+    assert found.measures["matthews"].pooled and not found.measures["accuracy"].pooled
+    assert found.measures["matthews"].interval is None
+    assert found.measures["auc"].baseline == 0.5
+
+
+def test_repetitions_joined_are_one_evaluation():
+    data, once = table(), CrossValidation(base="knn", folds=3, repeats=1)
+    parts = [once.select(data, seed=seed) for seed in (0, 1)]
+    both = summarise(join_repetitions(parts))
+    for name, measure in both.measures.items():
+        values = np.concatenate([summarise(part).measures[name].values for part in parts])
+        assert measure.values.tolist() == values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("base", "metric", "words"),
+    [
+        ("immigrate margin", "brier", ["metric=brier", "needs probabilities", "scores"]),
+        ("mim sklearn:estimator=sklearn.svm.SVC", "log-loss", ["needs probabilities"]),
+        ("mim knn", "r2", ["numeric target"]),
+        ("mim knn", "f1:positive=il", ["'il'", "Did you mean `ill`"]),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_by_name_before_work_starts(base, metric, words):
+    with pytest.raises(RequestError) as caught:
+        CrossValidation(base=base, metric=(metric,)).select(table())
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_a_classifier_that_only_answers_has_no_area_under_a_curve():
+    said = list(fsframe.measures["auc"]().refusals("classification", ("a", "b"), "labels"))
+    assert said == ["it needs scores, and the classifier gives predicted classes only"]
+    assert not list(fsframe.measures["f1"]().refusals("classification", ("a", "b"), "labels"))
+
+
+def test_every_wrong_measure_is_reported_at_once():
+    with pytest.raises(RequestError) as caught:
+        CrossValidation(base="knn", metric=("acuracy", "auc:k=3"))
+    assert "Did you mean `accuracy`" in str(caught.value) and "'k'" in str(caught.value)
+
+
+class Missed(PredictionMeasure):
+    """Share of the ill that are told they are well."""
+
+    larger_is_better = False
+
+    def _value(self, predictions):
+        ill = predictions.truth == predictions.classes.index("ill")
+        return float(np.mean(predictions.predicted[ill] != predictions.truth[ill]))
+
+
+class _Plugin:
+    @hookimpl
+    def fsframe_measures(self):
+        yield MeasureEntry(name="missed", target=f"{__name__}:Missed", summary="missed cases")
+
+
+def test_a_plugin_adds_a_measure_and_a_file_is_shown_without_it(monkeypatch, tmp_path, capsys):
+    import sys
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[Missed.__module__])
+    ours = PluginSource(name="m", distribution="m", version="0", target="-", load=_Plugin)
+    manager = PluginManager([*installed_plugins(), ours])
+    data = table()
+    rows = [
+        f"{','.join(map(str, x))},{data.classes[c]}" for x, c in zip(data.X, data.y, strict=True)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,d,class", *rows]) + "\n")
+    with monkeypatch.context() as inside:
+        inside.setattr(registry, "_manager", manager)
+        words = "evaluate mim:top=2 knn on t.csv --folds 4 --repeats 1 -q -o r.h5 --metric missed"
+        with pytest.raises(SystemExit) as caught:
+            main([*words.split(), "--metric", "sensitivity:positive=ill"])
+        told = capsys.readouterr().out
+        assert caught.value.code == 0
+    said = summarise(fsframe.load_run(tmp_path / "r.h5").stages[-1].selection)
+    assert list(said.measures) == ["missed", "sensitivity:positive=ill"]
+    assert said.measures["missed"].mean == pytest.approx(
+        1 - said.measures["sensitivity:positive=ill"].mean
+    )
+    # The plugin is gone; what it has measured is not.
+    with pytest.raises(SystemExit) as caught:
+        main(["show", "r.h5"])
+    assert caught.value.code == 0
+    shown = capsys.readouterr().out
+    line = next(line for line in told.splitlines() if line.startswith("missed"))
+    assert line in shown
