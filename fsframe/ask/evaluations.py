@@ -246,29 +246,19 @@ def _finished(asked: Request, mixed: bool) -> RunRecord | None:
     if not path.exists():
         return None
     record = load_run(path)
-    for what, there, wanted in (
-        ("chain", record.chain, str(asked.chain)),
-        ("data", record.data.sha256, asked.data.sha256),
-        ("seed", record.seed, asked.seed),
-    ):
-        if there != wanted:
-            raise StoreError(
-                f"{path} holds a run with another {what} ({there}, not {wanted}); "
-                "choose another folder with --out"
-            )
-    changed = [] if mixed else numeric_differences(record.environment, fingerprint())
-    if changed:
-        raise StoreError(
-            f"{path} was computed with {'; '.join(changed)}; results computed here may differ in "
-            "the last bits. Run compare where it was started, choose another folder with --out, "
-            "or accept both (--mixed)"
-        )
     now = Manifest.of(asked.chain, asked.data, asked.seed, memory=asked.chosen_route())
     reasons = recorded_request(record).differences(now, mixed=True)
     if reasons:
         raise StoreError(
             f"{path} is the result of another request: {'; '.join(reasons)}; choose another "
             "folder with --out"
+        )
+    changed = [] if mixed else numeric_differences(record.environment, fingerprint())
+    if changed:
+        raise StoreError(
+            f"{path} was computed with {'; '.join(changed)}; results computed here may differ in "
+            "the last bits. Run compare where it was started, choose another folder with --out, "
+            "or accept both (--mixed)"
         )
     return record
 

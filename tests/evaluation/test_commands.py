@@ -328,7 +328,7 @@ def test_compare_called_again_computes_nothing_and_says_the_same(folder, capsys,
 def test_compare_refuses_a_folder_of_another_protocol(folder, capsys):
     ran(capsys, *COMPARE, "--out", "cmp")
     code, _, err = ran(capsys, *COMPARE, "--out", "cmp", "--seed", "5")
-    assert code == 5 and "another seed" in err
+    assert code == 5 and "another request: its seed is 0, not 5" in err
     code, _, err = ran(capsys, *COMPARE, "--out", "cmp", "--memory", "300MB")
     assert code == 5 and "of memory beside the table" in err
     path = sorted(Path("cmp").glob("toy.*.h5"))[0]
