@@ -17,7 +17,7 @@ from fsframe.method.selection import rank_by_score
 from fsframe.registry import selectors
 from fsframe.show.verdicts import decisions, interacting, pair_test_words, pair_weight_words
 from fsframe.storage import RunRecord, StageRecord, printable
-from fsframe.storage.records import clusters
+from fsframe.storage.checked_tables import clusters
 from fsframe.table.roles import side_roles
 from fsframe.text import counted, shown_width, some_of, table_lines
 

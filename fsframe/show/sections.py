@@ -44,7 +44,7 @@ from fsframe.show.verdicts import (
     verdict,
 )
 from fsframe.storage import RunRecord
-from fsframe.storage.records import bootstrap_tables
+from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.table.dataset import Dataset
 from fsframe.text import interval_text, number_text
 

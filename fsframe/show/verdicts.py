@@ -13,7 +13,7 @@ from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, r
 from fsframe.method.ranking import rank_by_score
 from fsframe.registry import selectors, stability_metrics
 from fsframe.storage import RunRecord, printable
-from fsframe.storage.records import bootstrap_tables
+from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.text import interval_text, number_text
 
 if TYPE_CHECKING:

@@ -207,7 +207,7 @@ def test_a_score_without_bound_is_shown_as_such():
 
 
 def test_a_test_that_saw_some_columns_names_those():
-    from fsframe.storage.records import bootstrap_tables
+    from fsframe.storage.checked_tables import bootstrap_tables
 
     record = Chain.parse("mim:top=2 npfs:base=mim:top=1,n=20,null=published").run(small(), seed=1)
     found = bootstrap_tables(record.stages[-1])

@@ -24,7 +24,7 @@ from fsframe.show.plots.canvas import (
     spread,
 )
 from fsframe.storage import RunRecord, printable
-from fsframe.storage.records import convergence as cost_of
+from fsframe.storage.checked_tables import convergence as cost_of
 from fsframe.table.dataset import Dataset
 
 _POINTS = 150

@@ -26,7 +26,7 @@ from fsframe.show.plots.canvas import (
     spread,
 )
 from fsframe.storage import RunRecord, printable
-from fsframe.storage.records import BootstrapTables, bootstrap_tables
+from fsframe.storage.checked_tables import BootstrapTables, bootstrap_tables
 
 _DOUBTFUL = 0.05
 _INTERSECTIONS = 20
