@@ -23,7 +23,7 @@ from fsframe.table.annotated_arrays import is_annotated, is_labelled
 from fsframe.table.column_kinds import Ordinal
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import is_frame
-from fsframe.table.locate import in_parts
+from fsframe.table.reader import in_parts
 from fsframe.table.roles import side_roles
 from fsframe.text import unexpected
 
@@ -270,8 +270,8 @@ def table_of(
             )
         return data, ""
     if isinstance(data, (str, os.PathLike)) or in_parts(data):
-        from fsframe.table.locate import find_table
         from fsframe.table.read import read
+        from fsframe.table.reader import find_table
 
         if label is not None and not isinstance(label, (str, int)):
             raise RequestError(

@@ -211,7 +211,7 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
 
 def check_reader_of_run(record: RunRecord, path: str) -> None:
     """Raise PluginError if `path` would be parsed, where the run's table was read by a plugin."""
-    from fsframe.table.locate import check_reader
+    from fsframe.table.reader import check_reader
 
     found = record.environment.get("reading")
     reader = found.get("reader") if isinstance(found, dict) else None
@@ -237,7 +237,7 @@ def source_of_run(record: RunRecord, given: str | None, how: str) -> str:
 
 def is_table(source: str) -> bool:
     """Whether a path recorded earlier is that of a file, or of a table in parts."""
-    from fsframe.table.locate import in_parts
+    from fsframe.table.reader import in_parts
 
     return bool(source) and (Path(source).is_file() or in_parts(source))
 

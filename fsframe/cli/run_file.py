@@ -164,7 +164,7 @@ def run_path(data: Path, stages: Sequence[StageText]) -> Path:
     >>> run_path(Path("t.csv"), parse_stages("immigrate:sigma={4,2,1} margin")).name
     't.immigrate_sigma=4,2,1-margin-98e24999.h5'
     """
-    from fsframe.table.locate import in_parts, table_name
+    from fsframe.table.reader import in_parts, table_name
 
     row = "-".join(_stage_name(stage) for stage in stages)
     plain = _ODD.sub("-", row)

@@ -355,7 +355,7 @@ def run_on(
     from fsframe.chains.request import Request, stored_answer
     from fsframe.cli.run_file import run_path
     from fsframe.storage import check_destination
-    from fsframe.table.locate import find_table
+    from fsframe.table.reader import find_table
 
     path = find_table(data)
     out: Path | None = None

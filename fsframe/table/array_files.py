@@ -25,8 +25,7 @@ from fsframe.table.columns import (
     label_values,
 )
 from fsframe.table.dataset import Dataset
-from fsframe.table.locate import table_name
-from fsframe.table.reader import ArrayTable
+from fsframe.table.reader import ArrayTable, table_name
 from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
 from fsframe.table.text_file import VARIABLE, check_size, decompressed_bound, shown
 

@@ -18,7 +18,8 @@ from fsframe.table.cells import Missing
 from fsframe.table.column_facts import Block, Column, one_column
 from fsframe.table.column_kinds import ColumnKind, numbers_of
 from fsframe.table.columns import check_finite, column_word
-from fsframe.table.text_file import defused, is_formula, is_number, unquote
+from fsframe.table.dialect import unquote
+from fsframe.table.text_file import defused, is_formula, is_number
 from fsframe.text import did_you_mean, some_of
 
 

@@ -32,7 +32,7 @@ from fsframe.table.columns import (
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.label_guess import is_usual_label, likely_names, looks_measured
-from fsframe.table.locate import table_name
+from fsframe.table.reader import table_name
 from fsframe.table.roles import AskedColumns, only
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import contents_of_sheet

@@ -46,7 +46,7 @@ from fsframe.table.kept_folders import (
     seal,
     temporary_folder,
 )
-from fsframe.table.locate import file_kind, table_name
+from fsframe.table.reader import file_kind, table_name
 from fsframe.table.roles import ROLES, check_asked, side_roles
 from fsframe.table.row_readers import (
     FrameRows,

@@ -32,9 +32,8 @@ from fsframe.table.columns import (
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import is_frame
 from fsframe.table.from_sheet import from_sheet
-from fsframe.table.locate import file_kind, find_table, in_parts, table_name
 from fsframe.table.parts import large_in_file, read_parts
-from fsframe.table.reader import ArrayTable, full_name
+from fsframe.table.reader import ArrayTable, file_kind, find_table, full_name, in_parts, table_name
 from fsframe.table.roles import ROLES, asked_sides, check_asked
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import load_content, missing_codes

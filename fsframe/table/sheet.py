@@ -17,28 +17,23 @@ from fsframe.errors import DataError, RequestError
 from fsframe.table.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
 from fsframe.table.column_kinds import spelled_numbers
 from fsframe.table.columns import column_word
-from fsframe.table.locate import (
-    decimal_mark,
-    joined_names,
-    second_names,
-    title_end,
-    totals_begin,
-)
-from fsframe.table.text_file import (
-    MAX_COLUMNS,
+from fsframe.table.dialect import (
     check_quotes,
-    check_size,
     choose_delimiter,
+    decimal_mark,
     delimiter_name,
     field_splitter,
     first_record,
     is_header,
-    is_number,
-    load_text,
+    joined_names,
+    second_names,
     sign_of,
+    title_end,
+    totals_begin,
     trimmed,
     unquote,
 )
+from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_text
 from fsframe.text import some_of
 
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")

@@ -15,14 +15,22 @@ from fsframe.errors import DataError
 from fsframe.table.array_files import load_arrays
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
 from fsframe.table.column_kinds import spelled_numbers
+from fsframe.table.dialect import delimiter_name
 from fsframe.table.file_table import Table, quoted
 from fsframe.table.frames import frame_column, frame_names, frame_texts, take_frame
-from fsframe.table.locate import file_kind, find_table, in_parts
 from fsframe.table.parts import large_in_file, rows_of_parts
-from fsframe.table.reader import ArrayTable, check_options, named_paths, read_frame, spelled_text
+from fsframe.table.reader import (
+    ArrayTable,
+    check_options,
+    file_kind,
+    find_table,
+    in_parts,
+    named_paths,
+    read_frame,
+    spelled_text,
+)
 from fsframe.table.row_readers import RowReader
 from fsframe.table.sheet import Sheet, load_sheet
-from fsframe.table.text_file import delimiter_name
 
 # Numbers in one block of columns.
 _BLOCK = 1 << 22

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe.errors import UntidyTableError
+from fsframe.errors import DataError, UntidyTableError
 from fsframe.table import cells
 from fsframe.table.arrays import LARGEST
 from fsframe.table.read import read
@@ -56,12 +56,6 @@ def test_the_same_table_in_another_spelling_reads_the_same(put, name, content):
     data, plain = read(put(content, name)), read(put(PLAIN, "plain.csv"))
     assert data.sha256 == plain.sha256
     assert data.label_name == "class"
-
-
-def test_a_gzipped_file_without_the_ending_is_recognised(put):
-    import gzip
-
-    assert read(put(gzip.compress(PLAIN.encode()), "packed.csv")).n_samples == 4
 
 
 def test_a_given_delimiter_is_honoured(put):
@@ -143,15 +137,10 @@ def test_tables_of_single_digits_take_the_short_way_to_the_same_numbers(put, mon
     assert np.array_equal(read(path, label=label).X, short)
 
 
-@pytest.mark.parametrize("bad", ["12", "x", "-", "", "ä"])
+@pytest.mark.parametrize("bad", ["x", "-", "ä"])
 def test_one_odd_cell_among_single_digits_is_not_lost(put, bad):
-    text = f"a,b,class\n1,2,x\n3,{bad},y\n5,6,x\n7,8,y\n"
-    if bad in ("12", ""):
-        value = read(put(text)).X[1, 1]
-        assert value == 12 or np.isnan(value)
-    else:
-        with pytest.raises(Exception, match=r"line 3, column 2 \(b\)"):
-            read(put(text))
+    with pytest.raises(DataError, match=r"line 3, column 2 \(b\)"):
+        read(put(f"a,b,class\n1,2,x\n3,{bad},y\n5,6,x\n7,8,y\n"))
 
 
 def test_quotes_may_hold_delimiters_quotes_and_line_ends(put):

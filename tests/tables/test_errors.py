@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.locate import find_table
 from fsframe.table.read import read
+from fsframe.table.reader import find_table
 
 GOOD = "a,b,class\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
 

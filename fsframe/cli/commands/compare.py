@@ -91,7 +91,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     from fsframe.evaluation.study_plan import StudyTable
     from fsframe.show.comparisons import RESULTS, check_folder
     from fsframe.storage import check_destination
-    from fsframe.table.locate import find_table
+    from fsframe.table.reader import find_table
 
     chains, paths = _split(words)
     names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "stratify")

@@ -27,7 +27,7 @@ def inspect(data: str, as_json: bool, **reading: Any) -> None:
     Example:
       fsframe inspect examples/parkinsons.csv
     """
-    from fsframe.table.locate import in_parts
+    from fsframe.table.reader import in_parts
 
     if in_parts(data):
         from fsframe.show.inspection import inspect_parts

@@ -147,7 +147,7 @@ def _warn_of_other_units(trained_on: Dataset, features: Sequence[str], X: NDArra
 
 def _file(name: str) -> Path | None:
     """The file of a table that may be named without its ending; None where there is none."""
-    from fsframe.table.locate import find_table
+    from fsframe.table.reader import find_table
 
     try:
         return find_table(name)

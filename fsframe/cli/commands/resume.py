@@ -178,7 +178,7 @@ def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | 
 def _continue(out: Path, manifest: Manifest, options: dict[str, Any]) -> RunRecord:
     from fsframe.chains.chain import Chain
     from fsframe.chains.request import Request
-    from fsframe.table.locate import check_reader
+    from fsframe.table.reader import check_reader
 
     request = manifest.request
     # Before the table is read: fails early if a method is not installed.
