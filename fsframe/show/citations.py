@@ -11,49 +11,6 @@ from fsframe.grammar import parse_stages
 from fsframe.registry import classifiers, find_offer, measures, selectors
 from fsframe.text import tex
 
-OF_PROTOCOL = {
-    "ambroise2002": """\
-@article{ambroise2002,
-  author = {Ambroise, Christophe and McLachlan, Geoffrey J.},
-  title = {Selection bias in gene extraction on the basis of microarray gene-expression data},
-  journal = {Proceedings of the National Academy of Sciences},
-  volume = {99}, number = {10}, pages = {6562--6566}, year = {2002},
-  doi = {10.1073/pnas.102102699}
-}""",
-    "nadeau2003": """\
-@article{nadeau2003,
-  author = {Nadeau, Claude and Bengio, Yoshua},
-  title = {Inference for the generalization error},
-  journal = {Machine Learning},
-  volume = {52}, pages = {239--281}, year = {2003},
-  doi = {10.1023/A:1024068626366}
-}""",
-    "nogueira2018": """\
-@article{nogueira2018,
-  author = {Nogueira, Sarah and Sechidis, Konstantinos and Brown, Gavin},
-  title = {On the stability of feature selection algorithms},
-  journal = {Journal of Machine Learning Research},
-  volume = {18}, number = {174}, pages = {1--54}, year = {2018}
-}""",
-    "demsar2006": """\
-@article{demsar2006,
-  author = {Dem{\\v{s}}ar, Janez},
-  title = {Statistical comparisons of classifiers over multiple data sets},
-  journal = {Journal of Machine Learning Research},
-  volume = {7}, pages = {1--30}, year = {2006}
-}""",
-    "benavoli2017": """\
-@article{benavoli2017,
-  author = {Benavoli, Alessio and Corani, Giorgio and Dem{\\v{s}}ar, Janez and Zaffalon, Marco},
-  title = {Time for a change: a tutorial for comparing multiple classifiers through
-    {Bayesian} analysis},
-  journal = {Journal of Machine Learning Research},
-  volume = {18}, number = {77}, pages = {1--36}, year = {2017},
-  eprint = {1606.04316}, archiveprefix = {arXiv}
-}""",
-}
-"""BibTeX of the publications that every study cites, by key."""
-
 # "Title, Journal 29(6):1035-1051"; title, number and pages are optional.
 _ARTICLE = re.compile(
     r"(?:(?P<title>.+), )?(?P<journal>[^,:;()]+?) (?P<volume>(?:[A-Z]-)?\d+)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import attrs
@@ -16,7 +17,7 @@ from fsframe.evaluation.recorded import (
 )
 from fsframe.params import format_value
 from fsframe.registry import Offer, classifiers, selectors, stability_metrics
-from fsframe.show.citations import OF_PROTOCOL, bibtex_of, cited_keys, references_of
+from fsframe.show.citations import bibtex_of, cited_keys, references_of
 from fsframe.storage import RunRecord, StageRecord, printable
 from fsframe.storage.records import protocol_name
 from fsframe.storage.study_file import StudyCell, StudyRecord
@@ -332,8 +333,8 @@ def _sentences(record: StudyRecord, cite: Cite, plain: Callable[[str], str]) -> 
 def bibliography(record: StudyRecord) -> str:
     """BibTeX of everything that the text cites."""
     references = references_of((*record.chains, *record.beside), record.measures)
-    of_methods = bibtex_of(references.values())
-    return "\n\n".join([*OF_PROTOCOL.values(), of_methods]).rstrip() + "\n"
+    of_protocol = (files("fsframe.show") / "study.bib").read_text("utf-8")
+    return f"{of_protocol}\n{bibtex_of(references.values())}".rstrip() + "\n"
 
 
 def _name(metric: str) -> str:

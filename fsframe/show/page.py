@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
 from fsframe.registry import report_sections
 from fsframe.show.section import About, Bullets, Picture, Table, Text, safe
 from fsframe.show.sections import figures_of_several
-from fsframe.show.style import SCRIPT, STYLE
 from fsframe.show.verdicts import heading, measure_words, verdict_of_several
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
@@ -91,7 +91,10 @@ def report_page_of_several(runs: Sequence[tuple[RunRecord, Path | None]]) -> str
 
 def page_text(title: str, body: Iterable[str]) -> str:
     """A whole page around the lines of its body, with its style, its script and its policy."""
-    digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
+    style, script = (
+        (files("fsframe.show") / name).read_text("utf-8") for name in ("page.css", "page.js")
+    )
+    digest = base64.b64encode(hashlib.sha256(f"\n{script}".encode()).digest()).decode()
     # The browser runs only this script, whatever names in files contain.
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
@@ -103,8 +106,8 @@ def page_text(title: str, body: Iterable[str]) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{safe(title)}</title><style>{STYLE}</style></head>\n"
-        f"<body>\n<main>\n{text}\n</main>\n<script>{SCRIPT}</script>\n</body></html>\n"
+        f"<title>{safe(title)}</title><style>\n{style}</style></head>\n"
+        f"<body>\n<main>\n{text}\n</main>\n<script>\n{script}</script>\n</body></html>\n"
     )
 
 
