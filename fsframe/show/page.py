@@ -13,11 +13,12 @@ from typing import Any
 from fsframe.errors import PluginError, RequestError
 from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
 from fsframe.registry import report_sections
-from fsframe.show.section import About, Bullets, Picture, Table, Text, safe
+from fsframe.show.section import About, Bullets, Picture, Table, Text
 from fsframe.show.sections import figures_of_several
 from fsframe.show.verdicts import heading, measure_words, verdict_of_several
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
+from fsframe.text import safe
 
 _MOST_RUNS = 20
 

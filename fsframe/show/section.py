@@ -18,7 +18,7 @@ from fsframe.errors import PluginError
 from fsframe.registry import in_stage
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
-from fsframe.text import printable
+from fsframe.text import safe
 
 
 @attrs.frozen(kw_only=True)
@@ -222,8 +222,3 @@ class Section(ABC):
     @abstractmethod
     def _blocks(self, about: About) -> Iterable[Block]:
         """The blocks about this run, a heading first."""
-
-
-def safe(text: str) -> str:
-    """Text escaped for HTML, with invisible characters made visible."""
-    return escape(printable(text))

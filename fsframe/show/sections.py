@@ -34,7 +34,6 @@ from fsframe.show.section import (
     Section,
     Table,
     Text,
-    safe,
 )
 from fsframe.show.verdicts import (
     decisions,
@@ -46,76 +45,10 @@ from fsframe.show.verdicts import (
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.table.dataset import Dataset
-from fsframe.text import interval_text, number_text
+from fsframe.text import interval_text, number_text, safe
 
-_OF_ONE = {
-    "sizes": (
-        "How many features to keep",
-        "Accuracy (R² of a numeric target) with corrected standard errors, and stability, by the "
-        "number of features used. "
-        "The dotted line is the smallest number within one standard error of the most accurate.",
-    ),
-    "roc": (
-        "ROC curve: true against false positive rate",
-        "On held-out rows; mean over the repetitions.",
-    ),
-    "calibration": (
-        "Calibration: predicted probabilities against observed frequencies",
-        "On the diagonal, eight in ten of the rows given a probability of 0.8 belong to the "
-        "class. Grey: number of predictions.",
-    ),
-    "stability": (
-        "How stable the ranking is",
-        "Agreement of the best 1, 2, … features of all resamples; 1 is always the same.",
-    ),
-    "scores": (
-        "Which features matter",
-        "Filled: kept. Hollow: the best that were not. Squares, where there are resamples: share "
-        "of them that keep the feature, with its interval.",
-    ),
-    "classes": (
-        "How the kept features differ between the classes",
-        "A dot is a row, the bar the middle half of a class, the tick its median.",
-    ),
-    "network": (
-        "Which pairs interact",
-        "Lines join pairs whose joint effect on the label is not the sum of both effects; "
-        "thicker lines have smaller p.",
-    ),
-    "pair": ("The first pair", "The rows by class on both features."),
-    "matrix": (
-        "Weights of pairs",
-        "Weights as the method defines them, clustered so that related features are next to "
-        "each other; the diagonal is the weight of each feature alone.",
-    ),
-    "tests": ("What the test decided by", ""),
-    "bootstraps": (
-        "How often each feature was selected",
-        "A row is a resample, a dark cell a feature that it keeps.",
-    ),
-    "convergence": (
-        "Convergence",
-        "The cost that the method minimises, by iteration; lower is better.",
-    ),
-}
-
-_OF_SEVERAL = {
-    "pareto": (
-        "Performance against stability",
-        "Filled: no other chain is better in both. Bars: corrected standard error, 95 % interval.",
-    ),
-    "cd": (
-        "Mean ranks over the tables",
-        "Chains joined by a thick bar do not differ significantly by Wilcoxon's test with "
-        "Holm's adjustment.",
-    ),
-    "roc": ("ROC curve: true against false positive rate", "On held-out rows."),
-    "sets": (
-        "Which features the runs keep in common",
-        "A column is a set of runs (dark dots), its bar the number of features that exactly these "
-        "keep.",
-    ),
-}
+# Of several runs, in this order.
+_SIDE_BY_SIDE = ("pareto", "cd", "roc", "sets")
 
 
 def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
@@ -126,7 +59,8 @@ def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
     PluginError
         If matplotlib is not installed.
     """
-    for kind in _OF_ONE:
+    placed = sorted((kind.place, name) for name, kind in KINDS.items() if kind.place)
+    for _, kind in placed:
         if KINDS[kind].data and data is None:
             continue
         # A picture of pairs would suggest an interaction that was not found.
@@ -140,7 +74,7 @@ def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
 
 def _words(kind: str, record: RunRecord) -> tuple[str, str]:
     """Heading and caption of a figure, which say what was found."""
-    heading, caption = _OF_ONE[kind]
+    heading, caption = KINDS[kind].heading, KINDS[kind].caption
     if kind == "tests":
         return heading, " ".join(_words_of_test(record))
     if kind == "scores":
@@ -177,9 +111,9 @@ def figures_of_several(
     """The figures that can be drawn from several runs, of `kinds`, each with its measure; by
     default all kinds, by accuracy.
     """
-    asked = dict.fromkeys(_OF_SEVERAL) if kinds is None else kinds
+    asked = dict.fromkeys(_SIDE_BY_SIDE) if kinds is None else kinds
     for kind, metric in asked.items():
-        heading, caption = _OF_SEVERAL[kind]
+        heading, caption = KINDS[kind].heading, KINDS[kind].compares
         svg = _drawn(kind, records, None, metric)
         if svg:
             yield Figure(heading=heading, svg=svg, caption=caption)

@@ -28,13 +28,12 @@ from fsframe.show.section import (
     Picture,
     Table,
     Text,
-    safe,
 )
 from fsframe.show.sections import CHECKLIST_WORDS, STATES, figures_of_several
 from fsframe.show.verdicts import measure_words, verdict_of_comparison
 from fsframe.storage import printable
 from fsframe.storage.study_file import StudyCell, StudyRecord
-from fsframe.text import counted, number_text, tex
+from fsframe.text import counted, number_text, safe, tex
 
 _WARNINGS, _ANSWERS, _TABLES_DRAWN, _ROWS = 50, 5, 12, 1000
 _FORMS = ("pdf", "svg")

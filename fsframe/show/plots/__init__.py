@@ -38,6 +38,12 @@ class Kind:
         Whether it takes the table of the run.
     options : tuple of str
         Which of ``most``, ``pair`` and ``metric`` it takes.
+    heading, caption : str
+        Above and below the figure on the page about a run.
+    place : int
+        Place on that page, ascending; 0 if it is not there.
+    compares : str
+        Its caption on a page about several runs.
     """
 
     target: str
@@ -46,6 +52,10 @@ class Kind:
     several: bool = False
     data: bool = False
     options: tuple[str, ...] = ()
+    heading: str = ""
+    caption: str = ""
+    place: int = 0
+    compares: str = ""
 
 
 KINDS: Mapping[str, Kind] = {
@@ -54,6 +64,10 @@ KINDS: Mapping[str, Kind] = {
         shows="scores of the kept features and the next best, and how often resamples keep them",
         needs="a stage that scores",
         options=("most",),
+        heading="Which features matter",
+        caption="Filled: kept. Hollow: the best that were not. Squares, where there are "
+        "resamples: share of them that keep the feature, with its interval.",
+        place=5,
     ),
     "classes": Kind(
         target="features:class_distributions",
@@ -61,18 +75,29 @@ KINDS: Mapping[str, Kind] = {
         needs="the table of the run, with classes",
         data=True,
         options=("most",),
+        heading="How the kept features differ between the classes",
+        caption="A dot is a row, the bar the middle half of a class, the tick its median.",
+        place=6,
     ),
     "matrix": Kind(
         target="pairs:pair_matrix",
         shows="weights of pairs, with features ordered by cluster",
         needs="weights of pairs (immigrate, lfe, jmi, interactions)",
         options=("most",),
+        heading="Weights of pairs",
+        caption="Weights as the method defines them, clustered so that related features are next "
+        "to each other; the diagonal is the weight of each feature alone.",
+        place=9,
     ),
     "network": Kind(
         target="pairs:pair_network",
         shows="pairs with significant interactions",
         needs="tested pairs (interactions, or a chain with weights of pairs)",
         options=("most",),
+        heading="Which pairs interact",
+        caption="Lines join pairs whose joint effect on the label is not the sum of both effects; "
+        "thicker lines have smaller p.",
+        place=7,
     ),
     "pair": Kind(
         target="pairs:pair_picture",
@@ -80,39 +105,63 @@ KINDS: Mapping[str, Kind] = {
         needs="the table of the run, and pairs or --pair NAME,NAME",
         data=True,
         options=("pair",),
+        heading="The first pair",
+        caption="The rows by class on both features.",
+        place=8,
     ),
     "tests": Kind(
         target="resampling:test_statistics",
         shows="the test statistics of NPFS and their threshold",
         needs="a test over bootstraps (npfs)",
         options=("most",),
+        heading="What the test decided by",
+        place=10,
     ),
     "bootstraps": Kind(
         target="resampling:bootstrap_matrix",
         shows="which resample kept which feature",
         needs="resamples (npfs, stability, evaluate)",
         options=("most",),
+        heading="How often each feature was selected",
+        caption="A row is a resample, a dark cell a feature that it keeps.",
+        place=11,
     ),
     "stability": Kind(
         target="resampling:stability_path",
         shows="stability of the best k features against k",
         needs="a run of `fsframe stability`",
+        heading="How stable the ranking is",
+        caption="Agreement of the best 1, 2, … features of all resamples; 1 is always the same.",
+        place=4,
     ),
     "sizes": Kind(
         target="evaluations:accuracy_by_size",
         shows="accuracy and stability by number of features",
         needs="a run of `fsframe evaluate` with a curve",
+        heading="How many features to keep",
+        caption="Accuracy (R² of a numeric target) with corrected standard errors, and stability, "
+        "by the number of features used. The dotted line is the smallest number within one "
+        "standard error of the most accurate.",
+        place=1,
     ),
     "roc": Kind(
         target="evaluations:roc",
         shows="ROC curve: true against false positive rate",
         needs="runs of `fsframe evaluate`",
         several=True,
+        heading="ROC curve: true against false positive rate",
+        caption="On held-out rows; mean over the repetitions.",
+        place=2,
+        compares="On held-out rows.",
     ),
     "calibration": Kind(
         target="evaluations:calibration",
         shows="calibration: predicted probabilities against observed frequencies",
         needs="a run of `fsframe evaluate` with classes and a classifier that gives probabilities",
+        heading="Calibration: predicted probabilities against observed frequencies",
+        caption="On the diagonal, eight in ten of the rows given a probability of 0.8 belong to "
+        "the class. Grey: number of predictions.",
+        place=3,
     ),
     "pareto": Kind(
         target="evaluations:accuracy_against_stability",
@@ -120,6 +169,9 @@ KINDS: Mapping[str, Kind] = {
         needs="runs of `fsframe evaluate` or `compare -o` on one table",
         several=True,
         options=("metric",),
+        heading="Performance against stability",
+        compares="Filled: no other chain is better in both. Bars: corrected standard error, 95 % "
+        "interval.",
     ),
     "cd": Kind(
         target="evaluations:critical_difference",
@@ -127,17 +179,26 @@ KINDS: Mapping[str, Kind] = {
         needs="runs of `fsframe compare -o` on two tables or more",
         several=True,
         options=("metric",),
+        heading="Mean ranks over the tables",
+        compares="Chains joined by a thick bar do not differ significantly by Wilcoxon's test "
+        "with Holm's adjustment.",
     ),
     "sets": Kind(
         target="resampling:kept_sets",
         shows="which features several runs keep in common (UpSet)",
         needs="two to twelve runs with the same features",
         several=True,
+        heading="Which features the runs keep in common",
+        compares="A column is a set of runs (dark dots), its bar the number of features that "
+        "exactly these keep.",
     ),
     "convergence": Kind(
         target="features:convergence",
         shows="cost by iteration",
         needs="a method that iterates (immigrate, im4e, bim)",
+        heading="Convergence",
+        caption="The cost that the method minimises, by iteration; lower is better.",
+        place=12,
     ),
 }
 """All kinds of plots, in the order in which they are listed."""
