@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import as_completed
 from typing import TYPE_CHECKING
 
+import attrs
 import click
 
 from fsframe.cli.terminal import json_option, say, say_json
-from fsframe.errors import StoreError
+from fsframe.errors import FsframeError, RequestError, StoreError
+from fsframe.registry import Offer, selectors
+from fsframe.text import did_you_mean
 
 if TYPE_CHECKING:
-    from fsframe.show.precompilation import CompilationResult
+    from fsframe.execution.engine import Engine
+    from fsframe.table.dataset import Dataset
 
 
 @click.command()
@@ -37,7 +44,6 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
     """
     from fsframe.execution import open_engine
     from fsframe.kernels.threads import available_threads
-    from fsframe.show.precompilation import compiled_families, warm
 
     begun = time.perf_counter()
     count = min(workers or available_threads(), len(families) or len(compiled_families()))
@@ -49,7 +55,7 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
                 say(f"  not run: {reason}")
 
     with open_engine(workers=count if count > 1 else None) as engine:
-        done = warm(families, engine, tell)
+        done = compile_families(families, engine, tell)
     kept: dict[str, int] = {}
     for each in done:
         for folder, number in each.kernels.items():
@@ -75,3 +81,137 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
 
 def _compiled(number: int) -> str:
     return f"{number} kernels compiled" if number else "nothing to compile"
+
+
+@attrs.frozen(kw_only=True)
+class CompilationResult:
+    """Result of compiling one family ahead of time.
+
+    `seconds` include the runs on small tables. `kernels` are numbers of kernels by the folder they
+    were compiled into; under ``""`` those that could not be cached. `failed` are messages of
+    methods that could not run.
+    """
+
+    family: str
+    seconds: float
+    kernels: dict[str, int]
+    failed: tuple[str, ...] = ()
+
+
+def compiled_families() -> dict[str, list[Offer]]:
+    """Family → its selectors that declare compiled kernels, both in alphabetical order."""
+    found: dict[str, list[Offer]] = {}
+    for offer in selectors.offers():
+        if getattr(offer.entry, "compiles", False):
+            found.setdefault(getattr(offer.entry, "family", "") or "other", []).append(offer)
+    return dict(sorted(found.items()))
+
+
+def compile_families(
+    families: Sequence[str] = (),
+    engine: Engine | None = None,
+    tell: Callable[[CompilationResult], None] = lambda _: None,
+) -> list[CompilationResult]:
+    """Compile and cache the kernels of some families, by default of all.
+
+    Parameters
+    ----------
+    families : sequence of str
+        Names as listed by ``fsframe methods``, or prefixes of them.
+    engine : Engine, optional
+        Its workers compile one family each; this process by default.
+    tell : callable
+        Called with the result of each family.
+
+    Returns
+    -------
+    list of CompilationResult
+        In alphabetical order.
+
+    Raises
+    ------
+    RequestError
+        If there is no such family.
+    """
+    names = _asked(families)
+    done = []
+    if engine is None:
+        for name in names:
+            done.append(warm_family(name))
+            tell(done[-1])
+        return done
+    # The largest family first, so that it does not run alone at the end.
+    size = {name: len(offers) for name, offers in compiled_families().items()}
+    futures = [
+        engine.submit(warm_family, name) for name in sorted(names, key=lambda name: -size[name])
+    ]
+    for future in as_completed(futures):
+        done.append(future.result())
+        tell(done[-1])
+    return sorted(done, key=lambda each: each.family)
+
+
+def warm_family(family: str) -> CompilationResult:
+    """Run every method of a family on every kind of table that it accepts."""
+    from fsframe.kernels.compiled import KEPT
+    from fsframe.method.stage_view import wraps_left
+
+    begun, before, failed = time.perf_counter(), KEPT.copy(), []
+    for offer in compiled_families()[family]:
+        ran, refusal = False, ""
+        try:
+            method = selectors[offer.name]()
+        except FsframeError as error:
+            failed.append(f"{offer.name}: {error}")
+            continue
+        if wraps_left(method):
+            continue
+        for table in _tables():
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    method.select(table, seed=0)
+                ran = True
+            except FsframeError as error:
+                # Such as missing values in a method that does not accept them.
+                refusal = str(error)
+        if not ran:
+            failed.append(f"{offer.name}: {refusal}")
+    return CompilationResult(
+        family=family,
+        seconds=time.perf_counter() - begun,
+        kernels=dict(KEPT - before),
+        failed=tuple(failed),
+    )
+
+
+def _tables() -> Iterator[Dataset]:
+    """Numbers, levels, missing values, more columns than rows, a numeric target."""
+    import numpy as np
+
+    from fsframe.table.dataset import Dataset
+
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(60, 8))
+    two, three = np.arange(60) % 2, np.arange(60) % 3
+    yield Dataset.from_arrays(numbers, two)
+    yield Dataset.from_arrays(rng.integers(0, 3, (60, 8)).astype(float), three)
+    yield Dataset.from_arrays(np.where(rng.random((60, 8)) < 0.1, np.nan, numbers), two)
+    yield Dataset.from_arrays(rng.normal(size=(40, 300)), np.arange(40) % 2)
+    yield Dataset.from_arrays(numbers, numbers[:, 0] + rng.normal(size=60))
+
+
+def _asked(families: Sequence[str]) -> list[str]:
+    there = list(compiled_families())
+    asked = []
+    for name in families or there:
+        of_name = [each for each in there if each == name] or [
+            each for each in there if each.startswith(name)
+        ]
+        if len(of_name) != 1:
+            raise RequestError(
+                f"no family {name!r} has kernels to compile; families with kernels: "
+                f"{', '.join(there)}" + did_you_mean(name, there)
+            )
+        asked.append(of_name[0])
+    return list(dict.fromkeys(asked))

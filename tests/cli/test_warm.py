@@ -10,11 +10,16 @@ import pytest
 from click.testing import CliRunner
 
 from fsframe.cli import cli
+from fsframe.cli.commands import warm as warming
+from fsframe.cli.commands.warm import (
+    CompilationResult,
+    compile_families,
+    compiled_families,
+    warm_family,
+)
 from fsframe.errors import RequestError
 from fsframe.kernels.compiled import KEPT
 from fsframe.registry import selectors
-from fsframe.show import precompilation
-from fsframe.show.precompilation import CompilationResult, compiled_families, warm, warm_family
 
 
 def test_every_package_with_kernels_declares_what_compiles():
@@ -37,19 +42,19 @@ def test_families_with_kernels_are_known_by_their_entries():
 
 
 def test_a_family_is_run_and_compiles_nothing_the_second_time(monkeypatch):
-    few = list(precompilation._tables())[:1]
-    monkeypatch.setattr(precompilation, "_tables", lambda: few)
+    few = list(warming._tables())[:1]
+    monkeypatch.setattr(warming, "_tables", lambda: few)
     first = warm_family("interactions")
     assert not first.failed and "" not in first.kernels
     kept = KEPT.copy()
     told = []
-    assert warm(["inter"], tell=told.append) == told
+    assert compile_families(["inter"], tell=told.append) == told
     assert told[0].family == "interactions" and told[0].kernels == {} and kept == KEPT
 
 
 def test_no_such_family_lists_those_that_there_are():
     with pytest.raises(RequestError, match=r"no family 'imigrate'.*margin"):
-        warm(["imigrate"])
+        compile_families(["imigrate"])
 
 
 def test_the_command_says_where_kernels_are_and_ends_with_5_where_they_cannot_be_kept(monkeypatch):
@@ -61,7 +66,7 @@ def test_the_command_says_where_kernels_are_and_ends_with_5_where_they_cannot_be
         tell(done[0])
         return done
 
-    monkeypatch.setattr(precompilation, "warm", warmed)
+    monkeypatch.setattr(warming, "compile_families", warmed)
     said = CliRunner().invoke(cli, ["warm", "margin", "--workers", "1"])
     assert "margin: 4 kernels compiled, 2.0 s" in said.stdout and "3 in /cache" in said.stdout
     assert said.exception is not None and getattr(said.exception, "exit_code", 0) == 5
