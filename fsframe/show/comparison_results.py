@@ -16,6 +16,7 @@ from fsframe.errors import RequestError, StoreError
 from fsframe.evaluation.comparison import Cell, Comparison, described_tables, study_comparisons
 from fsframe.show.comparisons import (
     accuracy_rows,
+    chains_on,
     check_folder,
     comparison_lines,
     make_folder,
@@ -261,14 +262,11 @@ class ComparisonResult(ComparedChains):
 
     def _result_columns(self) -> dict[str, Any]:
         found = self.comparison
-        where = [(d, c) for d in range(len(self.data)) for c in range(len(self.chains))]
-        fields = (found.accuracy, found.standard_error, found.kept, found.stability, found.seconds)
-        values = [[float(table[d, c]) for d, c in where] for table in fields]
-        texts = [[self.data[d] for d, _ in where], [self.chains[c] for _, c in where]]
-        names = "data,chain,accuracy,standard_error,features_kept,stability,seconds"
-        columns: dict[str, Any] = dict(zip(names.split(","), [*texts, *values], strict=True))
+        rows = [row for d in range(len(self.data)) for row in chains_on(found, d)]
+        names = ["data", "chain", "accuracy", "standard_error", "features_kept", "stability"]
+        columns = {name: [getattr(row, name) for row in rows] for name in [*names, "seconds"]}
         if found.metric != "accuracy":
-            columns[found.metric] = [float(found.values[d, c]) for d, c in where]
+            columns[found.metric] = [row.value for row in rows]
         return columns
 
 

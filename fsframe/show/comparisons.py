@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from fsframe.errors import StoreError
 from fsframe.storage import check_destination, place_file
 from fsframe.table.text_file import defused
@@ -18,13 +20,77 @@ from fsframe.text import number_text, table_lines
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Cell, Comparison
 
-CSV_NAMES = (
-    "data", "chain", "metric", "value", "standard_error", "low", "high", "accuracy",
-    "features_kept", "stability", "on_front", "fewest_features", "seconds",
-)  # fmt: skip
+_MOST_PAIRWISE = 6
+
+
+@attrs.frozen
+class ChainOnTable:
+    """What a comparison says of one chain on one table; NaN where something is not known.
+
+    Parameters
+    ----------
+    data, chain, metric : str
+    value, standard_error, low, high : float
+        The measure, with its corrected standard error and its 95 % interval.
+    accuracy, features_kept, stability : float
+    on_front, fewest_features : bool
+        Whether no other chain has both a better value and a larger stability; whether it keeps the
+        fewest features within one standard error of the best.
+    seconds : float
+    """
+
+    data: str
+    chain: str
+    metric: str
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    accuracy: float
+    features_kept: float
+    stability: float
+    on_front: bool
+    fewest_features: bool
+    seconds: float
+
+
+CSV_NAMES = tuple(field.name for field in attrs.fields(ChainOnTable))
 """The columns of the table of results."""
 
-_MOST_PAIRWISE = 6
+
+def chains_on(result: Comparison, d: int) -> list[ChainOnTable]:
+    """The chains of a comparison on its table number `d`."""
+    numbers = {
+        "value": result.values,
+        "standard_error": result.standard_error,
+        "low": result.intervals[..., 0],
+        "high": result.intervals[..., 1],
+        "accuracy": result.accuracy,
+        "features_kept": result.kept,
+        "stability": result.stability,
+        "seconds": result.seconds,
+    }
+    return [
+        ChainOnTable(
+            data=result.data[d],
+            chain=chain,
+            metric=result.metric,
+            on_front=bool(result.front[d, c]),
+            fewest_features=int(result.fewest[d]) == c,
+            **{name: float(values[d, c]) for name, values in numbers.items()},
+        )
+        for c, chain in enumerate(result.chains)
+    ]
+
+
+def baselines_on(result: Comparison, d: int) -> Iterator[tuple[str, bool, float]]:
+    """The baselines on a table: name, whether it ignores the features, value.
+
+    The rule that ignores the features comes first, then the classifiers on all features.
+    """
+    yield result.rule, True, float(result.larger_class[d])
+    for name, values in result.all_features.items():
+        yield name, False, float(values[d])
 
 
 def result_columns(results: Iterable[Comparison]) -> dict[str, list[Any]]:
@@ -55,21 +121,10 @@ def csv_rows(result: Comparison) -> Iterator[Sequence[str]]:
 
 def _result_rows(result: Comparison) -> Iterator[list[Any]]:
     for d, data in enumerate(result.data):
-        for c, chain in enumerate(result.chains):
-            numbers = [
-                result.values[d, c],
-                result.standard_error[d, c],
-                *result.intervals[d, c],
-                result.accuracy[d, c],
-                result.kept[d, c],
-                result.stability[d, c],
-            ]
-            cells = [*map(_known, numbers), *_marks(result, d, c), _known(result.seconds[d, c])]
-            yield [data, chain, result.metric, *cells]
-        beside = {f"({result.rule})": result.larger_class[d]}
-        beside |= {f"(all features) {n}": of[d] for n, of in result.all_features.items()}
-        for name, value in beside.items():
-            yield [data, name, result.metric, _known(value), *[None] * 9]
+        yield from ([*map(_known, attrs.astuple(row))] for row in chains_on(result, d))
+        for name, alone, value in baselines_on(result, d):
+            label = f"({name})" if alone else f"(all features) {name}"
+            yield [data, label, result.metric, _known(value), *[None] * 9]
 
 
 def csv_text(results: Iterable[Comparison]) -> str:
@@ -82,19 +137,14 @@ def csv_text(results: Iterable[Comparison]) -> str:
     return memory.getvalue()
 
 
-def _known(value: float) -> float | None:
-    return None if value != value else float(value)
+def _known(value: Any) -> Any:
+    return None if value != value else value
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else value if isinstance(value, str) else repr(value)
-
-
-def _marks(result: Comparison, d: int, c: int) -> tuple[bool, bool]:
-    """Whether a chain is on the Pareto front, and the smallest within one standard error."""
-    return bool(result.front[d, c]), int(result.fewest[d]) == c
 
 
 def hdf5_image(result: Comparison, cells: Sequence[Sequence[Cell]]) -> bytes:
@@ -182,11 +232,15 @@ def accuracy_rows(result: Comparison) -> tuple[list[str], list[list[str]], set[i
     for d, data in enumerate(result.data):
         best = result.values[d].max() if result.larger_is_better else result.values[d].min()
         cells = []
-        for mean, error in zip(result.values[d], result.standard_error[d], strict=True):
-            shown = (
-                f"{100 * mean:.1f} ± {100 * error:.1f}" if percent else f"{mean:.3f} ± {error:.3f}"
+        for row in chains_on(result, d):
+            value, error = (
+                (100 * row.value, 100 * row.standard_error)
+                if percent
+                else (row.value, row.standard_error)
             )
-            cells.append(shown + ("*" if mean == best else " "))
+            digits = 1 if percent else 3
+            shown = f"{value:.{digits}f} ± {error:.{digits}f}"
+            cells.append(shown + ("*" if row.value == best else " "))
         rows.append([data, *cells])
     name = "accuracy, %" if percent else result.metric
     return [name, *letters], rows, set(range(1, len(letters) + 1))
@@ -220,25 +274,19 @@ def _table_of(result: Comparison, d: int, letters: Sequence[str]) -> Iterator[st
     values = result.values[d]
     best = values.max() if result.larger_is_better else values.min()
     rows = []
-    for c, letter in enumerate(letters):
-        low, high = result.intervals[d, c].tolist()
-        front, fewest = _marks(result, d, c)
-        marks = "*" * bool(values[c] == best) + "‡" * fewest + " P" * front
-        rows.append(
-            [
-                letter,
-                number_text(values[c]),
-                number_text(result.standard_error[d, c]),
-                "" if low != low else f"{low:.3f} … {high:.3f}",
-                f"{result.kept[d, c]:.1f}",
-                number_text(result.stability[d, c], 2),
-                marks.strip(),
-            ]
-        )
-    rows.append([result.rule, number_text(result.larger_class[d]), *[""] * 5])
-    for name, of in result.all_features.items():
-        shown = name if len(name) <= 30 else f"{name[:29]}…"
-        rows.append([f"all: {shown}", number_text(of[d]), *[""] * 5])
+    for letter, row in zip(letters, chains_on(result, d), strict=True):
+        marks = "*" * bool(row.value == best) + "‡" * row.fewest_features + " P" * row.on_front
+        interval = "" if row.low != row.low else f"{row.low:.3f} … {row.high:.3f}"
+        cells = [
+            number_text(row.value),
+            number_text(row.standard_error),
+            interval,
+            f"{row.features_kept:.1f}",
+        ]
+        rows.append([letter, *cells, number_text(row.stability, 2), marks.strip()])
+    for name, alone, value in baselines_on(result, d):
+        shown = name if alone or len(name) <= 30 else f"{name[:29]}…"
+        rows.append([shown if alone else f"all: {shown}", number_text(value), *[""] * 5])
     yield f"{result.data[d]}, {result.metric}:"
     header = ["", "value", "±", "95 %", "kept", "φ", ""]
     yield from table_lines(header, rows, right={1, 2, 3, 4, 5})

@@ -13,7 +13,7 @@ from fsframe.atomic import check_tracked_files, place_tracked_files
 from fsframe.errors import PluginError, RequestError, StoreError
 from fsframe.evaluation.comparison import Comparison, study_comparisons
 from fsframe.evaluation.study_plan import StudyPlan
-from fsframe.show.comparisons import csv_text
+from fsframe.show.comparisons import baselines_on, chains_on, csv_text
 from fsframe.show.methods_text import bibliography, checklist, methods_text, versions
 from fsframe.show.page import page_text
 from fsframe.show.plots import draw
@@ -120,16 +120,14 @@ def _results(found: Comparison) -> Iterator[Block]:
     for d, data in enumerate(found.data):
         values = found.values[d]
         best = np.nanmax(values) if found.larger_is_better else np.nanmin(values)
-        for c, chain in enumerate(found.chains):
-            marks = "*" * bool(values[c] == best) + "‡" * (int(found.fewest[d]) == c)
-            marks += "P" * bool(found.front[d, c])
-            numbers = [values[c], found.standard_error[d, c], *found.intervals[d, c]]
-            kept = f"{found.kept[d, c]:.1f}"
-            cells = [*map(number_text, numbers), kept, number_text(found.stability[d, c], 2), marks]
-            rows.append([data, chain, *cells])
-        rows.append([data, f"({found.rule})", number_text(found.larger_class[d]), *["—"] * 5, ""])
-        for name, of in found.all_features.items():
-            rows.append([data, f"({name} on all features)", number_text(of[d]), *["—"] * 5, ""])
+        for row in chains_on(found, d):
+            marks = "*" * bool(row.value == best) + "‡" * row.fewest_features + "P" * row.on_front
+            numbers = map(number_text, (row.value, row.standard_error, row.low, row.high))
+            kept = f"{row.features_kept:.1f}"
+            rows.append([data, row.chain, *numbers, kept, number_text(row.stability, 2), marks])
+        for name, alone, value in baselines_on(found, d):
+            label = f"({name})" if alone else f"({name} on all features)"
+            rows.append([data, label, number_text(value), *["—"] * 5, ""])
     name = measure_words(found.metric)
     yield Heading(f"Results by {name}")
     yield Text(
@@ -374,29 +372,32 @@ def _latex_table(result: Comparison) -> str:
     """LaTeX table (booktabs) of mean ± corrected standard error: chains in rows, tables in columns,
     the best in bold.
     """
-    tables = " & ".join(tex(name) for name in result.data)
+    names = " & ".join(tex(name) for name in result.data)
     lines = [
         f"% {result.metric}: mean ± standard error corrected for overlapping training sets",
         rf"\begin{{tabular}}{{l{'r' * len(result.data)}}}",
         r"\toprule",
-        rf"{tex(result.metric)} & {tables} \\",
+        rf"{tex(result.metric)} & {names} \\",
         r"\midrule",
     ]
-    for c, chain in enumerate(result.chains):
+    best = [column.max() if result.larger_is_better else column.min() for column in result.values]
+    tables = [chains_on(result, d) for d in range(len(result.data))]
+    for rows in zip(*tables, strict=True):
         cells = []
-        for d in range(len(result.data)):
-            column = result.values[d]
-            best = column.max() if result.larger_is_better else column.min()
-            error = result.standard_error[d, c]
-            shown = number_text(column[c], 3) + ("" if error != error else rf" \pm {error:.3f}")
-            cells.append(rf"$\mathbf{{{shown}}}$" if column[c] == best else f"${shown}$")
-        lines.append(rf"\texttt{{{tex(chain)}}} & {' & '.join(cells)} \\")
+        for row, largest in zip(rows, best, strict=True):
+            error = (
+                ""
+                if row.standard_error != row.standard_error
+                else rf" \pm {row.standard_error:.3f}"
+            )
+            shown = number_text(row.value, 3) + error
+            cells.append(rf"$\mathbf{{{shown}}}$" if row.value == largest else f"${shown}$")
+        lines.append(rf"\texttt{{{tex(rows[0].chain)}}} & {' & '.join(cells)} \\")
     lines.append(r"\midrule")
-    beside = {result.rule: result.larger_class}
-    beside |= {f"{name}, all features": of for name, of in result.all_features.items()}
-    for name, of in beside.items():
-        cells = ["---" if value != value else f"${number_text(value, 3)}$" for value in of.tolist()]
-        lines.append(rf"{tex(name)} & {' & '.join(cells)} \\")
+    for rows in zip(*(baselines_on(result, d) for d in range(len(result.data))), strict=True):
+        name, alone, _ = rows[0]
+        cells = ["---" if value != value else f"${number_text(value, 3)}$" for *_, value in rows]
+        lines.append(rf"{tex(name if alone else f'{name}, all features')} & {' & '.join(cells)} \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
