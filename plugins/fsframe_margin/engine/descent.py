@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
@@ -101,7 +103,7 @@ class DescentState:
 
     def has_converged(self) -> bool:
         """Whether the last update changed the cost by no more than the tolerance."""
-        least = self._tol * max(abs(self._here), np.finfo(float).tiny)
+        least = self._tol * max(abs(self._here), sys.float_info.min)
         return bool(self._tol) and abs(self._before - self._here) <= least
 
     def stop(self, why: str = "") -> None:
@@ -178,7 +180,7 @@ class _Arc:
 
     def factors(self, t: float) -> tuple[float, float, float]:
         """The factors of W and of U at t, and the norm that they are divided by."""
-        norm = float(np.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * self.overlap + t * t))
+        norm = math.sqrt((1 - t) ** 2 + 2 * t * (1 - t) * self.overlap + t * t)
         return (1 - t) / norm, t / norm, norm
 
     def first(
@@ -250,30 +252,35 @@ class _DenseObjective:
         if point.measured is not None and not threshold:
             ends = point.measured, self.space.measure(target)
 
+        def weights_at(t: float) -> Floats:
+            return target if t == 1.0 else ((1 - t) * W + t * target) / arc.factors(t)[2]
+
         def trial(t: float) -> tuple[float, Point]:
-            a, b, norm = arc.factors(t)
-            weights = target if t == 1.0 else ((1 - t) * W + t * target) / norm
             if ends is None:
+                weights = weights_at(t)
                 point = self.at(prune(weights, threshold) if threshold else weights)
             else:
-                point = self.space.between(weights, *ends, a, b, self.sigma)
+                # Without a penalty the cost needs no weights: only the point that is taken has any.
+                weights = weights_at(t) if self.penalty else W
+                point = self.space.between(weights, *ends, *arc.factors(t)[:2], self.sigma)
             return self.cost(point), point
 
         # A pruned trial costs a pass over all pairs, and pruning would undo a small step.
         least = _SMALLEST_PRUNED_STEP if threshold else SMALLEST_STEP
         found, t = arc.first(trial, self.cost(point), least)
         if found is not None and ends is not None:
-            found = _with_distances(found, *ends, *arc.factors(t)[:2])
+            found.weights = weights_at(t)
+            _add_distances(found, *ends, *arc.factors(t)[:2])
         return found, t
 
 
-def _with_distances(found: Point, first: Floats, second: Floats, a: float, b: float) -> Point:
-    """The point with the distances a·first + b·second, computed in their memory."""
+def _add_distances(found: Point, first: Floats, second: Floats, a: float, b: float) -> None:
+    """Give a point the distances a·first + b·second, computed in their memory."""
     second *= b
     if a:
         first *= a
         second += first
-    return attrs.evolve(found, measured=second)
+    found.measured = second
 
 
 @attrs.frozen(eq=False)
@@ -367,11 +374,8 @@ class _ImplicitObjective:
         if found is None:
             return None, 0.0
         a, b, _ = arc.factors(t)
-        return attrs.evolve(
-            found,
-            weights=self.pairs.moved(point.weights, a, towards, b),
-            point=_with_distances(found.point, measured, towards.measured, a, b),
-        ), t
+        _add_distances(found.point, measured, towards.measured, a, b)
+        return attrs.evolve(found, weights=self.pairs.moved(point.weights, a, towards, b)), t
 
 
 def objective_of(

@@ -35,6 +35,7 @@ _STREAMED_CHUNKS = 64
 _SHIFTED_PAIRS = 1 << 18
 """Pairs per unit of work if sums are shifted."""
 
+_EPSILON = float(np.finfo(float).eps)
 _PROBED = 16
 """Number of rows tested to decide whether sums without a shift are accurate."""
 
@@ -136,6 +137,7 @@ class PairSpace(RowChunks):
         self.count = np.ascontiguousarray((ones if count is None else count)[self.order], float)
         self.outer = np.ascontiguousarray((ones if outer is None else outer)[self.order], float)
         self.alone = self.end - self.begin < 2
+        self.any_alone = bool(self.alone.any())
         self.outer = np.where(self.alone, 0.0, self.outer)
         if not self.outer.any():
             raise DataError(
@@ -202,7 +204,7 @@ class PairSpace(RowChunks):
         counting = W.any(axis=0)
         size = int(np.count_nonzero(counting))
         if not 0 < 2 * size <= len(W):
-            return self.XT, self.tiles(weights)
+            return self.XT, upper_tiles(W, self.XT.shape[0])
         # Kernels take an even number: one more, of weight zero, if need be.
         used = np.sort(np.argsort(~counting, kind="stable")[: size + size % 2])
         return self.XT[used], upper_tiles(W[np.ix_(used, used)], used.size)
@@ -239,10 +241,12 @@ class PairSpace(RowChunks):
             )
 
         both = self.summed((2, n), sums)
-        both[0, self.alone] = 1.0
+        if self.any_alone:
+            both[0, self.alone] = 1.0
         if both.min() >= SMALLEST_SUM:
             hits, misses = np.log(both)
-            hits[self.alone] = -np.inf
+            if self.any_alone:
+                hits[self.alone] = -np.inf
             return hits, misses
         hits, misses = np.empty(n), np.empty(n)
         one, other = first + first.T, second + second.T
@@ -306,7 +310,7 @@ class PairSpace(RowChunks):
         """The quantities besides q that the coefficients c_ij of Σ = Σ_ij c_ij d_ij d_ijᵀ need."""
         outer = self.outer if outer is None else outer
         # A row without a hit has outer weight 0; an infinite log-sum keeps 0 · exp finite.
-        hits = np.where(self.alone, np.inf, point.log_hits)
+        hits = np.where(self.alone, np.inf, point.log_hits) if self.any_alone else point.log_hits
         hit_rate = miss_rate = np.empty(0)
         if min(hits.min(), point.log_misses.min()) >= np.log(SMALLEST_SUM):
             hit_rate, miss_rate = outer * np.exp(-hits), outer * np.exp(-point.log_misses)
@@ -320,10 +324,12 @@ class PairSpace(RowChunks):
 
         Together they are less than one unit roundoff of Σ |c_ij| = 2 Σ_n o_n.
         """
-        return float(np.finfo(float).eps) * self.total / self.n_rows**2
+        return _EPSILON * self.total / self.n_rows**2
 
     def _cost(self, hits: Floats, misses: Floats, sigma: float) -> float:
-        return sigma * float(np.dot(self.outer, misses - np.where(self.alone, 0.0, hits)))
+        if self.any_alone:
+            hits = np.where(self.alone, 0.0, hits)
+        return sigma * float(np.dot(self.outer, misses - hits))
 
     def gradient(self, point: Point, sigma: float, outer: Floats | None = None) -> Floats:
         """Σ of Theorem 3.1 at `point`: (A, A) symmetric, or the vector u for linear weights.
@@ -345,8 +351,7 @@ class PairSpace(RowChunks):
         if self.linear:
             return self._gathered(self.summed((self.width,), add))
         total = self.summed((len(XT),) * 2, add)
-        upper = np.triu(total)[: self.width, : self.width]
-        return self._gathered(upper + np.triu(upper, 1).T)
+        return self._gathered(pair_blocks.mirrored(total, self.width))
 
     def margin(self, point: Point, sigma: float, outer: Floats | None = None) -> float:
         """Expected margin per row at `point`: Σ_n o_n (Σ_m β_nm q_nm − Σ_h α_nh q_nh) / N.

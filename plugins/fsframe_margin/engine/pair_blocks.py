@@ -186,6 +186,25 @@ def upper_tiles(W: Floats, padded: int) -> Floats:
 
     Then q is a sum over a ≤ b, half the products of the full matrix.
     """
+    return _upper_tiles(np.ascontiguousarray(W), padded)
+
+
+@njit()
+def _upper_tiles(W: Floats, padded: int) -> Floats:
     upper = np.zeros((padded, padded))
-    upper[: W.shape[0], : W.shape[1]] = 2.0 * np.triu(W) - np.diag(np.diag(W))
+    for a in range(W.shape[0]):
+        upper[a, a] = W[a, a]
+        for b in range(a + 1, W.shape[1]):
+            upper[a, b] = 2.0 * W[a, b]
     return upper
+
+
+@njit()
+def mirrored(upper: Floats, size: int) -> Floats:
+    """The symmetric (size, size) matrix whose upper triangle is that of `upper`."""
+    whole = np.empty((size, size))
+    for a in range(size):
+        whole[a, a] = upper[a, a]
+        for b in range(a + 1, size):
+            whole[a, b] = whole[b, a] = upper[a, b]
+    return whole

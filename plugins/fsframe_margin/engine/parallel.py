@@ -127,8 +127,10 @@ class RowChunks:
             add(held, *chunk)
             return held
 
+        if len(self.chunks) == 1:
+            return part(self.chunks[0])
         total = np.zeros(shape)
-        if self.threads == 1 or len(self.chunks) == 1:
+        if self.threads == 1:
             for chunk in self.chunks:
                 total += part(chunk)
             return total

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,8 +47,8 @@ def elementwise(gradient: Floats, penalty: float = 0.0) -> Floats | None:
            [0. , 0.8]])
     """
     found = gain(gradient, penalty)
-    norm = np.linalg.norm(found)
-    return found / norm if norm > 0 and np.isfinite(norm) else None
+    norm = math.sqrt(np.vdot(found, found))
+    return found / norm if 0 < norm < math.inf else None
 
 
 def positive_semidefinite(gradient: Floats, clip: bool = False) -> Floats | None:
