@@ -3,6 +3,8 @@
     python benchmarks/margin/speed.py fit            one fit of 10 iterations against others
     python benchmarks/margin/speed.py tuning         σ and pruning by inner cross-validation
     python benchmarks/margin/speed.py resamples      100 bootstraps
+    python benchmarks/margin/speed.py npfs [--against CHECKOUT]   the fits of `immigrate npfs`, and
+                                                     what bounds them; in turn with another checkout
     python benchmarks/margin/speed.py genes --data GLI.h5 [--iterations 5]
     python benchmarks/margin/speed.py memory         peak memory of every method under its bound
 
@@ -23,6 +25,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -225,6 +228,60 @@ def part_resamples(options: argparse.Namespace) -> None:
     print(f"100 bootstraps of 195 × 22: {seconds:.2f} s")
 
 
+FITS = 1090
+"""Of `immigrate npfs` with its defaults on 200 features or fewer."""
+
+
+def part_npfs(options: argparse.Namespace) -> None:
+    """The fits of `immigrate npfs` on 120 × 30 (three correlated blocks), by the fastest rounds.
+
+    A whole run adds the choice among labellings, and what a busy machine costs: threads of a run
+    that wait for each other lose their caches.
+    """
+    for _ in range(2 if options.against else 1):
+        if options.against:
+            before = {"PYTHONPATH": f"{options.against}:{options.against}/plugins"}
+            command = [sys.executable, __file__, "npfs", "--repeats", str(options.repeats)]
+            subprocess.run(command, check=True, env=os.environ | before)
+        _print_fits(options.repeats)
+
+
+def _print_fits(repeats: int) -> None:
+    import fsframe
+    from fsframe.method.run import Run
+    from fsframe_margin.engine.margins import PairSpace
+
+    rng = np.random.default_rng(0)
+    blocks = [rng.normal(size=(120, 1)) * 0.8**0.5 + rng.normal(size=(120, 7)) * 0.2**0.5
+              for _ in range(3)]  # fmt: skip
+    X = np.hstack([*blocks, rng.normal(size=(120, 9))])
+    y = (1.5 * (X[:, 0] + X[:, 7]) + rng.logistic(size=120) > 0).astype(int)
+    data = fsframe.Dataset.from_arrays(X, y)
+    counts = np.array([np.bincount(rng.integers(0, 120, 120), minlength=120) for _ in range(20)])
+    method, run = fsframe.selectors["immigrate"](), Run(entropy=0, threads=1)
+    found = method.select_many(data, counts, run=run)
+    updates = float(np.mean([len(each.tables["cost"]) - 1 for each in found]))
+    fit = best(lambda: method.select_many(data, counts, run=run), 3 * repeats) / 20
+    rows = int((counts > 0).sum(axis=1).mean())
+    space = PairSpace(X[:rows], y[:rows])
+    point = space.point(np.eye(30) / 30**0.5, 1.0)
+    target = np.maximum(-space.gradient(point, 1.0), 0.0)
+    target /= np.linalg.norm(target)
+    other = space.measure(target)
+    parts = {
+        "distances to the new weights": lambda: space.measure(target),
+        "gradient": lambda: space.gradient(point, 1.0),
+        "two trials": lambda: [
+            space.between(point.weights, point.measured, other, 0.5, 0.5, 1.0) for _ in range(2)
+        ],
+    }
+    print(f"{Path(fsframe.__file__).parents[1]}: {1e3 * fit:.2f} ms a fit of {rows} rows, "
+          f"{updates:.1f} updates; {FITS} fits {FITS * fit:.1f} s")  # fmt: skip
+    for name, work in parts.items():
+        seconds = min(timed(work, 200, time.perf_counter))
+        print(f"  {name}: {1e6 * seconds:.0f} µs an update, {100 * updates * seconds / fit:.0f}%")
+
+
 def part_genes(options: argparse.Namespace) -> None:
     """All pairs of all genes without a screen; W is never stored as a whole."""
     memory = 4 << 30
@@ -279,6 +336,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parts = {n.removeprefix("part_"): f for n, f in globals().items() if n.startswith("part_")}
     parser.add_argument("part", choices=sorted(parts))
+    parser.add_argument("--against", help="npfs: another checkout, measured in turn")
     parser.add_argument("--data", help="a table for the part genes")
     parser.add_argument("--iterations", type=int, default=5)
     parser.add_argument("--sigma", type=float, default=4.0)
