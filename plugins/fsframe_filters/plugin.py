@@ -50,7 +50,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     )
     yield SelectorEntry(
         name="impute",
-        target="fsframe_filters.impute:Impute",
+        target="fsframe_filters.columns:Impute",
         summary="Fills missing values: median, most frequent value, or nearest rows",
         family="preparation",
         gives={"scores", "fill"},

@@ -44,14 +44,14 @@ _SELECTORS = (
     ),
     (
         "simba",
-        "simba:Simba",
+        "nearest_margins:Simba",
         "Feature weights by stochastic ascent on nearest-neighbour margins",
         {"scores", "weights"},
         f"{_SIMBA}, Algorithm 2",
     ),
     (
         "gflip",
-        "simba:Gflip",
+        "nearest_margins:Gflip",
         "Feature set found by greedily adding or removing features to increase the margins",
         {"scores", "weights"},
         f"{_SIMBA}, Algorithm 1",
@@ -83,14 +83,14 @@ _SELECTORS = (
     ),
     (
         "mbiw",
-        "instance_weights:Mbiw",
+        "nearest_margins:Mbiw",
         "Instance weights from the agreement of margin profiles",
         {"scores", "instance-weights"},
         f"{_ESANN}, eq. 2",
     ),
     (
         "simba-mbiw",
-        "instance_weights:SimbaMbiw",
+        "nearest_margins:SimbaMbiw",
         "Simba with steps scaled by instance weights, for stability",
         {"scores", "weights", "instance-weights"},
         f"{_ESANN}, Algorithm 1",
@@ -107,7 +107,7 @@ _CLASSIFIERS = (
     ),
     (
         "weighted-knn",
-        "instance_weights:WeightedKnn",
+        "nearest_margins:WeightedKnn",
         "k nearest neighbours with a weighted distance and weighted votes",
         {"weights", "instance-weights"},
         f"{_ESANN}, Algorithm 2",

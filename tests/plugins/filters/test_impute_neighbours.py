@@ -13,7 +13,7 @@ from sklearn.impute import KNNImputer
 from sklearn.preprocessing import StandardScaler
 
 import fsframe
-import fsframe_filters.impute
+import fsframe_filters.columns
 from fsframe import Chain, Dataset, Run
 from fsframe.errors import DataError, PluginError, RequestError, StoreError
 from fsframe.evaluation.fold_task import FoldTask
@@ -229,7 +229,7 @@ def test_without_scikit_learn_it_is_refused_before_any_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (here / "t.csv").write_text("a,b,class\n" + "1,,x\n,2,y\n3,4,x\n5,6,y\n" * 5, encoding="utf-8")
-    monkeypatch.setattr(fsframe_filters.impute, "missing", lambda _: ("scikit-learn",))
+    monkeypatch.setattr(fsframe_filters.columns, "missing", lambda _: ("scikit-learn",))
     done = call(f"chain {NEAR} lfe on t.csv -o run.h5")
     assert done.code != 0 and "pip install scikit-learn" in done.err
     assert not (here / "run.h5").exists()

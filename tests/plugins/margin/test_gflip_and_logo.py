@@ -14,7 +14,7 @@ from fsframe_margin import plain
 from fsframe_margin.engine.margins import PairSpace
 from fsframe_margin.engine.pair_spaces import expected_margins, solve_logistic
 from fsframe_margin.methods.local_learning import Logo
-from fsframe_margin.methods.simba import Gflip
+from fsframe_margin.methods.nearest_margins import Gflip
 
 UTILITIES = {
     "linear": lambda theta: theta,

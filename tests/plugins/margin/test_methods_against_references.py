@@ -18,9 +18,8 @@ from fsframe_margin.engine.prediction import (
 )
 from fsframe_margin.methods.im4e import descend_im4e
 from fsframe_margin.methods.immigrate import descend
-from fsframe_margin.methods.instance_weights import SimbaMbiw, neighbour_votes
 from fsframe_margin.methods.local_learning import Lfe, iterate
-from fsframe_margin.methods.simba import Simba
+from fsframe_margin.methods.nearest_margins import Simba, SimbaMbiw, neighbour_votes
 
 TABLES = ("park", "syn_xor")
 

@@ -11,8 +11,7 @@ from fsframe_margin.engine.pair_spaces import expected_margins
 from fsframe_margin.engine.prediction import class_distances
 from fsframe_margin.engine.standardise import SQUARES, Indicators, nominal_steps
 from fsframe_margin.methods.immigrate import Immigrate, descend
-from fsframe_margin.methods.instance_weights import WeightedKnn
-from fsframe_margin.methods.simba import Simba
+from fsframe_margin.methods.nearest_margins import Simba, WeightedKnn
 from fsframe_margin.plain import coefficients
 
 STEPS = np.array([0.0, 1.7, 0.0, 0.0, 0.6])

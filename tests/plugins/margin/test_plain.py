@@ -11,10 +11,9 @@ from fsframe_margin import plain
 from fsframe_margin.methods.bim import Bim, BimVote
 from fsframe_margin.methods.im4e import Im4e, on_the_simplex
 from fsframe_margin.methods.immigrate import Immigrate
-from fsframe_margin.methods.instance_weights import Mbiw, SimbaMbiw, WeightedKnn
 from fsframe_margin.methods.local_learning import Irelief, Lfe
 from fsframe_margin.methods.margin_selector import Margin
-from fsframe_margin.methods.simba import Simba
+from fsframe_margin.methods.nearest_margins import Mbiw, Simba, SimbaMbiw, WeightedKnn
 
 
 @pytest.fixture(params=[2, 3], ids=["two classes", "three classes"])

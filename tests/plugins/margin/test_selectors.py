@@ -13,10 +13,9 @@ from fsframe_margin.engine.updates import RULES
 from fsframe_margin.methods.bim import Bim, BimVote
 from fsframe_margin.methods.im4e import Im4e
 from fsframe_margin.methods.immigrate import Immigrate
-from fsframe_margin.methods.instance_weights import Mbiw, SimbaMbiw, WeightedKnn
 from fsframe_margin.methods.local_learning import Irelief, Lfe, Logo
 from fsframe_margin.methods.margin_selector import Margin
-from fsframe_margin.methods.simba import Gflip, Simba
+from fsframe_margin.methods.nearest_margins import Gflip, Mbiw, Simba, SimbaMbiw, WeightedKnn
 
 # what does not draw at random; Simba and G-flip in orders that are drawn are tested for seeds
 FIXED = [
