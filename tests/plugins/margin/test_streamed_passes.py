@@ -1,4 +1,4 @@
-"""Passes over pairs that store nothing: as those that do, whatever the number of threads."""
+"""Sums over neighbours and passes over pairs that store nothing: against SciPy and stored ones."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 from fsframe_margin.engine import margins
 from fsframe_margin.engine.margins import PairSpace
+from fsframe_margin.engine.neighbour_shares import log_sums
 
 
 def many_rows(n: int = 1000, features: int = 6) -> tuple[np.ndarray, np.ndarray]:
@@ -102,3 +104,27 @@ def test_one_thread_starts_no_other():
     point = space.point(np.eye(6) / np.sqrt(6), 0.5)
     space.gradient(point, 0.5)
     assert "pool" not in vars(space)
+
+
+@pytest.mark.parametrize("sizes", [(3, 4), (1, 9, 1), (20, 1, 30)])
+def test_log_sums_over_hits_and_misses(sizes):
+    rng = np.random.default_rng(sum(sizes))
+    n = sum(sizes)
+    q, other, count = (
+        rng.uniform(0, 30, (n, n)),
+        rng.uniform(0, 1, (n, n)),
+        1.0 + rng.integers(0, 3, n),
+    )
+    ends = np.cumsum(sizes)
+    end, begin = np.repeat(ends, sizes), np.repeat(ends - sizes, sizes)
+    hits, misses = np.full(n, np.nan), np.full(n, np.nan)
+    log_sums(q, other, 0.5, 2.0, count, begin, end, hits, misses, 0, n)
+
+    weighted = np.log(count) - (0.5 * q + 2.0 * other)
+    own = np.equal.outer(begin, begin)
+    for i in range(n):
+        alike = own[i] & (np.arange(n) != i)
+        # A class of one row has no hit.
+        truth = logsumexp(weighted[i, alike]) if alike.any() else -np.inf
+        assert hits[i] == pytest.approx(truth, rel=1e-12)
+        assert misses[i] == pytest.approx(logsumexp(weighted[i, ~own[i]]), rel=1e-12)

@@ -23,7 +23,7 @@ from fsframe_relief.methods.variants import (
     Swrfstar,
 )
 
-from .test_definitions import make_table
+from .test_references import make_table
 
 CLASSIFIERS = [
     Relief(),

@@ -16,7 +16,7 @@ from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Sigmoid, Tar
 from fsframe_relief.engine.permutations import adjusted, permutation_p_values
 from fsframe_relief.methods.variants import Multisurf, Multisurfstar, Relieff, Surf
 
-from .test_definitions import make_table
+from .test_references import make_table
 
 RULES = {
     "surf": Radius(),
