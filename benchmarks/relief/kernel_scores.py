@@ -9,6 +9,7 @@ import numpy as np
 from fsframe_relief.engine import distance_kernels
 from fsframe_relief.engine import score_kernels as loops
 from fsframe_relief.engine.columns import prepare_columns
+from fsframe_relief.engine.pair_sums import _level_masks
 
 
 def cases():  # type: ignore[no-untyped-def]
@@ -157,15 +158,18 @@ def masks(rng):  # type: ignore[no-untyped-def]
     columns = prepare_columns(G, np.ones(p, bool))
     hot = np.concatenate([v == G for v in range(3)], axis=1).astype(np.float32)
     C = np.where(rng.random((n, n)) < 0.3, np.where(y[:, None] == y, -1.0, 1.0) / n, 0.0)
-    words = -(-n // 64)
-    start = 3 * np.arange(p)
-    levels, none = np.zeros((3 * p, words), dtype=np.uint64), np.zeros((0, words), dtype=np.uint64)
-    loops.level_masks(columns.codes, 255, start, levels, p, none)
+    masks = _level_masks(columns)
+    bounds = np.searchsorted(y, np.arange(3)).astype(np.int64)
     out, rows = np.zeros(p), np.arange(n)
 
     def loop() -> Any:
         out[:] = 0.0
-        loops.count_scores(columns.codes, 255, levels, start, none, p, rows, C, y, 2, out)
+        groups = masks.groups(n, 2)
+        loops.weight_groups(C, rows, y, bounds, *groups)
+        loops.count_scores(
+            columns.codes, columns.gap, masks.levels, masks.start, masks.known, p, rows, y, bounds,
+            *groups, out,
+        )  # fmt: skip
         return out
 
     own = columns.codes[:, None, :].astype(int)

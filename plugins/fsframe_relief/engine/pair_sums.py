@@ -168,11 +168,12 @@ class PairSums:
             out[columns.special] = part
         if self.masks is not None:
             part = np.zeros(columns.levelled.size)
-            groups = self.masks.groups(len(rows), n_classes)
+            masks, groups = self.masks, self.masks.groups(len(rows), n_classes)
             kernels.weight_groups(C, rows, target.y, target.bounds, *groups)
+            mask, total, size = groups
             kernels.count_scores(
-                columns.codes, columns.gap, self.masks.levels, self.masks.start, self.masks.known,
-                self.n_whole, rows, target.y, target.bounds, *groups, part,
+                columns.codes, columns.gap, masks.levels, masks.start, masks.known, self.n_whole,
+                rows, target.y, target.bounds, mask, total, size, part,
             )  # fmt: skip
             out[columns.levelled] = part
         elif self.n_whole < columns.levelled.size:

@@ -240,8 +240,9 @@ class _Batch:
 
     def sums(self) -> Places:
         """The contribution of these targets to every column, as integers."""
-        from fsframe_relief.engine import part_kernels as kernels
+        from fsframe_relief.engine import part_kernels
 
+        kernels: Any = part_kernels
         targets = self._targets()
         if self.rows.as_bytes:
             return self._screened(targets)
