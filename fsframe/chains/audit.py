@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.pair_testing import answer_tests
-from fsframe.chains.recording import stage_record
+from fsframe.chains.recording import answer_tests, stage_record
 from fsframe.chains.request import memory_route
 from fsframe.chains.stage import route_of, shares_of
 from fsframe.errors import DataError, PluginError, RequestError

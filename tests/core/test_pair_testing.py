@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from fsframe.chains import pair_testing
+from fsframe.chains import recording
 from fsframe.chains.chain import Chain
 from fsframe.method.pair_tests import PairTests
 from fsframe.method.run import Run
@@ -161,7 +161,7 @@ def test_a_failing_test_costs_the_test_alone(monkeypatch):
 
 
 def test_without_anybody_who_tests_the_answer_stands(monkeypatch):
-    monkeypatch.setattr(pair_testing, "tester_offer", lambda: None)
+    monkeypatch.setattr(recording, "tester_offer", lambda: None)
     record = Chain.parse("immigrate:top=3").run(xor())
     assert record.pair_tests is None and not record.warnings
 
@@ -189,6 +189,6 @@ def test_problems_of_tests_are_named():
 
 
 def test_a_method_that_only_says_so_is_refused(monkeypatch):
-    monkeypatch.setattr(pair_testing, "tester_offer", lambda: selectors.offer("mim"))
+    monkeypatch.setattr(recording, "tester_offer", lambda: selectors.offer("mim"))
     record = Chain.parse("immigrate:top=3").run(xor())
     assert any("has no test_pairs" in text for text in record.warnings)
