@@ -28,9 +28,7 @@ from fsframe.table.column_kinds import ColumnKind, coded_note
 from fsframe.table.columns import (
     FeatureReview,
     check_names,
-    column_mask,
     column_word,
-    find_column,
     find_columns,
 )
 from fsframe.table.dataset import Dataset
@@ -47,7 +45,7 @@ from fsframe.table.kept_folders import (
     temporary_folder,
 )
 from fsframe.table.reader import file_kind, table_name
-from fsframe.table.roles import ROLES, check_asked, side_roles
+from fsframe.table.roles import ROLES, check_asked, only, side_roles
 from fsframe.table.row_readers import (
     FrameRows,
     Hdf5Rows,
@@ -335,26 +333,20 @@ def read_parts(
     what = reader.what
     n = len(everything)
     own_label = isinstance(reader, Hdf5Rows) and (label is None or label == y.strip("/"))
-    check_asked(
+    asked = check_asked(
         lambda role, keys: find_columns(everything, n, keys, f"{what}, {ROLES[role].word}"),
         lambda place: f"{what}: {column_word(place, everything[place])}",
         0 if own_label else n, label=None if own_label else label,
         drop=drop, groups=groups, weight=weight, keep=keep, categorical=categorical,
     )  # fmt: skip
-    dropped = set(find_columns(everything, n, drop, f"{what}, column to drop"))
-    place = None
-    if not own_label:
-        free = [k for k in range(n) if k not in dropped]
-        asked = find_column(everything, n, label, f"{what}, label") if label is not None else None
-        place = free[-1] if asked is None else asked
-    group = None if groups is None else find_column(everything, n, groups, f"{what}, groups")
-    weighing = None if weight is None else find_column(everything, n, weight, f"{what}, weights")
+    place, group, weighing = (only(asked, role) for role in ("label", "groups", "weight"))
+    dropped = set(asked["drop"])
     columns = [k for k in range(n) if k not in dropped and k not in (place, group, weighing)]
     check_names(everything, columns, paths[0] if paths else Path(what))
     features = tuple(everything[k] for k in columns)
     if not features:
         raise DataError(f"{what} has no feature besides the label")
-    mask = column_mask(everything, n, columns, categorical, f"{what}, categorical column")
+    mask = np.isin(columns, asked["categorical"]) | (categorical is True)
     label_name = y.strip("/").rpartition("/")[2] if place is None else everything[place]
     if place is None:
         assert isinstance(reader, Hdf5Rows)
@@ -385,7 +377,7 @@ def read_parts(
         label_name=label_name,
         task=task,
         kinds=kinds,
-        keep=column_mask(everything, n, columns, keep, f"{what}, column to keep"),
+        keep=np.isin(columns, asked["keep"]),
         warnings=(*notes, *_warnings(source)),
     )
     reading = {

@@ -66,6 +66,15 @@ def test_values_labels_and_kinds_are_those_of_the_table_in_memory(
     np.testing.assert_array_equal(few.loaded().X, whole.X[:, [4, 0]])
 
 
+def test_last_column_that_names_groups_is_not_the_label(
+    frame: polars.DataFrame, tmp_path: Path
+) -> None:
+    frame = frame.with_columns(who=polars.Series(np.arange(len(frame)) // 7))
+    found = fsframe.read(written(frame, tmp_path / "parts", (100,)), groups="who")
+    assert (found.label_name, found.group_name) == ("ill", "who")
+    assert found.feature_names == fsframe.read(frame, groups="who").feature_names
+
+
 def test_division_into_parts_changes_no_digest(frame: polars.DataFrame, tmp_path: Path) -> None:
     plain = frame.drop("gap")
     divided = [written(plain, tmp_path / str(k), cuts) for k, cuts in enumerate([(), (1, 350)])]
