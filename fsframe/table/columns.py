@@ -94,27 +94,6 @@ def find_columns(
     return found
 
 
-def column_mask(
-    names: Sequence[str] | None,
-    n_columns: int,
-    features: Sequence[int],
-    keys: str | int | Iterable[str | int] | bool | None,
-    what: str,
-) -> NDArray[np.bool_]:
-    """Which of the columns `features` the keys name; True stands for all, None for none.
-
-    DataError if a column cannot be found, or is not one of `features`.
-    """
-    if keys is None or isinstance(keys, bool):
-        return np.full(len(features), bool(keys))
-    found = find_columns(names, n_columns, as_keys(keys), what)
-    wrong = sorted(set(found) - set(features))
-    if wrong:
-        listing = ", ".join(column_word(c, names[c] if names else "") for c in wrong)
-        raise DataError(f"{what}: {listing} is the label or is left out")
-    return np.isin(features, found)
-
-
 def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> None:
     """Check that the columns have different names of a valid length.
 
@@ -130,14 +109,14 @@ def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> N
         )
     twice = [name for name, count in Counter(wanted).items() if count > 1]
     if twice:
-        places = ", ".join(
+        places = [
             f"{name[:60]!r} (columns {', '.join(str(c + 1) for c in columns if names[c] == name)})"
             for name in twice[:5]
-        )
-        more = f" and {len(twice) - 5} more" if len(twice) > 5 else ""
+        ]
         raise DataError(
-            f"{path}, line of names: used more than once: {places}{more}; rename the columns, or, "
-            "if the first line is a row and not names, say so (header=False, --no-header)"
+            f"{path}, line of names: used more than once: {some_of([*places, *twice[5:]])}; rename "
+            "the columns, or, if the first line is a row and not names, say so (header=False, "
+            "--no-header)"
         )
     try:
         "".join(wanted).encode()

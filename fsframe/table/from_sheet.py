@@ -25,7 +25,6 @@ from fsframe.table.columns import (
     check_finite,
     check_names,
     check_spelled,
-    column_mask,
     feature_warnings,
     label_missing,
     label_values,
@@ -78,6 +77,8 @@ def from_sheet(
     place, group, weighing = (only(asked, role) for role in ("label", "groups", "weight"))
     dropped = set(asked["drop"])
     roles = {None if guessed else place, group, weighing}
+    # A declared kind makes a feature of the first column, whose name is then missed.
+    roles |= {*asked["categorical"], *asked["keep"]}
     if sheet.has_row_names and 0 not in dropped and 0 not in roles:
         dropped.add(0)
         warnings.append("the first column has no name and holds row names or numbers: left out")
@@ -97,11 +98,8 @@ def from_sheet(
         if guessed:
             check_default_label(seen, given, place, taken_up, task)
         raise untidy(str(error), seen, given, place, taken_up) from None
-    mask = column_mask(
-        sheet.names, n, columns, all_categorical or asked["categorical"],
-        f"{path}, categorical column",
-    )  # fmt: skip
-    stays = column_mask(sheet.names, n, columns, asked["keep"], f"{path}, column to keep")
+    mask = np.isin(columns, asked["categorical"]) | all_categorical
+    stays = np.isin(columns, asked["keep"])
     beside = sorted(column for column in {place, group, weighing} if column is not None)
     missing: dict[int, str] = {}
     taken = sheet.take(columns, beside, _watch(sheet, place, weighing, missing, unlabelled))
