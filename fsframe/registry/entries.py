@@ -20,6 +20,7 @@ __all__ = [
     "MeasureEntry",
     "NullEntry",
     "ObserverEntry",
+    "PlotEntry",
     "ReaderEntry",
     "RegressorEntry",
     "ReportSectionEntry",
@@ -407,6 +408,41 @@ class WriterEntry(Entry):
     text: bool = False
 
 
+_PLOT_OPTIONS = frozenset({"most", "pair", "metric"})
+
+
+def _check_options(_: Any, __: Any, value: tuple[str, ...]) -> None:
+    unknown = sorted(set(value) - _PLOT_OPTIONS)
+    if unknown:
+        raise ValueError(f"entry options must be among {sorted(_PLOT_OPTIONS)}, not {unknown}")
+
+
+@attrs.frozen(kw_only=True)
+class PlotEntry(Entry):
+    """A kind of plot on offer, as ``fsframe plot NAME``; its class is a `fsframe.show.plots.Plot`.
+
+    Parameters
+    ----------
+    needs : str
+        What a run must have to be drawn, for lists and refusals.
+    several : bool
+        Whether it takes several runs.
+    data : bool
+        Whether it takes the table of the run.
+    options : tuple of str
+        Which of ``most``, ``pair`` and ``metric`` it takes.
+    """
+
+    kind: ClassVar[str] = "plot"
+    hook: ClassVar[str] = "fsframe_plots"
+    base: ClassVar[str] = "fsframe.show.plots:Plot"
+
+    needs: str = attrs.field(default="a run", validator=_check_line)
+    several: bool = False
+    data: bool = False
+    options: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_check_options)
+
+
 KINDS: tuple[type[Entry], ...] = (
     SelectorEntry,
     ClassifierEntry,
@@ -420,5 +456,6 @@ KINDS: tuple[type[Entry], ...] = (
     NullEntry,
     ReportSectionEntry,
     WriterEntry,
+    PlotEntry,
 )
 """Every kind of entry."""

@@ -18,6 +18,7 @@ __all__ = [
     "fsframe_events",
     "fsframe_measures",
     "fsframe_nulls",
+    "fsframe_plots",
     "fsframe_readers",
     "fsframe_regressors",
     "fsframe_report_sections",
@@ -261,4 +262,22 @@ def fsframe_nulls() -> Iterable[entries.NullEntry]:  # type: ignore[empty-body]
     The class derives from `fsframe.resampling.resamples.RelabellingNull`, whose `_labels(data,
     generator)` returns labels under the null, or `fsframe.resampling.resamples.CountNull`, whose
     `_tail(kept, cells)` returns the distribution of a count.
+    """
+
+
+@hookspec
+def fsframe_plots() -> Iterable[entries.PlotEntry]:  # type: ignore[empty-body]
+    """Kinds of plots that this plugin offers.
+
+    Example::
+
+        @hookimpl
+        def fsframe_plots():
+            yield PlotEntry(
+                name="seconds",
+                target="my_package.seconds:Seconds",
+                summary="Seconds of each stage",
+            )
+
+    The class derives from `fsframe.show.plots.Plot`; its `_draw(axes, record)` draws on the axes.
     """

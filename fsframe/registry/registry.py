@@ -41,6 +41,7 @@ __all__ = [
     "measures",
     "nulls",
     "observers",
+    "plots",
     "preferring",
     "readers",
     "real_name",
@@ -419,6 +420,8 @@ engines = Registry(entries.EngineEntry)
 nulls = Registry(entries.NullEntry)
 report_sections = Registry(entries.ReportSectionEntry)
 writers = Registry(entries.WriterEntry)
+plots = Registry(entries.PlotEntry)
+"""Kinds of plots that plugins add to those of `fsframe.show.plots.KINDS`."""
 
 
 # A package may put a whole table into its message.

@@ -11,7 +11,7 @@ import pytest
 from tests.command_line import FAKES, fsframe
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = ("fake_tracker", "fake_jsonl", "fake_ranges", "fake_shifted")
+EXAMPLES = ("fake_tracker", "fake_jsonl", "fake_ranges", "fake_seconds", "fake_shifted")
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +85,28 @@ def test_a_null_of_a_plugin_is_recorded_and_needed(folder: Path) -> None:
     assert "must be matlab or permutation or published or shards" in without.err
     listed = fsframe("chain", "mim", "npfs", "--help", cwd=folder, fakes=["fake_shifted"])
     assert "shifted" in listed.out
+
+
+def test_a_plot_of_a_plugin_is_listed_and_drawn(folder: Path) -> None:
+    listed = fsframe("plot", fakes=["fake_seconds"])
+    assert "seconds      seconds of each stage; needs a run" in listed.out
+    done = fsframe("plot", "seconds", "run.h5", cwd=folder, fakes=["fake_seconds"])
+    assert done.code == 0, done.err
+    assert ">seconds</text>" in (folder / "run.seconds.svg").read_text(encoding="utf-8")
+    without = fsframe("plot", "seconds", "run.h5", cwd=folder)
+    assert without.code == 2 and "there is no plot 'seconds'" in without.err
+
+
+def test_a_plot_that_fails_names_its_plugin(folder: Path, tmp_path: Path) -> None:
+    name = "fake_seconds"
+    code = (FAKES / name / f"{name}.py").read_text(encoding="utf-8")
+    broken = tmp_path / "broken"
+    (broken / "fake_broken-2.0.dist-info").mkdir(parents=True)
+    for file in ("METADATA", "entry_points.txt"):
+        text = (FAKES / name / f"{name}-1.0.dist-info" / file).read_text(encoding="utf-8")
+        text = text.replace("fake_seconds", "fake_broken").replace("fake-seconds", "fake-broken")
+        (broken / "fake_broken-2.0.dist-info" / file).write_text(text, encoding="utf-8")
+    wrong = code.replace("fake_seconds", "fake_broken").replace("ax.bar(", "ax.no_such_bar(")
+    (broken / "fake_broken.py").write_text(wrong, encoding="utf-8")
+    done = fsframe("plot", "seconds", "run.h5", "-o", "x.svg", cwd=folder, fakes=[broken])
+    assert done.code == 3 and "of plugin `fake-broken`" in done.err and "no_such_bar" in done.err

@@ -31,6 +31,7 @@ KINDS = {
     "observer": "observers",
     "report-section": "report_sections",
     "null": "nulls",
+    "plot": "plots",
 }
 """The kinds of object a plugin can offer, and the registry of each; a wrapping stage resamples
 others."""

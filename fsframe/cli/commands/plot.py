@@ -58,22 +58,23 @@ def plot(
       fsframe plot
       fsframe plot scores examples/parkinsons.immigrate-npfs.h5 -o scores.pdf
     """
-    from fsframe.show.plots import KINDS, draw
+    from fsframe.show.plots import draw, known_kinds
 
     if kind is None:
         say_lines(_listed())
         return
-    if kind not in KINDS:
+    kinds = known_kinds()
+    if kind not in kinds:
         # Raises an error that lists the kinds.
         draw(kind, [])
     if not words or words[0] == "on":
         raise RequestError(
-            f"name the run: fsframe plot {kind} RUN.h5 (it needs {KINDS[kind].needs})"
+            f"name the run: fsframe plot {kind} RUN.h5 (it needs {kinds[kind].needs})"
         )
     runs, source = _split(words)
-    several = find_comparison(runs[0]) if len(runs) == 1 and KINDS[kind].several else None
+    several = find_comparison(runs[0]) if len(runs) == 1 and kinds[kind].several else None
     paths = [several.name] if several else find_runs(runs)
-    target = Path(out) if out else paths[0].with_suffix(f".{kind}.svg")
+    target = Path(out) if out else paths[0].with_suffix(f".{kind.replace('/', '-')}.svg")
     form = target.suffix.lower().removeprefix(".")
     if form not in ("svg", "pdf", "png"):
         raise RequestError(f"{target}: end its name in .svg, .pdf or .png")
@@ -87,7 +88,7 @@ def plot(
         study = several.study
         cells = [c for c in study.runs if c.chain < len(study.chains) and c.seed == 0]
         records, used = [study.runs[cell] for cell in cells], several.used()
-        metric = metric or (study.measures[0] if "metric" in KINDS[kind].options else None)
+        metric = metric or (study.measures[0] if "metric" in kinds[kind].options else None)
     else:
         records = [load_run(path) for path in paths]
         # Do not replace the tables of the runs either.
@@ -95,7 +96,7 @@ def plot(
         used = [*paths, *(table for table in tables if table)]
     check_destination(target, overwrite=overwrite, apart_from=used)
     data = None
-    if KINDS[kind].data:
+    if kinds[kind].data:
         data = table_of_run(records[0], source_of_run(records[0], source, "… RUN on DATA"))
     elif source:
         raise RequestError(f"the plot {kind!r} is drawn from the run alone, without a table")
@@ -114,11 +115,12 @@ def _split(words: tuple[str, ...]) -> tuple[list[str], str | None]:
 
 
 def _listed() -> list[str]:
-    from fsframe.show.plots import KINDS
+    from fsframe.show.plots import known_kinds
 
-    width = max(map(len, KINDS)) + 2
+    kinds = known_kinds()
+    width = max(map(len, kinds)) + 2
     lines = ["Kinds of plots: fsframe plot KIND RUN… -o FILE.svg", ""]
-    for name, kind in KINDS.items():
+    for name, kind in kinds.items():
         text = f"{kind.shows}; needs {kind.needs}"
         lines += textwrap.wrap(
             text, 80, initial_indent=name.ljust(width), subsequent_indent=" " * width

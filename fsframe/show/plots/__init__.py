@@ -7,6 +7,7 @@ refused. The functions are imported when they are used, so that listing the kind
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import attrs
 
 from fsframe.errors import RequestError
 from fsframe.lazy_imports import lazy_attributes
+from fsframe.registry import in_stage, plots
 from fsframe.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class Kind:
     Parameters
     ----------
     target : str
-        ``module:function`` in `fsframe.show.plots`.
+        ``module:function`` in `fsframe.show.plots`; empty for a kind of a plugin.
     shows, needs : str
         Descriptions for users.
     several : bool
@@ -201,7 +203,59 @@ KINDS: Mapping[str, Kind] = {
         place=12,
     ),
 }
-"""All kinds of plots, in the order in which they are listed."""
+"""The bundled kinds of plots, in the order in which they are listed."""
+
+
+class Plot(ABC):
+    """A kind of plot of a plugin; it has no parameters. Authors write `_draw`."""
+
+    size: tuple[float, float] = (6.0, 4.0)
+    """Width and height of a new figure, in inches."""
+
+    @abstractmethod
+    def _draw(self, ax: Any, subject: Any, *data: Any, **options: Any) -> None:
+        """Draw on matplotlib's axes `ax`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes
+        subject : RunRecord or list of RunRecord
+            A list if the entry says `several`.
+        data : Dataset
+            The table of the run, if the entry says so.
+        options
+            Those of the entry's options that the user gave.
+
+        Raises
+        ------
+        RequestError
+            If the run lacks what the plot shows (`fsframe.show.plots.canvas.lacks`).
+        """
+
+
+def known_kinds() -> dict[str, Kind]:
+    """All kinds of plots by name: the bundled ones, then those of plugins, by name.
+
+    A plugin's plot with the name of a bundled one is ``provider/name``.
+
+    Examples
+    --------
+    >>> list(known_kinds())[:2]
+    ['scores', 'classes']
+    """
+    found = dict(KINDS)
+    for offer in plots.offers():
+        entry: Any = offer.entry
+        plain = offer.name not in KINDS
+        found[offer.name if plain else f"{offer.provider}/{entry.name}"] = Kind(
+            target="",
+            shows=entry.summary[:1].lower() + entry.summary[1:],
+            needs=entry.needs,
+            several=entry.several,
+            data=entry.data,
+            options=entry.options,
+        )
+    return found
 
 
 def draw(
@@ -216,7 +270,7 @@ def draw(
     Parameters
     ----------
     name : str
-        A key of `KINDS`.
+        A key of `known_kinds`.
     records : sequence of RunRecord
     data : Dataset, optional
         The table of the run, for kinds that need it.
@@ -229,13 +283,14 @@ def draw(
     RequestError
         If there is no such kind, or the runs lack what it needs.
     PluginError
-        If matplotlib is not installed.
+        If matplotlib is not installed, or the plugin of the kind fails.
     """
-    if name not in KINDS:
+    known = known_kinds()
+    if name not in known:
         raise RequestError(
-            f"there is no plot {name!r}; plots are {', '.join(KINDS)}{did_you_mean(name, KINDS)}"
+            f"there is no plot {name!r}; plots are {', '.join(known)}{did_you_mean(name, known)}"
         )
-    kind = KINDS[name]
+    kind = known[name]
     given = {key: value for key, value in options.items() if value is not None}
     wrong = sorted(set(given) - set(kind.options))
     if wrong:
@@ -244,11 +299,25 @@ def draw(
         raise RequestError(f"the plot {name!r} shows one run, not {len(records)}")
     if kind.data and data is None:
         raise RequestError(f"the plot {name!r} needs the table of the run: … RUN on DATA")
-    module, _, function = kind.target.partition(":")
-    drawer: Any = getattr(import_module(f"fsframe.show.plots.{module}"), function)
     subject: Any = list(records) if kind.several else records[0]
     more = (data,) if kind.data else ()
+    if not kind.target:
+        return _drawn_by_plugin(name, subject, more, ax, given)
+    module, _, function = kind.target.partition(":")
+    drawer: Any = getattr(import_module(f"fsframe.show.plots.{module}"), function)
     return drawer(subject, *more, ax=ax, **given)
+
+
+def _drawn_by_plugin(
+    name: str, subject: Any, more: tuple[Any, ...], ax: Any, options: Mapping[str, Any]
+) -> Any:
+    from fsframe.show.plots.canvas import axes_for
+
+    plot = plots[name]
+    with axes_for(ax, *plot.size) as (panel,):
+        with in_stage(plot, name, "plot"):
+            plot()._draw(panel, subject, *more, **options)
+        return panel.figure
 
 
 _TARGETS = (kind.target.partition(":") for kind in KINDS.values())
