@@ -33,8 +33,8 @@ FORMS = ("text", "packed", "npz", "hdf5", "parquet", "arrow", "excel", "arff", "
 def sound(form: str, folder: Path) -> list[tuple[Path, list[bytes]]]:
     """The files of a valid table of that format, the one to read first, with their contents."""
     from tests.plugins.test_tables import write
-    from tests.tables.test_mutated import BASES
-    from tests.tables.test_other_formats import WRITERS
+    from tests.table.test_mutated import BASES
+    from tests.table.test_other_formats import WRITERS
 
     if form in BASES:
         return [(folder / "table", list(BASES[form]))]
@@ -76,7 +76,7 @@ def work(form: str, first: int, last: int) -> None:
     from fsframe.errors import FsframeError
     from fsframe.table.read import read
     from fsframe.table.source import contents
-    from tests.tables.test_other_formats import LABEL
+    from tests.table.test_other_formats import LABEL
 
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as name:

@@ -71,7 +71,7 @@ AREAS: dict[str, tuple[list[str], list[str]]] = {
         ["fsframe/grammar.py"],
         ["tests/core/test_grammar.py", "tests/core/test_chain.py", "fsframe/grammar.py"],
     ),
-    "interfaces": (INTERFACES, ["tests/core", *INTERFACES]),
+    "interfaces": (INTERFACES, ["tests/core", "tests/table", *INTERFACES]),
     "storage": (["fsframe/storage"], ["tests/storage", "fsframe/storage"]),
     "kernels": (
         [f"plugins/fsframe_{name}/engine" for name in FAMILIES],

@@ -99,7 +99,7 @@ def test_what_is_installed_from_the_archive_works_and_passes_tests(
         cwd=tmp_path, env=environment, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0 and "spread1" in done.stdout, done.stderr
-    tests = ["tests/core/test_grammar.py", "tests/tables/test_written.py"]
+    tests = ["tests/core/test_grammar.py", "tests/table/test_written.py"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
         cwd=unpacked, env=environment, capture_output=True, text=True,

@@ -1,6 +1,6 @@
 """Mutated files of every kind are read or refused in a sentence: no traceback, no hang.
 
-The long form, ten thousand files of each kind: ``pytest -m slow tests/tables/test_mutated.py``.
+The long form, ten thousand files of each kind: ``pytest -m slow tests/table/test_mutated.py``.
 """
 
 from __future__ import annotations
