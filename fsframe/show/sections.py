@@ -99,7 +99,7 @@ def _words_of_test(record: RunRecord) -> Iterator[str]:
     found = [t for t in map(bootstrap_tables, record.stages) if t is not None]
     relevant = any(tables.relevant.any() for tables in found)
     yield "Features above the line are kept." if relevant else "No feature is above the line."
-    if any(tables.doubt is not None and (tables.doubt > 0.05).any() for tables in found):
+    if any(tables.borderline.any() for tables in found):
         yield "Hollow diamonds are borderline: another seed may decide otherwise."
     for tables in found:
         yield from tables.promise

@@ -19,7 +19,7 @@ from fsframe.text import interval_text, number_text
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Comparison
 
-_DOUBTFUL, _LEVEL, _OFTEN = 0.05, 0.05, 0.9
+_LEVEL, _OFTEN = 0.05, 0.9
 _NAMED, _BEST_NAMED = 5, 3
 
 
@@ -33,7 +33,7 @@ def doubtful(record: RunRecord) -> NDArray[np.int64] | None:
     if found is None or found.doubt is None:
         return None
     order = np.argsort(-found.doubt, kind="stable")
-    return found.columns[order[found.doubt[order] > _DOUBTFUL]]
+    return found.columns[order[found.borderline[order]]]
 
 
 @attrs.frozen(kw_only=True)

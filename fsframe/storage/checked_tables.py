@@ -349,6 +349,9 @@ def texts_parameter(stage: StageRecord, name: str, where: str) -> tuple[str, ...
     return tuple(value)
 
 
+_DOUBTFUL = 0.05
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class BootstrapTables:
     """How often each column was kept, and the critical count from which on it is relevant.
@@ -385,6 +388,11 @@ class BootstrapTables:
     level: float | None = None
     doubt: NDArray[np.float64] | None = None
     matrix: NDArray[np.bool_] | None = None
+
+    @property
+    def borderline(self) -> NDArray[np.bool_]:
+        """(m,) bool, which decisions another seed may reverse: in doubt by more than 0.05."""
+        return np.zeros(len(self.z), bool) if self.doubt is None else self.doubt > _DOUBTFUL
 
 
 def bootstrap_tables(stage: StageRecord) -> BootstrapTables | None:

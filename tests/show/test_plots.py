@@ -149,6 +149,15 @@ def test_a_run_that_lacks_what_is_needed_is_refused(kind):
         draw(kind, plain, given(kind))
 
 
+def test_every_kind_has_words_for_pages_and_a_place_of_its_own():
+    assert all(kind.heading for kind in KINDS.values())
+    places = [kind.place for kind in KINDS.values() if kind.place]
+    assert len(set(places)) == len(places) >= 12
+    # What is drawn of one run is on the page about it, what takes several on that about several.
+    assert {name for name, kind in KINDS.items() if kind.place or kind.several} == set(KINDS)
+    assert all(bool(kind.compares) == kind.several for kind in KINDS.values())
+
+
 def test_wrong_requests_say_what_there_is(runs):
     with pytest.raises(RequestError, match="Did you mean `scores`"):
         draw("score", [runs["npfs"]])

@@ -28,7 +28,6 @@ from fsframe.show.plots.canvas import (
 from fsframe.storage import RunRecord, printable
 from fsframe.storage.checked_tables import BootstrapTables, bootstrap_tables
 
-_DOUBTFUL = 0.05
 _INTERSECTIONS = 20
 
 
@@ -63,10 +62,9 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
     with axes_for(ax, 2.2 + 0.22 * len(order), 3.8) as (panel,):
         if by_counts and found.lower is not None and found.upper is not None:
             panel.vlines(places, found.lower[order], found.upper[order], color=GREY, lw=1.2)
-        doubtful = np.zeros(len(values), bool) if found.doubt is None else found.doubt > _DOUBTFUL
         for decided, marker, note in (
-            (~doubtful, "o", ""),
-            (doubtful, "D", ", may change with another seed"),
+            (~found.borderline, "o", ""),
+            (found.borderline, "D", ", may change with another seed"),
         ):
             for chosen, colour, word in (
                 (found.relevant, BLUE, "relevant"),
