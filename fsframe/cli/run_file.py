@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from fsframe.grammar import StageText
 from fsframe.text import did_you_mean
 
 if TYPE_CHECKING:
+    from fsframe.storage import RunRecord
     from fsframe.storage.study_file import StudyCell, StudyRecord
 
 _LONGEST = 100
@@ -78,6 +79,30 @@ def find_runs(texts: Sequence[str]) -> list[Path]:
     return found
 
 
+def open_run(text: str) -> tuple[Path, RunRecord]:
+    """The path of the run file that `text` names, and what it holds.
+
+    Raises
+    ------
+    StoreError
+        As `find_run`, or if the file is no run file or is damaged.
+    """
+    from fsframe.storage import load_run
+
+    path = find_run(text)
+    return path, load_run(path)
+
+
+def not_to_replace(
+    paths: Iterable[Path], records: Iterable[RunRecord], *tables: str | None
+) -> list[str | Path]:
+    """Run files and the tables that they were made on, and other `tables`: no output replaces them.
+
+    Tables without a path are left out.
+    """
+    return [*paths, *filter(None, dict.fromkeys([*tables, *(r.data.source for r in records)]))]
+
+
 @attrs.frozen(kw_only=True)
 class FoundComparison:
     """The evaluations of every chain on every table, of a study or a comparison.
@@ -93,8 +118,8 @@ class FoundComparison:
 
     def used(self) -> list[str | Path]:
         """Its files and its tables, which must not be replaced."""
-        files = [self.file] if self.file else [*(self.where or {}).values()]
-        return [*files, *filter(None, {run.data.source for run in self.study.runs.values()})]
+        files = [self.file] if self.file else (self.where or {}).values()
+        return not_to_replace(files, self.study.runs.values())
 
 
 def find_comparison(text: str) -> FoundComparison | None:

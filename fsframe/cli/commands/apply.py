@@ -14,7 +14,7 @@ from fsframe.cli.reading_options import (
     reading_arguments,
     stored_reading,
 )
-from fsframe.cli.run_file import find_run, is_stdout
+from fsframe.cli.run_file import is_stdout, not_to_replace, open_run
 from fsframe.cli.terminal import say
 from fsframe.errors import RequestError
 
@@ -65,7 +65,6 @@ def apply(
     Example:
       fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
     """
-    from fsframe.storage import load_run
     from fsframe.table.column_kinds import stored_kinds
     from fsframe.table.file_table import reduced_text, write_reduced
     from fsframe.table.source import read_table
@@ -73,8 +72,7 @@ def apply(
 
     if len(words) != 2 or words[0] != "on":
         raise RequestError("name the table: fsframe apply RUN.h5 on DATA -o OUT.csv")
-    path = find_run(run)
-    record = load_run(path)
+    path, record = open_run(run)
     kinds = stored_kinds(record.environment.get("kinds"))
     kept = [kinds[n].column or n if n in kinds else n for n in record.selected_names[:top]]
     # Several indicator columns come from one column of the table.
@@ -107,7 +105,7 @@ def apply(
         keep=further,
         overwrite=overwrite,
         defuse=defuse,
-        apart_from=[path, *filter(None, [record.data.source])],
+        apart_from=not_to_replace([path], [record]),
     )
     if not quiet:
         say(

@@ -13,7 +13,7 @@ from fsframe.cli.reading_options import (
     source_of_run,
     table_of_run,
 )
-from fsframe.cli.run_file import find_run
+from fsframe.cli.run_file import open_run
 from fsframe.cli.signals import stop_command, stoppable
 from fsframe.cli.terminal import say
 from fsframe.errors import RequestError, StoreError
@@ -60,12 +60,10 @@ def audit(
     from fsframe.chains.audit import StageAudit, audit_run, choose_stages
     from fsframe.execution import open_engine
     from fsframe.method.run import Run
-    from fsframe.storage import load_run
 
     if words and (len(words) != 2 or words[0] != "on"):
         raise RequestError("name the table: fsframe audit RUN.h5 on DATA")
-    path = find_run(run)
-    record = load_run(path)
+    path, record = open_run(run)
     source = source_of_run(record, words[1] if words else None, "fsframe audit RUN.h5 on DATA")
     data = table_of_run(record, source, **reading_arguments(**reading))
     chosen = choose_stages(record, share)

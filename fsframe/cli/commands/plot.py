@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fsframe.cli.reading_options import source_of_run, table_of_run
-from fsframe.cli.run_file import find_comparison, find_runs
+from fsframe.cli.run_file import find_comparison, find_runs, not_to_replace
 from fsframe.cli.terminal import say, say_lines
 from fsframe.errors import RequestError
 
@@ -91,9 +91,7 @@ def plot(
         metric = metric or (study.measures[0] if "metric" in kinds[kind].options else None)
     else:
         records = [load_run(path) for path in paths]
-        # Do not replace the tables of the runs either.
-        tables = [source or "", *(record.data.source for record in records)]
-        used = [*paths, *(table for table in tables if table)]
+        used = not_to_replace(paths, records, source)
     check_destination(target, overwrite=overwrite, apart_from=used)
     data = None
     if kinds[kind].data:

@@ -20,7 +20,7 @@ from fsframe.cli.reading_options import (
     stored_reading,
     table_of_run,
 )
-from fsframe.cli.run_file import find_run, is_stdout
+from fsframe.cli.run_file import is_stdout, open_run
 from fsframe.cli.terminal import cell, print_text, say
 from fsframe.errors import DataError, FsframeWarning, RequestError
 from fsframe.text import printable
@@ -78,14 +78,13 @@ def predict(
         --classifier margin
     """
     from fsframe.chains.audit import refit
-    from fsframe.storage import check_destination, load_run, place_file
+    from fsframe.storage import check_destination, place_file
     from fsframe.table.source import read_table
     from fsframe.table.text_file import defused
 
     if len(words) != 2 or words[0] != "on":
         raise RequestError("name the table: fsframe predict RUN.h5 on DATA")
-    path = find_run(run)
-    record = load_run(path)
+    path, record = open_run(run)
     source = source_of_run(record, train, "--train DATA")
     out = None if out is not None and is_stdout(out) else out
     used = [path, _file(source), _file(words[1])]

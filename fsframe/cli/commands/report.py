@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fsframe.cli.reading_options import table_if_there, table_of_run
-from fsframe.cli.run_file import find_comparison, find_runs
+from fsframe.cli.run_file import find_comparison, find_runs, not_to_replace
 from fsframe.cli.terminal import say
 from fsframe.errors import RequestError
 
@@ -61,9 +61,7 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
                 f"{paths[0].parent} has {len(paths)} runs; name one run and one table"
             )
         records = [load_run(path) for path in paths]
-        # Do not replace the tables of the runs either.
-        tables = [source or "", *(record.data.source for record in records)]
-        place, used = paths[0].with_suffix(".html"), [*paths, *filter(None, tables)]
+        place, used = paths[0].with_suffix(".html"), not_to_replace(paths, records, source)
     target = Path(out) if out else place
     check_destination(target, overwrite=overwrite, apart_from=used)
     if several is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fsframe.cli.run_file import find_run
+from fsframe.cli.run_file import not_to_replace, open_run
 from fsframe.cli.terminal import json_option, say_json, say_lines
 
 
@@ -25,12 +25,11 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
       fsframe show examples/parkinsons.immigrate-npfs.h5
     """
     from fsframe.show.display import file_lines, protocol_csv, protocol_object
-    from fsframe.storage import check_destination, load_run
+    from fsframe.storage import check_destination
 
-    path = find_run(run)
-    record = load_run(path)
+    path, record = open_run(run)
     if csv_out is not None:
-        used = [path, record.data.source or None]
+        used = not_to_replace([path], [record])
         check_destination(csv_out, overwrite=overwrite, apart_from=used)
         protocol_csv(record, Path(csv_out), overwrite=overwrite)
     if as_json:

@@ -8,7 +8,7 @@ import click
 
 from fsframe.cli.options import OfferedName
 from fsframe.cli.reading_options import table_if_there, table_of_run
-from fsframe.cli.run_file import find_comparison, find_run, is_stdout
+from fsframe.cli.run_file import find_comparison, is_stdout, not_to_replace, open_run
 from fsframe.cli.terminal import cell, print_text, say
 from fsframe.errors import RequestError
 from fsframe.registry import writers
@@ -68,7 +68,7 @@ def table(
     """
     from fsframe.evaluation.comparison import study_comparisons
     from fsframe.show.comparisons import result_columns
-    from fsframe.storage import check_destination, load_run, place_file
+    from fsframe.storage import check_destination, place_file
     from fsframe.table.reader import format_of, is_text, table_bytes
 
     if words and (len(words) != 2 or words[0] != "on"):
@@ -88,11 +88,9 @@ def table(
             )
         what, used = "results", several.used()
     else:
-        path = find_run(run)
-        record = load_run(path)
+        path, record = open_run(run)
         what = "pairs" if pairs else "features"
-        # Do not replace the table of the run either.
-        used = [path, *words[1:], *filter(None, [record.data.source])]
+        used = not_to_replace([path], [record], *words[1:])
     if target is not None:
         check_destination(target, overwrite=overwrite, apart_from=used)
     if several is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fsframe.cli.run_file import find_run
+from fsframe.cli.run_file import open_run
 from fsframe.cli.terminal import say
 
 
@@ -17,11 +17,8 @@ def verify(runs: tuple[str, ...]) -> None:
     Example:
       fsframe verify examples/parkinsons.immigrate-npfs.h5
     """
-    from fsframe.storage import load_run
-
     for run in runs:
-        path = find_run(run)
-        record = load_run(path)
+        path, record = open_run(run)
         say(f"{path}: sound")
         mixed = record.environment.get("mixed")
         if mixed:
