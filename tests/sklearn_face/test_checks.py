@@ -1,7 +1,11 @@
-"""Scikit-learn's own checks of estimators, for one method of each family and slowly for all."""
+"""Scikit-learn's own checks of estimators, for one method of each family and slowly for all.
+
+What fails is in ``estimator_checks.csv``, which `tests.sklearn_face.estimator_checks` writes.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,52 +15,18 @@ import fsframe.sklearn
 from fsframe.sklearn import ChainClassifier, ChainRegressor, ChainSelector, estimator
 from fsframe.sklearn.naming import offered_names
 
+from .estimator_checks import expected, listed, names, tried
+
 pytestmark = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
 
-# What the defaults leave open, or less to compute.
-_TREE = {"of": "DecisionTreeClassifier"}
-TRIED_AS: dict[str, dict[str, Any]] = {
-    "BIM": {"rounds": 5},
-    "BIMVote": {"rounds": 5},
-    "Boruta": {"max_runs": 3, "trees": 5},
-    "Ensemble": {"base": "mim:top=2", "n": 5},
-    "Importance": _TREE,
-    "InteractionsSplit": {"base": "mim:top=2"},
-    "NPFS": {"base": "mim:top=1", "n": 5, "null": "published", "alpha": 0.3},
-    "RFE": _TREE,
-    "RFECV": _TREE,
-    "Sequential": _TREE,
-    "Sklearn": {"estimator": "sklearn.linear_model.LogisticRegression"},
-    "SklearnSelector": {"estimator": "SelectKBest", "options": '{"k": 1}'},
-    "TuRF": {"base": "relieff"},
-}
-_ROWS = "a class of its table has fewer than the four rows that two halves need"
-EXPECTED_TO_FAIL = {
-    "InteractionsSplit": {
-        "check_dict_unchanged": _ROWS,
-        "check_dont_overwrite_parameters": _ROWS,
-        "check_f_contiguous_array_estimator": _ROWS,
-        "check_fit2d_1feature": _ROWS,
-        "check_fit2d_predict1d": _ROWS,
-        "check_methods_sample_order_invariance": _ROWS,
-        "check_methods_subset_invariance": _ROWS,
-    },
-    "RFECV": {
-        "check_sample_weight_equivalence_on_dense_data": "15 rows: the folds of copied rows are "
-        "other folds",
-    },
-}
 ALWAYS = ("Immigrate", "MRMR", "ReliefF", "WeightedKNN")
-
-
-def tried(name: str) -> Any:
-    return getattr(fsframe.sklearn, name)(**TRIED_AS.get(name, {}))
+_PAGE = Path(__file__).parents[2] / "docs" / "scikit-learn.md"
 
 
 def exceptions(estimator: Any) -> dict[str, str]:
-    """rrelieff takes missing values, so that the chain does; knn refuses the columns it keeps."""
-    alone = str(getattr(estimator, "chain", "")).startswith("rrelieff")
-    return {"check_estimators_pickle": exceptions.__doc__ or ""} if alone else {}
+    """The expected failures of a chain that `parametrize_with_checks` asks about."""
+    name = f'{type(estimator).__name__}("{getattr(estimator, "chain", "")}")'
+    return expected().get(name, {})
 
 
 @parametrize_with_checks(
@@ -77,9 +47,20 @@ def test_scikit_learns_own_checks_pass(estimator: Any, check: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in offered_names() if name not in ALWAYS])
-def test_scikit_learns_own_checks_pass_for_every_method(name: str) -> None:
-    check_estimator(tried(name), expected_failed_checks=EXPECTED_TO_FAIL.get(name))
+@pytest.mark.parametrize("name", [name for name in names() if name not in ALWAYS])
+def test_scikit_learns_own_checks_fail_only_as_listed(name: str) -> None:
+    results = check_estimator(tried(name), on_fail=None, on_skip=None)
+    failed = {result["check_name"] for result in results if result["status"] == "failed"}
+    assert failed == set(expected().get(name, {}))
+
+
+def test_each_expected_failure_has_a_reason_and_is_on_the_page() -> None:
+    page = _PAGE.read_text(encoding="utf-8")
+    assert set(expected()) <= set(names())
+    for row in listed():
+        assert row in page
+    for checks in expected().values():
+        assert all(reason.strip() for reason in checks.values())
 
 
 def test_every_method_but_the_protocols_is_an_estimator() -> None:
