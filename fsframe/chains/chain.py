@@ -216,12 +216,24 @@ class Chain:
             if isinstance(stage.method, Selector):
                 for warning in stage.method.forewarnings(data, n):
                     yield f"{stage.name}: {warning}"
+        wrapping = [k for k, stage in enumerate(self.stages) if wraps_left(stage.method)]
+        if wrapping:
+            yield from self.resampled_forewarnings(wrapping[-1])
         cost = self.cost(data.n_samples, data.n_features)
         if cost is not None and cost.seconds > _LONG:
             yield (
                 f"forecast: about {cost.seconds / 3600:.1f} hours of processor time. Screen first "
                 "(mim:top=100), or try a smaller table"
             )
+
+    def resampled_forewarnings(self, stop: int | None = None) -> Iterator[str]:
+        """What stages, those before place `stop`, say of being repeated in resamples
+        (`Selector.resampled_forewarning`)."""
+        for stage in self.stages[:stop]:
+            method = stage.method
+            warning = method.resampled_forewarning() if isinstance(method, Selector) else ""
+            if warning:
+                yield f"{stage.name}: {warning}"
 
     def cost(self, n: int, p: int) -> Cost | None:
         """Processor time on n rows and p columns, as declared by the stages.

@@ -279,6 +279,13 @@ class Selector(Parameterised):
         """
         return ""
 
+    def resampled_forewarning(self) -> str:
+        """A sentence for the user before a stage repeats this method in resamples; mostly empty.
+
+        Authors override this if their parameters suit a single fit only.
+        """
+        return ""
+
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """Warnings for the user before a run that is possible but weak.
 

@@ -127,7 +127,9 @@ class WrappingSelector(Selector):
         """Its own, and those of the stages of `base`."""
         yield from super().forewarnings(data, n_tests)
         if self.base is not None and not self.reads_own_base:
-            yield from Chain.parse(self.base).forewarnings(data)
+            base = Chain.parse(self.base)
+            yield from base.forewarnings(data)
+            yield from base.resampled_forewarnings()
 
     def tasks_taken(self) -> frozenset[str]:
         """As `tasks_of_base` says."""

@@ -107,6 +107,17 @@ class Lasso(Selector):
     def _l1_ratio(self) -> float:
         return 1.0
 
+    def resampled_forewarning(self) -> str:
+        # Scores by the coefficient, as knockoffs want them, need the chosen penalty.
+        if self.top is not None or self.score != "entry":
+            return ""
+        name = self.method_name()
+        return (
+            f"without top every resample chooses a penalty by cross-validation, {self.folds} times "
+            f"the work, and keeps as many features as that model has; in resamples {name}:top=10, "
+            "the first to enter, is meant"
+        )
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         p, name = data.n_features, self.method_name()
         counts = np.ones(data.n_samples) if data.counts is None else data.counts.astype(np.float64)
