@@ -375,8 +375,10 @@ def run_on(
     check_log(options["log"], [*used, csv_out])
     reporter = Reporter.asked(options)
     table = read_data(str(path), **options)
-    for warning in table.warnings:
-        reporter.note(warning)
+    if reporter.events:
+        # On a screen they stand with the result.
+        for warning in table.warnings:
+            reporter.note(warning)
     request = Request(
         chain=chain, data=table, seed=options["seed"], out=out, path=path, source=data
     )

@@ -431,6 +431,9 @@ class CellText:
         texts = cells.gather(rows * self.n_fields + np.asarray(columns)[places])
         different = [text for text in texts.unique().to_list() if text is not None]
         meaning = {text: self._number(unquote(text), missing) for text in different}
+        coded = [text for text in different if unquote(text) in missing.codes]
+        if coded:
+            taken.coded += int(texts.is_in(coded).fill_null(False).sum())
         numbers = {text: value for text, value in meaning.items() if value is not None}
         special = [text for text, value in meaning.items() if value is None or value == value]
         values.flat[odd] = np.nan

@@ -306,13 +306,11 @@ def load_sheet(
         decimal = decimal_mark(raw, end, chr(byte))
         if decimal == ",":
             notes.append("numbers have decimal commas (--decimal ,)")
-    if not one_column:
-        stop = totals_begin(raw, split)
-        if end < stop < len(raw):
-            notes.append(
-                f"the last line holds totals and is left out: {raw[stop:].decode()[:40]!r}"
-            )
-            raw = raw[:stop]
+    stop = totals_begin(raw, split)
+    if end < stop < len(raw):
+        line = raw[stop:].decode().rstrip("\n")
+        notes.append(f"the last line holds totals and is left out: {line[:40]!r}")
+        raw = raw[:stop]
     spelled = split(raw[:end].decode().removesuffix("\n"))
     first = [unquote(field) for field in spelled]
     rows = CellText(

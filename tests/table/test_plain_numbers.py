@@ -50,3 +50,11 @@ def test_plain_spellings_need_no_other_reader(text: str) -> None:
 @pytest.mark.parametrize("text", ODD)
 def test_other_spellings_are_left_to_it(text: str) -> None:
     assert plain_numbers(f"{text};u\n7;v\n".encode(), ord(";"), 2, [0], [1]) is None
+
+
+def test_codes_that_are_words_are_counted_as_those_that_are_numbers(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = ["n.d.;-9;x", "1;2;y", "n.d.;3;x", "4;-9;y", ";6;y"]
+    path.write_text("\n".join(["a;b;class", *rows]) + "\n", encoding="utf-8")
+    found = read(path, na=["n.d.", "-9"])
+    assert [w for w in found.warnings if w.startswith("4 cells that hold n.d., -9")]

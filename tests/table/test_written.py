@@ -33,6 +33,12 @@ def test_the_label_may_be_absent_and_further_columns_kept(put, tmp_path):
     assert out.read_text() == "a,id\n1,p\n2,q\n"
 
 
+def test_a_line_of_totals_is_no_row_of_it(put, tmp_path):
+    table = read_table(put("id,a,class\n1,2,x\n2,3,y\nTotal,5,\n"))
+    out = write_reduced(tmp_path / "out.csv", table, ["a"], label="class")
+    assert out.read_text() == "a,class\n2,x\n3,y\n"
+
+
 def test_all_missing_columns_are_named_with_suggestions(put, tmp_path):
     table = read_table(put("glucose,age\n1,2\n"))
     with pytest.raises(DataError) as caught:
