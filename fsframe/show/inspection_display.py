@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fsframe.method.run import size_text
@@ -17,6 +17,7 @@ from fsframe.text import counted, printable, shown_width, table_lines
 _WIDTH = 80
 _SHOWN = 30
 _NAME = 24
+_VALUES = 26
 
 
 def inspection_lines(found: Inspection) -> Iterator[str]:
@@ -114,7 +115,7 @@ def _column_lines(found: Inspection) -> Iterator[str]:
     rows = []
     for k in order:
         column = columns[k]
-        values = ", ".join(column.examples) if column.examples else _range(column)
+        values = _listed(column.examples) if column.examples else _range(column)
         rows.append(
             [
                 str(k + 1),
@@ -126,11 +127,19 @@ def _column_lines(found: Inspection) -> Iterator[str]:
                 printable(values),
             ]
         )
-    header = ["", "column", "kind", "values", "empty", "role", "range, or most common values"]
+    header = ["", "column", "kind", "values", "empty", "role", "range, or examples"]
     lines = list(table_lines(header, rows, right={0, 3, 4}))
     yield from (_cut(line, _WIDTH) for line in lines)
     if len(columns) > _SHOWN:
         yield f"… and {len(columns) - _SHOWN} more (--json has all)"
+
+
+def _listed(examples: Sequence[str]) -> str:
+    """The first examples, each whole unless it is the only one."""
+    shown = len(examples)
+    while shown > 1 and shown_width(", ".join(examples[:shown])) > _VALUES:
+        shown -= 1
+    return ", ".join([*examples[:shown], *["…"] * (shown < len(examples))])
 
 
 def _range(column: ColumnFacts) -> str:
