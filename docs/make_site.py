@@ -179,7 +179,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         place = _on_site(meant)
         if files.get_file_from_path(place) is None:
             # A folder of the repository, which a site cannot show.
-            return match[1] if (ROOT / meant).is_dir() else match[0]
+            return match[1].strip("[]") if (ROOT / meant).is_dir() else match[0]
         way = posixpath.relpath(place, posixpath.dirname(here) or ".")
         return f"{match[1]}({way}{match[3] or ''})"
 
