@@ -20,7 +20,17 @@ from fsframe.text import number_text, table_lines
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Cell, Comparison
 
+RESULTS = ("results.csv", "results.h5")
+"""The files in the folder of a comparison besides the run files."""
+
 _MOST_PAIRWISE = 6
+
+
+_RULE_WORDS = (
+    ("two-step", "paired t-test, p < 0.05 (IMMIGRATE's rule)"),
+    ("strict", "paired t-test, p < 0.01 and ≥ 0.5 % (IM4E's rule)"),
+    ("corrected", "corrected resampled t-test, p < 0.05 (keeps its level)"),
+)
 
 
 @attrs.frozen
@@ -292,13 +302,6 @@ def _table_of(result: Comparison, d: int, letters: Sequence[str]) -> Iterator[st
     yield from table_lines(header, rows, right={1, 2, 3, 4, 5})
 
 
-_RULE_WORDS = (
-    ("two-step", "paired t-test, p < 0.05 (IMMIGRATE's rule)"),
-    ("strict", "paired t-test, p < 0.01 and ≥ 0.5 % (IM4E's rule)"),
-    ("corrected", "corrected resampled t-test, p < 0.05 (keeps its level)"),
-)
-
-
 def _matrix(
     letters: Sequence[str], text: Callable[[int, int], str], right: bool = False
 ) -> Iterator[str]:
@@ -379,10 +382,6 @@ def _rank_lines(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
         [letters[c] for c in some],
         lambda i, j: "{2:.2f} ({1:.2f})".format(*chances[some[i], some[j]]),
     )
-
-
-RESULTS = ("results.csv", "results.h5")
-"""The files in the folder of a comparison besides the run files."""
 
 
 def run_file(folder: Path, table: str, chain: str) -> Path:

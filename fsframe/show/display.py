@@ -44,6 +44,10 @@ _SIZES_SHOWN = 20
 _OF_PROBABILITIES = ("log-loss", "brier", "calibration")
 
 
+_LONGEST_VALUE = 300
+_Protocol: TypeAlias = "tuple[RecordedEvaluation | None, RecordedStability | None]"
+
+
 def evaluation_object(
     record: RunRecord, recorded: RecordedEvaluation, out: Path | None
 ) -> dict[str, Any]:
@@ -305,10 +309,6 @@ def _spread(length: int) -> list[int]:
         return list(range(1, length + 1))
     ratio = length ** (1.0 / (_SIZES_SHOWN - 1))
     return sorted({min(length, max(1, round(ratio**step))) for step in range(_SIZES_SHOWN)})
-
-
-_LONGEST_VALUE = 300
-_Protocol: TypeAlias = "tuple[RecordedEvaluation | None, RecordedStability | None]"
 
 
 def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:

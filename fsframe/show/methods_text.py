@@ -26,6 +26,9 @@ from fsframe.text import counted
 _NAMED_LIBRARIES = ("python", "numpy", "scipy", "numba")
 
 
+Cite = Callable[[Sequence[str]], str]
+
+
 def references(record: RunRecord) -> list[tuple[str, str]]:
     """(method, reference) of every method of the run that is installed."""
     found = {}
@@ -255,9 +258,6 @@ def checklist(record: RunRecord) -> Iterator[Item]:
         f"Seed {record.seed}, versions, parameters and the fingerprint of the table are below; the "
         "table itself is not in the run file.",
     )
-
-
-Cite = Callable[[Sequence[str]], str]
 
 
 def methods_text(record: StudyRecord, cite: Cite, plain: Callable[[str], str] = str) -> str:

@@ -37,6 +37,9 @@ _FEW_COLUMNS = 50
 """Widest table for `ipss` and `cpss` over ReliefF: on 60 × 1000 they miss what they promise."""
 
 
+_HOUR = 3600.0
+
+
 @attrs.frozen(kw_only=True)
 class Shape:
     """What a proposal depends on; none of it is what the label says about a column.
@@ -221,9 +224,6 @@ RULES: tuple[Rule, ...] = (
         designs=("xor", "three-way"),
     ),
 )  # fmt: skip
-
-
-_HOUR = 3600.0
 
 
 @attrs.frozen(kw_only=True)

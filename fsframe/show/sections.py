@@ -47,6 +47,20 @@ from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.table.dataset import Dataset
 from fsframe.text import interval_text, number_text, safe
 
+_WARNINGS = 50
+_ROWS = 1000
+_NAMED = 8
+CHECKLIST_WORDS = (
+    "Items of REFORMS (Kapoor et al. 2024, Sci. Adv. 10:eadk3452) and TRIPOD+AI (Collins et al. "
+    "2024, BMJ 385:e078378) that a run can answer, from the contents of its file."
+)
+STATES = {"yes": "yes", "no": "no", "open": "for you to say", "n/a": "does not apply"}
+_COLUMNS = {
+    "frequency_low": "from",
+    "frequency_high": "to",
+    "with": "and",
+}
+
 # Of several runs, in this order.
 _SIDE_BY_SIDE = ("pareto", "cd", "roc", "sets")
 
@@ -136,21 +150,6 @@ def _own_identifiers(svg: str, kind: str) -> str:
     svg = re.sub(r'\bid="', f'id="{kind}-', svg)
     svg = re.sub(r'(\bxlink:href="#)', rf"\1{kind}-", svg)
     return re.sub(r"(url\(#)", rf"\1{kind}-", svg)
-
-
-_WARNINGS = 50
-_ROWS = 1000
-_NAMED = 8
-CHECKLIST_WORDS = (
-    "Items of REFORMS (Kapoor et al. 2024, Sci. Adv. 10:eadk3452) and TRIPOD+AI (Collins et al. "
-    "2024, BMJ 385:e078378) that a run can answer, from the contents of its file."
-)
-STATES = {"yes": "yes", "no": "no", "open": "for you to say", "n/a": "does not apply"}
-_COLUMNS = {
-    "frequency_low": "from",
-    "frequency_high": "to",
-    "with": "and",
-}
 
 
 class Verdict(Section):
