@@ -1,0 +1,55 @@
+"""Figures on the page of error control are those of the measured CSV files."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "resampling" / "results"
+TEXT = (ROOT / "docs" / "methods" / "error-control.md").read_text(encoding="utf-8")
+FLAT = " ".join(TEXT.replace("**", "").split())
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    with (RESULTS / name).open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def kept(chain: str, table: str) -> str:
+    """What a chain that ends so keeps of noise, with its error, as the page writes it."""
+    found = [r for r in rows("halves_on_noise.csv") if r["chain"].endswith(chain)]
+    (row,) = [r for r in found if r["table"] == table]
+    return f"{row['kept']} ± {row['se']}"
+
+
+def cpss(bound: str, table: str) -> str:
+    return kept(f"cpss:bound={bound},pairs=25", table)
+
+
+def test_false_features_of_cpss_are_those_measured() -> None:
+    assert (
+        f"worst-case {cpss('worst-case', 'independent')} (independent) and "
+        f"{cpss('worst-case', 'copies')} (copies), unimodal {cpss('unimodal', 'independent')} and "
+        f"{cpss('unimodal', 'copies')}, r-concave {cpss('r-concave', 'independent')} and "
+        f"{cpss('r-concave', 'copies')}." in FLAT
+    )
+
+
+def test_false_features_of_ipss_are_those_measured() -> None:
+    base = "correlation:top=20,threshold=1.0 ipss:pairs=25,false_selections="
+    whole, half, tenth = (kept(f"{base}{v}", "independent") for v in ("1.0", "0.5", "0.1"))
+    lasso = kept("lasso:top=10 ipss:pairs=25,false_selections=1.0", "independent")
+    assert f"{whole} of 1, {half} of 0.5 and {tenth} of 0.1" in FLAT
+    assert f"lasso {lasso} of 1" in FLAT
+
+
+def test_the_table_of_knockoffs_is_the_one_measured() -> None:
+    shown = re.findall(r"^\| (\d+) \| (ar \S+) \| (\S+) ± (\S+) \| (\S+) \|$", TEXT, re.MULTILINE)
+    measured = [
+        (row["chain"].rpartition("copies=")[2], row["design"], row["fdr"], row["se"], row["power"])
+        for row in rows("knockoffs_fdr.csv")
+        if row["design"].startswith("ar ")
+    ]
+    assert shown == measured and len(shown) == 4
