@@ -239,9 +239,14 @@ def _certainty(record: RunRecord) -> str:
     if "q" in table.columns:
         small = int((table.columns["q"][kept] <= _LEVEL).sum())
         tested = int((~np.isnan(table.columns["q"])).sum())
+        if k == 1:
+            told = f"It has q {'≤' if small else '>'} {_LEVEL:g}"
+        else:
+            told = f"{small} of the {k} kept have q ≤ {_LEVEL:g}"
+        again = "it" if k == 1 else "they"
         return (
-            f"{small} of the {k} kept have q ≤ {_LEVEL:g}, of {tested} features tested; how "
-            "often they would be selected again was not tested."
+            f"{told}, of {tested} features tested; how often {again} would be selected again was "
+            "not tested."
         )
     return (
         "Nothing was tested or repeated, so this run cannot say how many of them would be "

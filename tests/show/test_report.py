@@ -226,6 +226,9 @@ def test_the_verdict_of_every_kind_of_run_is_two_sentences_about_it():
     tested = Chain.parse("anova-f:top=2").run(small())
     small_q = int((tested.feature_table().columns["q"][:2] <= 0.05).sum())
     assert verdict(tested)[1].startswith(f"{small_q} of the 2 kept have q ≤ 0.05, of 3 features")
+    one = Chain.parse("anova-f:top=1").run(small())
+    sign = "≤" if one.feature_table().columns["q"][0] <= 0.05 else ">"
+    assert verdict(one)[1].startswith(f"It has q {sign} 0.05, of 3 features tested")
     npfs = Chain.parse("mim:top=1 npfs:n=20,null=published").run(small(), seed=1)
     last = npfs.stages[-1].tables
     kept = np.isin(last["columns"], npfs.selected)
