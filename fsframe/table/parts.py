@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
@@ -17,8 +16,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.atomic import place_file
-from fsframe.errors import DataError, RequestError, StoreError
+from fsframe.errors import DataError, RequestError
 from fsframe.kernels.threads import available_threads, in_threads
 from fsframe.table.array_checks import whole_weights
 from fsframe.table.array_files import LARGE
@@ -41,8 +39,8 @@ from fsframe.table.kept_folders import (
     kept_folder,
     note_unsound,
     open_sealed,
-    seal,
     temporary_folder,
+    write_sealed,
 )
 from fsframe.table.reader import file_kind, table_name
 from fsframe.table.roles import ROLES, check_asked, only, side_roles
@@ -118,8 +116,7 @@ def save_facts(path: Path, identity: str, found: FoundFacts) -> None:
     facts, n_samples, digest, dtype = found
     about = {"n_samples": n_samples, "digest": digest, "dtype": str(dtype)}
     content = arrays_as_bytes({**{key: np.array(about[key]) for key in about}, **facts.arrays()})
-    with contextlib.suppress(StoreError):
-        place_file(path, seal(content, f"facts {identity}"), overwrite=True)
+    write_sealed(path, content, f"facts {identity}")
 
 
 BLOCK_BYTES = 1 << 26

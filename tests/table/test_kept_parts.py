@@ -199,6 +199,25 @@ def test_what_is_no_regular_file_of_the_right_size_is_not_read(
     assert capsys.readouterr().err.count("is computed again") == 1
 
 
+@pytest.mark.parametrize("name", ["facts", "index", "000000.shard"])
+def test_link_is_replaced_and_what_it_points_to_left_alone(
+    folder: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such as one that comes with a table; what has been found was written to its target."""
+    target = tmp_path / "mine.txt"
+    target.write_text("mine")
+    path = kept(folder, name)
+    path.unlink()
+    path.symlink_to(target)
+    assert answer(folder) == ("f0",)
+    assert target.read_text() == "mine"
+    assert kept(folder, name).is_file() and not kept(folder, name).is_symlink()
+    capsys.readouterr()
+    assert answer(folder) == ("f0",)
+    assert not capsys.readouterr().err
+    assert not list((folder / CACHE_FOLDER).rglob(".*"))
+
+
 def changed(name: str, make: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
     """A change of one array of an NPZ."""
 
