@@ -33,6 +33,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "bim": ("rounds=3",),
     "bim-vote": ("rounds=3",),
     "boruta": ("max_runs=5,trees=8",),
+    "cpss": ("base=mim:top=3,pairs=4",),
     "cross-validation": ("base=(mim:top=3 knn),folds=2,repeats=1",),
     "ensemble": ("base=mim,n=4", "base=(mim:top=4 relieff:top=2),n=4"),
     "im4e": ("", "sigma=cv"),
@@ -46,6 +47,9 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "importance": ("of=DecisionTreeClassifier", "of=Ridge"),
     "impute": ("", "method=mean", "method=neighbours,k=3"),
     "mim": ("", "top=2", "pairs=synergy"),
+    "interactions-split": ("base=mim:top=4,draws=20",),
+    "ipss": ("base=mim:top=4,pairs=4",),
+    "knockoffs": ("base=mim,copies=2",),
     "npfs": (
         "base=mim,n=4,permutations=9,alpha=0.3",
         "base=mim,n=4,null=published",

@@ -102,13 +102,15 @@ def seed_equality(trial: Trial) -> None:
                         ),
                         60,
                     )
-                    whole = json.dumps(found.digests()) if outcome == "answer" else outcome
-                    digest = hashlib.sha256(whole.encode()).hexdigest()[:12]
+                    digest = outcome
+                    if outcome == "answer":
+                        whole = json.dumps(found.digests()).encode()
+                        digest = hashlib.sha256(whole).hexdigest()[:12]
                     digests[row["chain"]][f"{threads} threads, {workers} workers"] = digest
     Path(TABLE).unlink(missing_ok=True)
     for row in rows:
         found = digests[row["chain"]]
-        equal = len(set(found.values())) == 1
+        equal = len(set(found.values())) == 1 and all(len(one) == 12 for one in found.values())
         most = max(map(list(found.values()).count, found.values()))
         every = [f"{t} threads, {w} workers" for w in WORKERS for t in THREADS]
         row |= {"equal": f"{most} of {len(found)}", **{key: found.get(key, "") for key in every}}
