@@ -296,7 +296,7 @@ ENVIRONMENTS = (
     {"HDF5_PLUGIN_PATH": "/tmp"}, {"HDF5_USE_FILE_LOCKING": "odd"}, {"PATH": ""},
 )  # fmt: skip
 REFUSED = {"FSFRAME_PLUGINS", "FSFRAME_BLOCK", "FSFRAME_STRICT", "FSFRAME_IMPORT_TIMEOUT",
-           "FSFRAME_TABLE_MEMORY", "FSFRAME_PREFER", "NUMBA_NUM_THREADS"}  # fmt: skip
+           "FSFRAME_TABLE_MEMORY", "FSFRAME_PREFER", "NUMBA_DISABLE_JIT"}  # fmt: skip
 """Variables of which a value may be refused, or leave out the plugins that are needed."""
 
 
