@@ -332,14 +332,14 @@ def test_an_optional_hook_and_one_of_a_later_api_are_skipped_and_reported() -> N
     module = plugin([selector("x")])
     called: list[str] = []
     optional = HookimplMarker("fsframe")(optionalhook=True)
-    module.fsframe_plots = optional(lambda: called.append("plots"))  # type: ignore[attr-defined]
+    module.fsframe_dialects = optional(lambda: called.append("dialects"))  # type: ignore[attr-defined]
     module.fsframe_oracles = hookimpl(lambda: called.append("oracles"))  # type: ignore[attr-defined]
     module.fsframe_selectorz = optional(lambda: called.append("z"))  # type: ignore[attr-defined]
     (row,) = manager(source("one", module)).plugins()
     assert row.status == "loaded" and not called
     assert row.notes == (
+        "the hook 'fsframe_dialects' is not known to this fsframe and is not called",
         "the hook 'fsframe_oracles' is not known to this fsframe and is not called",
-        "the hook 'fsframe_plots' is not known to this fsframe and is not called",
         "the hook 'fsframe_selectorz' is not known to this fsframe and is not called. Did you mean "
         "`fsframe_selectors`?",
     )

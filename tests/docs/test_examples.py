@@ -138,12 +138,12 @@ _DIFFERS = re.compile(
 WIDTH = 96
 
 
-def on_a_screen(done: Done) -> str:
-    """What a command prints, wrapped as a terminal of that width does."""
+def on_a_screen(done: Done, folder: Path) -> str:
+    """What a command prints, below a folder, wrapped as a terminal of that width does."""
     wrap = textwrap.TextWrapper(
         WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
-    lines = (done.out + done.err).splitlines()
+    lines = (done.out + done.err).replace(str(folder), "").splitlines()
     lines = [line for line in lines if "compiling numerical kernels" not in line]
     return "".join(
         f"{part.rstrip()}\n"
@@ -164,7 +164,7 @@ def test_the_tutorial_shows_what_its_commands_print(examples: Path) -> None:
         assert command
         done = fsframe(*shlex.split(command[1].replace("\\\n", " ")), cwd=examples / "examples")
         assert done.code == 0, (command[1], done.err)
-        found.append(f"{command[0]}{on_a_screen(done).replace(str(examples), '')}")
+        found.append(f"{command[0]}{on_a_screen(done, examples)}")
     if os.environ.get("FSFRAME_TUTORIAL") == "write":
         for block, printed in zip(shown, found, strict=True):
             text = text.replace(block, printed)

@@ -112,6 +112,7 @@ def test_a_fake_that_no_test_expects_is_noticed() -> None:
     pairs = {"fake_alpha", "fake_beta", "fake_twin_left", "fake_twin_right"}
     sound |= {"fake_taker", "relief", "fake_later", "fake_commands", "fake_tracker"}
     sound |= {"fake_jsonl", "fake_ranges", "fake_shifted", "fake_renamed", "fake_tenths"}
+    sound |= {"fake_seconds"}
     folders = {folder.name for folder in FAKES.iterdir() if folder.is_dir()}
     assert folders == {*BROKEN, *sound, *pairs, "fake_syntax", "fake_steering"}
 
@@ -437,4 +438,4 @@ def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(
 def test_a_wheel_for_two_versions_of_fsframe_is_loaded_and_noted() -> None:
     done = fsframe("plugins", fakes=["fake_later"])
     (line,) = [line for line in done.out.splitlines() if line.startswith("later ")]
-    assert "loaded" in line and "'fsframe_plots' is not known to this fsframe" in line
+    assert "loaded" in line and "'fsframe_dialects' is not known to this fsframe" in line

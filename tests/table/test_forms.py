@@ -82,7 +82,7 @@ def test_codes_of_missing_values_are_taken_as_missing_however_they_are_spelled(p
     data = read(put(text), na=[-999, "none"], categorical="b")
     np.testing.assert_array_equal(data.X[:, 0], [np.nan, 2, np.nan, 4, np.nan])
     np.testing.assert_array_equal(data.X[:, 1], [0, 1, np.nan, 0, 1])
-    assert any("3 cells that hold -999, none were taken as missing" in w for w in data.warnings)
+    assert any("4 cells that hold -999, none were taken as missing" in w for w in data.warnings)
     with pytest.raises(DataError, match=r"line 4, column 3 .*label is missing"):
         read(put("a,b,class\n1,2,5\n3,4,6\n5,6,-999\n7,8,5\n"), na="-999")
 

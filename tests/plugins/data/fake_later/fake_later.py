@@ -10,5 +10,5 @@ def fsframe_selectors():
 
 
 @hookimpl(optionalhook=True)
-def fsframe_plots():
+def fsframe_dialects():
     raise RuntimeError("nobody calls this")
