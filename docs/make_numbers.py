@@ -242,8 +242,7 @@ FIGURES: dict[str, list[Figure]] = {
             strange,
         ),
         Figure(
-            "Trials of users, disks, folders and strangers, as they ended last (the two faults of "
-            "files of version 1 are mended)",
+            "Trials of users, disks, folders and strangers, as they ended last",
             "python benchmarks/trust/trials.py --only NAME",
             ("trust/results/trials.csv",),
             columns("trial", "made", "as promised", "what was tried", "ends"),

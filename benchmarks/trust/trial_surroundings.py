@@ -110,6 +110,12 @@ def one_output(trial: Trial) -> None:
         ends = [wait() for wait in [forked(words, trial.folder) for words in wanted]]
         codes = sorted(code for code, _ in ends)
         whole = digests(Path("run.h5")) in answers or not all(w[0] == "chain" for w in wanted)
+        if litter(trial.folder) == ["run.h5.units"]:
+            # A chain that found the name taken at its end keeps its work, and is given it back.
+            refused = [words for words, (code, _) in zip(wanted, ends, strict=True) if code]
+            again = next(words for words in refused if words[0] == "chain")
+            code, _ = forked([*again, "--overwrite"], trial.folder)()
+            whole = whole and code == 0 and digests(Path("run.h5")) in answers
         trial.expect(
             set(codes) <= {0, 2, 5} and 0 in codes and whole and not litter(trial.folder),
             f"{wanted}: {ends} {litter(trial.folder)}", f"exits {codes}",
