@@ -25,7 +25,7 @@ from fsframe.show.comparisons import (
     run_file,
     write_comparison,
 )
-from fsframe.show.plots import KINDS, draw
+from fsframe.show.plots import draw, known_kinds
 from fsframe.show.results import EvaluationResult, as_result, frame_of, shown_picture
 from fsframe.show.study_page import write_folder
 from fsframe.storage import RunRecord, check_destination, write_run
@@ -162,7 +162,8 @@ class ComparedChains:
     ) -> Any:
         """A plot of some runs by the measure of the comparison."""
         name = _usual_kind(self.comparison, data) if kind is None else kind
-        takes = name in KINDS and "metric" in KINDS[name].options
+        known = known_kinds()
+        takes = name in known and "metric" in known[name].options
         metric = self.comparison.metric if takes else None
         return shown_picture(draw(name, runs, ax=ax, metric=metric), ax)
 
@@ -244,8 +245,8 @@ class ComparisonResult(ComparedChains):
         Parameters
         ----------
         kind : str, optional
-            One of `fsframe.show.plots.KINDS` that takes several runs: ``"pareto"``, the measure
-            against stability; ``"cd"``, mean ranks with the critical difference; ``"roc"``;
+            One of `fsframe.show.plots.known_kinds` that takes several runs: ``"pareto"``, the
+            measure against stability; ``"cd"``, mean ranks with the critical difference; ``"roc"``;
             ``"sets"``. By default ``"cd"`` for several tables, and for one table ``"pareto"`` if
             two chains have a stability, else ``"roc"``.
         ax : matplotlib Axes, optional
