@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -22,8 +22,22 @@ settings.register_profile("fsframe", deadline=None, derandomize=True, max_exampl
 settings.load_profile("fsframe")
 
 
-def pytest_configure() -> None:
+class RegisteredClassesLeave:
+    """What a test or an example registers is gone after it; others list all plugins."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        kept = dict(default_manager()._here)
+        done = yield
+        default_manager()._here.clear()
+        default_manager()._here.update(kept)
+        return done
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Refuse to test with the entry points of another state, without some of the plugins."""
+    # A fixture of this file would reach tests/ alone, not the examples in docstrings of fsframe/.
+    config.pluginmanager.register(RegisteredClassesLeave())
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
     named = set(tomllib.loads(text)["project"]["entry-points"]["fsframe"])
     installed = {
@@ -35,15 +49,6 @@ def pytest_configure() -> None:
             f"with {sorted(installed - named)}, which are gone): run pip install -e . again",
             returncode=4,
         )
-
-
-@pytest.fixture(autouse=True)
-def registered_classes_leave() -> Iterator[None]:
-    """What a test registers with `fsframe.register` is gone after it; others list all plugins."""
-    kept = dict(default_manager()._here)
-    yield
-    default_manager()._here.clear()
-    default_manager()._here.update(kept)
 
 
 @pytest.fixture
