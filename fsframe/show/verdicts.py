@@ -224,9 +224,18 @@ def _certainty(record: RunRecord) -> str:
         if not k:
             told = f"; {borderline}" if m else ""
             return f"None stands out from what permuted or random labels give{told}."
-        told = f"{settled} of the {k} would be kept with nearly any seed"
-        told += f", {borderline}" if m else ""
-        return f"On these rows {told}; whether other rows would give them too was not tested."
+        if settled == k:
+            told = f"would almost always keep {'it' if k == 1 else 'all of them'} too"
+        elif settled:
+            told = f"would almost always keep {settled} of the {k} too"
+        else:
+            told = f"may drop {'it' if k == 1 else 'any of them'}"
+        # Where any of the kept may go, the count of borderline ones says nothing more.
+        told += f"; {borderline}" if m > (0 if settled else k) else ""
+        return (
+            f"On these rows another seed {told}. Whether other rows would decide the same was not "
+            f"tested.{_as_by_chance(record)}"
+        )
     if not k:
         return "No feature passed."
     table = record.feature_table()
@@ -251,6 +260,21 @@ def _certainty(record: RunRecord) -> str:
     return (
         "Nothing was tested or repeated, so this run cannot say how many of them would be "
         "selected again; add `npfs` to the chain, or run `fsframe stability`."
+    )
+
+
+def _as_by_chance(record: RunRecord) -> str:
+    """That p-values as small as those of all kept features come up among so many tests."""
+    table = record.feature_table()
+    if "q" not in table.columns:
+        return ""
+    q, kept = table.columns["q"], table.columns["kept"]
+    if not kept.any() or not np.isfinite(q).any() or not (q[kept] > _LEVEL).all():
+        return ""
+    tested = int((~np.isnan(q)).sum())
+    return (
+        f" Among {tested} tested features without any information, p-values as small as "
+        f"{'this one' if kept.sum() == 1 else 'these'} are common (q > {_LEVEL:g})."
     )
 
 

@@ -114,7 +114,10 @@ def _borderline(procedure: Procedure) -> Iterator[str]:
         if near.size:
             fits = _rounded(math.ceil(float(times.max()) * procedure.fits))
             settled = "" if near.size == number else ", except for the closest"
-            text += f". `npfs:settle={BORDERLINE:g},fits={fits}` goes on until they are certain"
+            text += (
+                f". `npfs:settle={BORDERLINE:g},fits={fits}` goes on until another seed would "
+                "decide the same"
+            )
             text += settled
         yield text
         return
