@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -23,13 +22,14 @@ from fsframe.table.text_file import VARIABLE
 
 PAGE = Path(__file__).parent / "reference.md"
 
+sys.path.insert(0, str(PAGE.parent))
+from make_site import place_of  # noqa: E402
+
 _HEAD = """\
 # Reference
 
-Written by `python docs/make_reference.py` from the program itself; do not edit it. What the words
-mean is said in [chains](chains.md) and [data](data.md), the run file in
-[file-format](file-format.md), each method, with its equations and sources, on
-[its page](methods/). `fsframe methods NAME` prints where in its paper a parameter stands.
+Written by `python docs/make_reference.py` from the program itself; do not edit it. What a
+stage is and how tables are read is said in [chains](chains.md) and [data](data.md).
 """
 
 
@@ -43,9 +43,38 @@ _GROUPS = {
     "--memory": "Execution",
     "-o --out": "Output",
     "discretise": "Levels",
+    "neighbours": "Estimation",
     "stop": "Stopping",
     "level": "Relief",
+    "sigma_max": "Boosting",
+    "penalties": "Path",
+    "rank_by": "Testing",
+    "alpha": "Testing",
 }
+# The pages that say what a command does; its help says it in short.
+_PAGES = {
+    "apply": "tutorial.md",
+    "audit": "resume.md#audit-repeat-a-stored-run",
+    "chain": "chains.md",
+    "check": "write-a-selector.md#4-run-the-conformance-checks",
+    "compare": "evaluation.md#compare",
+    "evaluate": "evaluation.md",
+    "inspect": "data.md",
+    "new-plugin": "hooks.md",
+    "plot": "results.md#a-figure",
+    "plugins": "#environment",
+    "predict": "evaluation.md",
+    "report": "results.md#a-report",
+    "resume": "resume.md",
+    "show": "file-format.md",
+    "stability": "methods/stability.md",
+    "study": "study.md",
+    "table": "results.md#a-table",
+    "verify": "file-format.md",
+    "warm": "executors.md#compiled-kernels",
+}
+
+Row = tuple[str, str]
 
 
 def reference() -> str:
@@ -54,45 +83,35 @@ def reference() -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _rows_apart(
-    sections: Sequence[dict[str, str]],
-) -> tuple[dict[str, str], list[tuple[dict[str, str], list[str]]]]:
-    """Rows that at least two sections share; and for each section its other rows and the names.
+def _groups(sections: Sequence[dict[str, str]]) -> dict[str, list[Row]]:
+    """The rows that at least two sections share, by the title of their group.
 
-    A section maps names to rows. Of several rows with one name only the most frequent is shared.
+    A section maps names to rows. Rows with the same users are one group. Rows of no group stand
+    together, where of several with one name only the most frequent is shared.
     """
-    users = Counter((name, row) for section in sections for name, row in section.items())
-    shared: dict[str, str] = {}
-    for (name, row), count in users.most_common():
-        if count >= _SHARED_BY:
-            shared.setdefault(name, row)
-    apart = []
-    for section in sections:
-        common = [name for name, row in section.items() if shared.get(name) == row]
-        rest = {name: row for name, row in section.items() if name not in common}
-        apart.append((rest, common))
-    return shared, apart
-
-
-def _grouped(sections: Sequence[Sequence[str]]) -> dict[str, list[str]]:
-    """Shared options by the title of their group: those that the same commands have."""
-    users: dict[str, tuple[int, ...]] = {}
-    for number, names in enumerate(sections):
-        for name in names:
-            users[name] = (*users.get(name, ()), number)
-    together: dict[tuple[int, ...], list[str]] = {}
-    for name, found in users.items():
-        together.setdefault(found, []).append(name)
-    groups: dict[str, list[str]] = {}
-    for names in together.values():
-        title = next((_GROUPS[name] for name in names if name in _GROUPS), "Single ones")
-        groups.setdefault(title, []).extend(names)
-    return groups
+    users: dict[Row, tuple[int, ...]] = {}
+    for number, section in enumerate(sections):
+        for row in section.items():
+            users[row] = (*users.get(row, ()), number)
+    together: dict[tuple[int, ...], list[Row]] = {}
+    for row, found in users.items():
+        if len(found) >= _SHARED_BY:
+            together.setdefault(found, []).append(row)
+    groups: dict[str, list[Row]] = {}
+    single: dict[str, str] = {}
+    for rows in sorted(together.values(), key=lambda rows: -len(users[rows[0]])):
+        title = next((_GROUPS[name] for name, _ in rows if name in _GROUPS), None)
+        if title and title not in groups and len(rows) > 1:
+            groups[title] = rows
+        else:
+            for name, row in rows:
+                single.setdefault(name, row)
+    return {**groups, "": list(single.items())}
 
 
 def _commands() -> Iterator[str]:
     yield "## Commands\n"
-    yield "`fsframe COMMAND --help` shows the same, with examples.\n"
+    yield "`fsframe COMMAND --help` says more, with examples.\n"
     context = click.Context(cli, info_name="fsframe")
     found: list[tuple[str, click.Command]] = [("fsframe", cli)]
     for name in cli.list_commands(context):
@@ -102,20 +121,18 @@ def _commands() -> Iterator[str]:
         last = getattr(command, "_last", None)
         if last is not None:
             found.append((f"fsframe {name} STAGES {last.name} DATA", last))
-    shared, apart = _rows_apart([_option_rows(command) for _, command in found])
-    groups = _grouped([common for _, common in apart])
-    for (title, command), (rows, common) in zip(found, apart, strict=True):
+    tables = [_option_rows(command) for _, command in found]
+    groups = _groups(tables)
+    for (title, command), rows in zip(found, tables, strict=True):
         yield f"### `{title}`\n"
-        # \b and \f are click's own marks: keep these lines, stop here.
-        text = inspect.cleandoc(command.help or "").partition("\f")[0].replace("\b\n", "")
-        yield _without_examples(text) + "\n"
-        yield from _table(rows.values(), *_OPTION)
-        yield from _also(common, groups)
+        text = " ".join(inspect.cleandoc(command.help or "").partition("\n\n")[0].split())
+        page = _PAGES.get(title.removeprefix("fsframe "))
+        yield f"{text}{f' [More]({page}).' if page else ''}\n"
+        yield from _own(rows, groups, *_OPTION)
     yield "## Shared options\n"
-    yield "With one meaning in every command that names them.\n"
-    for group, names in groups.items():
-        yield f"### {group}\n"
-        yield from _table((shared[name] for name in names), *_OPTION)
+    for group, shared in groups.items():
+        yield f"### {group or 'Single ones'}\n"
+        yield from _table((row for _, row in shared), *_OPTION)
     codes = inspect.getdoc(main) or ""
     yield "### Exit codes\n"
     yield " ".join(codes.partition("\n\n")[2].split()) + "\n"
@@ -127,14 +144,18 @@ def _commands() -> Iterator[str]:
     yield from _table(rows, "error", "code", "when")
 
 
-def _also(common: Sequence[str], groups: dict[str, list[str]]) -> Iterator[str]:
-    """What is explained elsewhere, by group where that is used as a whole."""
-    also = []
-    for group, names in groups.items():
-        if group in _GROUPS.values() and set(names) <= set(common):
-            also.append(f"[{group}](#{group.lower().replace(' ', '-')})")
-        else:
-            also += [f"`{name}`" for name in names if name in common]
+def _own(rows: dict[str, str], groups: dict[str, list[Row]], *head: str) -> Iterator[str]:
+    """The rows that a section has alone, and the names of the others, or of their groups."""
+    also, elsewhere = [], set()
+    for group, shared in groups.items():
+        has = [name for name, row in shared if rows.get(name) == row]
+        if group and len(has) == len(shared):
+            also.append(f"[{group}](#{group.lower()})")
+            elsewhere |= set(has)
+        elif not group:
+            also += [f"`{name}`" for name in has]
+            elsewhere |= set(has)
+    yield from _table((row for name, row in rows.items() if name not in elsewhere), *head)
     if also:
         yield "Also: " + ", ".join(also) + ".\n"
 
@@ -190,53 +211,76 @@ def _metavar(option: click.Option) -> str:
     return option.type.name.upper()
 
 
-def _without_examples(text: str) -> str:
-    return re.sub(r"Examples?:\n(?:  .*(?:\n|\Z))+", "", text).rstrip()
+def _bundled(registry: Registry) -> Iterator[Offer]:
+    for offer in registry.offers():
+        # The registry of classifiers has regressors too.
+        if offer.entry.kind == registry.kind and offer.plugin.source.distribution == "fsframe":
+            yield offer
 
 
 def _methods() -> Iterator[str]:
     common = {parameter.name for parameter in WrappingSelector.parameters()}
-    titles: dict[int, str] = {}
-    offers: list[tuple[Offer, Registry]] = []
-    for title, registry in (
-        ("Selectors", selectors),
-        ("Classifiers", classifiers),
-        ("Regressors", regressors),
-        ("Stability metrics", stability_metrics),
-        ("Measures", measures),
-    ):
-        titles[len(offers)] = title
-        offers += [
-            (offer, registry)
-            for offer in registry.offers()
-            # The registry of classifiers has regressors too.
-            if offer.entry.kind == registry.kind and offer.plugin.source.distribution == "fsframe"
-        ]
+    offers = [(o, registry) for registry in _REGISTRIES.values() for o in _bundled(registry)]
     tables = [
         {p.name: _parameter(p) for p in registry[o.name].parameters() if p.name not in common}
         for o, registry in offers
     ]
-    shared, apart = _rows_apart(tables)
-    groups = _grouped([names for _, names in apart])
-    for position, ((offer, _), (rows, names)) in enumerate(zip(offers, apart, strict=True)):
-        if position in titles:
-            yield f"## {titles[position]}\n"
-            if position == 0:
-                yield "Beside its own, every selector has `top`, every wrapping stage `base`:\n"
-                own = (_parameter(p) for p in WrappingSelector.parameters())
-                yield from _table(own, *_PARAMETER)
-                yield (
-                    "`|` separates alternatives; no values: true or false; bounds are those of a "
-                    "number. What several methods share stands [below](#shared-parameters).\n"
-                )
-        yield f"### `{offer.name}`\n"
-        yield f"{offer.entry.summary}.\n"
-        yield from _table(rows.values(), *_PARAMETER)
-        yield from _also(names, groups)
+    groups = _groups(tables)
+    sections = list(zip(offers, tables, strict=True))
+    for title, registry in _REGISTRIES.items():
+        yield f"## {title}\n"
+        if registry is selectors:
+            yield ("`fsframe methods NAME` also says where in its paper a parameter stands.\n")
+            yield "Every selector also has `top`, every wrapping stage `base`:\n"
+            own = (_parameter(p) for p in WrappingSelector.parameters())
+            yield from _table(own, *_PARAMETER)
+            yield (
+                "`|` separates alternatives; no values: true or false. What several methods "
+                "share stands [below](#shared-parameters).\n"
+            )
+        for (offer, owner), rows in sections:
+            if owner is registry:
+                yield f"### `{offer.name}`\n"
+                place = place_of(offer.name)
+                said = f"[Definition](methods/{place})" if place else offer.entry.summary
+                yield f"{said}.\n"
+                yield from _own(rows, groups, *_PARAMETER)
     yield "## Shared parameters\n"
-    for group, members in groups.items():
-        yield f"### {group if group in _GROUPS.values() else 'Others, by name'}\n"
-        yield from _table((shared[name] for name in members), *_PARAMETER)
+    for group, shared in groups.items():
+        yield f"### {group or 'Others, by name'}\n"
+        yield from _table((row for _, row in shared), *_PARAMETER)
+    for title, registry in (("Stability metrics", stability_metrics), ("Measures", measures)):
+        yield f"## {title}\n"
+        yield from _in_one_table(registry)
+
+
+_REGISTRIES: dict[str, Registry] = {
+    "Selectors": selectors,
+    "Classifiers": classifiers,
+    "Regressors": regressors,
+}
+
+
+def _in_one_table(registry: Registry) -> Iterator[str]:
+    """Offers with few parameters, one row each; below them these parameters, each once."""
+    rows: list[str] = []
+    users: dict[str, dict[str, list[str]]] = {}
+    for offer in _bundled(registry):
+        names = []
+        for parameter in registry[offer.name].parameters():
+            names.append(f"`{parameter.name}`")
+            users.setdefault(parameter.name, {}).setdefault(_parameter(parameter), []).append(
+                f"`{offer.name}`"
+            )
+        rows.append(_row(f"`{offer.name}`", offer.entry.summary, ", ".join(names)))
+    yield from _table(rows, "name", "what it is", "parameters")
+    parameters = []
+    for found in users.values():
+        for row, owners in found.items():
+            # One name with several meanings: the row says whose it is.
+            told = f" of {', '.join(owners)}" if len(found) > 1 else ""
+            parameters.append(re.sub(r"^(\|`\w+`)", rf"\1{told}", row))
+    yield from _table(parameters, *_PARAMETER)
 
 
 def _parameter(parameter: Parameter) -> str:

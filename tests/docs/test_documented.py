@@ -68,9 +68,7 @@ def bundled(registry: Registry) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "registry",
-    [fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics, fsframe.measures],
-    ids=["selectors", "classifiers and regressors", "stability metrics", "measures"],
+    "registry", [fsframe.selectors, fsframe.classifiers], ids=["selectors", "predictors"]
 )
 def test_every_method_and_parameter_is_documented(registry: Registry) -> None:
     text = reference()
@@ -83,6 +81,33 @@ def test_every_method_and_parameter_is_documented(registry: Registry) -> None:
                 assert f"`{parameter.name}`" in section, f"{name}: {parameter.name}"
                 assert f"\n|`{parameter.name}`|" in text, f"{name}: {parameter.name}"
                 assert parameter.help.strip(), f"{name}: {parameter.name} has no help"
+
+
+@pytest.mark.parametrize(
+    ("title", "registry"),
+    [("Stability metrics", fsframe.stability_metrics), ("Measures", fsframe.measures)],
+    ids=["stability metrics", "measures"],
+)
+def test_every_metric_and_its_parameters_are_documented(title: str, registry: Registry) -> None:
+    section = reference().split(f"\n## {title}\n")[1].split("\n## ")[0]
+    for name in bundled(registry):
+        [row] = re.findall(rf"^\|`{name}`\|[^|]+\|(.*)\|$", section, re.M)
+        parameters = registry[name].parameters()
+        assert re.findall(r"`(\w+)`", row) == [p.name for p in parameters], name
+        for parameter in parameters:
+            explained = [
+                line
+                for line in re.findall(rf"^\|`{parameter.name}`.*$", section, re.M)
+                if " of " not in line.split("|")[1] or f"`{name}`" in line.split("|")[1]
+            ]
+            assert len(explained) == 1 and " ".join(parameter.help.split()) in explained[0], name
+
+
+@pytest.mark.parametrize("registry", [fsframe.selectors, fsframe.classifiers])
+def test_the_reference_leads_to_the_definition_of_every_method(registry: Registry) -> None:
+    for name in bundled(registry):
+        section = reference().split(f"\n### `{name}`\n")[1].split("\n### ")[0]
+        assert f"](methods/{SITE.place_of(name)})" in section, name
 
 
 @pytest.mark.parametrize("registry", [fsframe.selectors, fsframe.classifiers])
