@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from fsframe.registry import default_manager
-from fsframe.testing.pytest_summary import pytest_terminal_summary
+from fsframe.testing.conformance import pytest_terminal_summary
 
 __all__ = ["pytest_terminal_summary"]
 

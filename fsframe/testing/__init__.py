@@ -24,16 +24,18 @@ a ``conformance`` module next to the method's module declares (`fsframe.testing.
 
 from __future__ import annotations
 
-from fsframe.testing.commands import CommandConformance
-from fsframe.testing.conformance import Conformance, Outcome, by_cause, run_checks
+from fsframe.testing.conformance import (
+    Conformance,
+    Outcome,
+    by_cause,
+    pytest_terminal_summary,
+    run_checks,
+)
 from fsframe.testing.declarations import suite_for
-from fsframe.testing.engines import EngineConformance
-from fsframe.testing.measures import MeasureConformance
-from fsframe.testing.metrics import StabilityMetricConformance
+from fsframe.testing.measures import MeasureConformance, StabilityMetricConformance
 from fsframe.testing.predictors import ClassifierConformance, RegressorConformance
-from fsframe.testing.readers import ReaderConformance
-from fsframe.testing.selectors import SelectorConformance
-from fsframe.testing.wrapping import WrappingConformance
+from fsframe.testing.selectors import SelectorConformance, WrappingConformance
+from fsframe.testing.services import CommandConformance, EngineConformance, ReaderConformance
 
 __all__ = [
     "ClassifierConformance",
@@ -48,6 +50,7 @@ __all__ = [
     "StabilityMetricConformance",
     "WrappingConformance",
     "by_cause",
+    "pytest_terminal_summary",
     "run_checks",
     "suite_for",
 ]

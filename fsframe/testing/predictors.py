@@ -18,18 +18,17 @@ from fsframe.registry import selectors
 from fsframe.table.dataset import Dataset
 from fsframe.testing import tables
 from fsframe.testing.conformance import (
-    Conformance,
+    CallChecks,
     assert_refused,
     check,
     check_declarations,
     not_applicable,
 )
-from fsframe.testing.selector_checks.results import some_upstream
-from fsframe.testing.side_effects import changed_globals, written_files
+from fsframe.testing.results import some_upstream
 from fsframe.testing.tables import frozen_bytes
 
 
-class PredictorConformance(Conformance):
+class PredictorConformance(CallChecks):
     """What the core promises of both classifiers and regressors.
 
     Attributes
@@ -100,17 +99,8 @@ class PredictorConformance(Conformance):
             return
         assert not self.after, f"after={self.after} is declared, but it fits without it"
 
-    @check
-    def test_nothing_global_is_changed(self) -> None:
-        data = self.table()
-        changed = changed_globals(lambda: self._answers(data, seed=1))
-        assert not changed, f"changed for the whole process: {'; '.join(changed)}"
-
-    @check
-    def test_no_file_is_written(self) -> None:
-        data = self.table()
-        found = written_files(lambda: self._answers(data, seed=1))
-        assert not found, f"writing files is left to the core: {', '.join(found[:3])}"
+    def _use(self) -> None:
+        self._answers(self.table(), seed=1)
 
     @check
     def test_number_of_threads_changes_no_bit_on_many_rows(self) -> None:

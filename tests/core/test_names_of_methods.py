@@ -24,11 +24,12 @@ EXCEPTIONS = {
     "cli/commands/evaluate.py": {"immigrate margin"},
     "cli/stages.py": {"immigrate:top=5 "},
     # A base for any stage that resamples: it takes classes and numbers.
-    "testing/wrapping.py": {"mim:top=2"},
-    # The chains that an engine on trial has to compute.
-    "testing/engines.py": {"mim", "mim:top=2 npfs:n=8,null=published,alpha=0.3", "relief"},
-    # The package of that name.
-    "testing/commands.py": {"sklearn"},
+    "testing/selectors.py": {"mim:top=2"},
+    # The chains that an engine on trial has to compute, and the package of that name.
+    "testing/services.py": {
+        *("mim", "mim:top=2 npfs:n=8,null=published,alpha=0.3", "relief"),
+        "sklearn",
+    },
     # The printed command where nothing is proposed.
     "show/inspection.py": {"immigrate npfs"},
     # `--classifier` also takes the name of a class of scikit-learn.

@@ -97,7 +97,7 @@ def _write_badge(
 ) -> Path:
     from fsframe.storage import place_file
     from fsframe.testing import SelectorConformance
-    from fsframe.testing.badge import badge_lines, facts_of, measure
+    from fsframe.testing.declarations import badge_lines, facts_of, measure
 
     kept, cost = measure(suite.make) if issubclass(suite, SelectorConformance) else ([], [])
     lines = badge_lines(name, list(facts_of(suite.offer)), outcomes, kept, cost)

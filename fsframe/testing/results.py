@@ -19,11 +19,11 @@ from fsframe.method.selector import Selector
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import LABELS
 from fsframe.testing import tables
-from fsframe.testing.conformance import Conformance, check, check_declarations, not_applicable
+from fsframe.testing.conformance import CallChecks, check, check_declarations, not_applicable
 from fsframe.testing.tables import assert_equal
 
 
-class SelectorChecks(Conformance):
+class SelectorChecks(CallChecks):
     """Base of the groups of checks; `SelectorConformance` documents `name` and `gives`."""
 
     gives: ClassVar[frozenset[str] | None] = None
@@ -31,6 +31,9 @@ class SelectorChecks(Conformance):
     @staticmethod
     def make() -> Selector:
         raise NotImplementedError("write make() so that it returns the selector to test")
+
+    def _use(self) -> None:
+        self.make().select(self.table(), seed=1)
 
     def table(self) -> Dataset:
         """The table that most checks use: classes, else a numeric target, else survival times."""

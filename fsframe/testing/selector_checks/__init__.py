@@ -1,1 +1,0 @@
-"""The checks of selectors, a module for each promise of the core."""
