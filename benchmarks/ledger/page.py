@@ -1,6 +1,6 @@
-"""Write docs/ledger.md and its figures from the rows of the ledger.
+"""Write docs/ledger.md, its figures, and designs.md from the rows of the ledger.
 
-python benchmarks/ledger/page.py [--rows FILE] [--out FILE] [--summary]
+python benchmarks/ledger/page.py [--rows FILE] [--out FILE] [--designs FILE] [--summary]
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from designs import DESIGNS, Design
 from run import OUT
 
 PAGE = Path(__file__).parents[2] / "docs" / "ledger.md"
+TABLES = Path(__file__).parent / "designs.md"
 Rows = list[dict[str, str]]
 FEW = 5
 """With fewer tables no promise is judged."""
@@ -270,31 +271,13 @@ def page(ledger: Ledger) -> str:
         "Tables are drawn from designs whose relevant columns are known, with and without a "
         "signal. Every stage that promises an error rate, and what other packages offer, runs on "
         "the same tables. `python benchmarks/ledger/run.py` computes rows, "
-        "`python benchmarks/ledger/page.py` writes this page from their CSV, "
-        "`benchmarks/ledger/results/ledger.csv`.",
+        "`python benchmarks/ledger/page.py` writes this page and "
+        "[a table for every design](../benchmarks/ledger/designs.md) from them.",
         "",
-        "* **relevant**: the label depends on the column, alone or with others; **causal**: the "
-        "label is made from it. Copies of a cause are relevant, not causal.",
-        "* **no signal**, **signal**: what the stage promises to bound, as measured, ± its "
-        "standard error; "
-        + red("red")
-        + f" if it exceeds the promise by more than two standard errors, on at least {FEW} tables. "
-        "False is a column that is not relevant; for conditional methods (`lasso`, forests under "
-        "`ipss`, knockoffs) one that is not causal; for `interactions` one that does not interact. "
-        "`npfs` promises something for labels that depend on no column only: its error with a "
-        "signal is shown, not judged.",
-        "* **F1**: harmonic mean of the share of true columns found and the share of found columns "
-        "that are true, over tables with a signal (causal: blank where equal). "
-        "**held out**: balanced accuracy (numeric targets: R²) of a support vector machine with a "
-        "radial kernel and its defaults, on 600 unseen rows. **φ**: Nogueira's stability of the "
-        "kept columns over the tables of a design. **s**: processor seconds. **tables**: without "
-        "and with a signal.",
-        "* Other packages know no groups, covariates or times, and get the columns alone; what "
-        "they do on such tables is what their users get. Stabl is not in the package index, hence "
-        "absent. SelectKBest and ReliefF keep ten columns, the true number in two designs. "
-        "Forests have 50 trees and at most 30 rounds, in `boruta` and BorutaPy. Above 200 "
-        "columns `mim:top=100` screens before a base of `npfs` within each resample, and `npfs` "
-        "uses its corrected test.",
+        "A column is **relevant** if the label depends on it, alone or with others, and **causal** "
+        "if the label is made from it. Copies of a cause are relevant, not causal. **F1** is the "
+        "harmonic mean of the share of true columns found and the share of found columns that are "
+        "true, with its standard error over tables.",
         "",
         "What the contenders promise (those without a line promise nothing):",
         "",
@@ -323,7 +306,38 @@ def page(ledger: Ledger) -> str:
             f"{f'{own[0][1].name} {own[0][0].short()}' if own else ''}|"
             f"{causal[0][1].name} {causal[0][0].short()}|{ledger.ours_first(design)}|"
         )
-    lines += ["", *proposals.section(ledger)]
+    return "\n".join([*lines, "", *proposals.section(ledger)]).rstrip() + "\n"
+
+
+def designs_page(ledger: Ledger) -> str:
+    """A table for every design."""
+    lines = [
+        "# The ledger: every design",
+        "",
+        "The tables behind [promises and answers, measured](../../docs/ledger.md), which says what "
+        "relevant, causal and F1 mean and what each contender promises.",
+        "",
+        "* **no signal**, **signal**: what the stage promises to bound, as measured, ± its "
+        "standard error; "
+        + red("red")
+        + f" if it exceeds the promise by more than two standard errors, on at least {FEW} tables. "
+        "False is a column that is not relevant; for conditional methods (`lasso`, forests under "
+        "`ipss`, knockoffs) one that is not causal; for `interactions` one that does not interact. "
+        "`npfs` promises something for labels that depend on no column only: its error with a "
+        "signal is shown, not judged.",
+        "* **F1 causal**: blank where equal to F1 relevant. "
+        "**held out**: balanced accuracy (numeric targets: R²) of a support vector machine with a "
+        "radial kernel and its defaults, on 600 unseen rows. **φ**: Nogueira's stability of the "
+        "kept columns over the tables of a design. **s**: processor seconds. **tables**: without "
+        "and with a signal.",
+        "* Other packages know no groups, covariates or times, and get the columns alone; what "
+        "they do on such tables is what their users get. Stabl is not in the package index, hence "
+        "absent. SelectKBest and ReliefF keep ten columns, the true number in two designs. "
+        "Forests have 50 trees and at most 30 rounds, in `boruta` and BorutaPy. Above 200 "
+        "columns `mim:top=100` screens before a base of `npfs` within each resample, and `npfs` "
+        "uses its corrected test.",
+        "",
+    ]
     for design in DESIGNS:
         lines += design_section(ledger, design)
     return "\n".join(lines).rstrip() + "\n"
@@ -370,6 +384,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=Path, default=OUT)
     parser.add_argument("--out", type=Path, default=PAGE)
+    parser.add_argument("--designs", type=Path, default=TABLES)
     parser.add_argument("--summary", action="store_true", help="print the summary only")
     given = parser.parse_args()
     with given.rows.open() as file:
@@ -380,7 +395,8 @@ def main() -> None:
     (given.out.parent / "figures").mkdir(exist_ok=True)
     figures(ledger, given.out.parent / "figures")
     given.out.write_text(page(ledger))
-    print(f"wrote {given.out}")
+    given.designs.write_text(designs_page(ledger))
+    print(f"wrote {given.out} and {given.designs}")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 @pytest.mark.slow
 def test_rows_are_computed_once_continued_and_shown(tmp_path):
     out, page = tmp_path / "rows.csv", tmp_path / "ledger.md"
+    tables = tmp_path / "designs.md"
     script("run.py", *CELLS, "--tables", 1, "--seconds", 300, "--out", out)
     first = rows_of(out)
     script("run.py", *CELLS, "--tables", 2, "--seconds", 300, "--out", out)
@@ -39,15 +40,16 @@ def test_rows_are_computed_once_continued_and_shown(tmp_path):
     assert len(set(cells)) == len(cells) == 3 * 3 * 2
     of_xor = [r for r in both if r["design"] == "xor" and r["contender"] == "relieff ipss"]
     assert all({"0", "1"} <= set(r["kept"].split()) for r in of_xor)
-    script("page.py", "--rows", out, "--out", page)
-    text = page.read_text()
+    script("page.py", "--rows", out, "--out", page, "--designs", tables)
+    text = tables.read_text()
     assert "\n|relieff ipss|" in text and "|2+2|" in text
-    assert "share of false columns among the kept, " in text
+    assert "share of false columns among the kept, " in page.read_text()
     assert (tmp_path / "figures" / "ledger-f1.svg").stat().st_size > 1000
 
 
 @pytest.mark.slow
-def test_the_page_is_made_from_its_rows(tmp_path):
-    page = tmp_path / "ledger.md"
-    script("page.py", "--out", page)
+def test_the_pages_are_made_from_their_rows(tmp_path):
+    page, tables = tmp_path / "ledger.md", tmp_path / "designs.md"
+    script("page.py", "--out", page, "--designs", tables)
     assert page.read_text() == (HERE.parents[1] / "docs" / "ledger.md").read_text()
+    assert tables.read_text() == (HERE / "designs.md").read_text()
