@@ -23,10 +23,10 @@ _HEAD = """\
 # Numbers
 
 Written by `python docs/make_numbers.py` from the result files of benchmarks and fault runs in
-`benchmarks/*/results`; do not edit it. A test compares page and files. The telling columns are
-shown for every result, whether it looks good or not; the named file has the rest (standard errors,
-versions, loads), and the pages of the methods explain them. `python benchmarks/provenance.py` lists
-the files whose code has changed since they were made, and what of it.
+`benchmarks/*/results`; do not edit it. The telling columns are shown for every result, whether it
+looks good or not; the named file has the rest (standard errors, versions, loads), and the pages of
+the methods explain them. `python benchmarks/provenance.py` lists the files whose code has changed
+since they were made, and what of it.
 """
 
 Rows = list[dict[str, str]]
@@ -79,9 +79,28 @@ def columns(*names: str) -> Callable[[Path], Iterator[str]]:
     return show
 
 
-def verbatim(path: Path) -> Iterator[str]:
-    """A text as it is."""
-    yield from ("```text", *path.read_text(encoding="utf-8").rstrip().splitlines(), "```")
+def shared_by_seeds(path: Path) -> Iterator[str]:
+    """The text of the comparison with BorutaPy as a table, a line for each program and table."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    yield f"{lines[0]}; {lines[1]}."
+    yield ""
+    rows, about = [], ""
+    for line in lines[2:]:
+        found = re.fullmatch(
+            r"  (fsframe|BorutaPy, \S+) +(.*\d)  +two seeds share (\S+), "
+            r"with fsframe (\S+), processor time × (\S+)",
+            line,
+        )
+        if found:
+            names = ("program", "by seed", "two seeds", "with fsframe", "processor time ×")
+            rows.append({"table": about, **dict(zip(names, found.groups(), strict=True))})
+            about = ""
+        elif line and not line.startswith(" "):
+            about = line
+    yield from table(rows)
+    said = [line.strip() for line in lines if "say nothing" in line]
+    yield ""
+    yield from said
 
 
 def objects(path: Path) -> Iterator[str]:
@@ -98,7 +117,67 @@ def strange(path: Path) -> Iterator[str]:
     yield from (f"* {line['what']}: {line['times']} times" for line in lines if line not in bombs)
     if bombs:
         yield ""
-    yield from table({k.replace("_", " "): v for k, v in line.items()} for line in bombs)
+    shown = [{**line, "what": line["what"].partition(", ")[2]} for line in bombs]
+    yield from table({k.replace("_", " "): v for k, v in line.items()} for line in shown)
+
+
+def trials(path: Path) -> Iterator[str]:
+    """One line for each trial; ends are shown without exit codes, which only count the trials."""
+    codes = r"(?:\w+ )?exits? (?:\[[\d, ]*\]|\d+) \d+(?:, )?"
+    before, rows = "", []
+    for row in rows_of(path):
+        tried = row["what was tried"]
+        same = re.sub(r"version \d", "version …", tried)
+        version = re.search(r"version \d", tried)
+        rows.append(
+            {
+                "trial": row["trial"],
+                "made": row["made"],
+                "as promised": row["as promised"],
+                "what was tried": f"the same of {version[0]}"
+                if version and same == before
+                else tried,
+                "ends": re.sub(codes, "", row["ends"]).removesuffix(", "),
+            }
+        )
+        before = same
+    yield from table(rows)
+
+
+def equal_digests(path: Path) -> Iterator[str]:
+    """How many chains gave equal digests in all settings, and those that did not."""
+    rows = rows_of(path)
+    shown = []
+    for way, of in dict.fromkeys((row["way"], row["table"]) for row in rows):
+        own = [row for row in rows if (row["way"], row["table"]) == (way, of)]
+        shown.append(
+            {
+                "way": way,
+                "table": of,
+                "chains": len(own),
+                "drawing at random": sum(row["draws"] != "0" for row in own),
+                "equal": sum(len(set(row["equal"].split(" of "))) == 1 for row in own),
+            }
+        )
+    yield from table(shown)
+    yield ""
+    for row in rows:
+        if len(set(row["equal"].split(" of "))) > 1:
+            yield f"* {row['chain']}: {row['equal']} equal"
+
+
+def memory_of_commands(path: Path) -> Iterator[str]:
+    """What commands held; an end with exit code 0 is left out."""
+    names = ("shape", "values", "command", "allowed_mb", "file_mb", "held_mb", "seconds", "ended")
+    for_all = " --repeats 1"
+    yield from table(
+        {
+            name.replace("_", " "): row[name].replace(for_all, "").replace("exit 0", "")
+            for name in names
+            if name in row and not (name == "seconds" and "allowed_mb" in row)
+        }
+        for row in rows_of(path)
+    )
 
 
 def tally(by: str, of: str) -> Callable[[Path], Iterator[str]]:
@@ -183,7 +262,7 @@ def places(path: Path) -> Iterator[str]:
 
 
 def mutants(path: Path) -> Iterator[str]:
-    """Killed mutants by area and in total; then why others survived, without equivalent ones."""
+    """Killed mutants by area and in total; the file says why the others survived."""
     rows = rows_of(path)
     areas = list(dict.fromkeys(row["area"] for row in rows))
     shown = []
@@ -200,11 +279,6 @@ def mutants(path: Path) -> Iterator[str]:
             }
         )  # fmt: skip
     yield from table(shown)
-    yield ""
-    for row in rows:
-        if row["ended"] == "survived" and not row["why"].startswith("equivalent"):
-            why = row["why"] or "not examined"
-            yield f"* `{row['module']}`:{row['line']} {row['fault']!r}: {why}"
 
 
 FIGURES: dict[str, list[Figure]] = {
@@ -245,18 +319,17 @@ FIGURES: dict[str, list[Figure]] = {
             "Trials of users, disks, folders and strangers, as they ended last",
             "python benchmarks/trust/trials.py --only NAME",
             ("trust/results/trials.csv",),
-            columns("trial", "made", "as promised", "what was tried", "ends"),
+            trials,
         ),
         Figure(
-            "The same digests of every method with 1, 2 and 4 threads (alone) and with these and "
-            "0, 2 and 3 workers (resampled, or where the method resamples); draws: random "
-            "generators asked for; the file has all digests",
+            "Digests of every method with 1, 2 and 4 threads (alone) and with these and 0, 2 and 3 "
+            "workers (resampled, or where the method resamples)",
             "python benchmarks/trust/trials.py --only seed-equality",
             ("trust/results/seed_equality.csv",),
-            columns("chain", "table", "draws", "equal", "1 threads, 0 workers"),
+            equal_digests,
         ),
         Figure(
-            "Mutation testing: small faults that tests detect; kernels of four families",
+            "Mutation testing: small faults that tests detect",
             "python benchmarks/trust/mutants.py grammar interfaces storage --each 45 --test 2.5 "
             "--out FILE; … kernels --each 60 --seed 5 --out FILE",
             ("trust/results/mutants.csv",),
@@ -274,16 +347,16 @@ FIGURES: dict[str, list[Figure]] = {
     ],
     "Memory": [
         Figure(
-            "Memory of whole commands and their `--memory`, workers and copies included, MB",
+            "Memory of whole commands (evaluations with `--repeats 1`) and their `--memory`, MB",
             "python benchmarks/memory/peaks.py runs --shape 100x60000 --memory least --add FILE",
             ("memory/results/runs.csv",),
-            columns("shape", "values", "command", "allowed_mb", "held_mb", "ended"),
+            memory_of_commands,
         ),
         Figure(
             "Memory of commands on a run file, beyond the imported program, MB",
             "python benchmarks/memory/peaks.py files --shape 100x60000 --add FILE",
             ("memory/results/files.csv",),
-            columns("shape", "values", "command", "file_mb", "held_mb", "seconds", "ended"),
+            memory_of_commands,
         ),
         Figure(
             "Copies of the table that fits of the Relief family hold, and the number they declare",
@@ -482,7 +555,7 @@ FIGURES: dict[str, list[Figure]] = {
             "Boruta compared with BorutaPy",
             "python benchmarks/boruta/overlap.py",
             ("boruta/results/overlap.txt",),
-            verbatim,
+            shared_by_seeds,
         ),
     ],
     "Published tables": [
@@ -550,18 +623,21 @@ def _other_results() -> Iterator[str]:
     rest = [name for name in results() if name not in shown]
     yield "## Result files too long for this page\n"
     yield "The README of each folder says which command writes them.\n"
+    folders: dict[str, list[str]] = {}
     for name in rest:
-        if name.endswith(".csv") and name[:-4] + ".md" in rest:
-            continue
-        yield f"* [{name}](../benchmarks/{name})"
+        if not (name.endswith(".csv") and name[:-4] + ".md" in rest):
+            folder, _, file = name.partition("/results/")
+            folders.setdefault(folder, []).append(f"[{file}](../benchmarks/{name})")
+    yield from (f"* {folder}: {', '.join(links)}" for folder, links in folders.items())
     yield ""
 
 
 def _elsewhere() -> Iterator[str]:
-    """Benchmarks without result files, and the pages with their figures."""
+    """Benchmarks without result files, by the pages with their figures."""
     yield "## Figures on other pages\n"
-    yield "Benchmarks without result files, and the pages with their figures.\n"
+    yield "Pages with figures of benchmarks without result files, and these benchmarks.\n"
     pages = [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "benchmarks").rglob("*.md"))]
+    scripts: dict[str, list[str]] = {}
     texts = {p: p.read_text(encoding="utf-8") for p in (*pages, ROOT / "README.md") if p != PAGE}
     for script in sorted((ROOT / "benchmarks").glob("*/*.py")):
         text = script.read_text(encoding="utf-8")
@@ -571,13 +647,13 @@ def _elsewhere() -> Iterator[str]:
             continue
         if any(name in f.command for figures in FIGURES.values() for f in figures):
             continue
-        command = re.search(r"^ *(python \S+\.py[^#\n]*)", text, re.M)
         said = [p for p, words in texts.items() if name in words]
         links = [f"[{p.stem}]({'../' if not p.is_relative_to(PAGE.parent) else ''}"
                  f"{p.relative_to(ROOT if not p.is_relative_to(PAGE.parent) else PAGE.parent)})"
                  for p in said]  # fmt: skip
-        where = ", ".join(links) or "on no page"
-        yield f"* `{' '.join(command[1].split()) if command else f'python {name}'}`: {where}"
+        where = ", ".join(links) or "On no page"
+        scripts.setdefault(where, []).append(f"[{name.removeprefix('benchmarks/')}](../{name})")
+    yield from (f"* {where}: {', '.join(found)}" for where, found in scripts.items())
 
 
 def main() -> int:
