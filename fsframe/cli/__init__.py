@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import click
 
 from fsframe.cli.command_group import READER_GONE, CommandGroup, contained_option
-from fsframe.cli.signals import WRITTEN, written_summary
 from fsframe.cli.terminal import (
+    WRITTEN,
     escape_unencodable,
     forget_traceback,
     requested_traceback,
@@ -20,6 +20,7 @@ from fsframe.cli.terminal import (
     say_error,
     say_usage,
     traceback_option,
+    written_summary,
 )
 from fsframe.errors import (
     FsframeError,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from fsframe.cli.commands import COMMANDS
 from fsframe.errors import FsframeError, PluginError, StoreError, one_line
 from fsframe.execution.process_start import check_address_space
-from fsframe.registry import commands
-from fsframe.registry.folders import ModulesAndPlugins
+from fsframe.registry import OwnAndPlugins, commands
 from fsframe.registry.importing import interrupted
 from fsframe.text import printable
 
@@ -126,7 +126,7 @@ class CommandGroup(click.Group):
     ``provider/name``.
     """
 
-    _commands = ModulesAndPlugins("fsframe.cli.commands", commands)
+    _commands = OwnAndPlugins(COMMANDS, commands)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self._commands.listed())

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fsframe.cli.terminal import all_options, say
-from fsframe.errors import DataError, FsframeError, RequestError, UntidyTableError
+from fsframe.cli.terminal import all_options
+from fsframe.errors import RequestError, UntidyTableError
 from fsframe.table.roles import ROLES, side_roles
 
 if TYPE_CHECKING:
-    from fsframe.storage import RunRecord
     from fsframe.table.dataset import Dataset
 
 TABLE_FORM = ("na", "delimiter", "decimal", "encoding", "header", "x", "y", "names")
@@ -178,113 +176,6 @@ def ways_as_lines(error: UntidyTableError, given: Sequence[str], command: Any) -
         "; ".join(f"{key} = {json.dumps(value)}" for key, value in way.items())
         for way in error.ways
     ]
-
-
-def stored_reading(record: RunRecord) -> dict[str, Any]:
-    """The arguments of `fsframe.read` stored in a run file; invalid ones are ignored."""
-    found = record.environment.get("reading")
-    if not isinstance(found, dict):
-        return {}
-    kinds: dict[str, tuple[type, ...]] = {
-        **{name: role.values for name, role in ROLES.items() if name != "ordinal"},
-        "na": (list,),
-        "header": (bool,),
-    }
-    texts = ("task", "dates", "encode", "missing_label", "delimiter", "decimal", "encoding")
-    kinds |= dict.fromkeys((*texts, "x", "y", "names"), (str,))
-    lists = {
-        key: found[key]
-        for key in ("ordinal", "feature_groups")
-        if isinstance(found.get(key), dict)
-        and all(
-            isinstance(texts, list) and all(isinstance(text, str) for text in texts)
-            for texts in found[key].values()
-        )
-    }
-    return lists | {
-        key: found[key]
-        for key, types in kinds.items()
-        if isinstance(found.get(key), types)
-        and (not isinstance(found[key], list) or all(isinstance(k, (str, int)) for k in found[key]))
-    }
-
-
-def check_reader_of_run(record: RunRecord, path: str) -> None:
-    """Raise PluginError if `path` would be parsed, where the run's table was read by a plugin."""
-    from fsframe.table.reader import check_reader
-
-    found = record.environment.get("reading")
-    reader = found.get("reader") if isinstance(found, dict) else None
-    check_reader(reader, path, record.data.source)
-
-
-def source_of_run(record: RunRecord, given: str | None, how: str) -> str:
-    """The path of the run's table: the `given` one, or the one recorded in the run.
-
-    Raises
-    ------
-    DataError
-        If it is not there any more; `how` says how to give its path.
-    """
-    source = given or record.data.source
-    if not given and not is_table(source):
-        raise DataError(
-            f"the table the run was made on ({source or 'location unknown'}) is not there; give "
-            f"its path: {how}"
-        )
-    return source
-
-
-def is_table(source: str) -> bool:
-    """Whether a path recorded earlier is that of a file, or of a table in parts."""
-    from fsframe.table.reader import in_parts
-
-    return bool(source) and (Path(source).is_file() or in_parts(source))
-
-
-def table_of_run(record: RunRecord, source: str, **given: Any) -> Dataset:
-    """Read the table of a run as for the run, unless `given` says otherwise.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read.
-    PluginError
-        If the plugin that read it is not there.
-    """
-    from fsframe.table.read import read
-
-    check_reader_of_run(record, source)
-    arguments = {**stored_reading(record), **given}
-    if "event" not in arguments:
-        arguments.setdefault("task", record.data.task)
-    if "label" in arguments:
-        return read(source, **arguments)
-    try:
-        return read(source, **{**arguments, "label": record.data.label})
-    except DataError:
-        # The label of arrays is not a column; a name may look like a number.
-        return read(source, **arguments)
-
-
-def table_if_there(record: RunRecord, what: str) -> Dataset | None:
-    """The run's table if it is still there and unchanged; else a note about `what`, and None."""
-    source = record.data.source
-    why = f"{source or 'the table'} is not there"
-    if is_table(source):
-        try:
-            data = table_of_run(record, source)
-        except FsframeError as error:
-            why = str(error)
-        else:
-            if data.sha256 == record.data.sha256:
-                return data
-            why = f"{source} is no longer the table the run was made on"
-    say(
-        f"note: without {what}: {why} (give its path with `on DATA`; --no-means hides this note)",
-        err=True,
-    )
-    return None
 
 
 def _list(text: str | None) -> tuple[str, ...]:

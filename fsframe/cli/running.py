@@ -1,35 +1,32 @@
-"""Runs from the command line: request, engine, checkpoint, progress, interruption, result."""
+"""Runs from the command line: request, engine, checkpoint, progress, interruption, log, result."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import shlex
 import signal
 import sys
+import threading
+import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import attrs
 import click
 
-from fsframe.cli.log_file import LOG, check_log, logging_to
 from fsframe.cli.reading_options import READING, read_data
-from fsframe.cli.signals import (
-    WRITTEN,
-    end_process,
-    ignore_signals,
-    stoppable,
-    written_summary,
-)
-from fsframe.cli.terminal import say, say_error, say_json, say_lines
+from fsframe.cli.terminal import WRITTEN, say, say_error, say_json, say_lines, written_summary
 from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
 from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.show.progress import ProgressBars
+from fsframe.text import printable
 
 if TYPE_CHECKING:
     from fsframe.chains.chain import Chain
@@ -288,60 +285,16 @@ def _stop(
     end_process(number)
 
 
-def protocol_request(
-    results: Sequence[StageText | dict[str, Any]], example: str
-) -> tuple[tuple[StageText, ...], dict[str, Any]]:
-    """The stages and the options of ``COMMAND STAGES on DATA``.
-
-    Raises
-    ------
-    RequestError
-        If there are no stages, or `on DATA` does not come once at the end.
-    """
-    texts = tuple(result for result in results if isinstance(result, StageText))
-    requests = [result for result in results if isinstance(result, dict)]
-    if not texts:
-        raise RequestError(f"name at least one stage before `on`, such as `{example}`")
-    if len(requests) != 1 or isinstance(results[-1], StageText):
-        raise RequestError("give the data once, after the last stage: on DATA")
-    return texts, requests[0]
-
-
-def run_protocol(
-    command: str, chain: Chain, texts: Sequence[StageText], options: Mapping[str, Any]
-) -> None:
-    """Run the protocol `chain`, which evaluates the stages `texts`, and show the result."""
-    if options["dry_run"]:
-        say(str(chain))
-        return
-    # Absolute: a plugin may change the current folder.
-    csv_out = os.path.abspath(options["csv_out"]) if options.get("csv_out") else None
-    record, out = run_on(chain, _protocol_named(command, chain, texts), **options)
-    show_result(record, out, options, csv_out)
-
-
-def show_result(
-    record: RunRecord, out: Path | None, options: Mapping[str, Any], csv_out: str | None
-) -> None:
-    """Print a result as its command does, and write its folds to `csv_out`."""
+def show_result(record: RunRecord, out: Path | None, options: Mapping[str, Any]) -> None:
+    """Print a result as its command does, and write its folds to ``csv_out``."""
     from fsframe.show.display import protocol_csv, protocol_object, result_lines
 
-    if csv_out is not None:
-        protocol_csv(record, Path(csv_out), overwrite=options["overwrite"])
+    if options.get("csv_out"):
+        protocol_csv(record, Path(options["csv_out"]), overwrite=options["overwrite"])
     if options["as_json"]:
         say_json(protocol_object(record, out))
     else:
         say_lines(result_lines(record, out))
-
-
-def _protocol_named(command: str, chain: Chain, texts: Sequence[StageText]) -> list[StageText]:
-    """Parts of the name of a protocol's run file: the command with changed options, the stages."""
-    (stage,) = chain.stages
-    changed = {name: value for name, value in stage.text.params.items() if name != "base"}
-    # The default of the command differs from that of the stage.
-    if "all_features" in stage.method.values() and changed.pop("all_features", None) is None:
-        changed["all-features"] = "no"
-    return [StageText(command, changed), *texts]
 
 
 def run_on(
@@ -396,3 +349,205 @@ def run_on(
         "again"
     )
     return record, out
+
+
+def stop_command(number: int, engine: Engine | None) -> NoReturn:
+    """End the process of a command that stores nothing."""
+    ignore_signals()
+    if engine is not None:
+        engine.kill()
+    end_process(number, written_summary())
+
+
+def end_process(number: int, rest: str = "") -> NoReturn:
+    """Print a message, if there is one, and end the process with the code of the signal."""
+    if rest:
+        name = signal.Signals(number).name
+        word = "interrupted" if number == signal.SIGINT else f"stopped by a signal ({name})"
+        say_error(f"{word}; {rest}")
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    # Threads in compiled code cannot be stopped; everything of value is on disk.
+    os._exit(128 + number)
+
+
+_STOPPING = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
+def ignore_signals() -> None:
+    """Ignore signals that stop a process."""
+    with contextlib.suppress(ValueError):
+        for each in _STOPPING:
+            signal.signal(each, _ignored)
+
+
+def _ignored(number: int, frame: FrameType | None) -> None:
+    """Unlike SIG_IGN, prints no error for a signal that has already arrived."""
+
+
+class _Stopped(BaseException):
+    """The signal of this number, which stops the run, has arrived."""
+
+
+R = TypeVar("R")
+
+
+def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
+    """What `work` returns or raises; on Ctrl-C or SIGTERM `stop` is called at once.
+
+    Compiled code does not check for signals, so another thread works while this one waits.
+    """
+    found: list[R] = []
+    failed: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=target, daemon=True, name="fsframe-run")
+    # Including the handlers: a signal may arrive while they are installed.
+    try:
+        with _signals_raise():
+            thread.start()
+            while thread.is_alive():
+                thread.join(1.0)
+    except _Stopped as told:
+        stop(*told.args)
+    if failed:
+        raise failed[0]
+    return found[0]
+
+
+@contextlib.contextmanager
+def _signals_raise() -> Iterator[None]:
+    """SIGINT, SIGTERM and SIGHUP raise `_Stopped` in this thread, if it is the main one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def tell(number: int, _: FrameType | None) -> None:
+        # Signals come in bursts; the cleanup must not be interrupted.
+        ignore_signals()
+        raise _Stopped(number)
+
+    before = {}
+    for number in _STOPPING:
+        # Keep ignored signals ignored, such as SIGHUP under nohup.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, tell)
+    try:
+        yield
+    except _Stopped:
+        raise
+    except BaseException:
+        _restore(before)
+        raise
+    else:
+        _restore(before)
+
+
+def _restore(handlers: Mapping[int, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+FIRST_LINE = "# fsframe log"
+"""The first line of a log: later commands append only to a file that begins with it."""
+
+LOG = logging.getLogger("fsframe.run")
+
+
+def check_log(
+    path: str | None,
+    apart_from: Iterable[str | os.PathLike[str] | None] = (),
+    folder: Path | None = None,
+) -> Path | None:
+    """The path of the log, checked: a new file, or one that is a log already.
+
+    It may be neither a file in `apart_from` nor in `folder`, which the command writes.
+
+    Raises
+    ------
+    StoreError
+        If the log cannot be written there.
+    """
+    from fsframe.storage import check_destination
+
+    if path is None:
+        return None
+    target = check_destination(path, overwrite=True, apart_from=apart_from)
+    if folder is not None and Path(os.path.realpath(folder)) in target.parents:
+        raise StoreError(
+            f"cannot write the log {path}: {folder} is reserved for files that the command "
+            "writes; name a file elsewhere"
+        )
+    if not target.exists():
+        return target
+    try:
+        with open(target, "rb") as file:
+            known = file.readline(80).rstrip(b"\r\n") == FIRST_LINE.encode()
+    except OSError as error:
+        raise StoreError(f"cannot write the log {path}: {error.strerror or error}") from error
+    if not known:
+        raise StoreError(
+            f"cannot write the log {path}: it exists and is not a log of fsframe (its first line "
+            f"is not {FIRST_LINE!r}), so it was left unchanged; name another file"
+        )
+    return target
+
+
+class _LogFile(logging.FileHandler):
+    """Appends lines to a file; an error while writing is reported once."""
+
+    def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
+        from fsframe.storage import place_file
+
+        if not path.exists() or not path.stat().st_size:
+            # Atomically: with half of its first line the file would not be a log.
+            place_file(path, f"{FIRST_LINE}\n".encode(), overwrite=True)
+        super().__init__(path, mode="a", encoding="utf-8", errors="backslashreplace")
+        self._tell: Callable[[str], None] | None = tell
+
+    def format(self, record: logging.LogRecord) -> str:
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
+        return f"{when} {record.levelname} {printable(record.getMessage())}"
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if self._tell is not None:
+            tell, self._tell = self._tell, None
+            tell(f"{self.baseFilename} can no longer be written; the run continues without its log")
+
+
+@contextlib.contextmanager
+def logging_to(path: Path | None, command: str, tell: Callable[[str], None]) -> Iterator[None]:
+    """Write the log records of runs to the file at `path`, if there is one, the command first.
+
+    `tell` is called with a note for the user if the file can no longer be written.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be opened.
+    """
+    if path is None:
+        yield
+        return
+    try:
+        handler = _LogFile(path, tell)
+    except OSError as error:
+        raise StoreError(f"cannot write the log {path}: {error.strerror or error}") from error
+    before = LOG.level
+    LOG.addHandler(handler)
+    LOG.setLevel(min(LOG.getEffectiveLevel(), logging.INFO))
+    try:
+        LOG.info("%s", command)
+        yield
+    finally:
+        LOG.removeHandler(handler)
+        LOG.setLevel(before)
+        handler.close()

@@ -214,3 +214,14 @@ def requested_traceback(error: FsframeError) -> str:
     if not _traceback_wanted:
         return ""
     return error.detail or "".join(traceback.format_exception(error))
+
+
+WRITTEN: dict[str, None] = {}
+"""The run files that this command has written, in order."""
+
+
+def written_summary() -> str:
+    """What an interrupted command has written, for its message."""
+    if not WRITTEN:
+        return "this command wrote nothing"
+    return f"{', '.join(WRITTEN)} {'is' if len(WRITTEN) == 1 else 'are'} written already"

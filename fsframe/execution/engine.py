@@ -12,8 +12,7 @@ import attrs
 
 from fsframe.errors import RequestError
 from fsframe.execution.workers import SharedValue
-from fsframe.registry import engines
-from fsframe.registry.folders import ModulesAndPlugins
+from fsframe.registry import OwnAndPlugins, engines
 
 PATIENCE = 60.0
 """Default for the seconds after which a silent worker is replaced."""
@@ -183,7 +182,19 @@ class Engine:
 SERIAL = "serial"
 """No engine: this process computes everything."""
 
-ENGINES = ModulesAndPlugins("fsframe.execution.engines", engines, "ENGINE")
+ENGINES = OwnAndPlugins(
+    {
+        "dask": (
+            "fsframe.execution.engines.dask:ClusterEngine",
+            "A cluster of machines through dask.distributed.",
+        ),
+        "processes": (
+            "fsframe.execution.engines.processes:ProcessEngine",
+            "Worker processes on this machine, one thread each, replaced when they die.",
+        ),
+    },
+    engines,
+)
 
 
 def as_engine(executor: Engine | Executor) -> Engine:

@@ -30,6 +30,7 @@ from fsframe.text import did_you_mean
 
 __all__ = [
     "Offer",
+    "OwnAndPlugins",
     "Registry",
     "classifiers",
     "commands",
@@ -237,6 +238,60 @@ class Registry(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"<{self.kind}s: {', '.join(self)}>"
+
+
+class OwnAndPlugins:
+    """Objects of fsframe that are no plugin's, such as its commands, and those that plugins offer.
+
+    A plugin's object is ``provider/name`` if fsframe or another plugin has one of the same name.
+
+    Parameters
+    ----------
+    own : mapping of str to (str, str)
+        By name, the object as ``module:attribute``, and a line for lists. It is imported when it is
+        looked up.
+    registry : Registry
+        Offers of plugins.
+    """
+
+    def __init__(self, own: Mapping[str, tuple[str, str]], registry: Registry) -> None:
+        self.own, self._registry = own, registry
+
+    def listed(self) -> dict[str, str]:
+        """All objects by name, with a line for lists, which names the provider of a plugin's."""
+        offers: tuple[Offer, ...] = ()
+        # Help must work even if FSFRAME_STRICT raises on a broken plugin.
+        with contextlib.suppress(PluginError):
+            offers = self._registry.offers()
+        found = {name: line for name, (_, line) in self.own.items()}
+        for offer in offers:
+            name = f"{offer.provider}/{offer.name}" if offer.name in self.own else offer.name
+            found[name] = f"{offer.entry.summary}. [{offer.provider}]"
+        return dict(sorted(found.items()))
+
+    def get(self, name: str) -> Any:
+        """The object of that name, imported now; None if there is none.
+
+        Raises
+        ------
+        PluginError
+            If several plugins offer it, or a blocked or broken one does.
+        """
+        if name in self.own:
+            module, _, attribute = self.own[name][0].partition(":")
+            return getattr(import_module(module), attribute)
+        if self._registry.matching(name):
+            return self._registry[name]
+        error = self._registry.unusable_offer(name)
+        if error is not None:
+            raise error
+        return None
+
+    def unknown(self, name: str) -> RequestError:
+        """The error for an unknown name, listing the known ones."""
+        known = self.listed()
+        hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
+        return RequestError(f"there is no {self._registry.kind} {name!r}{hint}")
 
 
 def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:

@@ -27,17 +27,18 @@ def say_hello(table):
 IN_ITS_OWN_PROCESS = """
 import sys
 from click.testing import CliRunner
-from fsframe.cli import commands as folder
 from fsframe.cli.command_group import CommandGroup
-folder.__path__ = [*folder.__path__, sys.argv[1]]
+from fsframe.cli.commands import COMMANDS
+sys.path.insert(0, sys.argv[1])
+COMMANDS["say-hello"] = ("greetings:say_hello", "Say hello to a table.")
 group = CommandGroup("fsframe")
 for words in (["--help"], ["say-hello", "iris"]):
     print(CliRunner().invoke(group, words).output)
 """
 
 
-def test_a_new_command_is_one_new_file(tmp_path: Path) -> None:
-    (tmp_path / "say_hello.py").write_text(NEW)
+def test_a_new_command_is_a_function_and_its_line(tmp_path: Path) -> None:
+    (tmp_path / "greetings.py").write_text(NEW)
     done = subprocess.run(
         [sys.executable, "-c", IN_ITS_OWN_PROCESS, str(tmp_path)],
         capture_output=True,

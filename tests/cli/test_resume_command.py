@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fsframe.cli.commands.resume import _stored_reading
+from fsframe.cli.commands.runs import _stored_reading
 
 from .conftest import Call
 

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from fsframe.cli import cli
-from fsframe.cli.commands import warm as warming
-from fsframe.cli.commands.warm import (
+from fsframe.cli.commands import machine as warming
+from fsframe.cli.commands.machine import (
     CompilationResult,
     compile_families,
     compiled_families,

@@ -20,8 +20,7 @@ EXCEPTIONS = {
     # The default of a constructor that users see.
     "sklearn/chain_estimators.py": {"immigrate", "immigrate margin", "rrelieff knn:k=5"},
     # Examples in usage lines and messages.
-    "cli/commands/stability.py": {"immigrate"},
-    "cli/commands/evaluate.py": {"immigrate margin"},
+    "cli/commands/chains.py": {"immigrate", "immigrate margin"},
     "cli/stages.py": {"immigrate:top=5 "},
     # A base for any stage that resamples: it takes classes and numbers.
     "testing/selectors.py": {"mim:top=2"},

@@ -13,7 +13,7 @@ import pytest
 import fsframe
 from fsframe import params
 from fsframe.cli import cli
-from fsframe.cli.commands.new_plugin import plugin_files
+from fsframe.cli.commands.offers import plugin_files
 from fsframe.testing import SelectorConformance, conformance, run_checks
 
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-selector.md"

@@ -88,6 +88,15 @@ def test_evaluate_writes_one_line_per_split(folder, capsys):
     assert [float(row["accuracy"]) for row in rows] == said.measures["accuracy"].values.tolist()
 
 
+def test_a_finished_evaluation_is_resumed_to_a_table_of_its_folds(folder, capsys):
+    words = ("evaluate", "mim:top=2", "knn", "on", "toy.csv", *QUICK)
+    ran(capsys, *words, "-o", "run.h5", "--csv", "splits.csv")
+    assert ran(capsys, "resume", "run.h5", "--csv", "again.csv")[0] == 0
+    assert Path("again.csv").read_bytes() == Path("splits.csv").read_bytes()
+    code, _, err = ran(capsys, "resume", "run.h5", "--csv", "again.csv")
+    assert code == 5 and "again.csv already exists" in err
+
+
 def test_evaluate_tunes_and_marks_the_curve(folder, capsys):
     words = ("evaluate", "anova-f:top={1,3}", "knn", "on", "toy.csv", *QUICK, "--curve", "auto")
     code, out, _ = ran(capsys, *words)
@@ -318,7 +327,7 @@ def test_compare_called_again_computes_nothing_and_says_the_same(folder, capsys,
     def fail(*_, **__):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("fsframe.cli.commands.compare.run_request", fail)
+    monkeypatch.setattr("fsframe.cli.commands.comparisons.run_request", fail)
     code, again, _ = ran(capsys, *COMPARE, "--out", "cmp", "--json")
     assert code == 0 and json.loads(again) == json.loads(first)
     code, _, err = ran(capsys, "resume", "cmp")
@@ -347,7 +356,7 @@ def test_compare_refuses_a_file_in_the_place_of_its_folder(folder, capsys):
 def test_compare_tells_problems_of_all_tables_before_it_computes(folder, capsys, monkeypatch):
     Path("small.csv").write_text("a,b,class\n1,2,x\n2,1,x\n3,1,y\n1,4,y\n2,2,y\n")
     monkeypatch.setattr(
-        "fsframe.cli.commands.compare.run_request", lambda *_, **__: pytest.fail("begun")
+        "fsframe.cli.commands.comparisons.run_request", lambda *_, **__: pytest.fail("begun")
     )
     Path("alone.csv").write_text("a,b,class\n1,2,x\n2,1,x\n3,1,y\n1,4,y\n2,2,z\n")
     place = COMPARE.index("other.csv")

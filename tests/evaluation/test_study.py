@@ -109,7 +109,7 @@ def test_what_is_written_up_names_tables_methods_tests_and_cites_what_the_entrie
 
 def test_an_interrupted_study_continues_and_a_finished_one_is_shown(folder, capsys, monkeypatch):
     whole = ran(capsys, "study.toml", "-q", "--json", "-o", "whole")[1]
-    import fsframe.cli.commands.study as command
+    import fsframe.cli.commands.comparisons as command
 
     real, computed = command.run_request, []
 

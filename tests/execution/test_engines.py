@@ -1,4 +1,4 @@
-"""Engines are found: ours by their folder, those of plugins through their hook."""
+"""Engines are found: ours by their list, those of plugins through their hook."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from pathlib import Path
 import pytest
 
 from fsframe.errors import RequestError
-from fsframe.execution import engine as engine_module
-from fsframe.execution import engines as folder
 from fsframe.execution import open_engine
-from fsframe.registry import engines
-from fsframe.registry.folders import ModulesAndPlugins
+from fsframe.execution.engine import ENGINES
 from tests.command_line import fsframe
 
 NEW = '''"""One thread beside this one."""
@@ -27,18 +24,18 @@ class Beside(Engine):
     @classmethod
     def open(cls, options):
         return cls(ThreadPoolExecutor(options.workers), options.workers)
-
-
-ENGINE = Beside
 '''
 
 
-def test_a_new_engine_is_one_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_engine_is_a_class_and_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "beside.py").write_text(NEW)
-    monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
-    found = ModulesAndPlugins("fsframe.execution.engines", engines, "ENGINE")
-    monkeypatch.setattr(engine_module, "ENGINES", found)
-    assert found.listed()["beside"] == "One thread beside this one."
+    monkeypatch.syspath_prepend(str(tmp_path))
+    line = "One thread beside this one."
+    own = {**ENGINES.own, "beside": ("beside:Beside", line)}
+    monkeypatch.setattr(ENGINES, "own", own)
+    assert ENGINES.listed()["beside"] == line
     with open_engine("beside", workers=2) as engine:
         assert engine is not None and engine.workers == 2
     with (

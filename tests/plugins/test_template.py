@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fsframe.cli.commands.new_plugin import KINDS, plugin_files
+from fsframe.cli.commands.offers import KINDS, plugin_files
 from fsframe.registry.manager import HOOKS
 from tests.command_line import fsframe
 

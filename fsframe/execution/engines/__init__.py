@@ -1,6 +1,4 @@
-"""The engines: one module each, found by this folder.
+"""The engines, imported when opened; `fsframe.execution.engine.ENGINES` lists them.
 
-A module ``slurm`` makes the engine ``slurm``. Its docstring's first line is what lists say of it,
-and it defines the class `ENGINE`, derived from `fsframe.execution.engine.Engine`. It is imported
-when the engine is opened. Plugins add engines through ``fsframe_engines``.
+Plugins add engines through ``fsframe_engines``.
 """

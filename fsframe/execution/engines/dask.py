@@ -441,6 +441,3 @@ def _differing(needed: Mapping[str, str], answer: Future[dict[str, str]]) -> lis
     if error is not None:
         return [f"versions that it does not report ({one_line(error)})"]
     return differences(needed, answer.result())
-
-
-ENGINE = ClusterEngine

@@ -1,4 +1,4 @@
-"""Continue a run that was interrupted."""
+"""Commands that continue, recompute and check runs: resume, audit, verify."""
 
 from __future__ import annotations
 
@@ -12,16 +12,26 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from fsframe.cli.log_file import check_log
-from fsframe.cli.options import engine_options
-from fsframe.cli.reading_options import READING, is_table, read_data, reading_options
-from fsframe.cli.running import Reporter, environment_with, run_request, show_result, with_options
+from fsframe.cli.options import MemorySize, engine_options
+from fsframe.cli.reading_options import READING, read_data, reading_arguments, reading_options
+from fsframe.cli.run_file import is_table, open_run, source_of_run, table_after_on, table_of_run
+from fsframe.cli.running import (
+    Reporter,
+    check_log,
+    environment_with,
+    run_request,
+    show_result,
+    stop_command,
+    stoppable,
+    with_options,
+)
 from fsframe.cli.terminal import json_option, quiet_option, say
 from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
     from fsframe.storage import RunRecord
     from fsframe.storage.units.unit_files import Manifest
+
 
 _PREFER = "FSFRAME_PREFER"
 
@@ -77,7 +87,7 @@ def resume(run: str, **options: Any) -> None:
         record = load_run(out)
         if not options["quiet"]:
             say(f"note: {out} is already finished", err=True)
-        show_result(record, out, options, None)
+        show_result(record, out, options)
         return
     manifest = _manifest(folder)
     used = [out, options["data"] or manifest.request.get("path")]
@@ -86,7 +96,7 @@ def resume(run: str, **options: Any) -> None:
     options = {**options, "csv_out": None if csv_out is None else str(csv_out)}
     finished = _finished(out, manifest, overwrite=options["overwrite"])
     record = _continue(out, manifest, options) if finished is None else finished
-    show_result(record, out, options, options["csv_out"])
+    show_result(record, out, options)
 
 
 def _is_leftover(folder: Path) -> bool:
@@ -244,3 +254,101 @@ def _stored_reading(text: str) -> dict[str, Any]:
     if isinstance(codes, list) and all(isinstance(code, str) for code in codes):
         reading["na"] = tuple(codes)
     return reading
+
+
+@click.command()
+@click.argument("run", type=click.Path())
+@click.argument("words", nargs=-1, metavar="[on DATA]")
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Recompute a random choice of stages that took at most this share of the run's time; "
+    "at least one stage.",
+)
+@click.option("--workers", type=click.IntRange(1), help="Worker processes. [default: none]")
+@click.option(
+    "--memory",
+    type=MemorySize(),
+    help="Memory limit, such as 2GB; a run that was allowed more needs as much again.",
+)
+@reading_options
+def audit(
+    run: str,
+    words: tuple[str, ...],
+    share: float,
+    workers: int | None,
+    memory: int | None,
+    **reading: Any,
+) -> None:
+    """Recompute stages of a finished run and compare them with its file.
+
+    Each stage starts from the stored results of the stages before it, on the table of the run, with
+    its seed. On the same processor and libraries every bit must be equal; elsewhere numbers may
+    differ by rounding (1e-9 of the largest), and the output says so. Exit code 5 if a stage
+    differs.
+
+    \b
+    Examples:
+      fsframe audit examples/parkinsons.immigrate-npfs.h5
+      fsframe audit examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv --share 0.2
+    """
+    from fsframe.chains.audit import StageAudit, audit_run, choose_stages
+    from fsframe.execution import open_engine
+    from fsframe.method.run import Run
+
+    table = table_after_on(words, example := "fsframe audit RUN.h5 on DATA")
+    path, record = open_run(run)
+    source = source_of_run(record, table, example)
+    data = table_of_run(record, source, **reading_arguments(**reading))
+    chosen = choose_stages(record, share)
+    took = sum(record.stages[number].seconds for number in chosen)
+    say(f"{path}: {len(chosen)} of {len(record.stages)} stages, which took {took:.2f} s", err=True)
+    failed: list[str] = []
+
+    def told(found: StageAudit) -> None:
+        say(f"{found.path.removeprefix('/stages/').lstrip('/'):24} {_words(found)}")
+        if not found.passed:
+            failed.append(found.path)
+
+    with open_engine("processes" if workers else None, workers) as engine:
+        stoppable(
+            lambda: audit_run(
+                record, data, Run(executor=engine), chosen, memory=memory, report=told
+            ),
+            lambda number: stop_command(number, engine),
+        )
+    if failed:
+        raise StoreError(
+            f"{path}: {', '.join(failed)} could not be reproduced: the file was altered, or was "
+            "made by another version of a method or with another --memory"
+        )
+
+
+def _words(found: Any) -> str:
+    if found.verdict == "same bits":
+        return "same bits"
+    largest = f"largest relative difference {found.difference:.1e} in {found.where}"
+    if found.verdict == "within rounding":
+        return f"equal within rounding: {largest}; another kind of processor or library"
+    return f"DIFFERS: {found.where}" if found.difference == float("inf") else f"DIFFERS: {largest}"
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path())
+def verify(runs: tuple[str, ...]) -> None:
+    """Check the integrity of run files: the seal, the layout, every checksum and digest.
+
+    \b
+    Example:
+      fsframe verify examples/parkinsons.immigrate-npfs.h5
+    """
+    for run in runs:
+        path, record = open_run(run)
+        say(f"{path}: sound")
+        mixed = record.environment.get("mixed")
+        if mixed:
+            say(f"  mixed: {mixed}")
+        for name, digest in record.digests().items():
+            say(f"  {digest}  {name}")

@@ -1,0 +1,437 @@
+"""Commands about plugins and what they offer: plugins, methods, check, new-plugin."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fsframe.cli.options import METHODS, MethodName, listed
+from fsframe.cli.stages import stage_help
+from fsframe.cli.terminal import json_option, say, say_block, say_json, say_lines
+from fsframe.errors import PluginError, RequestError, StoreError
+from fsframe.registry import Offer, Registry, classifiers, default_manager, find_offer, selectors
+from fsframe.registry.entries import Entry
+from fsframe.text import table_lines
+
+
+def _number_of(entries: tuple[Entry, ...]) -> str:
+    """Such as ``3 methods, 1 command``."""
+    kinds = Counter(e.kind if e.kind in ("reader", "command") else "method" for e in entries)
+    return ", ".join(f"{n} {kind}" + ("s" if n != 1 else "") for kind, n in kinds.items())
+
+
+@click.command()
+@json_option
+@click.option("--traceback", is_flag=True, help="Print the traceback of plugins that failed.")
+def plugins(as_json: bool, traceback: bool) -> None:
+    """List the plugins, and whether each was loaded.
+
+    FSFRAME_PLUGINS=a,b loads only these, FSFRAME_BLOCK=a,b all but these; FSFRAME_STRICT=1 stops at
+    the first that fails; FSFRAME_TRACE=1 reports each step; FSFRAME_IMPORT_TIMEOUT=60 allows 60 s
+    per import instead of 30. Use DISTRIBUTION/NAME for a method whose name a bundled method or
+    another plugin also has; FSFRAME_PREFER=DISTRIBUTION/NAME,… chooses between plugins.
+
+    \b
+    Example:
+      fsframe plugins
+    """
+    found = default_manager().plugins()
+    for remark in default_manager().remarks():
+        say(f"note: {remark}", err=True)
+    if as_json:
+        rows = [
+            {
+                "name": plugin.name,
+                "provider": plugin.provider,
+                "distribution": plugin.source.distribution,
+                "version": plugin.source.version,
+                "target": plugin.source.target,
+                "status": plugin.status,
+                "reason": plugin.reason,
+                "notes": list(plugin.notes),
+                "entries": [entry.name for entry in plugin.entries],
+            }
+            for plugin in found
+        ]
+        say_json({"plugins": rows})
+        return
+    table = [
+        [
+            plugin.name,
+            f"{plugin.source.distribution} {plugin.source.version}",
+            plugin.status,
+            "; ".join([plugin.reason or _number_of(plugin.entries), *plugin.notes]),
+        ]
+        for plugin in found
+    ]
+    say_lines(table_lines(["plugin", "distribution", "status", ""], table))
+    for plugin in found:
+        if traceback and plugin.detail:
+            say()
+            say(f"{plugin.name}:")
+            say_block(f"  {plugin.detail.rstrip()}", indent="  ")
+
+
+@click.command()
+@click.argument("name", required=False, type=MethodName())
+@json_option
+def methods(name: str | None, as_json: bool) -> None:
+    """List the available methods, or explain one with its parameters.
+
+    \b
+    Example:
+      fsframe methods
+      fsframe methods immigrate
+    """
+    if name is not None:
+        offer, registry = _find(name)
+        if as_json:
+            say_json(_explained(offer, registry))
+        else:
+            say_lines(_explain(offer, registry))
+    elif as_json:
+        say_json({"methods": [_object(offer) for offer in listed()]})
+    else:
+        say_lines(_listing())
+
+
+def _object(offer: Offer) -> dict[str, Any]:
+    entry = offer.entry
+    return {
+        "name": offer.name,
+        "kind": entry.kind,
+        "family": getattr(entry, "family", None),
+        "summary": entry.summary,
+        "gives": sorted(getattr(entry, "gives", ())),
+        "reference": entry.reference,
+        "requires": list(entry.requires),
+        "aliases": list(entry.aliases),
+        "deprecated": None if entry.deprecated is None else entry.deprecated.words(offer.name),
+        "provider": offer.provider,
+        "version": offer.version,
+    }
+
+
+def _listing() -> Iterator[str]:
+    for title, registry in METHODS.items():
+        families: dict[str, list[Offer]] = {}
+        for offer in (offer for offer in listed() if offer.entry.kind == registry.kind):
+            families.setdefault(getattr(offer.entry, "family", ""), []).append(offer)
+        for family, offers in sorted(families.items()):
+            yield f"{title}: {family}" if family else title
+            rows = [[o.name, o.entry.summary, f"{o.provider} {o.version}"] for o in offers]
+            yield from (f"  {line}" for line in list(table_lines(["", "", ""], rows))[1:])
+            yield ""
+    yield "`fsframe methods NAME` explains one; `fsframe plugins` says where they come from."
+
+
+def _find(name: str) -> tuple[Offer, Registry]:
+    in_chains = (selectors, classifiers)
+    if any(registry.matching(name) for registry in in_chains):
+        registry, offer = find_offer(name, *in_chains)
+    else:
+        registry, offer = find_offer(name, *METHODS.values())
+    return offer, registry
+
+
+def _explained(offer: Offer, registry: Registry) -> dict[str, Any]:
+    method = registry[offer.name]
+    parameters = [
+        {
+            "name": p.name,
+            "help": p.help,
+            "values": p.kind.describe(),
+            "default": None if p.required else p.default,
+            "symbol": p.symbol,
+            "source": p.source,
+        }
+        for p in method.parameters()
+    ]
+    return {**_object(offer), "parameters": parameters, "doc": inspect.getdoc(method) or ""}
+
+
+def _headed(title: str, texts: list[str]) -> Iterator[str]:
+    """One line a text, the first one after a title."""
+    return (f"{'' if place else title:<10} {text}" for place, text in enumerate(texts))
+
+
+def _explain(offer: Offer, registry: Registry) -> list[str]:
+    entry = offer.entry
+    method = registry[offer.name]
+    lines = [f"{offer.name}: {entry.summary}", ""]
+    lines.append(f"kind       {entry.kind}")
+    if entry.reference:
+        lines += _headed("source", entry.reference.split("; "))
+    lines.append(f"plugin     {offer.provider} {offer.version} ({entry.target})")
+    if entry.aliases:
+        lines.append(f"also       {', '.join(entry.aliases)}")
+    if entry.deprecated is not None:
+        lines.append(f"note       {entry.deprecated.words(offer.name)}")
+    gives = sorted(getattr(entry, "gives", ()))
+    if gives:
+        lines.append(f"gives      {', '.join(gives)}")
+    for label, attribute, yes, no in (
+        ("missing", "takes_missing", "missing values are accepted", "missing values are refused"),
+        ("counts", "takes_counts", "bootstraps as counts of rows", "bootstraps as copies of rows"),
+    ):
+        if hasattr(method, attribute):
+            lines.append(f"{label:<10} {yes if getattr(method, attribute) else no}")
+    if hasattr(method, "tasks"):
+        lines.append(f"tasks      {', '.join(sorted(method.tasks))}")
+    parameters = method.parameters()
+    lines += ["", "Parameters:" if parameters else "No parameters."]
+    for parameter in parameters:
+        lines.append(f"  {parameter.name}")
+        lines.append(f"      {stage_help(parameter)}")
+    # Indented, so that a plugin's text cannot imitate our lines.
+    doc = (inspect.getdoc(method) or "").split("\n")
+    lines += ["", *(f"  {line}".rstrip(" ") for line in doc)]
+    return lines
+
+
+_MARKS = {"passed": "ok", "excepted": "excepted", "not applicable": "—"}
+
+
+@click.command()
+@click.argument("name", type=MethodName())
+@json_option
+@click.option("-q", "--quiet", is_flag=True, help="Print only failures and the totals.")
+@click.option(
+    "--badge",
+    is_flag=True,
+    help="Also write a report: versions, test results, exceptions with reasons; for a "
+    "selector, how it behaves on noise and how its time and memory grow.",
+)
+@click.option(
+    "-o", "--out", metavar="FILE", help="Where to write the report. [default: NAME.check.md]"
+)
+@click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
+def check(
+    name: str, as_json: bool, quiet: bool, badge: bool, out: str | None, overwrite: bool
+) -> None:
+    """Run every conformance test that applies to a method, measure, reader, engine or command.
+
+    NAME may carry parameters as in a chain, such as relieff:k=5. A stage that resamples others is
+    tested with a base that keeps few columns unless it names one. Exceptions that the plugin
+    declares are shown with their reasons; failures are grouped by cause at the end. Exit code 3 if
+    a test fails.
+
+    \b
+    Examples:
+      fsframe check kuncheva
+      fsframe check mim --badge -q
+    """
+    from fsframe.storage import check_destination
+    from fsframe.testing import by_cause, run_checks, suite_for
+
+    if (out or overwrite) and not badge:
+        raise RequestError("-o and --overwrite apply to the report; add --badge")
+    suite = suite_for(name)
+    target = Path(out or f"{name.partition(':')[0].replace('/', '-')}.check.md")
+    if badge:
+        check_destination(target, overwrite=overwrite)
+    outcomes = []
+    for outcome in run_checks(suite):
+        outcomes.append(outcome)
+        # Failures are printed at the end, once for each cause.
+        if as_json or quiet or outcome.status == "failed":
+            continue
+        detail = f": {outcome.detail}" if outcome.detail else ""
+        line = f"{_MARKS[outcome.status]:>8}  {outcome.check.replace('_', ' ')}{detail}"
+        say_block(line, indent=" " * 10)
+    sums = Counter(outcome.status for outcome in outcomes)
+    if as_json:
+        found: dict[str, Any] = {
+            "method": name,
+            "checks": len(outcomes),
+            "sums": dict(sums),
+            "outcomes": [
+                {"check": o.check, "status": o.status, "detail": o.detail} for o in outcomes
+            ],
+        }
+        found["causes"] = by_cause(outcomes)
+        say_json(found)
+    else:
+        for cause, checks in by_cause(outcomes).items():
+            words = ", ".join(check.replace("_", " ") for check in checks)
+            number = f" ({len(checks)} checks)" if len(checks) > 1 else ""
+            say_block(f"  FAILED  {words}{number}: {cause}", indent=" " * 10)
+        parts = ", ".join(f"{number} {status}" for status, number in sorted(sums.items()))
+        say(f"{name}: {len(outcomes)} checks: {parts}")
+    if badge:
+        written = _write_badge(name, suite, outcomes, target, overwrite)
+        if not as_json:
+            say(f"report: {written}")
+    if sums["failed"]:
+        if suite.advice and not as_json:
+            say_block(f"  {suite.advice}", indent="  ")
+        raise PluginError(f"{name} fails {sums['failed']} of {len(outcomes)} checks")
+
+
+def _write_badge(
+    name: str, suite: Any, outcomes: Sequence[Any], target: Path, overwrite: bool
+) -> Path:
+    from fsframe.storage import place_file
+    from fsframe.testing import SelectorConformance
+    from fsframe.testing.declarations import badge_lines, facts_of, measure
+
+    kept, cost = measure(suite.make) if issubclass(suite, SelectorConformance) else ([], [])
+    lines = badge_lines(name, list(facts_of(suite.offer)), outcomes, kept, cost)
+    content = "".join(f"{line}\n" for line in lines).encode()
+    return place_file(target, content, overwrite=overwrite)
+
+
+KINDS = {
+    "selector": "selectors",
+    "wrapping": "selectors",
+    "classifier": "classifiers",
+    "regressor": "regressors",
+    "stability-metric": "stability_metrics",
+    "measure": "measures",
+    "reader": "readers",
+    "writer": "writers",
+    "engine": "engines",
+    "command": "commands",
+    "observer": "observers",
+    "report-section": "report_sections",
+    "null": "nulls",
+    "plot": "plots",
+}
+"""The kinds of object a plugin can offer, and the registry of each; a wrapping stage resamples
+others."""
+
+_FOR_ALL = ("pyproject.toml.txt", "tests/conftest.py.txt", "@package@/__init__.py.txt")
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--kind",
+    type=click.Choice(list(KINDS)),
+    default="selector",
+    show_default=True,
+    help="What the plugin offers.",
+)
+@click.option(
+    "-o",
+    "--out",
+    metavar="FOLDER",
+    help="Folder to create. [default: fsframe-NAME in the current folder]",
+)
+def new_plugin(name: str, kind: str, out: str | None) -> None:
+    """Write a plugin, ready to be installed, tested and changed.
+
+    NAME is what users will type: lower-case words joined by hyphens.
+
+    \b
+    Examples:
+      fsframe new-plugin my-selector
+      fsframe new-plugin my-format --kind reader
+    """
+    import fsframe.registry
+    from fsframe.registry.entries import SelectorEntry
+
+    try:
+        SelectorEntry(name=name, target="a:A")
+    except ValueError as error:
+        raise RequestError(str(error)) from None
+    folder = Path(out) if out is not None else Path(f"fsframe-{name}")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StoreError(f"{folder} already exists; choose another folder with --out")
+    # Selectors and classifiers stand in the same chain.
+    in_chains = KINDS[kind] in ("selectors", "classifiers", "regressors")
+    looked_up = ("selectors", "classifiers") if in_chains else (KINDS[kind],)
+    registries = [getattr(fsframe.registry, each) for each in looked_up]
+    taken = [offer for registry in registries for offer in registry.matching(name)]
+    if taken:
+        say(
+            f"note: {taken[0].provider} offers {name!r} already; with both installed, yours is "
+            f"`fsframe-{name}/{name}`",
+            err=True,
+        )
+    texts = plugin_files(name, kind)
+    _write(folder, texts)
+    for path in texts:
+        say(str(folder / path))
+    say()
+    say(f"Install and try it:  pip install -e '{folder}[test]' && pytest {folder}")
+    say(f"plugin: {folder}")
+
+
+def _write(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write the files of a plugin to an empty or new `folder`: all, or none if one fails.
+
+    Raises
+    ------
+    StoreError
+        Naming what cannot be written.
+    """
+    target = Path(os.path.abspath(folder))
+    made = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            # Without parents: a folder that was removed meanwhile is not created again.
+            for above in reversed(Path(path).parents):
+                (made / above).mkdir(exist_ok=True)
+            (made / path).write_text(text, encoding="utf-8")
+        if target.is_dir():
+            # Not replaced: it may be the current folder of a shell.
+            for entry in made.iterdir():
+                entry.rename(target / entry.name)
+        else:
+            made.rename(target)
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {folder}: {error.strerror or error}; free space or choose another folder"
+        ) from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def plugin_files(name: str, kind: str = "selector") -> dict[str, str]:
+    """The text of every file of a plugin with one thing of a kind, by path.
+
+    >>> sorted(plugin_files("my-gap"))[:3]
+    ['README.md', 'fsframe_my_gap/__init__.py', 'fsframe_my_gap/conformance.py']
+    """
+    module = name.replace("-", "_")
+    words = {
+        "@name@": name,
+        "@module@": module,
+        "@package@": f"fsframe_{module}",
+        "@ending@": module.replace("_", ""),
+        "@kind@": "wrapping stage" if kind == "wrapping" else kind.replace("-", " "),
+        "@Class@": "".join(part.capitalize() for part in name.split("-")),
+    }
+    folder = Path(str(files("fsframe.cli") / "plugin_template"))
+    found = {}
+    for path, place in _templates(folder, kind):
+        target = place.with_suffix("").as_posix()
+        text = path.read_text(encoding="utf-8")
+        for word, meant in words.items():
+            target, text = target.replace(word, meant), text.replace(word, meant)
+        found[target] = text
+    return found
+
+
+def _templates(folder: Path, kind: str) -> Iterator[tuple[Path, Path]]:
+    """Each template, and its path in the plugin."""
+    kinds = folder / "kinds"
+    for path in sorted(folder.rglob("*.txt")):
+        place = path.relative_to(folder)
+        if kinds in path.parents:
+            if path.parent != kinds and kinds / kind in path.parents:
+                yield path, path.relative_to(kinds / kind)
+        elif kind == "selector" or place.as_posix() in _FOR_ALL:
+            yield path, place
+    if kind != "selector":
+        yield kinds / "README.md.txt", Path("README.md.txt")

@@ -1,0 +1,342 @@
+"""Commands that show results: show, table, plot, report."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import click
+
+from fsframe.cli.options import OfferedName
+from fsframe.cli.run_file import (
+    find_comparison,
+    find_runs,
+    is_stdout,
+    not_to_replace,
+    open_run,
+    source_of_run,
+    table_after_on,
+    table_if_there,
+    table_of_run,
+)
+from fsframe.cli.terminal import cell, json_option, print_text, say, say_json, say_lines
+from fsframe.errors import RequestError
+from fsframe.registry import writers
+
+
+@click.command()
+@click.argument("run", type=click.Path())
+@json_option
+@click.option(
+    "--csv", "csv_out", metavar="FILE", help="For an evaluation: also write one line per fold."
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file of --csv if it exists.")
+def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
+    """Show what a run file holds: chain, data, stages, kept features, top pairs, warnings.
+
+    \b
+    Example:
+      fsframe show examples/parkinsons.immigrate-npfs.h5
+    """
+    from fsframe.show.display import file_lines, protocol_csv, protocol_object
+    from fsframe.storage import check_destination
+
+    path, record = open_run(run)
+    if csv_out is not None:
+        used = not_to_replace([path], [record])
+        check_destination(csv_out, overwrite=overwrite, apart_from=used)
+        protocol_csv(record, Path(csv_out), overwrite=overwrite)
+    if as_json:
+        found = {
+            **protocol_object(record, path),
+            "created": record.created,
+            "command": record.command,
+            "fsframe_version": record.fsframe_version,
+            "environment": dict(record.environment),
+        }
+        say_json(found)
+        return
+    say_lines(file_lines(record, path))
+
+
+@click.command()
+@click.argument("run", type=click.Path())
+@click.argument("words", nargs=-1, metavar="[on DATA]")
+@click.option(
+    "-o", "--out", metavar="FILE", help="Where to write; - is standard output. [default: -]"
+)
+@click.option(
+    "--format",
+    "form",
+    type=OfferedName("format", writers),
+    help="csv, tsv, xlsx, parquet, latex, markdown, or what a plugin writes. [default: by the "
+    "ending of FILE (.csv, .tsv, .xlsx, .parquet, .tex, .md); csv]",
+)
+@click.option("--pairs", is_flag=True, help="Write one row per pair of features instead.")
+@click.option("--kept", is_flag=True, help="Only the features that were kept.")
+@click.option("--top", type=click.IntRange(min=1), help="Only this many rows, from the top.")
+@click.option(
+    "--means/--no-means",
+    default=True,
+    help="Read the run's table, for the direction of each feature and its mean in every class. "
+    "[default: if it is still there]",
+)
+@click.option(
+    "--defuse/--no-defuse",
+    default=True,
+    help="CSV, TSV: put an apostrophe before cells that a spreadsheet would run as formulas. "
+    "[default: defuse]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+def table(
+    run: str,
+    words: tuple[str, ...],
+    out: str | None,
+    form: str | None,
+    pairs: bool,
+    kept: bool,
+    top: int | None,
+    means: bool,
+    defuse: bool,
+    overwrite: bool,
+) -> None:
+    """Write a run's results: rank, feature, score, p, q, selection frequency, means, by stage.
+
+    One row per feature, the kept ones first; with --pairs one row per pair, with its statistic,
+    degrees of freedom, p, q and weight. Columns that the run has no values for are left out. RUN
+    may be the folder of a comparison, or a study: then one row per table, chain and measure.
+
+    \b
+    Examples:
+      fsframe table examples/parkinsons.immigrate-npfs.h5 -o genes.csv
+      fsframe table examples/parkinsons.immigrate-npfs.h5 --pairs --top 20
+    """
+    from fsframe.evaluation.comparison import study_comparisons
+    from fsframe.show.comparisons import result_columns
+    from fsframe.storage import check_destination, place_file
+    from fsframe.table.reader import format_of, is_text, table_bytes
+
+    source = table_after_on(words, "fsframe table RUN.h5 on DATA -o FILE")
+    if pairs and (kept or source):
+        raise RequestError("--pairs writes pairs; --kept and `on DATA` apply to single features")
+    target = None if out is None or is_stdout(out) else Path(out)
+    chosen = form or ("csv" if target is None else format_of(target))
+    if target is None and not is_text(chosen):
+        raise RequestError(f"{chosen} is not a text format; name the file to write: -o FILE")
+    several = find_comparison(run)
+    if several is not None:
+        if pairs or kept or source:
+            raise RequestError(
+                "for a comparison its results are written; --pairs, --kept and `on DATA` apply "
+                "to a single run"
+            )
+        what, used = "results", several.used()
+    else:
+        path, record = open_run(run)
+        what = "pairs" if pairs else "features"
+        used = not_to_replace([path], [record], source)
+    if target is not None:
+        check_destination(target, overwrite=overwrite, apart_from=used)
+    if several is not None:
+        results = result_columns(study_comparisons(several.study).values())
+        columns = {name: values[:top] for name, values in results.items()}
+    else:
+        if pairs:
+            found = record.pair_table()
+            if not len(found):
+                raise RequestError(f"{run} holds no pairs: none of its stages weighs or tests them")
+        else:
+            data = table_of_run(record, source) if source else None
+            if data is None and means:
+                data = table_if_there(record, "direction and means")
+            found = record.feature_table(data)
+            if kept:
+                found = found.where(found.columns["kept"])
+        found = found.head(top)
+        columns = {name: found.cells(name) for name in found.columns}
+    if target is None:
+        shown = {cell(name): [cell(value) for value in each] for name, each in columns.items()}
+        print_text(table_bytes(shown, chosen, defuse=defuse).decode())
+        return
+    content = table_bytes(columns, chosen, defuse=defuse)
+    written = place_file(target, content, overwrite=overwrite, apart_from=used)
+    say(f"{what}: {len(next(iter(columns.values())))}, columns: {', '.join(columns)}")
+    say(f"table: {written}")
+
+
+@click.command()
+@click.argument("kind", required=False)
+@click.argument("words", nargs=-1, metavar="RUN... [on DATA]")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="Ending in .svg, .pdf or .png. [default: RUN.KIND.svg beside the first run]",
+)
+@click.option(
+    "--most", type=click.IntRange(min=1), help="Draw at most this many features or pairs."
+)
+@click.option("--pair", metavar="NAME,NAME", help="For the kind pair: the two features.")
+@click.option("--metric", metavar="NAME", help="For the kinds pareto and cd: the measure.")
+@click.option("--dpi", type=click.FloatRange(10, 1200), default=200, show_default=True, help="PNG.")
+@click.option(
+    "--outlines",
+    is_flag=True,
+    help="SVG: draw text as outlines, which look the same everywhere but cannot be edited.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+def plot(
+    kind: str | None,
+    words: tuple[str, ...],
+    out: str | None,
+    most: int | None,
+    pair: str | None,
+    metric: str | None,
+    dpi: float,
+    outlines: bool,
+    overwrite: bool,
+) -> None:
+    """Plot one run or several; without arguments, list the kinds of plots.
+
+    A folder, such as one written by `compare -o`, or a study stands for the chains compared in it;
+    for a study, its first seed is drawn.
+
+    Colours are safe for colour-blind readers; in grey, markers and dashes tell lines apart. Equal
+    runs give equal bytes.
+
+    \b
+    Examples:
+      fsframe plot
+      fsframe plot scores examples/parkinsons.immigrate-npfs.h5 -o scores.pdf
+    """
+    from fsframe.show.plots import draw, known_kinds
+
+    if kind is None:
+        say_lines(_listed())
+        return
+    kinds = known_kinds()
+    if kind not in kinds:
+        # Raises an error that lists the kinds.
+        draw(kind, [])
+    if not words or words[0] == "on":
+        raise RequestError(
+            f"name the run: fsframe plot {kind} RUN.h5 (it needs {kinds[kind].needs})"
+        )
+    runs, source = _split(words)
+    several = find_comparison(runs[0]) if len(runs) == 1 and kinds[kind].several else None
+    paths = [several.name] if several else find_runs(runs)
+    target = Path(out) if out else paths[0].with_suffix(f".{kind.replace('/', '-')}.svg")
+    form = target.suffix.lower().removeprefix(".")
+    if form not in ("svg", "pdf", "png"):
+        raise RequestError(f"{target}: end its name in .svg, .pdf or .png")
+    ends = tuple(part.strip() for part in pair.split(",")) if pair else None
+
+    from fsframe.show.plots.canvas import figure_bytes
+    from fsframe.storage import check_destination, load_run, place_file
+
+    if several:
+        # Without the classifiers on all features; by the measure of the comparison.
+        study = several.study
+        cells = [c for c in study.runs if c.chain < len(study.chains) and c.seed == 0]
+        records, used = [study.runs[cell] for cell in cells], several.used()
+        metric = metric or (study.measures[0] if "metric" in kinds[kind].options else None)
+    else:
+        records = [load_run(path) for path in paths]
+        used = not_to_replace(paths, records, source)
+    check_destination(target, overwrite=overwrite, apart_from=used)
+    data = None
+    if kinds[kind].data:
+        data = table_of_run(records[0], source_of_run(records[0], source, "… RUN on DATA"))
+    elif source:
+        raise RequestError(f"the plot {kind!r} is drawn from the run alone, without a table")
+    figure = draw(kind, records, data, most=most, pair=ends, metric=metric)
+    content = figure_bytes(figure, form, dpi=dpi, outlines=outlines)
+    say(f"picture: {place_file(target, content, overwrite=overwrite, apart_from=used)}")
+
+
+def _split(words: tuple[str, ...]) -> tuple[list[str], str | None]:
+    if "on" not in words:
+        return list(words), None
+    place = words.index("on")
+    if len(words) != place + 2:
+        raise RequestError("name one table after `on`: fsframe plot KIND RUN on DATA")
+    return list(words[:place]), words[place + 1]
+
+
+def _listed() -> list[str]:
+    from fsframe.show.plots import known_kinds
+
+    kinds = known_kinds()
+    width = max(map(len, kinds)) + 2
+    lines = ["Kinds of plots: fsframe plot KIND RUN… -o FILE.svg", ""]
+    for name, kind in kinds.items():
+        text = f"{kind.shows}; needs {kind.needs}"
+        lines += textwrap.wrap(
+            text, 80, initial_indent=name.ljust(width), subsequent_indent=" " * width
+        )
+    return lines
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="RUN... [on DATA]")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="[default: RUN.html beside the first run file, FOLDER.html beside a folder]",
+)
+@click.option(
+    "--means/--no-means",
+    default=True,
+    help="Read the run's table, for class means and plots of values. [default: if it is still "
+    "there]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
+def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool) -> None:
+    """Write a report: verdict, figures, tables, leakage checklist, methods text, provenance.
+
+    One self-contained HTML file; tables can be sorted and filtered, and are complete without
+    scripts. RUN may be the folder of a comparison, or a study (study.zip or its folder). For
+    several other runs it starts with what they have in common.
+
+    \b
+    Example:
+      fsframe report examples/parkinsons.immigrate-npfs.h5
+    """
+    runs, source = list(words), None
+    if "on" in words:
+        runs = list(words[: words.index("on")])
+        if len(words) != 3 or len(runs) != 1:
+            raise RequestError("name one run and one table: fsframe report RUN.h5 on DATA")
+        source = words[-1]
+    if not runs:
+        raise RequestError("name the run: fsframe report RUN.h5")
+
+    from fsframe.show.page import report_page, report_page_of_several
+    from fsframe.show.study_page import report_page_of_study
+    from fsframe.storage import check_destination, load_run, place_file
+
+    several = None if source or len(runs) > 1 else find_comparison(runs[0])
+    if several is not None:
+        place, used = several.name.with_name(f"{several.name.name}.html"), several.used()
+    else:
+        paths = find_runs(runs)
+        if source and len(paths) > 1:
+            raise RequestError(
+                f"{paths[0].parent} has {len(paths)} runs; name one run and one table"
+            )
+        records = [load_run(path) for path in paths]
+        place, used = paths[0].with_suffix(".html"), not_to_replace(paths, records, source)
+    target = Path(out) if out else place
+    check_destination(target, overwrite=overwrite, apart_from=used)
+    if several is not None:
+        text = report_page_of_study(several.study, several.where, several.file)
+    elif len(records) > 1:
+        text = report_page_of_several(list(zip(records, paths, strict=True)))
+    else:
+        data = table_of_run(records[0], source) if source else None
+        if data is None and means:
+            data = table_if_there(records[0], "pictures of values")
+        text = report_page(records[0], paths[0], data)
+    written = place_file(target, text.encode(), overwrite=overwrite, apart_from=used)
+    say(f"report: {written}")

@@ -1,0 +1,324 @@
+"""Commands about tables: inspect, apply, predict."""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fsframe.cli.reading_options import TABLE_FORM, form_options, reading_arguments, reading_options
+from fsframe.cli.run_file import (
+    check_reader_of_run,
+    is_stdout,
+    not_to_replace,
+    open_run,
+    source_of_run,
+    stored_reading,
+    table_after_on,
+    table_of_run,
+)
+from fsframe.cli.terminal import cell, json_option, print_text, say, say_json, say_lines
+from fsframe.errors import DataError, FsframeWarning, RequestError
+from fsframe.text import printable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fsframe.storage import RunRecord
+    from fsframe.table.dataset import Dataset
+    from fsframe.table.file_table import Table
+
+
+@click.command()
+@click.argument("data", type=click.Path())
+@reading_options
+@json_option
+def inspect(data: str, as_json: bool, **reading: Any) -> None:
+    """Describe a table, list what needs a decision, and suggest a chain to start with.
+
+    Nothing is run. DATA is any table that `chain` reads. What no option states is guessed and
+    shown: the label, identifiers, group columns, nominal columns; likely codes for missing values
+    are only reported. The last lines give a command to start with and a forecast of its processor
+    time from the numbers of rows and columns, correct within a factor of three. A table in parts is
+    read once, and the memory it needs is reported too.
+
+    \b
+    Example:
+      fsframe inspect examples/parkinsons.csv
+    """
+    from fsframe.table.reader import in_parts
+
+    if in_parts(data):
+        from fsframe.show.inspection import inspect_parts
+        from fsframe.show.inspection_display import parts_lines, parts_object
+
+        parts = inspect_parts(data, **reading_arguments(**reading))
+        if as_json:
+            say_json(parts_object(parts))
+        else:
+            say_lines(parts_lines(parts))
+        return
+    from fsframe.show.inspection import inspect_table
+    from fsframe.show.inspection_display import inspection_lines, inspection_object
+
+    found = inspect_table(data, **reading_arguments(**reading))
+    if as_json:
+        say_json(inspection_object(found))
+    else:
+        say_lines(inspection_lines(found))
+
+
+@click.command()
+@click.argument("run", type=click.Path())
+@click.argument("words", nargs=-1, required=True, metavar="on DATA")
+@click.option("-o", "--out", metavar="FILE", required=True, help="Where to write; - is stdout.")
+@click.option(
+    "--top", type=click.IntRange(min=1), help="Only this many of the kept features, best first."
+)
+@click.option("--keep", metavar="NAME,…", help="Additional columns to keep, such as an identifier.")
+@click.option(
+    "--defuse/--no-defuse",
+    default=False,
+    help="Put an apostrophe before cells that a spreadsheet would run as formulas. [default: "
+    "cells are left as they are]",
+)
+@form_options
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
+def apply(
+    run: str,
+    words: tuple[str, ...],
+    out: str,
+    top: int | None,
+    keep: str | None,
+    defuse: bool,
+    overwrite: bool,
+    quiet: bool,
+    **reading: Any,
+) -> None:
+    """Write a table reduced to the features a run kept, with its label if it has one.
+
+    Rows and columns keep the order of DATA, and cells their spelling; only missing values are
+    filled in, if a stage of the run learned how (`impute`). A table that lacks a needed column is
+    refused. DATA is read with the options of the run (--delimiter, --encoding, …) unless they are
+    given here.
+
+    \b
+    Example:
+      fsframe apply examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv -o reduced.csv
+    """
+    from fsframe.table.column_kinds import stored_kinds
+    from fsframe.table.file_table import reduced_text, write_reduced
+    from fsframe.text import counted
+
+    source = table_after_on(words, "fsframe apply RUN.h5 on DATA -o OUT.csv") or ""
+    path, record = open_run(run)
+    kinds = stored_kinds(record.environment.get("kinds"))
+    kept = [kinds[n].column or n if n in kinds else n for n in record.selected_names[:top]]
+    # Several indicator columns come from one column of the table.
+    names = tuple(dict.fromkeys(kept))
+    if not names:
+        raise RequestError(f"{run} kept no feature, so there is no reduced table to write")
+    table = _read_as_run(record, source, reading_arguments(**reading))
+    if record.fill is not None:
+        table, n_filled, texts = _filled(table, names, record)
+        notes = (
+            [f"{counted(n_filled, 'missing value')} filled in as the run does"] if n_filled else []
+        )
+        if texts:
+            notes.append(f"text columns were not filled in: {', '.join(texts[:8])}")
+        if notes and not quiet:
+            say(f"note: {'; '.join(notes)}", err=True)
+    further = [part.strip() for part in keep.split(",") if part.strip()] if keep else []
+    label = record.data.label or None
+    if is_stdout(out):
+        text = reduced_text(table, names, label=label, keep=further, defuse=defuse)
+        click.echo(text, nl=False)
+        return
+    written = write_reduced(
+        out,
+        table,
+        names,
+        label=label,
+        keep=further,
+        overwrite=overwrite,
+        defuse=defuse,
+        apart_from=not_to_replace([path], [record]),
+    )
+    if not quiet:
+        say(
+            f"{counted(table.n_rows, 'row')} × {counted(len(names), 'feature')} of {source}: "
+            + ", ".join(names[:8])
+            + (", …" if len(names) > 8 else "")
+        )
+        say(f"table: {written}")
+
+
+def _read_as_run(record: RunRecord, source: str, given: dict[str, Any]) -> Table:
+    """Another table, spelled like that of the run, unless options `given` say otherwise."""
+    from fsframe.table.source import read_table
+
+    check_reader_of_run(record, source)
+    form = {**stored_reading(record), **given}
+    return read_table(source, **{key: form[key] for key in TABLE_FORM if key in form})
+
+
+def _filled(table: Table, names: Sequence[str], record: RunRecord) -> tuple[Table, int, list[str]]:
+    """The table filled as by the run, the number of filled cells, and columns left unchanged."""
+    assert record.fill is not None
+    value = dict(zip(record.feature_names, record.fill.tolist(), strict=True))
+    places = dict(zip(table.places(names), names, strict=True))
+    # The fill value of an indicator column is no level of its source column.
+    value = {name: value.get(name, float("nan")) for name in names}
+    known: dict[int, Any]
+    known = {place: value[name] for place, name in places.items() if value[name] == value[name]}
+    if record.donors is not None and table.filled(known)[1]:
+        known = _imputed(table, {place: places[place] for place in known}, record)
+    found, n_filled, texts = table.filled(known)
+    return found, n_filled, [places[column] for column in texts]
+
+
+def _imputed(
+    table: Table, places: dict[int, str], record: RunRecord
+) -> dict[int, NDArray[np.float64]]:
+    """Values imputed from the run's donor rows, by column; the table needs all columns of the
+    distance."""
+    import numpy as np
+
+    from fsframe.method.stage_view import filled_rows
+    from fsframe.table.column_kinds import stored_kinds
+
+    donors, names = record.donors, record.feature_names
+    assert donors is not None
+    seen = [names[column] for column in donors.columns]
+    kinds = stored_kinds(record.environment.get("kinds"))
+    rows = np.full((table.n_rows, len(names)), np.nan)
+    rows[:, donors.columns] = table.features(seen, kinds)
+    columns = np.array([names.index(name) for name in places.values()])
+    found = filled_rows(rows, columns, record.fill, donors)
+    return dict(zip(places, found.T, strict=True))
+
+
+@click.command()
+@click.argument("run", type=click.Path())
+@click.argument("words", nargs=-1, required=True, metavar="on DATA")
+@click.option(
+    "--train",
+    metavar="DATA",
+    help="The table the run was made on. [default: the path recorded in the run]",
+)
+@reading_options
+@click.option(
+    "--classifier",
+    metavar="STAGE",
+    default="",
+    help="The classifier to use, for a run without one.",
+)
+@click.option("-o", "--out", metavar="FILE", help="Where to write; - is stdout. [default: -]")
+@click.option(
+    "--defuse/--no-defuse",
+    default=True,
+    help="Put an apostrophe before classes that a spreadsheet would run as formulas. [default: "
+    "defuse]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+def predict(
+    run: str,
+    words: tuple[str, ...],
+    train: str | None,
+    classifier: str,
+    out: str | None,
+    defuse: bool,
+    overwrite: bool,
+    **reading: Any,
+) -> None:
+    """Predict the label of every row of a table with a finished run.
+
+    Writes a CSV with the row number, the predicted class, and a score for every class (larger is
+    more likely); for a numeric target, the row number and the prediction. The classifier is fitted
+    again on the table of the run, which must still be there; of the new table, only the columns
+    that it uses are read. Both tables are read with the options of the run (--drop, --na,
+    --decimal, …) unless they are given here.
+
+    \b
+    Example:
+      fsframe predict examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv \\
+        --classifier margin
+    """
+    from fsframe.chains.audit import refit
+    from fsframe.storage import check_destination, place_file
+    from fsframe.table.text_file import defused
+
+    data = table_after_on(words, "fsframe predict RUN.h5 on DATA") or ""
+    path, record = open_run(run)
+    source = source_of_run(record, train, "--train DATA")
+    out = None if out is not None and is_stdout(out) else out
+    used = [path, _file(source), _file(data)]
+    if out is not None:
+        check_destination(out, overwrite=overwrite, apart_from=used)
+    given = reading_arguments(**reading)
+    trained_on = table_of_run(record, source, **given)
+    fitted = refit(record, trained_on, classifier).on_its_columns()
+    features = record.feature_names
+    if fitted.numbers is not None:
+        features = tuple(features[column] for column in fitted.numbers)
+    table = _read_as_run(record, data, given)
+    X = table.features(features, trained_on.kinds)
+    if trained_on.in_memory:
+        _warn_of_other_units(trained_on, features, X)
+    # Labels of a table of arrays may be numbers.
+    shown = [str(name) if out else cell(str(name)) for name in fitted.classes]
+    names = [defused(name) for name in shown] if defuse else shown
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if fitted.task == "regression":
+        writer.writerow(["row", "prediction"])
+        writer.writerows([row, repr(float(v))] for row, v in enumerate(fitted.predict(X), start=1))
+    else:
+        scores, codes = fitted.predict_scores(X), fitted.predict(X)
+        writer.writerow(["row", "class", *(f"score {name}" for name in shown)])
+        for row, (code, values) in enumerate(zip(codes, scores, strict=True), start=1):
+            writer.writerow([row, names[code], *(repr(float(value)) for value in values)])
+    if out is None:
+        print_text(text.getvalue())
+        return
+    written = place_file(out, text.getvalue().encode(), overwrite=overwrite, apart_from=used)
+    say(f"predictions: {written}")
+
+
+def _warn_of_other_units(trained_on: Dataset, features: Sequence[str], X: NDArray[Any]) -> None:
+    """Name the columns of which most values are far outside those that the run was made on."""
+    import numpy as np
+
+    place = {name: column for column, name in enumerate(trained_on.feature_names)}
+    columns = [place[name] for name in features]
+    known = trained_on.take_columns(np.array(columns, dtype=np.intp)).X
+    least, most = np.fmin.reduce(known, axis=0), np.fmax.reduce(known, axis=0)
+    span = most - least
+    far = ((least - span > X) | (most + span < X)).mean(axis=0) > 0.5
+    far &= (span > 0) & ~np.asarray(trained_on.categorical)[columns]
+    if far.any():
+        names = [printable(name) for name, one in zip(features, far, strict=True) if one]
+        shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+        warnings.warn(
+            f"most values of {shown} are far outside those of the table of the run; are they in "
+            "other units?",
+            FsframeWarning,
+            stacklevel=2,
+        )
+
+
+def _file(name: str) -> Path | None:
+    """The file of a table that may be named without its ending; None where there is none."""
+    from fsframe.table.reader import find_table
+
+    try:
+        return find_table(name)
+    except DataError:
+        return None
