@@ -18,6 +18,7 @@ from fsframe.method.run import Cost, Progress, Run, make_run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.method.stage_view import filled, wraps_left
+from fsframe.method.statement import Statement
 from fsframe.params import format_value
 from fsframe.registry import classifiers, real_name, selectors
 from fsframe.storage.spec import Limits
@@ -291,6 +292,34 @@ class Chain:
         """Whether a score of 0 says that a column carries nothing (`Selector.natural_zero`)."""
         selecting = self.selecting
         return bool(selecting) and getattr(selecting[-1].method, "natural_zero", False)
+
+    def statements(self) -> Iterator[tuple[str, Statement]]:
+        """Each stage that tests, by name, and what it states (`Selector.statement`).
+
+        Stages that a later one resamples are left out, as their decisions are.
+        """
+        selecting = self.selecting
+        wrapping = [k for k, stage in enumerate(selecting) if wraps_left(stage.method)]
+        for place in range(wrapping[-1] if wrapping else 0, len(selecting)):
+            stage = selecting[place]
+            method = stage.method
+            assert isinstance(method, Selector)
+            found = method.statement(self._last_of_base(place))
+            if found is not None:
+                yield stage.name, found
+
+    def _last_of_base(self, place: int) -> Selector | None:
+        """The last selector of what the stage at `place` resamples; None if it resamples none."""
+        method = self.stages[place].method
+        if not getattr(method, "wrapping", False):
+            return None
+        named = getattr(method, "base", None)
+        try:
+            selecting = Chain.parse(named).selecting if named else self.stages[:place]
+        except FsframeError:
+            return None
+        last = selecting[-1].method if selecting else None
+        return last if isinstance(last, Selector) else None
 
     @property
     def classifier(self) -> Classifier | None:

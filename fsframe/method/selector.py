@@ -30,6 +30,7 @@ from fsframe.method.stage_view import (
     with_kept,
     with_whole_groups,
 )
+from fsframe.method.statement import Statement
 from fsframe.params import Parameterised, number_to_keep
 from fsframe.registry import in_stage
 from fsframe.table.array_checks import as_counts
@@ -92,6 +93,9 @@ class Selector(Parameterised):
         Whether a score of 0 says that the column carries nothing, and none is lower. Stages that
         average scores over resamples then give 0 to columns without a score, such as those that an
         earlier stage dropped; otherwise the lowest score of the resample.
+    joint : bool
+        Whether features are judged in one model of all of them, so that those that say the same as
+        a kept one are left out: what a stage that resamples it keeps is needed, not only relevant.
     uses_upstream_weights : bool
         Whether upstream weights change the result.
     reads_columns : bool
@@ -136,6 +140,7 @@ class Selector(Parameterised):
     univariate: ClassVar[bool] = False
     greedy: ClassVar[bool] = False
     natural_zero: ClassVar[bool] = False
+    joint: ClassVar[bool] = False
     uses_upstream_weights: ClassVar[bool] = False
     wrapping: ClassVar[bool] = False
     reads_columns: ClassVar[bool] = False
@@ -252,6 +257,19 @@ class Selector(Parameterised):
 
         Authors who compute such p-values override this: a run warns before any work starts if the
         test cannot reach its level.
+        """
+        return None
+
+    def statement(self, base: Selector | None = None) -> Statement | None:
+        """What its p-values or its error rate are about, with its parameters; None if it has none.
+
+        Authors of methods that test or bound errors override this: screens, reports and methods
+        texts say it. `base` is the last stage of what a resampling stage repeats.
+
+        Returns
+        -------
+        Statement or None
+            One of `fsframe.method.statement`, or another.
         """
         return None
 

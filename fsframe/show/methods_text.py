@@ -18,6 +18,7 @@ from fsframe.evaluation.recorded import (
 from fsframe.params import format_value
 from fsframe.registry import Offer, classifiers, selectors, stability_metrics
 from fsframe.show.citations import bibtex_of, cited_keys, references_of
+from fsframe.show.verdicts import statements
 from fsframe.storage import RunRecord, StageRecord, printable
 from fsframe.storage.records import protocol_name
 from fsframe.storage.study_file import StudyCell, StudyRecord
@@ -83,6 +84,7 @@ def methods_paragraph(record: RunRecord) -> str:
             f"{printable(stage.name)}{mark}{printable(what.removesuffix('.'))}"
             + (f" ({printable(given, longest=600)})." if given else ".")
         )
+    text += statements(record)
     if record.groups is not None:
         name, number = record.groups
         text.append(

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 
 from fsframe.method.selection import rank_by_score
 from fsframe.registry import selectors
-from fsframe.show.verdicts import decisions, interacting, pair_test_words, pair_weight_words
+from fsframe.show.verdicts import (
+    decisions,
+    interacting,
+    pair_test_words,
+    pair_weight_words,
+    statements,
+)
 from fsframe.storage import RunRecord, StageRecord, printable
 from fsframe.storage.checked_tables import clusters
 from fsframe.table.roles import side_roles
@@ -186,6 +192,8 @@ def stage_lines(record: RunRecord) -> Iterator[str]:
             kept, seen = stage.selection.selected.size, stage.features_in.size
             of = counted(seen, "feature") + _repeating(record, place)
             yield f"{stage.name}: kept {kept} of {of}, {stage.seconds:.2f} s"
+    for sentence in statements(record):
+        yield from _wrapped(sentence)
 
 
 def _repeating(record: RunRecord, place: int) -> str:

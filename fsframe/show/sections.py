@@ -40,6 +40,7 @@ from fsframe.show.verdicts import (
     interacting,
     pair_test_words,
     pair_weight_words,
+    statements,
     verdict,
 )
 from fsframe.storage import RunRecord
@@ -157,6 +158,8 @@ class Verdict(Section):
 
     def _blocks(self, about: About) -> Iterator[Block]:
         yield Text(" ".join(verdict(about.record)), "verdict")
+        if said := statements(about.record):
+            yield Text(" ".join(said))
         rows = []
         for decision in decisions(about.record):
             more = len(decision.names) - _NAMED

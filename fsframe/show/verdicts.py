@@ -9,6 +9,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.chains.chain import Chain
+from fsframe.errors import FsframeError
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.method.ranking import rank_by_score
 from fsframe.registry import selectors, stability_metrics
@@ -103,6 +105,21 @@ def decisions(record: RunRecord) -> list[Decision]:
         ),
     )
     return [each for each in found if each.names]
+
+
+def statements(record: RunRecord) -> list[str]:
+    """What each stage that tests says of a feature, a sentence each: whether it is relevant, or
+    needed (`fsframe.method.statement`). None for evaluations, and where a method is not installed.
+    """
+    if recorded_protocol(record) is not None:
+        return []
+    try:
+        found = list(Chain.parse(record.chain).statements())
+    except FsframeError:
+        return []
+    adjusted = record.environment.get("adjust")
+    names = [printable(str(name)) for name in adjusted] if isinstance(adjusted, list) else []
+    return list(dict.fromkeys(statement.sentence(stage, names) for stage, statement in found))
 
 
 def pair_weight_words(record: RunRecord) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from fsframe.kernels.bit_counts import LANES
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
+from fsframe.method.statement import RELEVANT, Statement
 from fsframe.params import (
     choice,
     correction_of_tests,
@@ -68,6 +69,9 @@ class Chi2(ScoredFilter):
         choice("statistic", "p-value"),
         help="Rank by the statistic, or by −log₁₀ of its p-value.",
     )
+
+    def statement(self, base: Selector | None = None) -> Statement:
+        return RELEVANT
 
     def adjusts(self) -> bool:
         return self.discretise != "mdl"
@@ -240,6 +244,9 @@ class AnovaF(Selector):
         choice("refuse", "pairwise"),
         help="Missing values: an error, or left out feature by feature.",
     )
+
+    def statement(self, base: Selector | None = None) -> Statement:
+        return RELEVANT
 
     def adjusts(self) -> bool:
         return True

@@ -17,6 +17,7 @@ from fsframe.method.pair_tests import PairTests
 from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection, rank_by_score
 from fsframe.method.selector import Selector
+from fsframe.method.statement import INTERACTING, Statement
 from fsframe.params import choice, integer, number_to_keep, param, real
 from fsframe.resampling.groups import label_problem, with_group_means
 from fsframe.table.dataset import Dataset
@@ -155,6 +156,9 @@ class Interactions(Selector):
         integer(20, MOST_TIMES),
         help="Simulated tables per pair; five times as many where p is below 0.1.",
     )
+
+    def statement(self, base: Selector | None = None) -> Statement:
+        return INTERACTING
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Problems with groups whose rows do not share one label."""

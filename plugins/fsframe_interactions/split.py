@@ -14,6 +14,8 @@ from fsframe.kinds import MOST_TIMES
 from fsframe.method.pair_tests import PairTests
 from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.method.statement import INTERACTING, Statement
 from fsframe.params import choice, count_or_fraction, integer, optional, param, real
 from fsframe.resampling.groups import deal_groups, require_two
 from fsframe.resampling.resamples import select_resamples
@@ -117,6 +119,9 @@ class InteractionsSplit(WrappingSelector):
         return Interactions(
             alpha=self.alpha, correction=self.correction, bins=self.bins, draws=self.draws
         )
+
+    def statement(self, base: Selector | None = None) -> Statement:
+        return INTERACTING
 
     def adjusts(self) -> bool:
         """Whether the test adjusts for covariates."""

@@ -16,6 +16,7 @@ from fsframe.method.classifier import Regressor
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
+from fsframe.method.statement import RELEVANT, Statement
 from fsframe.params import (
     choice,
     correction_of_tests,
@@ -242,6 +243,9 @@ class CoxScore(Selector):
     alpha: float | None = level_of_tests()
     correction: str = correction_of_tests()
     ties: str = param("efron", choice("efron", "breslow"), help="Treatment of tied event times.")
+
+    def statement(self, base: Selector | None = None) -> Statement:
+        return RELEVANT
 
     def cost(self, n: int, p: int) -> Cost:
         return Cost(seconds=5e-4 + 1e-5 * n + 2e-8 * n * p, formula="5e-4 + 1e-5 n + 2e-8 np")

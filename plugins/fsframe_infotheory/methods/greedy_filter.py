@@ -14,6 +14,8 @@ from fsframe.kinds import MOST_TIMES
 from fsframe.method.ranking import PermutationTest
 from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection
+from fsframe.method.selector import Selector
+from fsframe.method.statement import ADDING, Statement
 from fsframe.params import choice, integer, param, real
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins
@@ -71,8 +73,8 @@ class GreedyFilter(InformationFilter):
     )
 
     conditional: ClassVar[bool] = True
-    greedy: ClassVar[bool] = True
     """Whether relevance is conditional on the selected features."""
+    greedy: ClassVar[bool] = True
 
     def criterion(self) -> Criterion:
         """The author's part: the criterion by this filter's parameters."""
@@ -111,6 +113,9 @@ class GreedyFilter(InformationFilter):
             return None
         # Against the largest gain of all candidates: no correction for their number.
         return PermutationTest(permutations=self.permutations, level=self.alpha)
+
+    def statement(self, base: Selector | None = None) -> Statement | None:
+        return ADDING if self.stop == "significant" else None
 
     def stopping(self) -> Stopping | None:
         """The stopping rule by this filter's parameters."""

@@ -18,6 +18,8 @@ from threadpoolctl import threadpool_limits
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.method.statement import NEEDED, Statement
 from fsframe.params import choice, integer, param, real
 from fsframe.resampling.resamples import Recurring, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
@@ -96,6 +98,9 @@ class Knockoffs(WrappingSelector):
     def check_parameters(self) -> Iterator[str]:
         """Refuse more fits than can be counted."""
         yield from too_many(self.copies, f"copies={self.copies}")
+
+    def statement(self, base: Selector | None = None) -> Statement:
+        return NEEDED
 
     def ignores_groups(self) -> str:
         return "knockoffs are drawn row by row, as if rows were independent"

@@ -12,6 +12,8 @@ import numpy as np
 from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
+from fsframe.method.statement import RELEVANT, RELEVANT_PAIR, Statement
 from fsframe.params import choice, flag, integer, offered, optional, param, real
 from fsframe.registry import nulls
 from fsframe.resampling.resamples import CountNull, Null, RelabellingNull, too_many
@@ -327,6 +329,9 @@ class Npfs(ResamplingSelector):
                     )
         if self.pairs is not None and self.of != "pairs":
             yield "pairs is for of=pairs"
+
+    def statement(self, base: Selector | None = None) -> Statement:
+        return RELEVANT_PAIR if self.of == "pairs" else RELEVANT
 
     def adjusts_base(self) -> bool:
         """Whether labels are permuted within the strata of the covariates."""

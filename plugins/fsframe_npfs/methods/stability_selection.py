@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
+from fsframe.method.statement import NEEDED, RELEVANT, Statement
 from fsframe.params import choice, flag, integer, optional, param, real
 from fsframe.resampling.resamples import Recurring, too_many
 from fsframe.resampling.wrapping import Base
@@ -133,6 +135,10 @@ class HalvesSelector(ResamplingSelector):
     def check_parameters(self) -> Iterator[str]:
         """Refuse more fits than can be counted."""
         yield from too_many(2 * self.pairs, f"pairs={self.pairs}")
+
+    def statement(self, base: Selector | None = None) -> Statement:
+        """That of the base: what it keeps on most halves."""
+        return NEEDED if base is not None and base.joint else RELEVANT
 
     def base_fits(self, p: int) -> int | None:
         """Two for each pair."""

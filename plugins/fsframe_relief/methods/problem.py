@@ -14,6 +14,7 @@ from fsframe.method.ranking import PermutationTest
 from fsframe.method.run import Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
+from fsframe.method.statement import RELEVANT, Statement
 from fsframe.params import choice, either, integer, listing, optional, param, real, text
 from fsframe.resampling.resamples import too_many
 from fsframe.table.dataset import Dataset
@@ -140,6 +141,9 @@ class ReliefParameters(Selector):
         return PermutationTest(
             permutations=self.permutations, level=level, correction=self.correction
         )
+
+    def statement(self, base: Selector | None = None) -> Statement | None:
+        return RELEVANT if self.permutations else None
 
     def check_parameters(self) -> Iterator[str]:
         if self.ramp is not None and (len(self.ramp) != 2 or not self.ramp[0] < self.ramp[1]):

@@ -17,6 +17,7 @@ from fsframe.method.answer import adjusted_p_values
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
+from fsframe.method.statement import RELEVANT, Statement
 from fsframe.params import choice, integer, number_to_keep, param, real, text
 from fsframe.table.dataset import Dataset
 from fsframe.text import some_of
@@ -109,6 +110,9 @@ class Boruta(Selector):
         text("a JSON object"),
         help='Further parameters of the forest, as JSON: {"max_depth": 5}.',
     )
+
+    def statement(self, base: Selector | None = None) -> Statement:
+        return RELEVANT
 
     def ignores_groups(self) -> str:
         return "its copies of the columns are shuffled row by row"

@@ -79,6 +79,8 @@ class Rfe(LearnerSelector):
     array([2])
     """
 
+    joint: ClassVar[bool] = True
+
     default_of = {"classification": "SVC", "regression": "SVR"}
 
     top: int | float | None = number_to_keep("half of them")
@@ -222,6 +224,7 @@ class Sequential(LearnerSelector):
     """
 
     takes_time: ClassVar[bool] = False
+    joint: ClassVar[bool] = True
 
     default_of = {
         "classification": "KNeighborsClassifier",

@@ -67,6 +67,7 @@ class Lasso(Selector):
     takes_time: ClassVar[bool] = False
     table_copies: ClassVar[float] = 3.0
     reads_bytes: ClassVar[bool] = True
+    joint: ClassVar[bool] = True
 
     top: int | float | None = number_to_keep(
         "those in the model that cross-validation chooses", ", in the order in which they enter"

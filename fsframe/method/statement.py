@@ -1,0 +1,80 @@
+"""What p-values and error rates are about: whether a feature is relevant, or needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+__all__ = ["ADDING", "INTERACTING", "NEEDED", "RELEVANT", "RELEVANT_PAIR", "Statement"]
+
+
+@attrs.frozen(kw_only=True)
+class Statement:
+    """The statement that a stage tests, or whose errors it bounds.
+
+    Parameters
+    ----------
+    word : str
+        Its name in the glossary.
+    kind : {"marginal", "conditional"}
+        Conditional: beyond what other features say about the label.
+    subject : str
+        What is tested, with its verb.
+    meaning : str
+        The rest of a sentence after *whether*.
+
+    Examples
+    --------
+    >>> NEEDED.sentence("knockoffs", ["age"])
+    'knockoffs tests whether a feature is needed (conditional): whether it carries information \
+about the label beyond all other features, given age.'
+    """
+
+    word: str
+    kind: str
+    subject: str
+    meaning: str
+
+    def sentence(self, stage: str, given: Sequence[str] = ()) -> str:
+        """The statement in words, of the stage of that name; `given` names covariates."""
+        beside = f", given {', '.join(given)}" if given else ""
+        return (
+            f"{stage} tests whether {self.subject} ({self.kind}): whether {self.meaning}{beside}."
+        )
+
+
+RELEVANT = Statement(
+    word="relevant",
+    kind="marginal",
+    subject="a feature is relevant",
+    meaning="it carries information about the label, even if other features carry the same",
+)
+
+RELEVANT_PAIR = Statement(
+    word="relevant",
+    kind="marginal",
+    subject="a pair is relevant",
+    meaning="its weight depends on the label; its features need not interact",
+)
+
+NEEDED = Statement(
+    word="needed",
+    kind="conditional",
+    subject="a feature is needed",
+    meaning="it carries information about the label beyond all other features",
+)
+
+ADDING = Statement(
+    word="adds",
+    kind="conditional",
+    subject="a feature adds",
+    meaning="it carries information about the label beyond the features chosen before it",
+)
+
+INTERACTING = Statement(
+    word="interacts",
+    kind="conditional",
+    subject="a pair interacts",
+    meaning="two features say more about the label together than separately",
+)

@@ -1,0 +1,107 @@
+"""What each test says of a feature, relevant or needed, and that every screen says it."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+
+from fsframe import Chain, Dataset
+from fsframe.errors import RequestError
+from fsframe.method.statement import ADDING, INTERACTING, NEEDED, RELEVANT, RELEVANT_PAIR, Statement
+from fsframe.registry import selectors
+from fsframe.show.display import result_lines
+from fsframe.show.methods_text import methods_paragraph
+from fsframe.show.page import report_page
+
+LEVELS = {"alpha", "level", "false_selections", "correction"}
+"""Parameters that only methods with p-values or an error rate have."""
+
+SETTINGS = {"permutations": 99, "stop": "significant"}
+"""What makes tests of methods that test by request only."""
+
+
+def with_levels() -> list[str]:
+    """Every installed method that can control an error rate."""
+    return [
+        offer.name
+        for offer in selectors.offers()
+        if LEVELS & {field.name for field in attrs.fields(selectors[offer.name])}
+    ]
+
+
+def stated(text: str) -> list[tuple[str, Statement]]:
+    return list(Chain.parse(text).statements())
+
+
+@pytest.mark.parametrize("name", with_levels())
+def test_every_method_that_controls_an_error_rate_states_what_it_tests(name: str) -> None:
+    method = selectors[name]
+    names = {field.name for field in attrs.fields(method)}
+    try:
+        made = method(**{key: value for key, value in SETTINGS.items() if key in names})
+    except RequestError as error:  # Of a family with permutations, but without them itself.
+        assert "permutations are not supported" in str(error) and method().statement() is None
+        return
+    found = made.statement()
+    assert found is not None and found.kind in ("marginal", "conditional")
+
+
+def test_methods_that_can_control_an_error_rate_are_known() -> None:
+    assert {"npfs", "cpss", "ipss", "knockoffs", "anova-f", "chi2", "boruta", "interactions",
+            "interactions-split", "cox-score", "relieff", "mrmr"} <= set(with_levels())  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("chain", "expected"),
+    [
+        ("anova-f:alpha=0.05", [("anova-f", RELEVANT)]),
+        ("mim:top=20 immigrate npfs", [("npfs", RELEVANT)]),
+        ("immigrate npfs:of=pairs", [("npfs", RELEVANT_PAIR)]),
+        ("lasso:top=4 cpss", [("cpss", NEEDED)]),
+        ("mim:top=4 cpss", [("cpss", RELEVANT)]),
+        ("cpss:base=(anova-f elastic-net:top=4)", [("cpss", NEEDED)]),
+        ("lasso:top=9 ipss", [("ipss", NEEDED)]),
+        ("relieff ipss", [("ipss", RELEVANT)]),
+        ("correlation:threshold=1 knockoffs", [("knockoffs", NEEDED)]),
+        ("boruta interactions", [("boruta", RELEVANT), ("interactions", INTERACTING)]),
+        ("relieff:permutations=99", [("relieff", RELEVANT)]),
+        ("relieff", []),
+        ("jmi:stop=significant", [("jmi", ADDING)]),
+        ("jmi lasso", []),
+        ("anova-f ensemble", []),
+    ],
+)
+def test_what_is_stated_depends_on_the_test_and_on_what_it_resamples(
+    chain: str, expected: list[tuple[str, Statement]]
+) -> None:
+    assert stated(chain) == expected
+
+
+@pytest.mark.parametrize(
+    ("chain", "adjust", "sentence"),
+    [
+        (
+            "lasso:top=2 cpss:pairs=5",
+            None,
+            "cpss tests whether a feature is needed (conditional): whether it carries information "
+            "about the label beyond all other features.",
+        ),
+        (
+            "anova-f",
+            "age",
+            "anova-f tests whether a feature is relevant (marginal): whether it carries "
+            "information about the label, even if other features carry the same, given age.",
+        ),
+        ("mim:top=2", None, ""),
+    ],
+)
+def test_screen_report_and_methods_text_say_it(
+    chain: str, adjust: str | None, sentence: str
+) -> None:
+    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
+    data = Dataset.from_arrays(X, y, ["a", "b", "c", "age"])
+    record = Chain.parse(chain).run(data.with_roles(adjust=adjust) if adjust else data)
+    screen = " ".join(" ".join(result_lines(record, None)).split())
+    for text in (screen, report_page(record), methods_paragraph(record)):
+        assert (sentence in text) if sentence else " tests whether " not in text
