@@ -108,15 +108,15 @@ def findings_of(
 
 
 def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -> Finding:
-    """How a covariate and the label go together, in words."""
+    """How a covariate and the label are associated, in words."""
     name, label = guesses.names[one.column], guesses.names[guesses.label]
     key = guesses.keys[one.column]
     adjusted = name in suggested.get("adjust", ())
     dropped = key in suggested.get("drop", ())
     if one.same:
         what = (
-            f"cannot be told apart from {label}: {one.shown}. Whatever goes with {label} may be an "
-            f"effect of {name}, and no analysis of this table can tell"
+            f"cannot be told apart from {label}: {one.shown}. Whatever is associated with {label} "
+            f"may be an effect of {name}, and no analysis of this table can tell"
         )
         return Finding(columns=(name,), what=what, option=_option("--drop", [key]))
     if one.pure:
@@ -124,11 +124,11 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
             f"confounded with {label}: {one.shown}. A feature that follows {name} looks important"
         )
     elif one.p < _LEVEL:
-        what = f"goes with {label} (p = {one.p:.2g}): {one.shown}"
+        what = f"associated with {label} (p = {one.p:.2g}): {one.shown}"
     elif one.shown:
-        what = f"does not go with {label} (p = {one.p:.2g}): {one.shown}"
+        what = f"no association with {label} is seen (p = {one.p:.2g}): {one.shown}"
     else:
-        what = "may explain why a feature goes with the label"
+        what = "may explain why a feature is associated with the label"
     if one.technical:
         what += "; it tells how samples were taken, so it is no feature"
     if dropped and not adjusted:

@@ -99,7 +99,7 @@ def decisions(record: RunRecord) -> list[Decision]:
             names=tuple(names[c] for c in rest),
             change="No evidence in these rows, which is not evidence that they are irrelevant. "
             "More rows may bring some in."
-            if tested
+            if tested or _decided_by_level(record)
             else "They scored too low for the limits of the chain, which is not evidence that "
             "they are irrelevant. Larger limits keep more.",
         ),
@@ -120,6 +120,12 @@ def statements(record: RunRecord) -> list[str]:
     adjusted = record.environment.get("adjust")
     names = [printable(str(name)) for name in adjusted] if isinstance(adjusted, list) else []
     return list(dict.fromkeys(statement.sentence(stage, names) for stage, statement in found))
+
+
+def _decided_by_level(record: RunRecord) -> bool:
+    """Whether the last selecting stage kept what a level allowed, as chi2:alpha=0.05 does."""
+    last = [stage for stage in record.stages if stage.selection is not None][-1]
+    return last.params.get("alpha") is not None
 
 
 def pair_weight_words(record: RunRecord) -> tuple[str, str]:

@@ -220,7 +220,7 @@ _PURE, _LEVEL, _FEWEST, _PARTS = 5, 0.05, 5, 5
 
 @attrs.frozen(kw_only=True, eq=False)
 class Covariate:
-    """A column that may explain why a feature goes with the label, without being its cause.
+    """A column that may explain why a feature is associated with the label, no cause itself.
 
     Parameters
     ----------

@@ -401,3 +401,18 @@ def test_the_methods_text_suffices_to_repeat_the_test():
     tables = {**last.tables, "numbers": np.zeros((2, 2))}
     other = attrs.evolve(record, stages=(record.stages[0], attrs.evolve(last, tables=tables)))
     assert "permuted_n" not in methods_paragraph(other)
+
+
+@pytest.mark.parametrize(
+    ("chain", "why"),
+    [
+        ("anova-f:alpha=0.001", "More rows may bring some in."),
+        ("anova-f:top=1", "Larger limits keep more."),
+    ],
+)
+def test_what_a_level_left_out_is_no_question_of_larger_limits(chain: str, why: str) -> None:
+    from fsframe.show.verdicts import decisions
+
+    last = decisions(Chain.parse(chain).run(small()))[-1]
+    assert last.verdict == "not kept"
+    assert last.change.endswith(why)
