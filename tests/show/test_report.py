@@ -277,7 +277,7 @@ def test_a_feature_is_kept_borderline_or_neither_and_the_page_says_what_would_ch
         page = report_page(changed)
         assert all(escape(each.change) in page for each in found)
     # Seeds say nothing about other rows, and a ranking says nothing about seeds.
-    assert "whether other rows would give them too was not tested" in page
+    assert "Whether other rows would decide the same was not tested" in page
     ranked = decisions(Chain.parse("mim:top=1").run(small()))
     assert "seed" not in " ".join(each.change for each in ranked)
 
