@@ -4,8 +4,9 @@
 
 Stratified ten-fold cross-validation, up to ten times (--repeats); columns standardised inside the
 training rows, σ and pruning chosen there. Repetitions are computed in the order of information
-gained per unit of time, and never twice: run it again to continue. --published is a table with
-columns paper, table, dataset, method, accuracy (percent).
+gained per unit of time, and never twice: run it again to continue. Figures of other sets and
+methods that are stored already are kept, with their date. --published is a table with columns
+paper, table, dataset, method, accuracy (percent).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 from cells import Bench, Cell, OutOfTime, arguments, evaluations, grow
 from margin_methods import (
+    IM4E_SETS,
     LONG,
     METHODS,
     NOT_THE_SAME,
@@ -31,7 +33,7 @@ from margin_methods import (
     guess,
     published,
 )
-from result_tables import percent, write_tables
+from result_tables import grown, percent, write_tables
 from scipy import stats
 
 from fsframe.evaluation.comparison_tests import (
@@ -157,10 +159,18 @@ def wins(found: Found, printed: list[Printed]) -> Iterator[list[Any]]:
             yield [ours, method, len(sets), *means, *words, as_printed]
 
 
-def write_all(found: Found, printed: list[Printed], folder: Path, name: str) -> None:
-    """Write the four tables."""
-    rows = list(compared(found, printed))
-    sets = [n for n in (*SMALL, *WIDE, *LONG) if any(n == held for held, _ in found)]
+def write_all(found: Found, printed: list[Printed], options: argparse.Namespace) -> None:
+    """Write the four tables; stored figures that are not computed here are kept."""
+    folder, name = options.results, options.name
+    header = [
+        "table", "set", "method", "published %", "here %", "± corrected", "difference", "± folds",
+        "verdict", "repeats",
+    ]  # fmt: skip
+    header, rows = grown(folder, name, header, compared(found, printed), key=3)
+    order = {name: place for place, name in enumerate((*SMALL, *WIDE, *LONG))}
+    methods = list(METHODS)
+    rows.sort(key=lambda row: (row[0], order[our_set(row)], methods.index(row[2])))
+    sets = sorted({our_set(row) for row in rows}, key=order.__getitem__)
     how = (
         "Stratified ten-fold cross-validation, repetition r with seed r, the same folds for all "
         "methods; everything that learns, σ and pruning included, learns from the training rows "
@@ -173,20 +183,18 @@ def write_all(found: Found, printed: list[Printed], folder: Path, name: str) -> 
         "another table of the same size would give. ± folds is the standard error of the "
         "difference if the published figure comes from ten other repetitions on the same rows. "
         "*equal*: the difference is within twice that, and twice that is at most "
-        f"{TELLS:g} points; where it is more, the table *cannot tell*.",
+        f"{TELLS:g} points; where it is more, the table *cannot tell*. *made* and *code*: the day "
+        "of a figure, and the digest of the code behind it (benchmarks/provenance.py).",
         f"Sets: {', '.join(sets)}. Chains: {chains}. With more than 1000 features all but IMF "
-        "stand behind `anova-f:top=500`, inside the fold; on WAV and ELE immigrate learns from 500 "
-        "prototypes, on ELE IM4 and BIM from 2000. IGR, IG1, IGP, BIP, BI3, IM1, IMF, RE1, RES, "
-        "RFS, LOM, GFZ, LDE and DTR are other ways to what was printed as IGT, BIM, IM4, REL, RFF, "
-        "LOGO, GFP, LDA and DT.",
+        "stand behind `anova-f:top=500`, inside the fold; on WAV, ELE and CRO immigrate learns "
+        "from 500 prototypes, on ELE and CRO IM4 and BIM from 2000. IGR, IG1, IGP, BIP, BI3, IM1, "
+        "IMF, RE1, RES, RFS, LOM, GFZ, LDE and DTR are other ways to what was printed as IGT, BIM, "
+        "IM4, REL, RFF, LOGO, GFP, LDA and DT. XGB is gradient boosting here, not XGBoost; SVM1 "
+        "to SVM3 are not preceded by recursive elimination.",
         f"Of {len(verdicts)} figures (variants apart) {verdicts.count('equal')} are equal, "
         f"{verdicts.count('above')} above and {verdicts.count('below')} below; of "
         f"{verdicts.count('cannot tell')} the table cannot tell.",
     ]
-    header = [
-        "table", "set", "method", "published %", "here %", "± corrected", "difference", "± folds",
-        "verdict", "repeats",
-    ]  # fmt: skip
     write_tables(folder, name, header, rows, "Margin methods", notes)
     header = [
         "paper", "method", "variant of", "figures", "mean difference", "median", *VERDICTS,
@@ -203,16 +211,18 @@ def write_all(found: Found, printed: list[Printed], folder: Path, name: str) -> 
         "by the corrected test", "printed (20 sets; B4G 5)",
     ]  # fmt: skip
     title = "IMMIGRATE, BIM and boosted IM4E-IMMIGRATE against the others: sets won, tied, lost"
-    about = "p < 0.05; first Student's paired t-test over the folds, as in the paper."
-    write_tables(folder, f"{name}-wins", header, list(wins(found, printed)), title, [about])
-    cells = [[n, *(accuracy_of(found.get((n, m))) for m in METHODS)] for n in sets]
+    about = "p < 0.05; first Student's paired t-test over the folds, as in the paper. Sets: "
+    about += ", ".join(s for s in sets if any(s == held for held, _ in found)) + "."
+    write_tables(folder, options.wins, header, list(wins(found, printed)), title, [about])
+    here = {(our_set(row), row[2]): row[4] for row in rows}
+    cells = [[n, *(here.get((n, m)) for m in METHODS)] for n in sets]
     title = "Margin methods: accuracy in percent, by set"
     write_tables(folder, f"{name}-by-set", ["set", *METHODS], cells, title, [how])
 
 
-def accuracy_of(evaluation: Evaluation | None) -> float | None:
-    """Accuracy in percent; None without an evaluation."""
-    return None if evaluation is None else percent(evaluation.measures["accuracy"].mean)
+def our_set(row: list[Any]) -> str:
+    """Our name of the set of a figure."""
+    return IM4E_SETS.get(row[1], row[1]) if row[0].startswith("IM4E") else row[1]
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
@@ -221,6 +231,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sets", default=",".join(SMALL + WIDE + LONG), help="comma between")
     parser.add_argument("--methods", default=",".join(METHODS), help="comma between")
     parser.add_argument("--name", default="margin", help="name of the result tables")
+    parser.add_argument("--wins", default="margin-wins", help="name of the table of wins")
 
 
 def main() -> None:
@@ -236,7 +247,7 @@ def main() -> None:
     except OutOfTime:
         print("out of time: call again to go on; the tables hold what is finished")
     found = {key: found for key, (found, _) in evaluations(bench, cells, repeats).items()}
-    write_all(found, printed, options.results, options.name)
+    write_all(found, printed, options)
 
 
 if __name__ == "__main__":

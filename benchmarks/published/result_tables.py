@@ -5,10 +5,68 @@ from __future__ import annotations
 import csv
 import datetime
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+MADE = ("made", "code")
+"""Columns of a table that grows: the day of a row, and the digest of the code that made it."""
+
+
+def grown(
+    folder: Path, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], key: int
+) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of a table that keeps the stored rows which are not computed anew.
+
+    A row is known by its first `key` cells. New rows take the place of stored ones of the same key
+    and are followed by today's date and the digest of today's code; those that are kept show when,
+    and by which code, they were made. A row that has not changed keeps its date.
+
+    Raises
+    ------
+    SystemExit
+        If the stored table has other columns.
+    """
+    columns = [*header, *MADE]
+    path = folder / f"{name}.csv"
+    held: dict[tuple[str, ...], list[Any]] = {}
+    if path.exists():
+        with open(path, newline="", encoding="utf-8") as file:
+            stored = list(csv.reader(file))
+        if stored[0] != columns:
+            raise SystemExit(f"{path} has the columns {stored[0]}, not {columns}")
+        # A digest of digits alone is no number.
+        held = {tuple(row[:key]): [*map(_value, row[:-2]), *row[-2:]] for row in stored[1:]}
+    today = [today_utc(), code_digest()]
+    for row in rows:
+        cells = [None if value == "" else value for value in row]
+        place = tuple(str(cell) for cell in cells[:key])
+        if place not in held or held[place][: len(cells)] != cells:
+            held[place] = [*cells, *today]
+    return columns, list(held.values())
+
+
+def code_digest() -> str:
+    """The first digits of the digest of the code behind the published tables."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    try:
+        import provenance
+    finally:
+        sys.path.pop(0)
+    return provenance.digest(provenance.code("published"))[:8]
+
+
+def _value(cell: str) -> Any:
+    if cell == "":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            continue
+    return cell
 
 
 def write_tables(
@@ -48,8 +106,12 @@ def environment_lines() -> list[str]:
     """Date, machine and versions."""
     packages = ("fsframe", "numpy", "scipy", "numba", "scikit-learn")
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return [f"Made {today} on {machine()}, with {versions}."]
+    return [f"Made {today_utc()} on {machine()}, with {versions}."]
+
+
+def today_utc() -> str:
+    """The date, as 2026-11-24."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def machine() -> str:

@@ -161,3 +161,28 @@ def test_nothing_is_equal_where_the_table_cannot_tell():
     assert [verdict(d, e) for d, e in ((0.5, 0.4), (0.5, 3.0), (3.0, 0.4), (-3.0, 0.4))] == [
         "equal", "cannot tell", "above", "below",
     ]  # fmt: skip
+
+
+def test_a_table_grows_and_stored_figures_keep_their_day_and_code(tmp_path, monkeypatch):
+    import result_tables
+    from result_tables import grown
+
+    old = "set,method,here %,made,code\nCRY,1NN,89.0,2026-11-21,01234567\nWIN,3NN,,2026-11-21,0\n"
+    (tmp_path / "t.csv").write_text(old)
+    monkeypatch.setattr(result_tables, "today_utc", lambda: "2026-12-01")
+    monkeypatch.setattr(result_tables, "code_digest", lambda: "89abcdef")
+    new = [["CRY", "3NN", 86.2], ["WIN", "3NN", 96.5]]
+    header, rows = grown(tmp_path, "t", ["set", "method", "here %"], new, key=2)
+    assert header == ["set", "method", "here %", "made", "code"]
+    assert rows == [
+        ["CRY", "1NN", 89.0, "2026-11-21", "01234567"],
+        ["WIN", "3NN", 96.5, "2026-12-01", "89abcdef"],
+        ["CRY", "3NN", 86.2, "2026-12-01", "89abcdef"],
+    ]
+    # What has not changed is not dated anew.
+    assert grown(tmp_path, "t", ["set", "method", "here %"], [["CRY", "1NN", 89.0]], 2)[1] == [
+        ["CRY", "1NN", 89.0, "2026-11-21", "01234567"],
+        ["WIN", "3NN", None, "2026-11-21", "0"],
+    ]
+    with pytest.raises(SystemExit, match="has the columns"):
+        grown(tmp_path, "t", ["set", "here %"], [], 1)
