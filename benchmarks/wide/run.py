@@ -7,16 +7,22 @@ Stratified five-fold cross-validation. How many features are kept (10, 30 or 100
 the training rows, by three folds, for each classifier. Labels in a random order are the control: no
 method may predict them, but for one that chooses features on all rows before the folds are made
 (`leak`), which shows what a leak looks like. Each method of a table is a study of its own, kept in
-WORK; finished rows are not computed again.
+WORK; finished rows are not computed again. Tables come in the order of their size, a random order
+of labels after the true one. A method that would take more than --most processor seconds, judged
+by the last table on which it ran and growth with rows × columns, is left out.
+
+The first fifty features of each method on all rows are kept too, in `chosen.csv`: they tell which
+methods rank alike, and no accuracy is computed with them.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import datetime
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,30 +33,30 @@ import fsframe
 
 RESULTS = Path(__file__).parent / "results" / "wide.csv"
 SIZES = (10, 30, 100)
-FOREST = 'sklearn:estimator=RandomForestClassifier,options=\'{"n_estimators":50,"random_state":0}\''
+CHOSEN = 50
 CLASSIFIERS = {
     "knn": "knn:k=5",
     "svm": "sklearn:estimator=LinearSVC,options='{\"random_state\":0}',standardize=true",
-    "forest": FOREST,
+    "bayes": "sklearn:estimator=GaussianNB",
 }
 TABLES = (
-    "khan",
     "COL",
+    "khan",
+    "pomeroy",
     "gravier",
     "golub",
-    "pomeroy",
     "su",
     "prostate_ge",
     "tox171",
-    "PRO",
     "GLI",
+    "PRO",
+    "BRE",
     "arcene",
     "lungcancer_gordon",
-    "BRE",
     "chowdary",
     "nakayama",
-    "pcmac",
     "relathe",
+    "pcmac",
 )
 METHODS = {
     "all features": "variance:top=1.0",
@@ -97,6 +103,7 @@ COLUMNS = (
     "phi",
     "similar",
     "seconds",
+    "made",
     "version",
 )
 SIMILARITY_UP_TO = 8000
@@ -128,10 +135,14 @@ def similar(kept: np.ndarray, alike: np.ndarray | None) -> float | None:
 def rows(
     name: str, data: fsframe.Dataset, label: str, method: str, text: str, work: Path, alike: Any
 ) -> Iterator[dict[str, Any]]:
-    """One row for each classifier; for labels in a random order for the first alone."""
+    """One row for each classifier; for labels in a random order for the first alone.
+
+    The seconds are those of the processor for a method, over the number of classifiers.
+    """
     texts = chains(method, text)
     if label == "permuted":
         texts = dict([next(iter(texts.items()))])
+    begun = time.process_time()
     folder = work / f"{name}-{label}" / method.translate(str.maketrans(" :,≤+", "-----"))
     found = fsframe.study(
         {name: data},
@@ -139,8 +150,10 @@ def rows(
         measures=["balanced-accuracy"],
         folds=5,
         inner_folds=3,
+        all_features=False,
         out=folder,
     )
+    seconds = (time.process_time() - begun) / len(texts)
     for (classifier, _), chain in zip(texts.items(), found.chains, strict=True):
         run = found.result(chain, name, 0)
         evaluation = run.evaluation
@@ -157,7 +170,8 @@ def rows(
             "features": round(float(kept.sum(axis=1).mean()), 1),
             "phi": rounded(evaluation.stability.value if evaluation.stability else None),
             "similar": rounded(similar(kept, alike)),
-            "seconds": round(run.stages[-1].seconds, 2),
+            "seconds": round(seconds, 2),
+            "made": datetime.datetime.now(datetime.UTC).date().isoformat(),
             "version": fsframe.__version__,
         }
 
@@ -183,6 +197,47 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def similarity(data: fsframe.Dataset) -> np.ndarray | None:
+    """Absolute correlations of the columns; None where there are too many of them."""
+    if data.n_features > SIMILARITY_UP_TO:
+        return None
+    with np.errstate(invalid="ignore"):
+        alike = np.nan_to_num(np.abs(np.corrcoef(np.asarray(data.X), rowvar=False)))
+    np.fill_diagonal(alike, 1.0)
+    return np.clip(alike, 0.0, 1.0)
+
+
+def first_features(name: str, data: fsframe.Dataset, method: str, text: str) -> dict[str, Any]:
+    """The numbers of the columns that a method chooses on all rows of a table."""
+    chosen = fsframe.select(text.replace("{SIZES}", str(CHOSEN)), data, threads=1).selected
+    return {"table": name, "method": method, "chosen": " ".join(map(str, chosen))}
+
+
+def add(path: Path, columns: Sequence[str], made: list[dict[str, Any]]) -> None:
+    """Write rows at the end of a CSV file, the header first where there is none."""
+    new = not path.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        if new:
+            writer.writeheader()
+        writer.writerows(made)
+
+
+def too_dear(rows: list[dict[str, str]], method: str, label: str, cells: int, most: float) -> bool:
+    """Whether a method would take more than `most` seconds on a table of so many cells.
+
+    It is judged by the largest table on which it ran with the label in that order.
+    """
+    ran = [r for r in rows if (r["method"], r["label"]) == (method, label)]
+    if not ran:
+        return False
+    last = max(ran, key=lambda r: int(r["rows"]) * int(r["columns"]))
+    of_it = [r for r in ran if r["table"] == last["table"]]
+    seconds = sum(float(r["seconds"]) for r in of_it)
+    return seconds * cells / (int(last["rows"]) * int(last["columns"])) > most
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -191,49 +246,63 @@ def main() -> None:
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--methods", nargs="*", default=[], help="names, or NAME=CHAIN of your own")
     parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--most", type=float, default=60.0, help="seconds for a method of a table")
+    parser.add_argument("--labels", default="true,permuted")
     parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args()
     methods = dict(m.split("=", 1) if "=" in m else (m, METHODS[m]) for m in asked.methods)
     methods = methods or dict(METHODS)
-    begun = time.monotonic()
-    done = {(r["table"], r["label"], r["method"]) for r in read(asked.out)}
-    for table in asked.tables.split(","):
-        path = next(asked.data.glob(f"{table}.*"), None)
-        if path is None:
-            print(f"{table}: not in {asked.data}, left out")
-            continue
-        wanted = [(label, m) for label in ("true", "permuted") for m in methods]
-        wanted += [("permuted", LEAK)] if not asked.methods else []
-        wanted = [w for w in wanted if (table, *w) not in done]
-        if not wanted:
-            continue
-        data = fsframe.read(path)
-        alike = None
-        if data.n_features <= SIMILARITY_UP_TO:
-            with np.errstate(invalid="ignore"):
-                alike = np.nan_to_num(np.abs(np.corrcoef(np.asarray(data.X), rowvar=False)))
-            np.fill_diagonal(alike, 1.0)
-        for label, method in wanted:
-            if time.monotonic() - begun > 60 * asked.minutes:
+    end = time.monotonic() + 60 * asked.minutes
+    for label in asked.labels.split(","):
+        for table in asked.tables.split(","):
+            wanted = [*methods]
+            if label == "permuted" and not asked.methods:
+                wanted.append(LEAK)
+            if not on_table(asked, label, table, wanted, methods, end):
                 print("stopped by --minutes; the same command continues")
                 return
-            used = permuted(data) if label == "permuted" else data
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                made = list(
-                    leak(table, used, asked.work)
-                    if method == LEAK
-                    else rows(table, used, label, method, methods[method], asked.work, alike)
-                )
-            new = not asked.out.exists()
-            asked.out.parent.mkdir(parents=True, exist_ok=True)
-            with asked.out.open("a", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-                if new:
-                    writer.writeheader()
-                writer.writerows(made)
-            took = sum(row["seconds"] for row in made)
-            print(f"{table} {label} {method}: {took:.1f} s", flush=True)
+
+
+def on_table(
+    asked: argparse.Namespace,
+    label: str,
+    table: str,
+    wanted: list[str],
+    methods: dict[str, str],
+    end: float,
+) -> bool:
+    """Compute what is missing of a table; False when the time is over."""
+    rows_now = read(asked.out)
+    done = {(r["table"], r["label"], r["method"]) for r in rows_now}
+    wanted = [method for method in wanted if (table, label, method) not in done]
+    path = next(asked.data.glob(f"{table}.*"), None)
+    if path is None or not wanted:
+        print(f"{table} {label}: " + ("nothing to do" if path else f"not in {asked.data}"))
+        return True
+    data = fsframe.read(path)
+    alike = similarity(data) if label == "true" else None
+    used = permuted(data) if label == "permuted" else data
+    chosen_file = asked.out.with_name("chosen.csv")
+    for method in wanted:
+        if time.monotonic() > end:
+            return False
+        cells = data.n_samples * data.n_features
+        if too_dear(rows_now, method, label, cells, asked.most):
+            print(f"{table} {label} {method}: would take too long, left out")
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if method == LEAK:
+                made = list(leak(table, used, asked.work))
+            else:
+                made = list(rows(table, used, label, method, methods[method], asked.work, alike))
+            if label == "true" and method != "all features":
+                first = first_features(table, data, method, methods[method])
+                add(chosen_file, ("table", "method", "chosen"), [first])
+        add(asked.out, COLUMNS, made)
+        took = sum(row["seconds"] for row in made)
+        print(f"{table} {label} {method}: {took:.1f} s", flush=True)
+    return True
 
 
 if __name__ == "__main__":
