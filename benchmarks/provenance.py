@@ -54,6 +54,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "report": ("fsframe/report", "fsframe/plots", "fsframe/show"),
     "resampling": ("fsframe/resampling", "plugins/fsframe_npfs"),
     "tables": ("fsframe/tables", "fsframe/table", "plugins/fsframe_tables"),
+    "wide": (*RESAMPLES, *(f"plugins/fsframe_{m}" for m in METHODS)),
     "trust": ("fsframe/storage", "fsframe/store", "fsframe/execution", "fsframe/run"),
 }
 """The folders, of today and of before, whose code computes the figures of a benchmark."""

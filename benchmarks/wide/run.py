@@ -1,15 +1,16 @@
 """Filters and chains on wide tables: selection and tuning inside every fold, three classifiers.
 
-    python benchmarks/wide/run.py --data DATA --work WORK [--minutes 60] [--tables khan,golub]
-    python benchmarks/wide/run.py --data DATA --work WORK --methods 'mine=my-method:top={SIZES}'
+    python benchmarks/wide/run.py --data DATA [--minutes 60] [--tables khan,golub] [--work WORK]
+    python benchmarks/wide/run.py --data DATA --methods 'mine=my-method:top={SIZES}'
 
 Stratified five-fold cross-validation. How many features are kept (10, 30 or 100) is chosen inside
 the training rows, by three folds, for each classifier. Labels in a random order are the control: no
 method may predict them, but for one that chooses features on all rows before the folds are made
-(`leak`), which shows what a leak looks like. Each method of a table is a study of its own, kept in
-WORK; finished rows are not computed again. Tables come in the order of their size, a random order
-of labels after the true one. A method that would take more than --most processor seconds, judged
-by the last table on which it ran and growth with rows × columns, is left out.
+(`leak`), which shows what a leak looks like. Each method of a table is a study of its own; with
+--work its folder of pages and runs is kept, which takes as long again. Finished rows are not
+computed again. Tables come in the order of their size, a random order of labels after the true one.
+A method that would take more than --most processor seconds, judged by the last table on which it
+ran and growth with rows × columns, is left out.
 
 The first fifty features of each method on all rows are kept too, in `chosen.csv`: they tell which
 methods rank alike, and no accuracy is computed with them.
@@ -133,7 +134,13 @@ def similar(kept: np.ndarray, alike: np.ndarray | None) -> float | None:
 
 
 def rows(
-    name: str, data: fsframe.Dataset, label: str, method: str, text: str, work: Path, alike: Any
+    name: str,
+    data: fsframe.Dataset,
+    label: str,
+    method: str,
+    text: str,
+    work: Path | None,
+    alike: Any,
 ) -> Iterator[dict[str, Any]]:
     """One row for each classifier; for labels in a random order for the first alone.
 
@@ -143,7 +150,9 @@ def rows(
     if label == "permuted":
         texts = dict([next(iter(texts.items()))])
     begun = time.process_time()
-    folder = work / f"{name}-{label}" / method.translate(str.maketrans(" :,≤+", "-----"))
+    folder = None
+    if work is not None:
+        folder = work / f"{name}-{label}" / method.translate(str.maketrans(" :,≤+", "-----"))
     found = fsframe.study(
         {name: data},
         chains=list(texts.values()),
@@ -176,7 +185,7 @@ def rows(
         }
 
 
-def leak(name: str, data: fsframe.Dataset, work: Path) -> Iterator[dict[str, Any]]:
+def leak(name: str, data: fsframe.Dataset, work: Path | None) -> Iterator[dict[str, Any]]:
     """Thirty features chosen on all rows, test rows included, then cross-validated."""
     chosen = fsframe.selectors["anova-f"](top=30).select(data, seed=0).selected
     narrow = data.take_columns(np.sort(chosen))
@@ -242,7 +251,7 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--work", type=Path, help="keep each study here")
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--methods", nargs="*", default=[], help="names, or NAME=CHAIN of your own")
     parser.add_argument("--minutes", type=float, default=float("inf"))
