@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from fsframe.errors import StoreError
+from fsframe.system import STREAM_FOLDERS, create_file
 
 _PathLike = str | os.PathLike[str]
 _KINDS = {
@@ -147,9 +148,7 @@ def _is_stream(path: _PathLike) -> str:
     ('a stream', 'a device', '')
     """
     # /dev/stdout resolves to a file if the output is redirected, but the stream is meant.
-    if os.fspath(path) == "-" or os.path.abspath(path).startswith(
-        ("/dev/fd/", "/proc/", "/dev/std")
-    ):
+    if os.fspath(path) == "-" or os.path.abspath(path).startswith(STREAM_FOLDERS):
         return "a stream"
     try:
         mode = os.stat(path).st_mode
@@ -178,7 +177,7 @@ def existing_file(target: _PathLike, reasons: Sequence[str] = ()) -> StoreError:
 
 
 def _write_synced(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    descriptor = create_file(path)
     try:
         view = memoryview(content)
         while view:
@@ -196,7 +195,7 @@ def _move_without_replacing(sibling: Path, target: Path) -> None:
         raise
     except OSError:
         # File systems without hard links: claim the name first, then replace the claim.
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        descriptor = create_file(target)
         claim = os.fstat(descriptor)
         try:
             os.close(descriptor)

@@ -21,9 +21,9 @@ from types import SimpleNamespace
 
 from trials import ROOT, Trial, forked, small_table, started
 
+from fsframe import system
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
-from fsframe.storage.units import lock
 
 
 def kills(options: str, trial: Trial) -> None:
@@ -132,7 +132,7 @@ def locks(trial: Trial) -> None:
                 raise OSError(getattr(errno, how), os.strerror(getattr(errno, how)))
 
         def prepare() -> None:
-            lock.fcntl = SimpleNamespace(flock=flock, LOCK_EX=2, LOCK_NB=4)
+            system.fcntl = SimpleNamespace(flock=flock, LOCK_EX=2, LOCK_NB=4)
 
         return prepare
 
@@ -392,7 +392,7 @@ def closing(trial: Trial) -> None:
         left = [
             pid
             for pid in workers
-            if os.path.exists(f"/proc/{pid}") and lock.process_status(pid)[0] not in "ZX"
+            if os.path.exists(f"/proc/{pid}") and system.process_status(pid)[0] not in "ZX"
         ]
         trial.expect(not left and time.monotonic() - began < 30, f"{number}: {left} {len(futures)}")
 

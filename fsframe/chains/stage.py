@@ -18,6 +18,7 @@ from fsframe.method.selector import Selector
 from fsframe.params import format_value
 from fsframe.registry import Registry, classifiers, find_offer, selectors
 from fsframe.storage import RunRecord
+from fsframe.system import CAN_SHARE_MEMORY
 from fsframe.table.dataset import Dataset
 
 
@@ -241,7 +242,7 @@ def shares_of(
     table = _table_bytes(data)
     fits, here = _workers(executor)
     shared = 0 if executor is None else table
-    if here and executor is not None and not hasattr(os, "memfd_create"):
+    if here and executor is not None and not CAN_SHARE_MEMORY:
         shared = fits * table  # Without mapping, each worker is sent a copy.
     if not here:
         # Each worker has its own table and limit.

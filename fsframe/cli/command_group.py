@@ -13,10 +13,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from fsframe.cli.commands import COMMANDS
-from fsframe.errors import FsframeError, PluginError, StoreError, one_line
+from fsframe.errors import FsframeError, PluginError, RequestError, StoreError, one_line
 from fsframe.execution.process_start import check_address_space
 from fsframe.registry import OwnAndPlugins, commands
 from fsframe.registry.importing import interrupted
+from fsframe.system import NAME, OVER_TIME, PASSED_ON, can_limit_processes, limited_process
 from fsframe.text import printable
 
 if TYPE_CHECKING:
@@ -65,27 +66,24 @@ def run_contained(words: Sequence[str], memory: int = MEMORY, seconds: int = SEC
 
     Raises
     ------
+    RequestError
+        If the system has no such limits (macOS, Windows).
     StoreError
         If the child was ended by a signal: it reached the limit of time, or a library crashed.
     """
-    import resource
-    import subprocess
-
-    def limit() -> None:
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        most = memory if hard == resource.RLIM_INFINITY else min(memory, hard)
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
+    if not can_limit_processes():
+        raise RequestError(
+            f"--contained needs limits of memory for processes, which this system ({NAME}) "
+            "has not; read files from strangers in a container or a virtual machine"
+        )
     code = _CHILD.format(path=sys.path)
-    child = subprocess.Popen([sys.executable, "-c", code, *words], preexec_fn=limit)
+    child = limited_process([sys.executable, "-c", code, *words], memory, seconds)
     with _passed_on(child):
         ended = _waited_for(child)
     if ended >= 0:
         return ended
     name = signal.Signals(-ended).name
-    why = f" after {seconds} s of processor time" if name == "SIGXCPU" else ""
+    why = f" after {seconds} s of processor time" if name == OVER_TIME else ""
     raise StoreError(
         f"the contained process was ended by {name}{why}; do not trust what it has printed or "
         "written, nor the file that it was reading"
@@ -97,7 +95,7 @@ def _passed_on(child: subprocess.Popen[bytes]) -> Iterator[None]:
     """Send the signals that would end this process to the child instead."""
     before = {
         number: signal.signal(number, lambda number, _: child.send_signal(number))
-        for number in (signal.SIGTERM, signal.SIGHUP)
+        for number in PASSED_ON
     }
     try:
         yield

@@ -14,6 +14,7 @@ import attrs
 from fsframe.cli.terminal import say
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
+from fsframe.system import STDOUT_PATHS
 from fsframe.table.roles import ROLES
 from fsframe.text import did_you_mean
 
@@ -282,7 +283,7 @@ def is_stdout(path: str) -> bool:
     >>> is_stdout("-"), is_stdout("/dev/stdout"), is_stdout("-.csv")
     (True, True, False)
     """
-    return path in ("-", "/dev/stdout", "/dev/fd/1")
+    return path == "-" or path in STDOUT_PATHS
 
 
 def run_path(data: Path, stages: Sequence[StageText]) -> Path:

@@ -26,6 +26,7 @@ from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
 from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.show.progress import ProgressBars
+from fsframe.system import STOPPING
 from fsframe.text import printable
 
 if TYPE_CHECKING:
@@ -372,15 +373,10 @@ def end_process(number: int, rest: str = "") -> NoReturn:
     os._exit(128 + number)
 
 
-_STOPPING = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
-
-
 def ignore_signals() -> None:
     """Ignore signals that stop a process."""
     with contextlib.suppress(ValueError):
-        for each in _STOPPING:
+        for each in STOPPING:
             signal.signal(each, _ignored)
 
 
@@ -436,7 +432,7 @@ def _signals_raise() -> Iterator[None]:
         raise _Stopped(number)
 
     before = {}
-    for number in _STOPPING:
+    for number in STOPPING:
         # Keep ignored signals ignored, such as SIGHUP under nohup.
         if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, tell)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import os
@@ -14,23 +13,12 @@ from multiprocessing import connection, parent_process
 from typing import Any, TextIO
 
 from fsframe.errors import FsframeError
+from fsframe.system import LINUX, address_space_limit, allocate_from_one_arena
 
-# M_ARENA_MAX of <malloc.h>.
-_ARENA_MAX = -8
 # Measured: 0.92 GB is too little for two processors, 1.02 GB enough; a processor's threads of
 # polars and BLAS take 5 MB.
 _LEAST = 1_100_000_000
 _LEAST_PER_PROCESSOR = 8_000_000
-
-
-def _limit() -> int | None:
-    """The limit of this process's address space in bytes; None without one."""
-    if not sys.platform.startswith("linux"):
-        return None
-    import resource
-
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def reserve_little() -> None:
@@ -41,11 +29,8 @@ def reserve_little() -> None:
     threads are started. Elsewhere than on Linux with glibc, and without a limit (``ulimit -v``),
     nothing changes.
     """
-    if _limit() is None:
-        return
-    adjust = getattr(ctypes.CDLL(None), "mallopt", None)
-    if adjust is not None:
-        adjust(_ARENA_MAX, 1)
+    if address_space_limit() is not None:
+        allocate_from_one_arena()
 
 
 def check_address_space() -> None:
@@ -58,7 +43,8 @@ def check_address_space() -> None:
     FsframeError
         With the limit and the least that is enough.
     """
-    limit, least = _limit(), _LEAST + _LEAST_PER_PROCESSOR * (os.cpu_count() or 1)
+    limit = address_space_limit() if LINUX else None
+    least = _LEAST + _LEAST_PER_PROCESSOR * (os.cpu_count() or 1)
     if limit is not None and limit < least:
         raise FsframeError(
             f"not enough memory: this process may have {limit / 1e9:.3g} GB of address space; "

@@ -19,7 +19,7 @@ from fsframe.errors import RequestError
 from fsframe.registry import default_manager, local_class_version, unreachable_classes
 from fsframe.storage import printable
 from fsframe.storage.encoding import NUMERIC_PARTS, fingerprint, release
-from fsframe.storage.units.lock import boot_id
+from fsframe.system import CAN_SHARE_MEMORY, boot_id, open_shared_memory, shared_memory
 
 _ALIGNMENT = 64
 _KEPT = 8
@@ -82,7 +82,7 @@ class SharedValue:
         token = uuid.uuid4().hex
         self._memory: int | None = None
         sizes: tuple[int, ...] = ()
-        if mappable and hasattr(os, "memfd_create"):
+        if mappable and CAN_SHARE_MEMORY:
             self._memory, sizes = _in_memory(token, value)
         self.shared = Shared(token, os.getpid(), boot_id(), self._memory, sizes)
         _shared[token] = value
@@ -132,7 +132,7 @@ def _in_memory(token: str, value: Any) -> tuple[int, tuple[int, ...]]:
     head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     pieces: list[memoryview] = [memoryview(token.encode()), memoryview(head)]
     pieces += [buffer.raw() for buffer in buffers]
-    descriptor = os.memfd_create("fsframe", getattr(os, "MFD_CLOEXEC", 0))
+    descriptor = shared_memory()
     try:
         for piece in pieces:
             view = piece
@@ -150,8 +150,7 @@ def _mapped(shared: Shared) -> Any:
     if shared.descriptor is None or shared.machine != boot_id():
         raise ValueMissing(shared.token)
     try:
-        path = f"/proc/{shared.pid}/fd/{shared.descriptor}"
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = open_shared_memory(shared.pid, shared.descriptor)
     except OSError:
         raise ValueMissing(shared.token) from None
     try:

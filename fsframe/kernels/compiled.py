@@ -30,8 +30,9 @@ from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-from fsframe.kernels.file_owners import distrust, distrust_folder, trusted_owners
+from fsframe.kernels.file_owners import UNKNOWN, distrust, distrust_folder, trusted_owners
 from fsframe.remarks import remark, ticking
+from fsframe.system import create_file, user_number
 
 __all__ = ["njit"]
 
@@ -244,7 +245,7 @@ def _place(folder: Path, name: str, content: bytes, owners: frozenset[int]) -> N
         raise PermissionError(errno.EPERM, reason)
     sibling = folder / f".{secrets.token_hex(8)}.partial"
     try:
-        with open(os.open(sibling, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644), "wb") as file:
+        with open(create_file(sibling, 0o644), "wb") as file:
             file.write(content)
         os.replace(sibling, folder / name)
     finally:
@@ -266,7 +267,9 @@ def _remove(folder: Path, stem: str, except_for: str | None = None) -> None:
 def _folders(file: Path) -> Iterator[Path]:
     """The folders for kernels of a module that only trusted users can have written to."""
     owners = trusted_owners(file)
-    for folder in _candidates(file):
+    if not owners:
+        _note(f"compiled kernels are not kept, since a file {UNKNOWN}")
+    for folder in _candidates(file) if owners else ():
         reason = distrust_folder(folder, owners)
         if reason:
             _note_distrusted(folder, reason)
@@ -344,7 +347,8 @@ def _is_ours(folder: str) -> bool:
         state = os.lstat(folder)
     except OSError:
         return False
-    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o077
+    ours = state.st_uid == user_number() and not state.st_mode & 0o077
+    return stat.S_ISDIR(state.st_mode) and ours
 
 
 def _note_other_folder(folder: Path) -> None:
@@ -406,7 +410,7 @@ def _first_to_announce(file: Path) -> bool:
         try:
             place.mkdir(mode=0o755, parents=True, exist_ok=True)
             # Exclusively, so that a file or link of another user is not written to.
-            os.close(os.open(marker, os.O_CREAT | os.O_EXCL, 0o644))
+            os.close(create_file(marker, 0o644))
         except OSError:
             if os.path.exists(marker):
                 return False

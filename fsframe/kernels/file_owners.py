@@ -1,7 +1,7 @@
 """Who can have written a file that is about to be executed, such as compiled kernels.
 
 By owner and permission bits of POSIX; access control lists, with which an owner can let others
-write, are not read. (Windows, on which fsframe does not run, would need other checks.)
+write, are not read. Where files have no owners that can be checked (Windows), none is trusted.
 """
 
 from __future__ import annotations
@@ -9,16 +9,23 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from functools import lru_cache
 from pathlib import Path
+
+from fsframe.system import group_name, is_private_group, user_name, user_number
+
+UNKNOWN = "cannot be checked for its owner on this system"
 
 
 def trusted_owners(source: Path) -> frozenset[int]:
     """The users who can change what this process executes anyway, by number.
 
-    This user, root, and the owner of `source`, a Python file that this process has imported.
+    This user, root, and the owner of `source`, a Python file that this process has imported; empty
+    where files have no owners that can be checked.
     """
-    owners = {os.getuid(), 0}
+    me = user_number()
+    if me is None:
+        return frozenset()
+    owners = {me, 0}
     # A source in an archive, or gone since, has none.
     with contextlib.suppress(OSError):
         owners.add(os.stat(source).st_uid)
@@ -32,11 +39,13 @@ def distrust(state: os.stat_result, owners: frozenset[int]) -> str:
     primary group, with the same name and no other members (the default of Debian, Ubuntu and Red
     Hat).
     """
+    if user_number() is None:
+        return UNKNOWN
     if state.st_uid not in owners:
         return f"belongs to {_user(state.st_uid)}, not to you, root or the owner of the program"
     if state.st_mode & stat.S_IWOTH:
         return "can be written to by everybody"
-    if state.st_mode & stat.S_IWGRP and not _private(state.st_uid, state.st_gid):
+    if state.st_mode & stat.S_IWGRP and not is_private_group(state.st_uid, state.st_gid):
         return f"can be written to by the group {_group(state.st_gid)}"
     return ""
 
@@ -48,6 +57,8 @@ def distrust_folder(folder: Path, owners: frozenset[int]) -> str:
     this one by one of their own, which is then refused; by a link only if the link is their own,
     which is refused too.
     """
+    if user_number() is None:
+        return UNKNOWN
     try:
         for above in folder.parents:
             state = os.lstat(above)
@@ -61,33 +72,10 @@ def distrust_folder(folder: Path, owners: frozenset[int]) -> str:
         return ""
 
 
-@lru_cache
-def _private(user: int, group: int) -> bool:
-    """Whether the group has no member but the user, as far as the system's lists tell."""
-    import grp
-    import pwd
-
-    try:
-        owner, found = pwd.getpwuid(user), grp.getgrgid(group)
-    except KeyError:
-        return False
-    alone = set(found.gr_mem) <= {owner.pw_name}
-    return owner.pw_gid == group and found.gr_name == owner.pw_name and alone
-
-
 def _user(number: int) -> str:
-    import pwd
-
-    try:
-        return f"{pwd.getpwuid(number).pw_name} (user {number})"
-    except KeyError:
-        return f"user {number}"
+    name = user_name(number)
+    return f"user {number}" if name is None else f"{name} (user {number})"
 
 
 def _group(number: int) -> str:
-    import grp
-
-    try:
-        return grp.getgrgid(number).gr_name
-    except KeyError:
-        return str(number)
+    return group_name(number) or str(number)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
+
+from fsframe.system import available_processors
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -14,9 +15,7 @@ R = TypeVar("R")
 
 def available_threads() -> int:
     """Number of processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return available_processors()
 
 
 def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list[R]:

@@ -6,14 +6,12 @@ import contextlib
 import os
 import re
 import shlex
-import signal
 import sys
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
-from types import FrameType
 
 from fsframe.errors import PluginError
+from fsframe.system import raises_after
 
 TIMEOUT_VARIABLE = "FSFRAME_IMPORT_TIMEOUT"
 """Seconds that importing a plugin may take; 0 means no limit."""
@@ -83,7 +81,7 @@ def guarded_import(share: float = 1.0, environ: Mapping[str, str] | None = None)
     seconds = share * _seconds(os.environ if environ is None else environ)
     try:
         # Results go to stdout; what a module prints at import must not mix with them.
-        with contextlib.redirect_stdout(sys.stderr), _time_limit(seconds):
+        with contextlib.redirect_stdout(sys.stderr), raises_after(seconds, _TooLong):
             yield
     except _TooLong:
         raise PluginError(
@@ -111,7 +109,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         If it takes longer.
     """
     try:
-        with _time_limit(seconds):
+        with raises_after(seconds, _TooLong):
             yield
     except _TooLong:
         raise AssertionError(f"it did not finish within {seconds:g} s") from None
@@ -124,29 +122,6 @@ def _seconds(environ: Mapping[str, str]) -> float:
     except ValueError:
         return _DEFAULT_SECONDS
     return seconds if 0 <= seconds < 1e9 else _DEFAULT_SECONDS
-
-
-@contextlib.contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise `_TooLong` in this thread after that time, if possible."""
-    main = threading.current_thread() is threading.main_thread()
-    if not (main and seconds and hasattr(signal, "setitimer")):
-        yield
-        return
-
-    def on_alarm(number: int, frame: FrameType | None) -> None:
-        raise _TooLong
-
-    before = signal.signal(signal.SIGALRM, on_alarm)
-    # Repeatedly, since a `finally` of the module may wait as well.
-    left, again = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL if before is None else before)
-        if left:
-            signal.setitimer(signal.ITIMER_REAL, left, again)
 
 
 def missing(requires: Iterable[str]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from fsframe.storage.guarded_hdf5 import GuardedGroup, open_image
 from fsframe.storage.records import DataRecord, RunRecord
 from fsframe.storage.spec import Limits, check_seal
 from fsframe.storage.stage_records import PairTestRecord, StageRecord, axes_text, selection_of
+from fsframe.system import open_for_reading
 from fsframe.table.hdf5 import no_hdf5_plugins
 from fsframe.text import did_you_mean, printable
 
@@ -78,7 +79,8 @@ def load_run_image(content: bytes, where: str, *, limits: Limits | None = None) 
 
 def _content(path: Path, where: str, limits: Limits) -> bytes:
     try:
-        with open(path, "rb", opener=_open_without_waiting) as file:
+        # Opening a named pipe would block otherwise.
+        with open(path, "rb", opener=lambda name, _: open_for_reading(name)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise StoreError(f"{where} is not a file; name a run file (NAME.h5)")
@@ -102,11 +104,6 @@ def _all_of(file: Any, size: int, where: str) -> bytes:
     if len(content) > size:
         raise StoreError(f"{where} is being written by another program; read it when that is done")
     return content
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    # Opening a named pipe would block otherwise.
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
 
 
 def _neighbours(path: Path) -> str:

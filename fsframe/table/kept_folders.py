@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from fsframe.kernels.file_owners import distrust_folder
 from fsframe.kernels.threads import in_threads
 from fsframe.remarks import remark
+from fsframe.system import create_file, open_for_reading, user_number
 
 _INDEX = "index"
 _HEAD = re.compile(rb"fsframe-kept 1 ([0-9a-f]{64})\n")
@@ -84,7 +85,7 @@ def _stored_key(path: Path) -> bytes | None:
     try:
         with _regular(path) as file:
             state = os.fstat(file.fileno())
-            if state.st_uid != os.getuid() or stat.S_IMODE(state.st_mode) & 0o077:
+            if state.st_uid != user_number() or stat.S_IMODE(state.st_mode) & 0o077:
                 return None
             key = file.read(_KEY_BYTES + 1)
     except (FileNotFoundError, Unsound):
@@ -95,7 +96,7 @@ def _stored_key(path: Path) -> bytes | None:
 def _new_key(path: Path) -> bytes | None:
     sibling = path.with_name(f".{secrets.token_hex(8)}.partial")
     try:
-        with open(os.open(sibling, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        with open(create_file(sibling, 0o600), "wb") as file:
             file.write(secrets.token_bytes(_KEY_BYTES))
         if os.path.lexists(path):
             os.replace(sibling, path)
@@ -117,7 +118,8 @@ _THIS_PROCESS = secrets.token_bytes(_KEY_BYTES)
 
 
 def _owners() -> frozenset[int]:
-    return frozenset({os.getuid(), 0})
+    me = user_number()
+    return frozenset() if me is None else frozenset({me, 0})
 
 
 def _code(purpose: str, content: bytes | memoryview) -> str:
@@ -192,7 +194,7 @@ def open_sealed(path: Path, purpose: str, most: int) -> bytes | None:
 def _regular(path: Path) -> io.BufferedReader:
     """A file opened for reading; Unsound for links, pipes, devices and folders."""
     try:
-        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        number = open_for_reading(path, follow=False)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise Unsound("is a link") from None

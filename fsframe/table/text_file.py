@@ -9,7 +9,6 @@ import io
 import lzma
 import os
 import re
-import resource
 import sys
 import zipfile
 import zlib
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fsframe.errors import DataError, RequestError
+from fsframe.system import address_space_limit, physical_memory
 
 MAX_COLUMNS = 5_000_000
 """Columns of a text table: with more, the names alone exceed the memory of most machines."""
@@ -25,6 +25,8 @@ MAX_CLASSES = 5_000
 """Classes of a label: methods keep tables of classes × classes."""
 
 VARIABLE = "FSFRAME_TABLE_MEMORY"
+
+_UNKNOWN_MEMORY = 8_000_000_000
 
 # A compressed file may expand by this factor, or to this many bytes, whichever is more.
 _RATIO = 200
@@ -37,7 +39,8 @@ _RATIO_OF_COLUMNS = 1100
 def memory_bound() -> int:
     """Limit on the bytes for reading a table: half of the memory of this process.
 
-    The environment variable ``FSFRAME_TABLE_MEMORY`` (such as ``12GB``) sets another bound.
+    The environment variable ``FSFRAME_TABLE_MEMORY`` (such as ``12GB``) sets another bound. Where
+    the system does not say how much memory there is, 8 GB are assumed.
 
     Raises
     ------
@@ -50,9 +53,9 @@ def memory_bound() -> int:
         if not found:
             raise RequestError(f"{VARIABLE}={given!r} is not a size, such as 12GB")
         return int(float(found[1]) * 1000.0 ** " KMGT".index(found[2] or " "))
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    limits += [n for n in resource.getrlimit(resource.RLIMIT_AS) if n != resource.RLIM_INFINITY]
-    return min(limits) // 2
+    limit = address_space_limit()
+    machine = physical_memory() or _UNKNOWN_MEMORY
+    return (machine if limit is None else min(machine, limit)) // 2
 
 
 def decompressed_bound(packed: int) -> int:

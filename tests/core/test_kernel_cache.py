@@ -159,7 +159,7 @@ def folder_open_to_everybody(file: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def folder_open_to_a_group(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_owners, "_private", lambda user, group: False)
+    monkeypatch.setattr(file_owners, "is_private_group", lambda user, group: False)
     file.parent.chmod(0o775)
 
 
@@ -263,11 +263,11 @@ def test_the_private_group_of_the_owner_may_write(monkeypatch: pytest.MonkeyPatc
     }
     monkeypatch.setattr(pwd, "getpwuid", people.__getitem__)
     monkeypatch.setattr(grp, "getgrgid", groups.__getitem__)
-    file_owners._private.cache_clear()
+    file_owners.is_private_group.cache_clear()
 
     def reason(mode: int, user: int = 7, group: int = 70) -> str:
         state = os.stat_result((0o40000 | mode, 1, 1, 1, user, group, 0, 0, 0, 0))
-        file_owners._private.cache_clear()
+        file_owners.is_private_group.cache_clear()
         return file_owners.distrust(state, frozenset({0, 7, 8}))
 
     assert reason(0o775) == ""
@@ -278,7 +278,7 @@ def test_the_private_group_of_the_owner_may_write(monkeypatch: pytest.MonkeyPatc
     assert reason(0o755, user=9).startswith("belongs to user 9, not to you")
     groups[70] = grp.struct_group(("ann", "x", 70, ["ann", "bob"]))
     assert reason(0o775) == "can be written to by the group ann"
-    file_owners._private.cache_clear()
+    file_owners.is_private_group.cache_clear()
 
 
 def ask(package: Path, code: str = ASK, **environ: str) -> tuple[str, str]:

@@ -43,11 +43,14 @@ def info(as_json: bool) -> None:
     from fsframe.chains.recording import environment
     from fsframe.kernels.threads import available_threads
     from fsframe.method.run import DEFAULT_MEMORY
+    from fsframe.system import missing_protections
 
     facts: dict[str, object] = dict(environment())
     facts["threads"] = available_threads()
     facts["memory bound"] = f"{DEFAULT_MEMORY / 1024**3:g} GiB"
     facts.update({name: os.environ[name] for name in _VARIABLES if name in os.environ})
+    if missing := missing_protections():
+        facts["not guarded"] = missing if as_json else "; ".join(missing)
     if as_json:
         say_json(facts)
         return

@@ -9,22 +9,24 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from multiprocessing import connection, resource_tracker
+from multiprocessing import connection
 from typing import Any
 
 from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
 from fsframe.execution.process_start import start_worker
 from fsframe.execution.workers import call_with_timeout, check_classes
 from fsframe.kernels.threads import available_threads
-from fsframe.storage.units.lock import process_status
+from fsframe.system import (
+    STOPPING,
+    process_status,
+    terminal_signals_blocked,
+    track_semaphores,
+)
 
 _LOOK_SECONDS = 1.0
 # Time for the standard library to notice that processes of a pool are dead.
 _SEEN_SECONDS = 2.0
 _END_SECONDS = 5.0
-_ENDING = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
 
 
 class ProcessEngine(Engine):
@@ -71,7 +73,7 @@ class ProcessEngine(Engine):
 
     def submit(self, function: Any, *arguments: Any) -> Future[Any]:
         """As in the base class; processes started here never receive Ctrl-C or SIGHUP."""
-        with _deferred_signals(), self._starting, _without_signals():
+        with _deferred_signals(), self._starting, terminal_signals_blocked():
             return self.executor.submit(function, *arguments)
 
     def replace_lost(self) -> bool:
@@ -140,10 +142,10 @@ class _Ended(Executor):
 
 def _pool(workers: int) -> ProcessPoolExecutor:
     context = multiprocessing.get_context("spawn")
-    with _without_signals():
+    with terminal_signals_blocked():
         # It tracks the pool's semaphores. Signals of the terminal would end it, and its successor
         # would warn about each semaphore.
-        resource_tracker.ensure_running()
+        track_semaphores()
         return ProcessPoolExecutor(workers, mp_context=context, initializer=start_worker)
 
 
@@ -187,7 +189,7 @@ def _deferred_signals() -> Iterator[None]:
         return
     came: list[int] = []
     before = {}
-    for number in _ENDING:
+    for number in STOPPING:
         if signal.getsignal(number) not in (signal.SIG_IGN, None):
             before[number] = signal.signal(number, lambda number, _: came.append(number))
     try:
@@ -197,19 +199,3 @@ def _deferred_signals() -> Iterator[None]:
             signal.signal(number, handler)
         for number in came:
             signal.raise_signal(number)
-
-
-@contextlib.contextmanager
-def _without_signals() -> Iterator[None]:
-    """Processes started here have SIGINT and SIGHUP blocked from the start.
-
-    These reach every process of the group and are handled by the parent.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

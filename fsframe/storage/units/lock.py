@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
 import os
 import socket
@@ -15,14 +13,17 @@ import attrs
 
 from fsframe.errors import StoreError
 from fsframe.storage import printable
-
-try:
-    import fcntl
-except ImportError:  # not POSIX: the record alone decides
-    fcntl = None  # type: ignore[assignment]
+from fsframe.system import (
+    boot_id,
+    lock_file,
+    open_lock,
+    process_exists,
+    process_space,
+    process_status,
+    release_lock,
+)
 
 _MOST_BYTES = 10_000
-_UNSUPPORTED = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL}
 
 
 @attrs.frozen(kw_only=True)
@@ -59,7 +60,7 @@ class Holder:
             host=socket.gethostname(),
             boot=boot_id(),
             started=_started(pid),
-            space=_space(),
+            space=process_space(),
             since=datetime.now().astimezone().isoformat(timespec="seconds"),
         )
 
@@ -73,20 +74,16 @@ class Holder:
         same_host = self.host == socket.gethostname()
         if self.same_start:
             # The host name may change (a requeued job); containers have PID namespaces.
-            known = self.space == _space() if self.space and _space() else same_host
+            space = process_space()
+            known = self.space == space if self.space and space else same_host
         else:
             if same_host and self.boot != boot_id():
                 return False
             known = same_host
         if not known:
             return None
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except (PermissionError, OverflowError):
-            pass
-        return self.started == _started(self.pid)
+        exists = process_exists(self.pid)
+        return exists and self.started == _started(self.pid)
 
     def __str__(self) -> str:
         where = "" if self.host == socket.gethostname() else f" on {printable(self.host)}"
@@ -95,34 +92,10 @@ class Holder:
         )
 
 
-def boot_id() -> str:
-    """Identifies the machine and its last boot; empty if unknown."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
-
-
-def process_status(pid: int) -> list[str]:
-    """State and further fields of ``/proc/PID/stat``; empty where the system has no such file."""
-    try:
-        # The name of the program, in parentheses, may itself hold blanks and parentheses.
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []
-
-
 def _started(pid: int) -> str:
     status = process_status(pid)
     # A zombie is dead, although its parent has not collected it yet.
     return status[19] if len(status) > 19 and status[0] not in "ZX" else ""
-
-
-def _space() -> str:
-    try:
-        return os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return ""
 
 
 class FolderLock:
@@ -150,9 +123,7 @@ class FolderLock:
         path = folder / "lock"
         while True:
             try:
-                descriptor = os.open(
-                    path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666
-                )
+                descriptor = open_lock(path)
             except OSError as error:
                 raise StoreError(
                     f"cannot write {path}: {error.strerror}; choose another place"
@@ -168,7 +139,7 @@ class FolderLock:
 
     @staticmethod
     def _take(path: Path, descriptor: int) -> bool:
-        locked = _system_lock(descriptor)
+        locked = lock_file(descriptor)
         holder = _read(descriptor)
         if locked is False:
             raise _held(path, holder)
@@ -183,7 +154,8 @@ class FolderLock:
         record = json.dumps(attrs.asdict(me)).encode()
         try:
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, record, 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            os.write(descriptor, record)
         except OSError as error:
             raise StoreError(
                 f"cannot write {path}: {error.strerror}; free space or choose another place"
@@ -195,13 +167,11 @@ class FolderLock:
         if self._descriptor is None:
             return
         descriptor, self._descriptor = self._descriptor, None
-        with contextlib.suppress(OSError):
-            os.unlink(self._folder / "lock")
-        os.close(descriptor)
+        release_lock(self._folder / "lock", descriptor)
 
 
 def _dead(holder: Holder, me: Holder, locked: bool | None) -> bool:
-    """Whether the lock of a recorded holder is stale; `locked` as from `_system_lock`."""
+    """Whether the lock of a recorded holder is stale; `locked` as from `lock_file`."""
     alive = holder.alive()
     if alive is None:
         # In another PID namespace, or on another machine: only a shared kernel can tell.
@@ -212,24 +182,10 @@ def _dead(holder: Holder, me: Holder, locked: bool | None) -> bool:
     return not alive
 
 
-def _system_lock(descriptor: int) -> bool | None:
-    """Whether the system lock was acquired; None if locks are not supported."""
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno in _UNSUPPORTED:
-            return None
-        raise
-    return True
-
-
 def _read(descriptor: int) -> Holder | None:
     try:
-        found: Any = json.loads(os.pread(descriptor, _MOST_BYTES, 0))
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        found: Any = json.loads(os.read(descriptor, _MOST_BYTES))
         texts = {name: str(found[name]) for name in ("host", "boot", "started", "since")}
         return Holder(pid=int(found["pid"]), space=str(found.get("space", "")), **texts)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -31,6 +31,7 @@ from fsframe.storage.encoding import (
     release,
 )
 from fsframe.storage.units.unit_bytes import pack, pack_selections, unpack
+from fsframe.system import open_for_reading
 from fsframe.table.dataset import Dataset
 from fsframe.table.frozen_table import declared_roles
 from fsframe.table.roles import ROLES
@@ -390,8 +391,7 @@ def read_unit(place: Place) -> bytes:
 def _content(path: Path) -> bytes:
     try:
         # Neither block on a named pipe nor follow a symbolic link.
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-        with open(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)), "rb") as file:
+        with open(open_for_reading(path, follow=False), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise StoreError("it is not a file")
             return file.read()

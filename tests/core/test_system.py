@@ -1,0 +1,247 @@
+"""What only some systems have is used in one module, and a chain runs where it is missing."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fsframe import system
+
+ROOT = Path(__file__).parents[2]
+MODULES = {
+    *("fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "posix", "nt", "syslog", "spwd"),
+    *("msvcrt", "winreg", "_winapi", "crypt", "readline", "curses"),
+}
+# What the standard library documents as available on some systems only.
+OS_NAMES = {
+    *("chown", "chroot", "copy_file_range", "ctermid", "eventfd", "fchdir", "fchmod", "fchown"),
+    *("fdatasync", "fork", "forkpty", "fpathconf", "fstatvfs", "getegid", "geteuid", "getgid"),
+    *("getgroups", "getloadavg", "getpgid", "getpgrp", "getpriority", "getresuid", "getsid"),
+    *("getuid", "getxattr", "kill", "killpg", "lchown", "lockf", "memfd_create", "mkfifo", "mknod"),
+    *("nice", "openpty", "pathconf", "pidfd_open", "pipe2", "posix_fadvise", "posix_fallocate"),
+    *("posix_spawn", "pread", "preadv", "pwrite", "pwritev", "register_at_fork"),
+    *("sched_getaffinity", "sched_setaffinity", "sched_yield", "sendfile", "setegid", "setpgid"),
+    *("setpriority", "setsid", "setuid", "setxattr", "splice", "startfile", "statvfs", "sync"),
+    *("sysconf", "uname", "wait", "wait3", "wait4", "waitid", "waitpid", "WIFSIGNALED", "WTERMSIG"),
+    *("MFD_CLOEXEC", "O_BINARY", "O_CLOEXEC", "O_DIRECT", "O_DIRECTORY", "O_NOCTTY", "O_NOFOLLOW"),
+    *("O_NONBLOCK", "O_PATH", "O_SYNC", "O_TMPFILE"),
+}
+SIGNAL_NAMES = {
+    *("SIGALRM", "SIGBUS", "SIGCHLD", "SIGCONT", "SIGHUP", "SIGKILL", "SIGPIPE", "SIGQUIT"),
+    *("SIGSTOP", "SIGTSTP", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGBREAK", "CTRL_C_EVENT"),
+    *("SIG_BLOCK", "SIG_SETMASK", "SIG_UNBLOCK", "ITIMER_REAL", "alarm", "getitimer", "setitimer"),
+    *("pause", "pthread_kill", "pthread_sigmask", "set_wakeup_fd", "siginterrupt", "sigwait"),
+}
+# Keywords of subprocess.Popen, and parameters for descriptors of folders.
+KEYWORDS = {"preexec_fn", "start_new_session", "process_group", "creationflags", "dir_fd"}
+
+
+def special(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and name of whatever only some systems have, wherever a module says it."""
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names if alias.name.split(".")[0] in MODULES]
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            of = {"os": OS_NAMES, "signal": SIGNAL_NAMES, "sys": {"platform"}}.get(module, set())
+            names = [module] * (module.split(".")[0] in MODULES and not node.level)
+            names += [alias.name for alias in node.names if alias.name in of]
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            of = {"os": {*OS_NAMES, "name"}, "signal": SIGNAL_NAMES, "sys": {"platform"}}
+            names = [node.attr] * (node.attr in of.get(node.value.id, ()))
+        elif isinstance(node, ast.keyword):
+            names = [node.arg] * (node.arg in KEYWORDS) if node.arg else []
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # Also as text for getattr and hasattr, and paths that only Unix has.
+            text = node.value
+            if text in (OS_NAMES | SIGNAL_NAMES) - _WORDS or text.startswith(
+                ("/proc", "/dev/fd", "/dev/std", "/sys/")
+            ):
+                names = [text]
+        for name in names:
+            yield getattr(node, "lineno", 0), name
+
+
+_PATHS = ("/proc", "/dev/fd", "/dev/std", "/sys/")
+# Names above that are also words of this program.
+_WORDS = {"alarm", "kill", "nice", "pause", "splice", "sync", "wait"}
+
+
+def found(path: Path) -> list[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documentation = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if id(node) in documentation and isinstance(node, ast.Constant):
+            node.value = ""
+    return [f"{path.relative_to(ROOT)}:{line}: {name}" for line, name in special(tree)]
+
+
+def test_no_other_module_uses_what_only_some_systems_have() -> None:
+    modules = [*ROOT.glob("fsframe/**/*.py"), *ROOT.glob("plugins/**/*.py")]
+    assert len(modules) > 300
+    others = [path for path in modules if path != ROOT / "fsframe" / "system.py"]
+    assert len(others) == len(modules) - 1
+    used = [line for path in others for line in found(path)]
+    assert not used, "\n".join(used)
+    # The module itself shows that the search finds them.
+    here = "\n".join(found(ROOT / "fsframe" / "system.py"))
+    for name in ("fcntl", "resource", "pwd", "getuid", "O_NOFOLLOW", "SIGHUP", "preexec_fn"):
+        assert f": {name}" in here, name
+
+
+def test_nothing_is_missing_on_linux() -> None:
+    if not system.LINUX:
+        pytest.skip("the test of Linux")
+    assert system.missing_protections() == ()
+
+
+# Imports what fsframe needs first: those libraries look at the real system.
+PRETEND = """
+import sys, json, os, signal
+system, missing = {system!r}, {missing!r}
+import click, h5py, llvmlite, matplotlib, numba, numpy, polars, pluggy, scipy, sklearn
+import multiprocessing.connection, concurrent.futures.process, socket, subprocess, tempfile, shutil
+for module, names in missing.items():
+    for name in names:
+        if hasattr(sys.modules[module], name):
+            delattr(sys.modules[module], name)
+for name in {modules!r}:
+    sys.modules[name] = None
+sys.platform = system
+from fsframe.cli import main
+from fsframe.system import missing_protections
+try:
+    main({words!r})
+except SystemExit as end:
+    code = end.code or 0
+print("ended", code, json.dumps(missing_protections()))
+"""
+
+WITHOUT = {
+    "win32": {
+        "modules": ["fcntl", "resource", "pwd", "grp"],
+        "os": [
+            *("getuid", "geteuid", "kill", "killpg", "memfd_create", "pread", "pwrite", "sysconf"),
+            *("sched_getaffinity", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "MFD_CLOEXEC"),
+        ],
+        "signal": ["SIGHUP", "SIGALRM", "setitimer", "pthread_sigmask"],
+    },
+    "darwin": {
+        "modules": [],
+        "os": ["memfd_create", "sched_getaffinity", "MFD_CLOEXEC"],
+        "signal": [],
+    },
+}
+
+
+def pretend(name: str, words: list[str], folder: Path) -> tuple[str, str]:
+    """What a command says on stdout and stderr in a process that takes its system for another."""
+    without = WITHOUT[name]
+    code = PRETEND.format(
+        system=name,
+        missing={module: without[module] for module in ("os", "signal")},
+        modules=without["modules"],
+        words=words,
+    )
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "plugins")))}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, env=environ
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", list(WITHOUT))
+def test_a_chain_gives_the_same_answer_without_what_another_system_lacks(
+    name: str, tmp_path: Path
+) -> None:
+    table = ROOT / "examples" / "parkinsons.csv"
+    words = ["chain", "relieff:top=6", "mim:top=3", "on", str(table), "--json", "-o"]
+    here = subprocess.run(
+        [sys.executable, "-m", "fsframe", *words, str(tmp_path / "here.h5")],
+        capture_output=True, text=True, check=True, cwd=tmp_path,
+    )  # fmt: skip
+    said, remarks = pretend(name, [*words, "there.h5"], tmp_path)
+    answer, _, end = said.rpartition("ended 0 ")
+    stages = []
+    for text in (here.stdout, answer):
+        stages.append(json.loads(text)["stages"])
+        for stage in stages[-1]:
+            assert stage.pop("seconds") >= 0
+    assert stages[0] == stages[1]
+    assert (tmp_path / "there.h5").is_file()
+    missing = json.loads(end)
+    if name == "win32":
+        assert len(missing) == 6
+        # A protection that is missing is said where it would have been used.
+        assert "compiled kernels are not kept, since a file cannot be checked" in remarks
+    else:
+        assert [text.partition(":")[0] for text in missing] == [
+            "processes have no limit of memory",
+            "each worker is sent a copy of the table",
+        ]
+
+
+@pytest.mark.parametrize("name", list(WITHOUT))
+def test_what_cannot_be_contained_is_refused(name: str, tmp_path: Path) -> None:
+    said, remarks = pretend(name, ["--contained", "info"], tmp_path)
+    assert "ended 2" in said
+    assert f"this system ({name}) has not" in remarks
+
+
+def test_info_names_what_is_not_guarded(tmp_path: Path) -> None:
+    said, _ = pretend("darwin", ["info", "--json"], tmp_path)
+    facts, _, end = said.rpartition("ended 0 ")
+    assert json.loads(facts)["not guarded"] == json.loads(end)
+
+
+def test_a_lock_whose_holder_cannot_be_asked_is_not_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fsframe.errors import StoreError
+    from fsframe.storage.units import lock
+
+    held = lock.FolderLock.take(tmp_path)
+    monkeypatch.setattr(lock, "lock_file", lambda descriptor: None)
+    monkeypatch.setattr(lock, "process_exists", lambda pid: None)
+    with pytest.raises(StoreError, match="If that process is gone, remove"):
+        lock.FolderLock.take(tmp_path)
+    held.release()
+    lock.FolderLock.take(tmp_path).release()
+
+
+def test_without_a_flag_that_refuses_links_they_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "O_NOFOLLOW")
+    (tmp_path / "file").write_bytes(b"kept")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    with open(system.open_for_reading(tmp_path / "file", follow=False), "rb") as file:
+        assert file.read() == b"kept"
+    with pytest.raises(OSError, match="symbolic links"):
+        system.open_for_reading(tmp_path / "link", follow=False)
+
+
+def test_where_files_have_no_owners_nobody_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fsframe.kernels import file_owners
+
+    monkeypatch.setattr(file_owners, "user_number", lambda: None)
+    assert file_owners.trusted_owners(tmp_path) == frozenset()
+    assert file_owners.distrust(os.stat(tmp_path), frozenset({0})) == file_owners.UNKNOWN
+    assert file_owners.distrust_folder(tmp_path, frozenset({0})) == file_owners.UNKNOWN
