@@ -30,13 +30,21 @@ def test_the_examples_of_the_page_print_what_it_shows() -> None:
 def test_the_table_of_metrics_says_what_the_classes_declare() -> None:
     listed = rows("Properties of each metric")
     assert sorted(row[0].strip("`") for row in listed) == sorted(OFFERED)
-    for name, sizes, chance, similarity, undefined in listed:
+    for name, sizes, chance, undefined in listed:
         metric = metrics[name.strip("`")]
         allowed = "any" if metric.unequal_sizes else "equal"
         assert sizes == ("rankings" if metric.input == "ranks" else allowed), name
         assert chance == ("yes" if metric.chance_corrected else "no"), name
-        assert similarity == ("yes" if metric.needs_similarity else "no"), name
         assert undefined == metric.undefined_when, name
+
+
+def test_the_page_names_the_metrics_that_need_similarities() -> None:
+    said = re.search(
+        r"\*\*Similar features\.\*\* (.*?) need `similarity`", PAGE.read_text("utf-8"), re.S
+    )
+    assert said
+    need = {name for name in OFFERED if metrics[name].needs_similarity}
+    assert set(re.findall(r"`([\w-]+)`", said[1])) == need
 
 
 def test_parameters_that_the_page_names_are_those_of_a_metric() -> None:
