@@ -191,6 +191,8 @@ _PARAMETER = ("parameter", "default", "values", "meaning")
 # How the values of parameters are said here.
 _SHORT = (
     (r" and ≤ 100000000", ""),
+    (r"a count ≥ 1 or a fraction .*10%", "a count ≥ 1 or fraction ≤ 1"),
+    (r"a classifier or regressor of scikit-learn, such as \w+", "a class of scikit-learn"),
     (r"\ba whole number\b", "integer"),
     (r"\ba number (?=[≥>≤<])", ""),
     (r"\ba number\b", "number"),
