@@ -251,9 +251,12 @@ def _methods() -> Iterator[str]:
     for group, shared in groups.items():
         yield f"### {group or 'Others, by name'}\n"
         yield from _table((row for _, row in shared), *_PARAMETER)
-    for title, registry in (("Stability metrics", stability_metrics), ("Measures", measures)):
+    for title, registry, page in (
+        ("Stability metrics", stability_metrics, "methods/stability.md#the-formulas"),
+        ("Measures", measures, "evaluation.md#what-is-reported"),
+    ):
         yield f"## {title}\n"
-        yield from _in_one_table(registry)
+        yield from _in_one_table(registry, page)
 
 
 _REGISTRIES: dict[str, Registry] = {
@@ -263,26 +266,21 @@ _REGISTRIES: dict[str, Registry] = {
 }
 
 
-def _in_one_table(registry: Registry) -> Iterator[str]:
-    """Offers with few parameters, one row each; below them these parameters, each once."""
-    rows: list[str] = []
-    users: dict[str, dict[str, list[str]]] = {}
+def _in_one_table(registry: Registry, page: str) -> Iterator[str]:
+    """Offers with few parameters: each parameter once, with those that have it."""
+    users: dict[str, list[str]] = {}
+    without = []
     for offer in _bundled(registry):
-        names = []
-        for parameter in registry[offer.name].parameters():
-            names.append(f"`{parameter.name}`")
-            users.setdefault(parameter.name, {}).setdefault(_parameter(parameter), []).append(
-                f"`{offer.name}`"
-            )
-        rows.append(_row(f"`{offer.name}`", offer.entry.summary, ", ".join(names)))
-    yield from _table(rows, "name", "what it is", "parameters")
-    parameters = []
-    for found in users.values():
-        for row, owners in found.items():
-            # One name with several meanings: the row says whose it is.
-            told = f" of {', '.join(owners)}" if len(found) > 1 else ""
-            parameters.append(re.sub(r"^(\|`\w+`)", rf"\1{told}", row))
-    yield from _table(parameters, *_PARAMETER)
+        parameters = registry[offer.name].parameters()
+        if not parameters:
+            without.append(f"`{offer.name}`")
+        for parameter in parameters:
+            users.setdefault(_parameter(parameter), []).append(f"`{offer.name}`")
+    yield f"[Definitions]({page}). Without parameters: {', '.join(without)}.\n"
+    rows = [
+        re.sub(r"^(\|`\w+`\|)", rf"\1{', '.join(owners)}|", row) for row, owners in users.items()
+    ]
+    yield from _table(rows, "parameter", "of", *_PARAMETER[1:])
 
 
 def _parameter(parameter: Parameter) -> str:
