@@ -167,15 +167,34 @@ def equal_digests(path: Path) -> Iterator[str]:
 
 
 def memory_of_commands(path: Path) -> Iterator[str]:
-    """What commands held; an end with exit code 0 is left out."""
-    names = ("shape", "values", "command", "allowed_mb", "file_mb", "held_mb", "seconds", "ended")
-    for_all = " --repeats 1"
+    """What whole commands held of their bound, for each table and number of workers."""
+    groups: dict[tuple[str, ...], Rows] = {}
+    for row in rows_of(path):
+        workers = re.search(r"--workers (\d+)", row["command"])
+        key = (row["shape"], row["values"], workers[1] if workers else "0")
+        groups.setdefault(key, []).append(row)
+    shown = []
+    for key, own in groups.items():
+        shares = sorted(100 * float(row["held_mb"]) / float(row["allowed_mb"]) for row in own)
+        largest = max(own, key=lambda row: float(row["allowed_mb"]))
+        shown.append(
+            {
+                **dict(zip(("shape", "values", "workers"), key, strict=True)),
+                "commands": len(own),
+                "stopped or refused": sum(row["ended"] != "exit 0" for row in own),
+                "held of the bound, %": f"{shares[0]:.0f}–{shares[-1]:.0f}",
+                "largest bound, MB": largest["allowed_mb"],
+                "of": f"`{largest['command']}`",
+            }
+        )
+    yield from table(shown)
+
+
+def without_codes(path: Path) -> Iterator[str]:
+    """What commands on run files held; an end with exit code 0 is left out."""
+    names = ("shape", "values", "command", "file_mb", "held_mb", "seconds", "ended")
     yield from table(
-        {
-            name.replace("_", " "): row[name].replace(for_all, "").replace("exit 0", "")
-            for name in names
-            if name in row and not (name == "seconds" and "allowed_mb" in row)
-        }
+        {name.replace("_", " "): row[name].replace("exit 0", "") for name in names}
         for row in rows_of(path)
     )
 
@@ -347,7 +366,7 @@ FIGURES: dict[str, list[Figure]] = {
     ],
     "Memory": [
         Figure(
-            "Memory of whole commands (evaluations with `--repeats 1`) and their `--memory`, MB",
+            "Memory of whole commands and their smallest accepted `--memory`",
             "python benchmarks/memory/peaks.py runs --shape 100x60000 --memory least --add FILE",
             ("memory/results/runs.csv",),
             memory_of_commands,
@@ -356,7 +375,7 @@ FIGURES: dict[str, list[Figure]] = {
             "Memory of commands on a run file, beyond the imported program, MB",
             "python benchmarks/memory/peaks.py files --shape 100x60000 --add FILE",
             ("memory/results/files.csv",),
-            memory_of_commands,
+            without_codes,
         ),
         Figure(
             "Copies of the table that fits of the Relief family hold, and the number they declare",

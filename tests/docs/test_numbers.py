@@ -45,3 +45,29 @@ def test_another_figure_changes_the_page(making: ModuleType, tmp_path: Path) -> 
     latest, earlier = shown.split("A change")
     assert "fixed (abc)|10|4|2|7|" in latest
     assert "fixed what was found|5|2|1|1|" in earlier and "chain 6." in earlier
+
+
+def test_counts_in_place_of_lists_show_what_went_wrong(making: ModuleType, tmp_path: Path) -> None:
+    digests = tmp_path / "digests.csv"
+    digests.write_text(
+        "chain,way,table,draws,equal\nmim,alone,classes,0,3 of 3\nbim,alone,classes,6,2 of 3\n"
+    )
+    shown = list(making.equal_digests(digests))
+    assert "|alone|classes|2|1|1|" in shown and "* bim: 2 of 3 equal" in shown
+    runs = tmp_path / "runs.csv"
+    runs.write_text(
+        "shape,values,command,allowed_mb,held_mb,ended\n"
+        "9x9,normal,chain mim,100,50,exit 0\n9x9,normal,chain im4e,200,220,stopped at 9 s\n"
+    )
+    assert "|9x9|normal|0|2|1|50–110|200|`chain im4e`|" in list(making.memory_of_commands(runs))
+    trials = tmp_path / "trials.csv"
+    trials.write_text(
+        "trial,made,as promised,what was tried,ends\n"
+        'v1,9,9,files of version 1,"exit 0 5, exit 5 3, more than 10 s 1"\n'
+        "v2,9,8,files of version 2,exit 0 9\nother,2,2,locks,EIO 2\n"
+    )
+    assert list(making.trials(trials))[2:] == [
+        "|v1|9|9|files of version 1|more than 10 s 1|",
+        "|v2|9|8|the same of version 2||",
+        "|other|2|2|locks|EIO 2|",
+    ]
