@@ -54,11 +54,11 @@ _API = {
     ),
     "Run files": (
         "fsframe.storage.records",
-        "fsframe.storage.stage_records",
+        "fsframe.storage.records",
         "fsframe.storage.read",
         "fsframe.chains.audit",
     ),
-    "Tables": ("fsframe.table.read", "fsframe.table.source", "fsframe.table.file_table"),
+    "Tables": ("fsframe.table.read", "fsframe.table.source"),
     "Checks for plugins": ("fsframe.testing",),
 }
 

@@ -20,7 +20,7 @@ from fsframe.method.run import Run, size_text
 from fsframe.registry import classifiers, find_offer, preferring, selectors
 from fsframe.storage import RunRecord
 from fsframe.storage.encoding import encode_array, fingerprint, numeric_differences
-from fsframe.storage.stage_records import (
+from fsframe.storage.records import (
     PairTestRecord,
     StageRecord,
     pair_test_items,

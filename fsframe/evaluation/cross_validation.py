@@ -41,7 +41,7 @@ from fsframe.method.selector import Selector
 from fsframe.params import choice, either, flag, integer, listing, optional, param, text
 from fsframe.resampling.resamples import select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
-from fsframe.table.array_checks import as_groups
+from fsframe.table.arrays import as_groups
 from fsframe.table.dataset import Dataset
 from fsframe.text import did_you_mean
 

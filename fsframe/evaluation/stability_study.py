@@ -24,7 +24,7 @@ from fsframe.registry import default_names, stability_metrics
 from fsframe.resampling.groups import Grouping, deal_groups, require_two
 from fsframe.resampling.resamples import Recurring, select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
-from fsframe.storage.stage_records import array_name
+from fsframe.storage.records import array_name
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import even_blocks
 

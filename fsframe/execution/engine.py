@@ -1,18 +1,315 @@
-"""Engines: executors together with what is needed to keep them going, opened by name."""
+"""Engines, opened by name: executors, values sent to workers once, and the versions of workers."""
 
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
+import pickle
+import socket
+import threading
+import uuid
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from typing import Any, ClassVar
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
+from typing import Any, ClassVar, TypeVar
 
 import attrs
 
 from fsframe.errors import RequestError
-from fsframe.execution.workers import SharedValue
-from fsframe.registry import OwnAndPlugins, engines
+from fsframe.registry import (
+    OwnAndPlugins,
+    default_manager,
+    engines,
+    local_class_version,
+    unreachable_classes,
+)
+from fsframe.storage import printable
+from fsframe.storage.encoding import NUMERIC_PARTS, fingerprint, release
+from fsframe.system import CAN_SHARE_MEMORY, boot_id, open_shared_memory, shared_memory
+
+_ALIGNMENT = 64
+_KEPT = 8
+
+# In the process that shares: the values by token, until they are released.
+_shared: dict[str, Any] = {}
+# In a worker: the values it has fetched, least recently used first.
+_fetched: OrderedDict[str, Any] = OrderedDict()
+
+
+class ValueMissing(Exception):
+    """A worker does not have the value of a token and cannot map it."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__(token)
+        self.token = token
+
+
+@attrs.frozen
+class Shared:
+    """The name of a value, and where on this machine its bytes can be mapped.
+
+    `sizes` are the bytes of the pickle and of each buffer; `descriptor` is None where the value is
+    not in mappable memory.
+    """
+
+    token: str
+    pid: int
+    machine: str
+    descriptor: int | None = None
+    sizes: tuple[int, ...] = ()
+
+
+@attrs.frozen
+class Parcel:
+    """A value with its token, sent as a whole."""
+
+    token: str
+    value: Any
+
+
+@attrs.frozen
+class Scattered(Parcel):
+    """A value that a cluster stores on each worker; it is not cached a second time."""
+
+
+class SharedValue:
+    """A value that tasks can refer to, until `release`.
+
+    Parameters
+    ----------
+    value
+        Any picklable object.
+    mappable : bool
+        Whether other processes of this machine can map it.
+    """
+
+    def __init__(self, value: Any, *, mappable: bool) -> None:
+        self.value = value
+        token = uuid.uuid4().hex
+        self._memory: int | None = None
+        sizes: tuple[int, ...] = ()
+        if mappable and CAN_SHARE_MEMORY:
+            self._memory, sizes = _in_memory(token, value)
+        self.shared = Shared(token, os.getpid(), boot_id(), self._memory, sizes)
+        _shared[token] = value
+
+    @staticmethod
+    def holds(token: str) -> bool:
+        """Whether this process shares a value of that token."""
+        return token in _shared
+
+    @property
+    def parcel(self) -> Parcel:
+        """The value itself, to be sent."""
+        return Parcel(self.shared.token, self.value)
+
+    def release(self) -> None:
+        """Release the value; workers that have mapped it keep their mapping."""
+        _shared.pop(self.shared.token, None)
+        if self._memory is not None:
+            os.close(self._memory)
+            self._memory = None
+
+
+def fetch(reference: Shared | Parcel) -> Any:
+    """The referenced value; ValueMissing if it is not available here."""
+    token = reference.token
+    if isinstance(reference, Scattered):
+        return reference.value
+    if token in _shared:
+        return _shared[token]
+    if token in _fetched:
+        _fetched.move_to_end(token)
+        return _fetched[token]
+    value = reference.value if isinstance(reference, Parcel) else _mapped(reference)
+    _fetched[token] = value
+    while len(_fetched) > _KEPT:
+        _fetched.popitem(last=False)
+    return value
+
+
+def _aligned(size: int) -> int:
+    return -size % _ALIGNMENT
+
+
+def _in_memory(token: str, value: Any) -> tuple[int, tuple[int, ...]]:
+    """A descriptor of memory that holds the token, the pickle and each buffer, aligned."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    pieces: list[memoryview] = [memoryview(token.encode()), memoryview(head)]
+    pieces += [buffer.raw() for buffer in buffers]
+    descriptor = shared_memory()
+    try:
+        for piece in pieces:
+            view = piece
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.write(descriptor, bytes(_aligned(len(piece))))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor, tuple(map(len, pieces))
+
+
+def _mapped(shared: Shared) -> Any:
+    """The value, its arrays in the parent's memory, read-only."""
+    if shared.descriptor is None or shared.machine != boot_id():
+        raise ValueMissing(shared.token)
+    try:
+        descriptor = open_shared_memory(shared.pid, shared.descriptor)
+    except OSError:
+        raise ValueMissing(shared.token) from None
+    try:
+        memory = memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):
+        raise ValueMissing(shared.token) from None
+    finally:
+        os.close(descriptor)
+    pieces, place = [], 0
+    for size in shared.sizes:
+        pieces.append(memory[place : place + size])
+        place += size + _aligned(size)
+    # In another PID namespace the number may belong to another process: check the token.
+    if bytes(pieces[0]) != shared.token.encode():
+        raise ValueMissing(shared.token)
+    return pickle.loads(pieces[1], buffers=pieces[2:])
+
+
+_ABSENT = "absent"
+
+
+def found_here(names: Iterable[str]) -> dict[str, str]:
+    """The versions of `names` in this process; "absent", or why it cannot be used, where not.
+
+    `names` may include parts of the numeric fingerprint
+    (`fsframe.storage.encoding.NUMERIC_PARTS`).
+    """
+    return {name: _found(name) for name in names}
+
+
+def _found(name: str) -> str:
+    if name in NUMERIC_PARTS:
+        return fingerprint()[name]
+    kind, _, plugin = name.partition(" ")
+    if kind == "class":
+        return local_class_version(plugin) or _ABSENT
+    if kind != "plugin":
+        return release(name)
+    for loaded in default_manager().plugins():
+        if loaded.provider == plugin:
+            if loaded.status == "loaded":
+                return loaded.source.version
+            return f"{loaded.source.version}, which is {loaded.status} ({loaded.reason})"
+    return _ABSENT
+
+
+def differences(needed: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+    """Differences of `found` from the versions needed, one phrase each.
+
+    >>> differences({"numpy": "2.4.6", "plugin tiny": "1.0"}, {"numpy": "2.3.0"})
+    ['numpy 2.3.0, not 2.4.6', 'no plugin tiny (here 1.0)']
+    """
+    return [
+        _missing(name, version)
+        if found.get(name, _ABSENT) == _ABSENT
+        else f"{name} {printable(found[name])}, not {version}"
+        for name, version in sorted(needed.items())
+        if found.get(name, _ABSENT) != version
+    ]
+
+
+def _missing(name: str, version: str) -> str:
+    kind, _, rest = name.partition(" ")
+    if kind == "class":
+        module = rest.partition(":")[0]
+        return f"no {rest} (a class of this program; its module {module} cannot be imported there)"
+    return f"no {name} (here {version})"
+
+
+def check_classes(needed: Mapping[str, str], *, program: bool) -> None:
+    """Refuse classes of this process that workers cannot import.
+
+    Parameters
+    ----------
+    needed : mapping of str to str
+        As for `differences`.
+    program : bool
+        Whether workers also import the main program of this process.
+
+    Raises
+    ------
+    RequestError
+        Saying what to do instead.
+    """
+    references = (name.removeprefix("class ") for name in needed if name.startswith("class "))
+    problems = list(unreachable_classes(references, program=program))
+    if problems:
+        raise RequestError("\n".join(problems))
+
+
+def refusal(worker: str, found: Iterable[str]) -> str:
+    """The message about a worker with these differences."""
+    found = list(found)
+    if all(each.startswith(NUMERIC_PARTS) for each in found):
+        return (
+            f"the worker {worker} has {', '.join(found)}: its results could differ in the last "
+            "bits; stop it, or accept results of both in one run, which records this (--mixed, "
+            "mixed=True)"
+        )
+    return (
+        f"the worker {worker} has {', '.join(found)}: its results could differ; install the same "
+        "version there and restart it, or stop it"
+    )
+
+
+def refusal_here(needed: Mapping[str, str]) -> str:
+    """The message if this process differs from the versions needed; else empty."""
+    found = differences(needed, found_here(needed))
+    return refusal(f"process {os.getpid()} on {socket.gethostname()}", found) if found else ""
+
+
+T = TypeVar("T")
+
+
+def call_in_thread(function: Callable[..., T], *arguments: Any, **options: Any) -> Future[T]:
+    """A future of what `function` returns or raises, from a thread that keeps no program alive.
+
+    >>> call_in_thread(int, "7").result(60)
+    7
+    """
+    future: Future[T] = Future()
+
+    def ask() -> None:
+        try:
+            future.set_result(function(*arguments, **options))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    return future
+
+
+def call_with_timeout(
+    seconds: float, function: Callable[..., T], *arguments: Any, **options: Any
+) -> T:
+    """What `function` returns or raises; TimeoutError if that takes longer than `seconds`.
+
+    It goes on in a thread of its own, which does not keep the program from ending.
+
+    >>> import time
+    >>> call_with_timeout(60, int, "7")
+    7
+    >>> call_with_timeout(0.01, time.sleep, 60)
+    Traceback (most recent call last):
+    TimeoutError: no answer within 0.01 s
+    """
+    future = call_in_thread(function, *arguments, **options)
+    wait([future], seconds)
+    if not future.done():
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    return future.result()
+
 
 PATIENCE = 60.0
 """Default for the seconds after which a silent worker is replaced."""

@@ -1,6 +1,31 @@
 """Compiled functions, their cache, bits and threads."""
 
-from fsframe.kernels.numba_threads import unset_senseless_threads
+from __future__ import annotations
+
+import os
+
+from fsframe.remarks import remark
+
+_VARIABLE = "NUMBA_NUM_THREADS"
+
+
+def unset_senseless_threads() -> None:
+    """Remove ``NUMBA_NUM_THREADS`` from the environment if it is no number from 1, with a remark.
+
+    No kernel uses the threads of numba. Of 0, importing numba fails, and the plugin that imports it
+    would be blamed; of what is no number, numba prints a traceback.
+    """
+    value = os.environ.get(_VARIABLE)
+    if value is None:
+        return
+    try:
+        usable = int(value) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        del os.environ[_VARIABLE]
+        remark(f"{_VARIABLE}={value[:30]!r} is no number of threads and is not used")
+
 
 # Before any module of this package imports numba.
 unset_senseless_threads()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, PluginError, RequestError
-from fsframe.method.ranking import rank_by_score
+from fsframe.method.ranking import adjusted_p_values, rank_by_score
 from fsframe.table.arrays import floats, indices
 from fsframe.table.dataset import Dataset
 
@@ -285,28 +285,6 @@ def statistics(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[
             adjusted_p_values(p) if q is None or np.array_equal(q, p, equal_nan=True) else q
         )
     return columns | _frequency(tables, m)
-
-
-def adjusted_p_values(p: Floats) -> Floats:
-    """P-values adjusted for their number by Benjamini and Hochberg 1995.
-
-    Parameters
-    ----------
-    p : (m,) float64 in [0, 1]
-        NaN stays NaN and is not counted.
-
-    Examples
-    --------
-    >>> adjusted_p_values(np.array([0.01, 0.04, np.nan, 0.03, 0.5])).round(4).tolist()
-    [0.04, 0.0533, nan, 0.0533, 0.5]
-    """
-    from scipy.stats import false_discovery_control
-
-    known = ~np.isnan(p)
-    found = np.full(p.size, np.nan)
-    if known.any():
-        found[known] = false_discovery_control(p[known])
-    return found
 
 
 def _frequency(tables: Mapping[str, NDArray[Any]], m: int) -> dict[str, NDArray[Any]]:

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, PluginError, RequestError
-from fsframe.method.donors import Donors
 from fsframe.method.run import Run, make_run
-from fsframe.method.selection import Selection
+from fsframe.method.selection import Donors, Selection
 from fsframe.method.stage_view import (
     filled_rows,
     first_missing,

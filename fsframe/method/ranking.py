@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TIE", "PermutationTest", "rank_by_score", "tied_order"]
+__all__ = ["TIE", "PermutationTest", "adjusted_p_values", "rank_by_score", "tied_order"]
 
 
 @attrs.frozen(kw_only=True)
@@ -86,6 +86,35 @@ class PermutationTest:
             f"p is at least 1/{self.permutations + 1} with {given}; at level "
             f"{self.level:g}{over} {least}. {self.parameter}={enough} would do for one{fewer}"
         )
+
+
+def adjusted_p_values(p_values: NDArray[np.float64], correction: str = "bh") -> NDArray[np.float64]:
+    """P-values adjusted for their number.
+
+    Parameters
+    ----------
+    p_values : (m,) float64 in [0, 1]
+        NaN stays NaN and is not counted.
+    correction : {"bh", "by", "bonferroni", "none"}
+        Benjamini and Hochberg 1995, Benjamini and Yekutieli 2001, or m times p, at most 1.
+
+    Examples
+    --------
+    >>> adjusted_p_values(np.array([0.01, 0.04, np.nan, 0.03, 0.5])).round(4).tolist()
+    [0.04, 0.0533, nan, 0.0533, 0.5]
+    >>> adjusted_p_values(np.array([0.01, 0.02, 0.9]), "bonferroni").round(9).tolist()
+    [0.03, 0.06, 1.0]
+    """
+    known = ~np.isnan(p_values)
+    if correction == "none" or not known.any():
+        return p_values
+    if correction == "bonferroni":
+        return np.minimum(1.0, p_values * np.count_nonzero(known))
+    from scipy.stats import false_discovery_control
+
+    found = np.full(p_values.size, np.nan)
+    found[known] = false_discovery_control(p_values[known], method=correction)
+    return found
 
 
 TIE = 1e-10

@@ -33,7 +33,7 @@ from fsframe.method.stage_view import (
 from fsframe.method.statement import Statement
 from fsframe.params import Parameterised, number_to_keep
 from fsframe.registry import in_stage
-from fsframe.table.array_checks import as_counts
+from fsframe.table.arrays import as_counts
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
 from fsframe.table.side_columns import LABELS

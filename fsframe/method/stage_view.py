@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import PluginError, RequestError
-from fsframe.method.donors import Donors
 from fsframe.method.run import Run
-from fsframe.method.selection import Selection
+from fsframe.method.selection import Donors, Selection
 from fsframe.registry import Offer, Registry, classifiers, selectors
 from fsframe.table.arrays import SparseColumns, freeze
 from fsframe.table.dataset import Dataset

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import EngineError
 from fsframe.execution import as_engine
-from fsframe.execution.engine import Engine
-from fsframe.execution.workers import refusal_here
+from fsframe.execution.engine import Engine, refusal_here
 from fsframe.method.run import Run
 from fsframe.resampling.work import Call, Draws, Task, column_fields, needed_by, work
 from fsframe.table.dataset import Dataset

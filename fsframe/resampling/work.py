@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError, PluginError, RequestError
-from fsframe.execution.workers import Parcel, Shared, ValueMissing, fetch, found_here, refusal_here
+from fsframe.execution.engine import Parcel, Shared, ValueMissing, fetch, found_here, refusal_here
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import default_manager, nulls

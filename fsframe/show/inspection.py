@@ -17,12 +17,11 @@ from fsframe.errors import DataError
 from fsframe.method.run import Cost
 from fsframe.show.inspection_findings import Finding, findings_of
 from fsframe.show.proposals import Proposal, first_in_parts, proposals_for
-from fsframe.table.column_facts import ColumnFacts, Contents
+from fsframe.table.column_facts import ColumnFacts, Contents, guess_label
 from fsframe.table.column_guesses import Guesses, as_words
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.columns import as_keys, column_word, find_column, find_columns
 from fsframe.table.dataset import Dataset
-from fsframe.table.label_guess import guess_label
 from fsframe.table.read import read
 from fsframe.table.roles import ROLES, check_asked
 from fsframe.table.source import contents
@@ -103,7 +102,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     Notes
     -----
     Columns that `options` drop are not examined. The label is the one in `options`, the label
-    array, or the guess of `fsframe.table.label_guess.guess_label`; the other columns are
+    array, or the guess of `fsframe.table.column_facts.guess_label`; the other columns are
     classified by `fsframe.table.column_guesses.Guesses`.
     """
     options |= {key: as_keys(options[key]) for key in ("drop",) if key in options}

@@ -8,8 +8,8 @@ from typing import Any
 
 import attrs
 
+from fsframe.table.column_facts import Covariate
 from fsframe.table.column_guesses import Guesses, spelled_key
-from fsframe.table.label_guess import Covariate
 from fsframe.text import counted
 
 _LEVEL, _RARE, _CLASSES = 0.05, 10, 10

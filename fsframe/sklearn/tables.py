@@ -19,7 +19,7 @@ from fsframe.method.selector import Selector
 from fsframe.registry import Offer, find_offer, selectors
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.settings import SETTINGS, settings_of
-from fsframe.table.array_checks import kept_columns
+from fsframe.table.arrays import kept_columns
 from fsframe.table.columns import find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import FrameParts, frame_names, frame_texts, is_frame, take_frame

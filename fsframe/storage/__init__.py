@@ -13,8 +13,7 @@ from fsframe.lazy_imports import lazy_attributes
 if TYPE_CHECKING:
     from fsframe.atomic import check_destination, place_file
     from fsframe.storage.read import VerifyReport, load_run, verify_run
-    from fsframe.storage.records import DataRecord, RunRecord
-    from fsframe.storage.stage_records import PairTestRecord, StageRecord
+    from fsframe.storage.records import DataRecord, PairTestRecord, RunRecord, StageRecord
     from fsframe.storage.write import write_run
     from fsframe.text import printable
 
@@ -34,9 +33,9 @@ __all__ = [
 
 _HOMES = {
     "DataRecord": "fsframe.storage.records",
-    "PairTestRecord": "fsframe.storage.stage_records",
+    "PairTestRecord": "fsframe.storage.records",
     "RunRecord": "fsframe.storage.records",
-    "StageRecord": "fsframe.storage.stage_records",
+    "StageRecord": "fsframe.storage.records",
     "VerifyReport": "fsframe.storage.read",
     "check_destination": "fsframe.atomic",
     "load_run": "fsframe.storage.read",

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
-from fsframe.storage.stage_records import array_name
+from fsframe.storage.records import array_name
 from fsframe.text import printable
 
 if TYPE_CHECKING:
-    from fsframe.storage.stage_records import StageRecord
+    from fsframe.storage.records import StageRecord
 
 _MOST_SPLITS = 100_000
 _MOST_CHAINS = 1_000

@@ -20,9 +20,15 @@ from fsframe.method.selection import Selection
 from fsframe.storage import spec
 from fsframe.storage.encoding import TRIANGLE, is_packable, json_text, square_of
 from fsframe.storage.guarded_hdf5 import GuardedGroup, open_image
-from fsframe.storage.records import DataRecord, RunRecord
+from fsframe.storage.records import (
+    DataRecord,
+    PairTestRecord,
+    RunRecord,
+    StageRecord,
+    axes_text,
+    selection_of,
+)
 from fsframe.storage.spec import Limits, check_seal
-from fsframe.storage.stage_records import PairTestRecord, StageRecord, axes_text, selection_of
 from fsframe.system import open_for_reading
 from fsframe.table.hdf5 import no_hdf5_plugins
 from fsframe.text import did_you_mean, printable

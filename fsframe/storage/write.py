@@ -18,16 +18,16 @@ from fsframe.errors import FsframeError, StoreError
 from fsframe.storage import spec
 from fsframe.storage.encoding import TRIANGLE, compact, encode_array, json_text, result_digest
 from fsframe.storage.read import first_difference, load_run
-from fsframe.storage.records import RunRecord
-from fsframe.storage.spec import SEAL_BYTES, TEXT_BYTES, Limits, field_name, make_seal
-from fsframe.storage.stage_records import (
+from fsframe.storage.records import (
     PairTestRecord,
+    RunRecord,
     StageRecord,
     axes_text,
     pair_test_items,
     stage_items,
     stage_texts,
 )
+from fsframe.storage.spec import SEAL_BYTES, TEXT_BYTES, Limits, field_name, make_seal
 
 _CHUNK_BYTES = 1 << 20
 _COMPRESS_FROM = 1 << 12

@@ -25,7 +25,7 @@ from fsframe.table.columns import (
     label_values,
 )
 from fsframe.table.dataset import Dataset
-from fsframe.table.reader import ArrayTable, table_name
+from fsframe.table.reader import ArrayTable, Form, table_name
 from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
 from fsframe.table.text_file import VARIABLE, check_size, decompressed_bound, shown
 
@@ -145,20 +145,12 @@ LARGE = 2 * 1024**3
 _BLOCK = 1 << 22
 
 
-def load_arrays(
-    path: Path,
-    kind: str,
-    *,
-    x: str,
-    y: str,
-    names: str,
-    in_memory: bool | None = True,
-    na: Sequence[str] = (),
-) -> ArrayTable:
+def load_arrays(path: Path, kind: str, form: Form) -> ArrayTable:
     """The arrays of an NPZ (``kind="npz"``) or HDF5 (``kind="hdf5"``) file.
 
-    With `in_memory` false the features of an HDF5 file stay on disk; None leaves them there if they
-    would take more than `LARGE` bytes as float64. Values equal to one of `na` become NaN.
+    With `in_memory` of `form` false the features of an HDF5 file stay on disk; None leaves them
+    there if they would take more than `LARGE` bytes as float64. Values equal to one of its codes
+    become NaN.
 
     Raises
     ------
@@ -166,13 +158,14 @@ def load_arrays(
         If the file is damaged, lacks the features, or contains Python objects or references to
         other files, which are not read.
     """
+    x, y, names = form.x, form.y, form.names
     opened: type[NpzArrays] | type[Hdf5Arrays] = NpzArrays
     if kind == "hdf5":
         from fsframe.table.hdf5 import Hdf5Arrays
 
         opened = Hdf5Arrays
     with opened(path) as file:
-        X = _left_on_disk(file, path, x, in_memory) if kind == "hdf5" else None
+        X = _left_on_disk(file, path, x, form.in_memory) if kind == "hdf5" else None
         if X is None:
             X = file.array(x)
         if X is None:
@@ -186,7 +179,7 @@ def load_arrays(
             )
         labels, texts = file.array(y), file.array(names)
         way = f"it holds {file.listing()}: name one (y=…, --y)"
-    codes = Missing(tuple(na)).numbers
+    codes = Missing(form.na).numbers
     if codes:
         X = without_codes(X, codes)
     given = None if texts is None else _names(texts, names, X.shape[1], path)

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.array_checks import infer_task
-from fsframe.table.arrays import EXACT, LARGEST, check_whole, too_large
+from fsframe.table.arrays import EXACT, LARGEST, check_whole, infer_task, too_large
 from fsframe.table.column_facts import USUAL_CODES, likely_codes
 from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
 from fsframe.text import did_you_mean, some_of

@@ -10,24 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
-from fsframe.table.annotated_arrays import (
-    check_asked_of_frame,
-    is_annotated,
-    is_labelled,
-    of_labelled,
-    take_annotated,
-)
-from fsframe.table.array_checks import (
+from fsframe.table.arrays import (
     as_groups,
     as_labels,
     as_mask,
     as_matrix,
     as_names,
+    freeze,
     infer_task,
     kept_columns,
     whole_weights,
 )
-from fsframe.table.arrays import freeze
 from fsframe.table.column_guesses import check_frame_label, untidy_frame
 from fsframe.table.column_kinds import (
     ColumnKind,
@@ -36,7 +29,16 @@ from fsframe.table.column_kinds import (
     check_readings,
     level_text,
 )
-from fsframe.table.frames import is_frame, labelled_rows, take_frame
+from fsframe.table.frames import (
+    check_asked_of_frame,
+    is_annotated,
+    is_frame,
+    is_labelled,
+    labelled_rows,
+    of_labelled,
+    take_annotated,
+    take_frame,
+)
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.roles import asked_sides, names_of
 from fsframe.table.side_columns import SideColumns, feature_sets, signed_times

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.array_checks import as_counts
-from fsframe.table.arrays import SparseColumns, freeze
+from fsframe.table.arrays import SparseColumns, as_counts, freeze
 from fsframe.table.column_kinds import ColumnKind
 from fsframe.table.roles import ROLES, side_roles
 from fsframe.table.side_columns import SideColumns, time_blocks, times_and_events, times_of_wholes

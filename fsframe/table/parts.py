@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.kernels.threads import available_threads, in_threads
-from fsframe.table.array_checks import whole_weights
 from fsframe.table.array_files import LARGE
-from fsframe.table.arrays import LARGEST
+from fsframe.table.arrays import LARGEST, whole_weights
 from fsframe.table.column_guesses import check_label_in_parts
 from fsframe.table.column_kinds import ColumnKind, coded_note
 from fsframe.table.columns import (
@@ -42,7 +41,7 @@ from fsframe.table.kept_folders import (
     temporary_folder,
     write_sealed,
 )
-from fsframe.table.reader import file_kind, table_name
+from fsframe.table.reader import Form, file_kind, table_name
 from fsframe.table.roles import ROLES, check_asked, only, side_roles
 from fsframe.table.row_readers import (
     FrameRows,
@@ -138,6 +137,8 @@ _INSTEAD = {
     "ordinal": _MADE,
 }
 """Options that tables in parts do not support, and what to do instead."""
+
+_TRUE_OF_PARTS = (("decimal", "."), ("in_memory", False))
 
 
 def large_in_file(path: Path, kind: str, x: str) -> bool:
@@ -289,6 +290,7 @@ def _counted(
 
 def read_parts(
     given: Any,
+    form: Form,
     label: str | int | None,
     *,
     drop: tuple[str | int, ...] = (),
@@ -297,10 +299,6 @@ def read_parts(
     weight: str | int | None = None,
     task: str | None = None,
     keep: tuple[str | int, ...] = (),
-    x: str = "/X",
-    y: str = "/y",
-    names: str = "/feature_names",
-    na: Sequence[str] = (),
     **others: Any,
 ) -> Dataset:
     """The Dataset of a table in parts, read in one pass.
@@ -308,7 +306,9 @@ def read_parts(
     Parameters
     ----------
     given : str, path, list of paths, polars.LazyFrame, pyarrow dataset or dask frame
-    label, drop, categorical, groups, weight, task, keep, x, y, names, na
+    form : Form
+        Of it, tables in parts support `x`, `y` and `names`, and `na` if they are HDF5 files.
+    label, drop, categorical, groups, weight, task, keep
         As in `fsframe.read`. With weights, each row is repeated as often as its weight says.
     others
         Other options of `read`; refused unless they have their defaults.
@@ -321,11 +321,14 @@ def read_parts(
         If an option is given that tables in parts do not support.
     """
     instead = _INSTEAD | {role.name: role.not_in_parts for role in side_roles()}
-    wrong = [f"{key}: {instead[key]}" for key in sorted(others) if others[key]]
+    given_too = {key for key, value in others.items() if value}
+    given_too |= {key for key, said in form.said().items() if (key, said) not in _TRUE_OF_PARTS}
+    wrong = [f"{key}: {instead[key]}" for key in sorted(given_too & instead.keys())]
     if wrong:
         raise RequestError("a table in parts is read without " + "; ".join(wrong))
     paths = files_of(given) if isinstance(given, (str, os.PathLike, list, tuple)) else []
-    reader, beside = _reader(given, paths, x, y, names, na)
+    reader, beside = _reader(given, paths, form)
+    y = form.y
     everything = reader.names
     what = reader.what
     n = len(everything)
@@ -389,21 +392,12 @@ def read_parts(
     )
 
 
-def rows_of_parts(
-    given: str | os.PathLike[str],
-    *,
-    x: str = "/X",
-    y: str = "/y",
-    names: str = "/feature_names",
-    na: Sequence[str] = (),
-) -> RowReader:
+def rows_of_parts(given: str | os.PathLike[str], form: Form) -> RowReader:
     """The rows of a folder, a pattern or a file of parts; errors as `read_parts`."""
-    return _reader(given, files_of(given), x, y, names, na)[0]
+    return _reader(given, files_of(given), form)[0]
 
 
-def _reader(
-    given: Any, paths: list[Path], x: str, y: str, names: str, na: Sequence[str]
-) -> tuple[RowReader, tuple[Path | None, str]]:
+def _reader(given: Any, paths: list[Path], form: Form) -> tuple[RowReader, tuple[Path | None, str]]:
     """The reader of rows, and the cache folder with the stamp of the files."""
     if not paths:
         return frame_rows(given, f"the {type(given).__name__}"), (None, "")
@@ -416,9 +410,10 @@ def _reader(
         )
     home = paths[0].parent / CACHE_FOLDER
     if kinds[0] == "hdf5":
-        codes = tuple(float(code) for code in na)
-        return Hdf5Rows.of(paths, x, y, names, codes), (home, stamp_of(paths))
-    if na:
+        codes = tuple(float(code) for code in form.na)
+        rows = Hdf5Rows.of(paths, form.x, form.y, form.names, codes)
+        return rows, (home, stamp_of(paths))
+    if form.na:
         raise RequestError("codes of missing values (na) are for parts in HDF5 files only")
     import polars
 
@@ -426,9 +421,9 @@ def _reader(
     pieces = [polars.scan_ipc(p) if arrow else polars.scan_parquet(p, glob=False) for p in paths]
     what = str(paths[0] if len(paths) == 1 else paths[0].parent)
     with reading_errors(what):
-        rows = sum(int(piece.select(polars.len()).collect().item()) for piece in pieces)
+        many = sum(int(piece.select(polars.len()).collect().item()) for piece in pieces)
         width = len(pieces[0].collect_schema())
-    check_expansion(rows, width, sum(path.stat().st_size for path in paths), what)
+    check_expansion(many, width, sum(path.stat().st_size for path in paths), what)
     return frame_rows(pieces[0], what, paths, pieces), (home, stamp_of(paths))
 
 

@@ -7,7 +7,7 @@ import os
 import stat
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, final
 
@@ -60,6 +60,43 @@ class ArrayTable:
     def feature_names(self) -> tuple[str, ...]:
         """The names, or ``f1, f2, …``."""
         return self.names or tuple(f"f{k + 1}" for k in range(self.X.shape[1]))
+
+
+def missing_codes(na: str | float | Iterable[str | float]) -> tuple[str, ...]:
+    """The argument `na` of `fsframe.read` as texts.
+
+    >>> missing_codes(-9), missing_codes(["?", 99])
+    (('-9',), ('?', '99'))
+    """
+    return tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
+
+
+@attrs.frozen(kw_only=True)
+class Form:
+    """How a file is to be read: the arguments of `fsframe.read` about it, each with its default."""
+
+    delimiter: str | None = None
+    header: bool | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    na: tuple[str, ...] = attrs.field(default=(), converter=missing_codes)
+    x: str = "/X"
+    y: str = "/y"
+    names: str = "/feature_names"
+    in_memory: bool | None = None
+
+    def said(self) -> dict[str, Any]:
+        """What is not the default, as JSON values.
+
+        >>> Form(na=-9, header=False).said()
+        {'header': False, 'na': ['-9']}
+        """
+        given = {field.name: getattr(self, field.name) for field in attrs.fields(Form)}
+        said = {key: value for key, value in given.items() if value not in ("", _AS_USUAL[key])}
+        return {key: list(value) if key == "na" else value for key, value in said.items()}
+
+
+_AS_USUAL = {field.name: field.default for field in attrs.fields(Form)}
 
 
 class Reader(ABC):
@@ -163,11 +200,6 @@ def zip_members(path: Path) -> set[str]:
             return set(archive.namelist())
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
         return set()
-
-
-def named_paths(x: str, y: str) -> dict[str, str]:
-    """Those of the arguments `x` and `y` of `fsframe.read` that are not the defaults."""
-    return {key: value for key, value in (("x", x), ("y", y)) if value not in ("/X", "/y")}
 
 
 def read_frame(path: Path, name: str, **given: str) -> Any:

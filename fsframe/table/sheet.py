@@ -17,15 +17,20 @@ from fsframe.errors import DataError, RequestError
 from fsframe.table.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
 from fsframe.table.column_kinds import spelled_numbers
 from fsframe.table.columns import column_word
-from fsframe.table.dialect import (
+from fsframe.table.reader import Form
+from fsframe.table.text_file import (
+    MAX_COLUMNS,
     check_quotes,
+    check_size,
     choose_delimiter,
     decimal_mark,
     delimiter_name,
     field_splitter,
     first_record,
     is_header,
+    is_number,
     joined_names,
+    load_text,
     second_names,
     sign_of,
     title_end,
@@ -33,7 +38,6 @@ from fsframe.table.dialect import (
     trimmed,
     unquote,
 )
-from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_text
 from fsframe.text import some_of
 
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
@@ -253,29 +257,27 @@ class Sheet:
 
 def load_sheet(
     path: Path,
+    form: Form,
     *,
-    delimiter: str | None = None,
     label: str | int | None = None,
-    header: bool | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    na: Sequence[str] = (),
     text: bytes | None = None,
-    form: str = "",
+    called: str = "",
     one_column: bool = False,
 ) -> Sheet:
-    """The table in a text file; arguments are those of `fsframe.read`.
+    """The table in a text file.
 
-    `label` helps to decide whether the first line holds names; with `one_column` a single column is
-    a table too. `text` is what to read in place of the file, and `form` what that is called.
-    DataError if the file cannot be read, holds no rows, or rows differ in length.
+    `label`, as in `fsframe.read`, helps to decide whether the first line holds names; with
+    `one_column` a single column is a table too. `text` is what to read in place of the file, and
+    `called` what that is called. DataError if the file cannot be read, holds no rows, or rows
+    differ in length.
     """
+    header, decimal = form.header, form.decimal
     if decimal not in (None, ".", ","):
         raise RequestError(f"decimal must be a point or a comma, not {decimal!r}")
-    raw, first_line = trimmed(load_text(path, encoding) if text is None else text, path)
+    raw, first_line = trimmed(load_text(path, form.encoding) if text is None else text, path)
     check_quotes(raw, first_line, path)
     notes = []
-    title = 0 if header is False else title_end(raw, sign_of(delimiter))
+    title = 0 if header is False else title_end(raw, sign_of(form.delimiter))
     if title:
         above = raw[:title].decode(errors="replace").strip(" \n\t,;")
         notes.append(f"the lines above the names were taken as a title: {above[:60]!r}")
@@ -284,7 +286,7 @@ def load_sheet(
     end = first_record(raw)
     beginning = raw[: min(end, 1 << 20)].decode(errors="ignore")
     sign = choose_delimiter(
-        beginning, path, delimiter, decimal=decimal or ".", one_column=one_column
+        beginning, path, form.delimiter, decimal=decimal or ".", one_column=one_column
     )
     if sign == " ":
         raw = _single_blanks(raw)
@@ -329,9 +331,9 @@ def load_sheet(
         spelled_names=tuple(spelled),
         cells=rows,
         first_line=first_line + raw.count(b"\n", 0, end),
-        missing=Missing(tuple(str(code).strip() for code in na)),
+        missing=Missing(tuple(code.strip() for code in form.na)),
         notes=tuple(notes),
-        form=form,
+        form=called,
     )
     if header is None:
         header = is_header(first, lambda column: _blocks(sheet, column), label)

@@ -1,9 +1,12 @@
-"""Sources of tables: files, frames, arrays, parts."""
+"""Sources of tables (text, arrays, frames, parts) behind one interface, and reduced tables."""
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +14,371 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError
+from fsframe.atomic import check_destination, place_file
+from fsframe.errors import DataError, RequestError
 from fsframe.table.array_files import load_arrays
+from fsframe.table.cells import Missing
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
-from fsframe.table.column_kinds import spelled_numbers
-from fsframe.table.dialect import delimiter_name
-from fsframe.table.file_table import Table, quoted
-from fsframe.table.frames import frame_column, frame_names, frame_texts, take_frame
+from fsframe.table.column_kinds import ColumnKind, numbers_of, spelled_numbers
+from fsframe.table.columns import check_finite, column_word
+from fsframe.table.frames import columns_of, frame_names, series_texts, series_values
 from fsframe.table.parts import large_in_file, rows_of_parts
 from fsframe.table.reader import (
     ArrayTable,
+    Form,
     check_options,
     file_kind,
     find_table,
     in_parts,
-    named_paths,
     read_frame,
     spelled_text,
 )
 from fsframe.table.row_readers import RowReader
 from fsframe.table.sheet import Sheet, load_sheet
+from fsframe.table.text_file import defused, delimiter_name, is_formula, is_number, unquote
+from fsframe.text import did_you_mean, some_of
+
+
+def quoted(text: str, delimiter: str) -> str:
+    r"""A text as a field, quoted only if necessary.
+
+    >>> quoted("a,b", ","), quoted("a b", ","), quoted('6" pipe', "\t")
+    ('"a,b"', 'a b', '"6"" pipe"')
+    """
+    if text == text.strip() and not any(sign in text for sign in (delimiter, '"', "\n")):
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Table:
+    """All columns of a file, before they have roles, with its cells as in the file.
+
+    Forms of files are subclasses, which define `rows` and `column`.
+
+    Parameters
+    ----------
+    path : Path
+    form : str
+        Description of the format.
+    names : tuple of str
+        One per column, the label's and those of extra columns too; ``f1, f2, …`` without any.
+    n_rows : int
+    spelled_names : tuple of str or None
+        The line of names as spelled; None if the file has none.
+    delimiter : str
+        Between fields of the file; a comma for arrays.
+    decimal : str
+    missing : Missing
+        Which cells are missing.
+    """
+
+    path: Path
+    form: str
+    names: tuple[str, ...] = attrs.field(repr=False)
+    n_rows: int
+    spelled_names: tuple[str, ...] | None = attrs.field(repr=False)
+    delimiter: str = ","
+    decimal: str = attrs.field(default=".", repr=False)
+    missing: Missing = attrs.field(factory=Missing, repr=False)
+
+    @spelled_names.default
+    def _quoted_names(self) -> tuple[str, ...]:
+        return tuple(quoted(name, ",") for name in self.names)
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        """The cells of some columns as spelled, quotes and blanks included, row by row."""
+        raise NotImplementedError
+
+    def column(self, column: int) -> Column:
+        """One column."""
+        raise NotImplementedError
+
+    def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """Some columns, ascending, as (n_rows, n_columns); DataError if one holds text."""
+        found = np.empty((self.n_rows, len(columns)))
+        for place, column in enumerate(columns):
+            values = self.column(column)
+            spelled = spelled_numbers(values) if isinstance(values, list) else (values, "")
+            if spelled is None:
+                word = column_word(column, self.names[column])
+                raise DataError(f"{self.path}: {word} holds text, not numbers")
+            found[:, place] = spelled[0]
+        return found
+
+    def blocks(self) -> Iterator[Block]:
+        """All columns, some at a time."""
+        yield from (one_column(k, self.column(k)) for k in range(len(self.names)))
+
+    def filled(
+        self, fill: Mapping[int, float | NDArray[np.float64]]
+    ) -> tuple[Table, int, list[int]]:
+        """The table with missing values filled, their number, and the columns left unchanged.
+
+        Parameters
+        ----------
+        fill : mapping of int to float or (n_rows,) float64
+            Fill values by column, for all rows or for each. Columns of text are left unchanged: the
+            codes of their levels are defined by the training table.
+        """
+        gaps = dict.fromkeys(fill, 0)
+        texts: set[int] = set()
+        order = list(fill)
+        for cells in self.rows(order):
+            for column, cell in zip(order, map(unquote, cells), strict=True):
+                if self.missing(cell):
+                    gaps[column] += 1
+                elif column not in texts:
+                    plain = cell.replace(",", ".") if self.decimal == "," else cell
+                    if not is_number(plain):
+                        texts.add(column)
+        left = [column for column in order if gaps[column] and column in texts]
+        known = {
+            column: np.broadcast_to(fill[column], (self.n_rows,))
+            for column in order
+            if gaps[column] and column not in texts
+        }
+        own = {field.name: getattr(self, field.name) for field in attrs.fields(Table)}
+        found = _FilledTable(**own, inner=self, fill=known)
+        return found, sum(gaps[column] for column in known), left
+
+    def places(self, features: Sequence[str]) -> list[int]:
+        """Positions of the named columns.
+
+        Raises
+        ------
+        DataError
+            Naming all that are missing, or that occur twice.
+        """
+        place: dict[str, int] = {}
+        twice = set()
+        for column, name in enumerate(self.names):
+            if place.setdefault(name, column) != column:
+                twice.add(name)
+        missing = [name for name in features if name not in place]
+        if missing:
+            raise DataError(self._lacking(missing, len(features)))
+        double = [name for name in features if name in twice]
+        if double:
+            raise DataError(f"{self.path}: several columns are named {double[0]!r}; rename them")
+        return [place[name] for name in features]
+
+    def numbers(self, features: Sequence[str]) -> NDArray[np.float64]:
+        """The named columns in that order as (n_rows, n_features) float64, NaN where missing.
+
+        Raises
+        ------
+        DataError
+            If a column is not there, holds text or an infinite value; with its place.
+        """
+        places = self.places(features)
+        ascending = sorted(set(places))
+        X = self._numbers(ascending)
+        check_finite(
+            X,
+            lambda row, column: (
+                f"{self.path}, row {row + 1}, "
+                f"{column_word(ascending[column], self.names[ascending[column]])}"
+            ),
+        )
+        return np.ascontiguousarray(X[:, np.searchsorted(ascending, places)])
+
+    def features(
+        self, features: Sequence[str], kinds: Mapping[str, ColumnKind]
+    ) -> NDArray[np.float64]:
+        """As `numbers`, for features of a Dataset with columns of other kinds than numbers.
+
+        Levels have the codes that they have there. An unknown level of a nominal column
+        gets a code above all others.
+
+        Raises
+        ------
+        DataError
+            As `numbers` and `fsframe.table.column_kinds.numbers_of` say.
+        """
+        spelled = {
+            name: kinds[name]
+            for name in features
+            if name in kinds and (kinds[name].levels or kinds[name].kind == "date")
+        }
+        plain = [name for name in features if name not in spelled]
+        sources = {name: kind.column or name for name, kind in spelled.items()}
+        # Report all missing columns together.
+        wanted = list(dict.fromkeys(sources.get(name, name) for name in features))
+        places = dict(zip(wanted, self.places(wanted), strict=True))
+        if not spelled:
+            return self.numbers(features)
+        X = np.empty((self.n_rows, len(features)))
+        at = {name: place for place, name in enumerate(features)}
+        if plain:
+            X[:, [at[name] for name in plain]] = self.numbers(plain)
+        columns = sorted({places[source] for source in sources.values()})
+        cells = [[unquote(cell) for cell in row] for row in self.rows(columns)]
+        for name, kind in spelled.items():
+            place = columns.index(places[sources[name]])
+
+            def where(row: int, name: str = sources[name]) -> str:
+                return f"{self.path}, row {row + 1}, column {name!r}"
+
+            texts = [row[place] for row in cells]
+            X[:, at[name]] = numbers_of(texts, kind, self.missing, where)
+        return X
+
+    def _lacking(self, missing: list[str], needed: int) -> str:
+        shown = []
+        for name in missing[:5]:
+            hint = did_you_mean(name, self.names).removeprefix(". ")
+            shown.append(repr(name) + (f" ({hint})" if hint else ""))
+        return (
+            f"{self.path} lacks {len(missing)} of the {needed} columns that are needed: "
+            f"{some_of([*shown, *missing[5:]])}; it has {len(self.names)} columns"
+        )
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _FilledTable(Table):
+    """A table with fill values for missing cells."""
+
+    inner: Table
+    fill: Mapping[int, NDArray[np.float64]]
+
+    def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
+        fill = [self.fill.get(column) for column in columns]
+        for row, cells in enumerate(self.inner.rows(columns)):
+            yield [
+                cell if new is None or not self.missing(unquote(cell)) else self._spelled(new[row])
+                for cell, new in zip(cells, fill, strict=True)
+            ]
+
+    def _spelled(self, value: float) -> str:
+        text = repr(float(value)).removesuffix(".0").replace(".", self.decimal)
+        return quoted(text, self.delimiter)
+
+    def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        X = self.inner._numbers(columns)
+        for place, column in enumerate(columns):
+            if column in self.fill:
+                gaps = np.isnan(X[:, place])
+                X[gaps, place] = self.fill[column][gaps]
+        return X
+
+
+_SIGNS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None}
+
+
+def write_reduced(
+    path: str | os.PathLike[str],
+    table: Table,
+    features: Sequence[str],
+    *,
+    label: str | None = None,
+    keep: Sequence[str] = (),
+    overwrite: bool = False,
+    defuse: bool = False,
+    apart_from: Sequence[str | os.PathLike[str]] = (),
+) -> Path:
+    """The path of a text table that holds some columns of `table`, its rows and columns in order.
+
+    Parameters
+    ----------
+    path : path
+        Ending in .csv, .tsv, .tab or .txt, also with .gz.
+    table : Table
+    features : sequence of str
+        Columns that must be there.
+    label : str, optional
+        Name of the label column, kept if it is there.
+    keep : sequence of str
+        Further columns that must be there, such as an identifier.
+    overwrite : bool
+        Whether an existing file may be replaced; never that of `table`.
+    defuse : bool
+        Whether an apostrophe is put before cells that a spreadsheet would take for formulas
+        (`fsframe.table.text_file.is_formula`), names of columns too.
+    apart_from : sequence of paths
+        Other files that must not be replaced.
+
+    Returns
+    -------
+    Path
+        Absolute.
+
+    Raises
+    ------
+    DataError
+        If `table` lacks a column that must be there; all are named.
+    RequestError
+        If the ending of `path` is not one of those above, or no column would be written.
+    StoreError
+        If the file exists or cannot be written.
+
+    Notes
+    -----
+    Cells are written unchanged. They are quoted again only if the new file needs another delimiter
+    (a table read from .csv and written to .tsv) or a cell is escaped as a formula.
+    """
+    used = [table.path, *apart_from]
+    check_destination(path, overwrite=overwrite, apart_from=used)
+    sign, packed = _output_form(Path(path), table)
+    text = reduced_text(table, features, label=label, keep=keep, sign=sign, defuse=defuse)
+    content = text.encode()
+    # Without a time stamp equal tables give equal bytes.
+    content = gzip.compress(content, 6, mtime=0) if packed else content
+    return place_file(path, content, overwrite=overwrite, apart_from=used)
+
+
+def reduced_text(
+    table: Table,
+    features: Sequence[str],
+    *,
+    label: str | None = None,
+    keep: Sequence[str] = (),
+    sign: str | None = None,
+    defuse: bool = False,
+) -> str:
+    """What `write_reduced` writes, as text; `sign` separates cells, by default as in `table`.
+
+    Raises
+    ------
+    DataError, RequestError
+        As `write_reduced` says.
+    """
+    places = set(table.places([*features, *keep]))
+    if label and label in table.names:
+        places |= set(table.places([label]))
+    if not places:
+        raise RequestError("nothing to write: the run kept no feature")
+    sign = table.delimiter if sign is None else sign
+    columns, spelled = sorted(places), table.spelled_names
+    head = [] if spelled is None else [[spelled[column] for column in columns]]
+    rows = itertools.chain(head, table.rows(columns))
+    return "".join(_line(cells, table.delimiter, sign, defuse) for cells in rows)
+
+
+def _output_form(path: Path, table: Table) -> tuple[str, bool]:
+    packed = path.suffix.lower() == ".gz"
+    ending = (Path(path.stem) if packed else path).suffix.lower()
+    if ending not in _SIGNS:
+        raise RequestError(
+            f"{path}: a reduced table is written as text; end its name in .csv or .tsv (also .gz)"
+        )
+    same = ending in {suffix.lower() for suffix in table.path.suffixes[-2:]}
+    return (table.delimiter if same else _SIGNS[ending] or table.delimiter), packed
+
+
+def _line(cells: list[str], delimiter: str, sign: str, defuse: bool) -> str:
+    if defuse:
+        cells = [_plain(cell, delimiter) for cell in cells]
+    if sign != delimiter:
+        cells = [quoted(unquote(cell), sign) for cell in cells]
+    return sign.join(cells) + "\n"
+
+
+def _plain(cell: str, delimiter: str) -> str:
+    """A cell, escaped if it would be a formula."""
+    text = unquote(cell)
+    return quoted(defused(text), delimiter) if is_formula(text) else cell
+
 
 # Numbers in one block of columns.
 _BLOCK = 1 << 22
@@ -139,31 +487,14 @@ class ArraysInFile(Table):
         return self.arrays.others[self.names[column]]
 
     def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        features = [column for column in columns if column < self._p]
-        others = {column: self._other(column) for column in columns if column >= self._p}
-        for row, values in enumerate(self._features(features)):
+        kept = [self._span(c, c + 1)[:, 0] if c < self._p else self._other(c) for c in columns]
+        for cells in zip(*kept, strict=True):
             # str of a NumPy number is the shortest text that parses to the same number.
-            cells = {c: "" if v != v else str(v) for c, v in zip(features, values, strict=True)}
-            for column, other in others.items():
-                cells[column] = "" if other[row] != other[row] else quoted(str(other[row]), ",")
-            yield [cells[column] for column in columns]
-
-    def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        found = np.empty((self.n_rows, len(columns)))
-        features = [place for place, column in enumerate(columns) if column < self._p]
-        found[:, features] = self._features([columns[place] for place in features])
-        for place, column in enumerate(columns):
-            if column < self._p:
-                continue
-            try:
-                found[:, place] = self._other(column).astype(np.float64)
-            except ValueError:
-                raise DataError(f"column {column + 1} holds text, not numbers") from None
-        return found
+            yield ["" if cell != cell else quoted(str(cell), ",") for cell in cells]
 
     def column(self, column: int) -> Column:
         if column < self._p:
-            return self._span(column, column + 1)[:, 0]
+            return np.asarray(self._span(column, column + 1)[:, 0], dtype=np.float64)
         values = self._other(column)
         if values.dtype.kind in "UO":
             return [str(text).strip() or None for text in values.tolist()]
@@ -172,20 +503,13 @@ class ArraysInFile(Table):
     def blocks(self) -> Iterator[Block]:
         width = max(1, _BLOCK // max(1, self.n_rows))
         for start in range(0, self._p, width):
-            yield start, self._span(start, min(start + width, self._p)), {}
+            block = self._span(start, min(start + width, self._p))
+            yield start, np.asarray(block, dtype=np.float64), {}
         yield from (one_column(k, self.column(k)) for k in range(self._p, len(self.names)))
 
-    def _features(self, columns: list[int]) -> NDArray[Any]:
+    def _span(self, start: int, stop: int) -> NDArray[Any]:
         X = self.arrays.X
-        if isinstance(X, np.ndarray):
-            return np.asarray(X[:, columns])
-        chosen = X.take(np.array(columns, dtype=np.intp))
-        return np.asarray(chosen.read(0, len(columns)))
-
-    def _span(self, start: int, stop: int) -> NDArray[np.float64]:
-        X = self.arrays.X
-        part = X[:, start:stop] if isinstance(X, np.ndarray) else X.read(start, stop)
-        return np.asarray(part, dtype=np.float64)
+        return np.asarray(X[:, start:stop] if isinstance(X, np.ndarray) else X.read(start, stop))
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -199,17 +523,16 @@ class FrameInFile(Table):
 
     frame: Any
 
+    @cached_property
+    def _series(self) -> list[Any]:
+        return [series for _, series in columns_of(self.frame)]
+
     def rows(self, columns: Sequence[int]) -> Iterator[list[str]]:
-        lists = [frame_texts(self.frame, column) for column in columns]
+        lists = [series_texts(self._series[column]) for column in columns]
         yield from ([quoted(text, ",") for text in row] for row in zip(*lists, strict=True))
 
-    def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        others = [k for k in range(len(self.names)) if k not in set(columns)]
-        parts = take_frame(self.frame, {"drop": others})
-        return np.asarray(parts.X, dtype=np.float64)
-
     def column(self, column: int) -> Column:
-        return frame_column(self.frame, column)
+        return series_values(self._series[column])
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -241,31 +564,14 @@ class PartsInFiles(Table):
         )
 
 
-def missing_codes(na: str | float | Iterable[str | float]) -> tuple[str, ...]:
-    """The argument `na` of `fsframe.read` as texts.
-
-    >>> missing_codes(-9), missing_codes(["?", 99])
-    (('-9',), ('?', '99'))
-    """
-    return tuple(str(code) for code in ([na] if isinstance(na, (str, int, float)) else na))
-
-
 def load_content(
     path: Path,
     kind: str,
+    form: Form,
     *,
     label: str | int | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    na: str | float | Iterable[str | float] = (),
-    x: str = "/X",
-    y: str = "/y",
-    names: str = "/feature_names",
-    in_memory: bool | None = True,
     one_column: bool = False,
-    refused: Sequence[str] = (),
+    refuse: bool = False,
 ) -> Any:
     """The content of a file that is not read in parts, before its columns have roles.
 
@@ -274,12 +580,13 @@ def load_content(
     path : Path
     kind : str
         As `file_kind` gives it.
-    label, delimiter, header, decimal, encoding, na, x, y, names, in_memory
-        As in `fsframe.read`; those that do not apply to the format are ignored.
+    form : Form
+        What does not apply to the format is ignored, or refused where `refuse` says so and a
+        plugin's reader does not read text.
+    label : str or int, optional
+        As in `fsframe.read`.
     one_column : bool
         Whether a text without a delimiter is a table of one column.
-    refused : sequence of str
-        Arguments that were given, and that no reader of a plugin takes unless it reads text.
 
     Returns
     -------
@@ -290,21 +597,19 @@ def load_content(
     DataError
         If the file is damaged, or of an unknown format.
     """
-    codes = missing_codes(na)
-    text, form = spelled_text(path, kind)
+    text, called = spelled_text(path, kind)
     if kind == "text" or text is not None:
-        return load_sheet(
-            path, text=text, form=form, delimiter=delimiter, label=label, header=header,
-            decimal=decimal, encoding=encoding, na=codes, one_column=one_column,
-        )  # fmt: skip
+        return load_sheet(path, form, label=label, text=text, called=called, one_column=one_column)
     if kind in _FORMS:
-        return load_arrays(path, kind, x=x, y=y, names=names, in_memory=in_memory, na=codes)
-    check_options(path, kind, refused)
-    return read_frame(path, kind, **named_paths(x, y))
+        return load_arrays(path, kind, form)
+    said = form.said()
+    if refuse:
+        check_options(path, kind, [key for key in said if key not in ("x", "y")])
+    return read_frame(path, kind, **{key: said[key] for key in ("x", "y") if key in said})
 
 
-def open_table(path: str | os.PathLike[str], **form: Any) -> Table:
-    """The table in a file that is not read in parts; arguments as for `load_content`.
+def open_table(path: str | os.PathLike[str], form: Form, **options: Any) -> Table:
+    """The table in a file that is not read in parts; `options` as for `load_content`.
 
     Raises
     ------
@@ -313,7 +618,7 @@ def open_table(path: str | os.PathLike[str], **form: Any) -> Table:
     """
     found = find_table(path)
     kind = file_kind(found)
-    content = load_content(found, kind, **form)
+    content = load_content(found, kind, form, **options)
     if isinstance(content, Sheet):
         return TextInFile.of(content)
     if isinstance(content, ArrayTable):
@@ -323,15 +628,15 @@ def open_table(path: str | os.PathLike[str], **form: Any) -> Table:
     )
 
 
-def read_table(path: str | os.PathLike[str], *, x: str = "/X", **form: Any) -> Table:
+def read_table(path: str | os.PathLike[str], **form: Any) -> Table:
     """The table in a file, with or without a label, its cells untouched.
 
     Parameters
     ----------
-    path, x
+    path
         As in `fsframe.read`.
     form
-        delimiter, header, decimal, encoding, na, y and names, as in `fsframe.read`.
+        Fields of `fsframe.table.reader.Form`.
 
     Returns
     -------
@@ -345,28 +650,27 @@ def read_table(path: str | os.PathLike[str], *, x: str = "/X", **form: Any) -> T
     DataError
         If the file is missing, damaged, of another kind, or its rows differ in length.
     """
-    found = find_table(path)
+    found, asked = find_table(path), Form(in_memory=True, **form)
     kind = "" if in_parts(found) else file_kind(found)
-    if kind and not (kind in ("parquet", "arrow") and large_in_file(found, kind, x)):
-        return open_table(found, x=x, one_column=True, **form)
-    given = {key: form[key] for key in ("y", "names") if key in form}
-    reader = rows_of_parts(found, x=x, na=missing_codes(form.get("na", ())), **given)
+    if kind and not (kind in ("parquet", "arrow") and large_in_file(found, kind, asked.x)):
+        return open_table(found, asked, one_column=True)
+    reader = rows_of_parts(found, asked)
     return PartsInFiles(
         path=found, form="parts", names=reader.names, n_rows=reader.n_rows, reader=reader
     )
 
 
-def contents(path: str | os.PathLike[str], **form: Any) -> Contents:
+def contents(path: str | os.PathLike[str], label: str | int | None = None, **form: Any) -> Contents:
     """Summarise the columns of a file, even if it cannot be used in a chain.
 
-    The arguments are those of `load_content`. DataError if the file is not a table: missing,
+    `form` are fields of `fsframe.table.reader.Form`. DataError if the file is not a table: missing,
     damaged, rows of different lengths. O(n log n) per column, for the number of different values.
     """
     try:
-        source = open_table(path, in_memory=None, **form)
+        source = open_table(path, Form(**form), label=label)
     except DataError:
         # A single column is shown, too; blanks between fields are found as in `read`.
-        source = open_table(path, in_memory=None, one_column=True, **form)
+        source = open_table(path, Form(**form), label=label, one_column=True)
     return _contents_of(source)
 
 

@@ -14,9 +14,8 @@ from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import RequestError
-from fsframe.method.donors import Donors
 from fsframe.method.run import Cost, Run
-from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selection import Donors, Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, flag, integer, number_to_keep, param, real
 from fsframe.registry.importing import missing, needed
@@ -276,7 +275,7 @@ class Impute(Selector):
     categorical column the first in the order of rows is taken, regardless of the levels' names.
 
     With ``method="neighbours"`` each gap gets its own value: the mean of the `k` training rows
-    nearest to its row (`fsframe.method.donors.Donors`), by scikit-learn's KNNImputer. The
+    nearest to its row (`fsframe.method.selection.Donors`), by scikit-learn's KNNImputer. The
     result, and so the run file, then contains the training rows.
 
     Values are learned from the rows of the current resample, and filled in only there and in rows

@@ -24,7 +24,7 @@ from fsframe.params import (
     number_to_keep,
     param,
 )
-from fsframe.resampling.significant_columns import (
+from fsframe.resampling.groups import (
     independent_rows,
     order_matters,
     row_problems,

@@ -25,7 +25,7 @@ from fsframe.params import (
     param,
     real,
 )
-from fsframe.resampling.significant_columns import (
+from fsframe.resampling.groups import (
     independent_rows,
     order_matters,
     row_problems,

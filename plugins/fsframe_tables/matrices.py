@@ -1,10 +1,12 @@
-"""Matrices: NPY, sparse NPZ and Matrix Market files, and svmlight's rows."""
+"""Matrices: NPY, sparse NPZ, Matrix Market and MAT files, and svmlight's rows."""
 
 from __future__ import annotations
 
 import gzip
+import math
 import warnings
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,8 +16,9 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.table.array_files import NpzArrays
 from fsframe.table.arrays import as_table
+from fsframe.table.hdf5 import Hdf5Arrays
 from fsframe.table.reader import ArrayTable, Reader
-from fsframe.table.text_file import check_expansion, check_size
+from fsframe.table.text_file import check_expansion, check_size, decompressed_bound, load_bytes
 
 
 def sparse_table(matrix: Any, what: str) -> Any:
@@ -209,3 +212,247 @@ class SvmlightReader(Reader):
 
         X, y = load_svmlight_file(str(path))
         return ArrayTable(path=path, X=sparse_table(X, str(path)), y=y, label_name="label")
+
+
+_HEAD, _CELL, _CHAR, _SPARSE = 128, 1, 4, 5
+_MATRIX, _PACKED = 14, 15
+# Types of stored values, and the classes of arrays that hold numbers.
+_TYPES = {
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    9: "f8",
+    12: "i8",
+    13: "u8",
+}
+_TEXTS = {2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+_CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8",
+            15: "u8"}  # fmt: skip
+
+
+class _Damaged(Exception):
+    """An impossible size or type."""
+
+
+class MatVariables:
+    """The variables of a file, by name; DataError if the file is damaged.
+
+    References
+    ----------
+    MathWorks, MAT-File Format (level 5).
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        raw = load_bytes(path)
+        self._order = {b"IM": "<", b"MI": ">"}.get(raw[126:128], "")
+        if not self._order:
+            raise DataError(f"{path} is not a MAT file, or its beginning is damaged")
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self._parts: dict[str, tuple[int, list[tuple[int, bytes]]]] = {}
+        try:
+            for name, shape, kind, parts in self._variables(raw):
+                if kind in _CLASSES or kind in (_CELL, _SPARSE):
+                    self.shapes[name] = shape
+                    self._parts[name] = kind, parts
+        except (_Damaged, ValueError, zlib.error, UnicodeDecodeError) as error:
+            raise DataError(f"{path} is a MAT file that is damaged: {error}") from None
+
+    def get(self, name: str) -> NDArray[Any]:
+        """The variable of that name.
+
+        Raises
+        ------
+        DataError
+            If its parts do not form an array of its shape.
+        """
+        kind, parts = self._parts[name]
+        shape = self.shapes[name]
+        what = f"{self._path}: {name!r} of shape {shape}"
+        if kind != _SPARSE:
+            check_size(8 * math.prod(shape), what)
+        try:
+            if kind == _CELL:
+                return self._cell(parts, shape)
+            if kind == _SPARSE:
+                arrays = [self._numbers(*part) for part in parts[:3]]
+                if len(shape) != 2 or len(arrays) < 3:
+                    raise _Damaged("a sparse matrix lacks a part")
+                rows, columns, values = arrays
+                matrix = compressed("csc", [values, rows, columns], (shape[0], shape[1]), what)
+                return sparse_table(matrix, what)
+            if len(parts) != 1:
+                raise _Damaged("it holds complex numbers, or no numbers")
+            values = self._numbers(*parts[0])
+            if values.size != math.prod(shape):
+                raise _Damaged(f"it holds {values.size} values")
+            return values.reshape(shape, order="F").astype(_CLASSES[kind])
+        except (_Damaged, ValueError, UnicodeDecodeError) as error:
+            raise DataError(f"{what}: {error}") from None
+
+    def _variables(
+        self, raw: bytes
+    ) -> Iterator[tuple[str, tuple[int, ...], int, list[tuple[int, bytes]]]]:
+        left = decompressed_bound(len(raw))
+        for kind, content in self._elements(raw[_HEAD:], padded=False):
+            if kind == _PACKED:
+                unpacker = zlib.decompressobj()
+                content = unpacker.decompress(content, left + 1)
+                if len(content) > left:
+                    raise _Damaged("it would decompress to more than is allowed")
+                left -= len(content)
+                inner = next(self._elements(content), (0, b""))
+                kind, content = inner
+            if kind == _MATRIX and content:
+                yield self._matrix(content)
+
+    def _matrix(self, content: bytes) -> tuple[str, tuple[int, ...], int, list[tuple[int, bytes]]]:
+        flags, sizes, name, *parts = [*self._elements(content), (0, b""), (0, b""), (0, b"")]
+        parts = parts[: len(parts) - 3] if len(parts) >= 3 else []
+        numbers = self._numbers(*flags)
+        shape = self._numbers(*sizes)
+        if not numbers.size or not 2 <= shape.size <= 32 or shape.min() < 0:
+            raise _Damaged("an array without class or shape")
+        called = bytes(name[1]).decode("ascii", errors="replace")
+        return called, tuple(int(size) for size in shape), int(numbers[0]) & 0xFF, parts
+
+    def _elements(self, content: bytes, padded: bool = True) -> Iterator[tuple[int, bytes]]:
+        """Types and contents of the elements of a file or of an array."""
+        place, byteorder = 0, "little" if self._order == "<" else "big"
+        while place + 8 <= len(content):
+            first = int.from_bytes(content[place : place + 4], byteorder)  # type: ignore[arg-type]
+            if first >> 16:
+                size, kind, begin = first >> 16, first & 0xFFFF, place + 4
+                if size > 4:
+                    raise _Damaged(f"a small element of {size} bytes")
+                place += 8
+            else:
+                kind, begin = first, place + 8
+                size = int.from_bytes(content[place + 4 : begin], byteorder)  # type: ignore[arg-type]
+                place = begin + (size if not padded and kind == _PACKED else -(-size // 8) * 8)
+            if begin + size > len(content):
+                raise _Damaged(f"an element of {size} bytes where {len(content) - begin} are left")
+            yield kind, content[begin : begin + size]
+
+    def _numbers(self, kind: int, content: bytes) -> NDArray[Any]:
+        if kind not in _TYPES:
+            raise _Damaged(f"values of type {kind}")
+        return np.frombuffer(content, dtype=self._order + _TYPES[kind])
+
+    def _cell(self, parts: list[tuple[int, bytes]], shape: tuple[int, ...]) -> NDArray[Any]:
+        """A cell array of text, as (n,) str objects."""
+        if len(parts) != math.prod(shape):
+            raise _Damaged(f"{len(parts)} cells")
+        found = np.empty(len(parts), dtype=object)
+        for place, (kind, content) in enumerate(parts):
+            _, _, inner, values = self._matrix(content) if kind == _MATRIX else ("", (), 0, [])
+            if inner != _CHAR or len(values) != 1 or values[0][0] not in _TEXTS:
+                raise _Damaged("a cell that is not text")
+            encoding = _TEXTS[values[0][0]]
+            if encoding.startswith(("utf-16", "utf-32")):
+                encoding += "-le" if self._order == "<" else "-be"
+            found[place] = values[0][1].decode(encoding).strip()
+        return found
+
+
+_TABLES = ("X", "x", "data", "fea", "features")
+_LABELS = ("y", "Y", "label", "labels", "class", "target", "gnd")
+_NAMES = ("feature_names", "names")
+
+
+class MatReader(Reader):
+    """The matrix called X, or the only one; the vector called y, or the only one that fits it.
+
+    Notes
+    -----
+    `x` and `y` name others. Samples are rows. Structures and objects are not read.
+    """
+
+    options = frozenset({"x", "y"})
+
+    def _read(self, path: Path, x: str = "", y: str = "") -> Any:
+        with path.open("rb") as file:
+            new = file.read(10).startswith(b"MATLAB 7")
+        variables = _Hdf5(path) if new else MatVariables(path)
+        shapes = variables.shapes
+        tables = [name for name, shape in shapes.items() if len(shape) == 2 and min(shape) > 1]
+        table = _chosen(x, _TABLES, tables, f"{path}: features", "--x")
+        if table is None:
+            raise DataError(f"{path} holds no matrix of numbers; it has {', '.join(shapes) or '—'}")
+        n = shapes[table][0]
+        fitting = [name for name, s in shapes.items() if name != table and sorted(s) == [1, n]]
+        label = _chosen(y, _LABELS, fitting, f"{path}: label", "--y")
+        X = variables.get(table)
+        if len(X.shape) != 2 or X.dtype.kind not in "fiub":
+            raise DataError(f"{path}: {table!r} holds {X.dtype} of shape {X.shape}, not numbers")
+        names = None
+        for name in _NAMES:
+            if sorted(shapes.get(name, ())) == [1, X.shape[1]]:
+                names = _vector(variables.get(name))
+                break
+        return ArrayTable(
+            path=path,
+            X=X,
+            y=None if label is None else _vector(variables.get(label)),
+            names=None if names is None else tuple(map(str, names.tolist())),
+            label_name=label or "y",
+            without_label=f"it holds {', '.join(list(shapes)[:10])}: name one (y=…, --y)",
+        )
+
+
+def _vector(found: Any) -> NDArray[Any]:
+    """A matrix of one row or column, sparse or not, as (n,)."""
+    whole = found if isinstance(found, np.ndarray) else found.read(0, found.shape[1])
+    return np.asarray(whole.ravel())
+
+
+def _chosen(
+    said: str, usual: tuple[str, ...], fitting: list[str], what: str, option: str
+) -> str | None:
+    """The requested variable; None if none fits."""
+    said = said.strip("/")
+    if said:
+        if said not in fitting:
+            shown = ", ".join(fitting[:12]) or "none"
+            raise DataError(f"{what}: {said!r} does not fit; these do: {shown}")
+        return said
+    called = [name for name in usual if name in fitting]
+    if called:
+        return called[0]
+    if len(fitting) > 1:
+        raise DataError(f"{what}: name one ({option}): {', '.join(fitting[:12])}")
+    return fitting[0] if fitting else None
+
+
+class _Hdf5:
+    """Variables of a file of version 7.3, whose arrays are stored by columns."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        with Hdf5Arrays(path) as file:
+            for name in file.members(""):
+                if file.is_group(name):
+                    rows, jc = file.attribute(name, "MATLAB_sparse"), file.form(f"{name}/jc")
+                    if rows is not None and jc is not None and len(jc[0]) == 1:
+                        self.shapes[name] = (int(rows), jc[0][0] - 1)
+                    continue
+                form = file.form(name)
+                if form is not None and form[1].kind in "fiub":
+                    self.shapes[name] = form[0][::-1]
+
+    def get(self, name: str) -> Any:
+        what = f"{self._path}: {name!r} of shape {self.shapes[name]}"
+        with Hdf5Arrays(self._path) as file:
+            if not file.is_group(name):
+                found = file.array(name)
+                if found is None:
+                    raise DataError(f"{what} is not there")
+                return np.ascontiguousarray(found.T)
+            parts = [file.array(f"{name}/{part}") for part in ("data", "ir", "jc")]
+        n, p = self.shapes[name]
+        return sparse_table(compressed("csc", parts, (n, p), what), what)

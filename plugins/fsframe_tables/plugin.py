@@ -40,7 +40,7 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
     )
     yield ReaderEntry(
         name="mat",
-        target="fsframe_tables.matlab:MatReader",
+        target="fsframe_tables.matrices:MatReader",
         summary="MAT files; the matrix X or the only one, the vector y or the only one that fits",
         starts=(b"MATLAB 5", b"MATLAB 7"),
     )

@@ -15,7 +15,7 @@ import pytest
 import fsframe
 from fsframe.chains.chain import Stage
 from fsframe.errors import EngineError, PluginError, RequestError, StoreError
-from fsframe.execution.workers import check_classes, differences, found_here
+from fsframe.execution.engine import check_classes, differences, found_here
 from fsframe.method.ranking import rank_by_score
 from fsframe.params import param, real
 from fsframe.registry import default_manager, preferring

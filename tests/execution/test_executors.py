@@ -20,8 +20,8 @@ from executor_bases import Bounds, Deadly, Failing, Noise, array_flags, threads_
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, EngineError, PluginError, RequestError
 from fsframe.execution import Engine, as_engine, open_engine
+from fsframe.execution.engine import Parcel, Shared, SharedValue, ValueMissing, fetch
 from fsframe.execution.engines.processes import ProcessEngine
-from fsframe.execution.workers import Parcel, Shared, SharedValue, ValueMissing, fetch
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector

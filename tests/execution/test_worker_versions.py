@@ -19,9 +19,8 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import EngineError
 from fsframe.evaluation.fold_task import FoldTask
 from fsframe.execution import as_engine, open_engine
-from fsframe.execution.engine import EngineOptions
+from fsframe.execution.engine import EngineOptions, differences, found_here
 from fsframe.execution.engines.dask import ClusterEngine
-from fsframe.execution.workers import differences, found_here
 from fsframe.method.run import Run
 from fsframe.resampling.work import needed_by
 from fsframe.storage.encoding import fingerprint
@@ -179,7 +178,7 @@ def test_a_worker_that_joins_later_is_refused_and_one_that_stops_is_left(
 def test_a_worker_that_was_asked_by_nobody_refuses_by_itself(bits, table, counts, monkeypatch):
     """As the worker of any executor does, of which nothing is known beforehand."""
     monkeypatch.setattr(
-        "fsframe.execution.workers.found_here",
+        "fsframe.execution.engine.found_here",
         lambda names: {**found_here(names), "scipy": "0.1"},
     )
     with (

@@ -16,8 +16,8 @@ from fsframe.method.selection import PairWeights, Selection
 from fsframe.storage import load_run, spec, write_run
 from fsframe.storage.encoding import compact, square_of, triangle_of
 from fsframe.storage.read import first_difference
+from fsframe.storage.records import StageRecord
 from fsframe.storage.spec import SEAL_BYTES, make_seal
-from fsframe.storage.stage_records import StageRecord
 
 
 def symmetric(m: int, seed: int = 0) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fsframe import Chain, Dataset
-from fsframe.table import cells, from_sheet
+from fsframe.table import cells
 from fsframe.table.read import read
 from fsframe.table.source import read_table
 
@@ -17,7 +17,7 @@ N, P = 90, 12
 def small(monkeypatch):
     """Blocks of few lines, and tables of any size kept as bytes."""
     monkeypatch.setattr(cells, "BLOCK", 200)
-    monkeypatch.setattr(from_sheet, "_BYTES_FROM", 0)
+    monkeypatch.setattr("fsframe.table.read._BYTES_FROM", 0)
 
 
 def digits() -> tuple[np.ndarray, np.ndarray]:

@@ -10,9 +10,8 @@ import pytest
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table import text_file
-from fsframe.table.file_table import write_reduced
 from fsframe.table.read import read
-from fsframe.table.source import read_table
+from fsframe.table.source import read_table, write_reduced
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6.125,ill\n7,8,well\n"
 

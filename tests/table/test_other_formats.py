@@ -10,6 +10,7 @@ from pathlib import Path
 import attrs
 import h5py
 import numpy as np
+import polars
 import pytest
 import xlsxwriter
 from scipy import io, sparse
@@ -17,9 +18,9 @@ from scipy import io, sparse
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.table.dataset import Dataset
-from fsframe.table.file_table import write_reduced
+from fsframe.table.frames import columns_of
 from fsframe.table.read import read
-from fsframe.table.source import contents, read_table
+from fsframe.table.source import contents, read_table, write_reduced
 from fsframe_tables.matrices import MatrixMarketReader
 
 N, P = 24, 5
@@ -406,3 +407,20 @@ def test_numbers_of_workbooks_keep_their_digits(tmp_path: Path) -> None:
         for row, cells in enumerate([("p", "class"), *zip(numbers, "abaab", strict=True)]):
             sheet.write_row(row, 0, cells)
     assert read(path).X[:, 0].tolist() == numbers
+
+
+def test_columns_of_a_frame_are_listed_once_however_many_are_asked_for(tmp_path, monkeypatch):
+    asked = []
+
+    def counted(frame):
+        asked.append(frame)
+        return columns_of(frame)
+
+    monkeypatch.setattr("fsframe.table.source.columns_of", counted)
+    frame = polars.DataFrame({name: X[:, k] for k, name in enumerate(NAMES)})
+    frame.with_columns(y=polars.Series(Y)).write_parquet(tmp_path / "t.parquet")
+    assert len(contents(tmp_path / "t.parquet").columns) == P + 1
+    assert len(asked) == 1
+    table = read_table(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(table.numbers(NAMES[::-1]), X[:, ::-1])
+    assert len(asked) == 2

@@ -15,8 +15,10 @@ from typing import Any
 import attrs
 
 from fsframe.errors import EngineError, RequestError, one_line
-from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
-from fsframe.execution.workers import (
+from fsframe.execution.engine import (
+    PATIENCE,
+    Engine,
+    EngineOptions,
     Scattered,
     SharedValue,
     call_in_thread,

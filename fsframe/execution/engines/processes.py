@@ -12,9 +12,14 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from multiprocessing import connection
 from typing import Any
 
-from fsframe.execution.engine import PATIENCE, Engine, EngineOptions
+from fsframe.execution.engine import (
+    PATIENCE,
+    Engine,
+    EngineOptions,
+    call_with_timeout,
+    check_classes,
+)
 from fsframe.execution.process_start import start_worker
-from fsframe.execution.workers import call_with_timeout, check_classes
 from fsframe.kernels.threads import available_threads
 from fsframe.system import (
     STOPPING,

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 from fsframe.method.selection import Selection
+from fsframe.storage.records import selection_arrays, selection_of
 from fsframe.storage.spec import NUMBER_TYPES
-from fsframe.storage.stage_records import selection_arrays, selection_of
 from fsframe.table.arrays import freeze
 
 _MAGIC = b"fsframe-arrays 1\n\0"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import RequestError
-from fsframe.method.answer import adjusted_p_values
+from fsframe.method.ranking import adjusted_p_values
 from fsframe.resampling.groups import permuted_rows
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.feature_scores import feature_scores, full_distances, mean_of

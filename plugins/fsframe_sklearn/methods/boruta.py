@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from fsframe.errors import RequestError
 from fsframe.kinds import MOST_TIMES
-from fsframe.method.answer import adjusted_p_values
+from fsframe.method.ranking import adjusted_p_values
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector

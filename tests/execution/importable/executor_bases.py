@@ -106,7 +106,7 @@ def wait_long() -> None:
 
 def array_flags(shared) -> list[tuple[bool, bool]]:
     """Whether the arrays of a shared value can be written to, and whether they are aligned."""
-    from fsframe.execution.workers import fetch
+    from fsframe.execution.engine import fetch
 
     arrays = [value for value in fetch(shared) if isinstance(value, np.ndarray)]
     return [(a.flags.writeable, a.flags.aligned and a.ctypes.data % 64 == 0) for a in arrays]
