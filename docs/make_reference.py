@@ -51,11 +51,13 @@ _GROUPS = {
     "rank_by": "Testing",
     "alpha": "Testing",
 }
-# The pages that say what a command does; its help says it in short.
+# The pages that say what a command does. Of a command without one the whole help is printed.
 _PAGES = {
-    "apply": "tutorial.md",
+    "fsframe": "index.md",
+    "apply": "data.md#the-reduced-table",
     "audit": "resume.md#audit-repeat-a-stored-run",
     "chain": "chains.md",
+    "chain STAGES on DATA": "data.md",
     "check": "write-a-selector.md#4-run-the-conformance-checks",
     "compare": "evaluation.md#compare",
     "evaluate": "evaluation.md",
@@ -63,7 +65,6 @@ _PAGES = {
     "new-plugin": "hooks.md",
     "plot": "results.md#a-figure",
     "plugins": "#environment",
-    "predict": "evaluation.md",
     "report": "results.md#a-report",
     "resume": "resume.md",
     "show": "file-format.md",
@@ -125,9 +126,11 @@ def _commands() -> Iterator[str]:
     groups = _groups(tables)
     for (title, command), rows in zip(found, tables, strict=True):
         yield f"### `{title}`\n"
-        text = " ".join(inspect.cleandoc(command.help or "").partition("\n\n")[0].split())
         page = _PAGES.get(title.removeprefix("fsframe "))
-        yield f"{text}{f' [More]({page}).' if page else ''}\n"
+        # \b and \f are click's own marks: keep these lines, stop here.
+        text = inspect.cleandoc(command.help or "").partition("\f")[0].replace("\b\n", "")
+        first = " ".join(text.partition("\n\n")[0].split())
+        yield (f"{first} [More]({page})." if page else _without_examples(text)) + "\n"
         yield from _own(rows, groups, *_OPTION)
     yield "## Shared options\n"
     for group, shared in groups.items():
@@ -211,6 +214,10 @@ def _metavar(option: click.Option) -> str:
     if isinstance(option.type, click.IntRange):
         return "N"
     return option.type.name.upper()
+
+
+def _without_examples(text: str) -> str:
+    return re.sub(r"Examples?:\n(?:  .*(?:\n|\Z))+", "", text).rstrip()
 
 
 def _bundled(registry: Registry) -> Iterator[Offer]:
