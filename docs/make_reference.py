@@ -213,6 +213,8 @@ def _metavar(option: click.Option) -> str:
         return "|".join(map(str, option.type.choices))
     if isinstance(option.type, click.IntRange):
         return "N"
+    if isinstance(option.type, click.FloatRange):
+        return "X"
     return option.type.name.upper()
 
 
@@ -311,13 +313,9 @@ def _plugins() -> Iterator[str]:
     yield "Read before anything of a plugin is imported.\n"
     for name, meaning in re.findall(r"``(\w+)``\n((?:    .*\n?)+)", text):
         yield f"* `{name}`: {' '.join(meaning.split()).replace('``', '`')}"
+    yield ("* `FSFRAME_KERNELS`: Set by fsframe for its workers: a temporary folder of kernels.")
     yield (
-        "* `FSFRAME_KERNELS`: Set by fsframe itself for its workers: a temporary folder of "
-        "compiled kernels, where no other could be written to."
-    )
-    yield (
-        "* `FSFRAME_REMARKS`: `json`: remarks on stderr are events; set by `--progress json`, for "
-        "workers too."
+        "* `FSFRAME_REMARKS`: Set by fsframe for workers of `--progress json`: remarks are events."
     )
     yield f"* `{VARIABLE}`: Bytes that reading a table may take, such as `12GB`."
     yield ""
