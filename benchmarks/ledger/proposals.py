@@ -9,7 +9,7 @@ from designs import DESIGNS, Design, tables
 from page import Ledger, Mean, error_of, missed
 
 from fsframe import Dataset
-from fsframe.show.proposals import RULES, Rule
+from fsframe.show.proposals import NEEDED, RULES, Rule
 
 ENOUGH = 10
 """Tables with a signal from which a contender counts."""
@@ -17,7 +17,8 @@ ENOUGH = 10
 
 @attrs.frozen
 class Verdict:
-    """A rule on one design: what its chain and the best contender reach (F1, relevant columns)."""
+    """A rule on one design: what its chain and the best contender reach (F1, relevant columns; of
+    needed features, causal ones)."""
 
     rule: Rule
     design: Design
@@ -62,9 +63,13 @@ def verdicts(ledger: Ledger) -> list[Verdict]:
     for rule in RULES:
         for design in (d for d in DESIGNS if d.name in rule.designs):
             own = contender_of(rule, design)
-            means = {c.name: ledger.mean(design, c, "f1_relevant") for c in CONTENDERS}
+            needed = rule.question == NEEDED
+            judged = "f1_causal" if needed else "f1_relevant"
+            means = {c.name: ledger.mean(design, c, judged) for c in CONTENDERS}
+            # What bounds columns that are not causes answers the question of what is needed.
+            asked = [c for c in CONTENDERS if needed or c.false_if_not != "causal"]
             able = [
-                c for c in CONTENDERS
+                c for c in asked
                 if c is own or (means[c.name].tables >= ENOUGH and keeps(ledger, design, c))
             ]  # fmt: skip
             first = max(able, key=lambda c: means[c.name].value)
@@ -89,8 +94,10 @@ def section(ledger: Ledger) -> list[str]:
         "One chain for each question, by the first line whose tables are such and whose chain "
         "takes the table (`fsframe/show/proposals.py`; a test compares it with the rows). "
         f"**F1**: of the chain, and of the first among contenders with {ENOUGH} tables or more "
-        "that keep what they promise here; ours counts if within one standard error. s: processor "
-        "seconds of a table. Lines without a design rest on no measurement of their own.",
+        "that keep what they promise here (by causal columns for what is needed; for the other "
+        "questions without those that promise this); ours counts if within one standard error. "
+        "s: processor seconds of a table. Lines without a design rest on no measurement of their "
+        "own.",
         "",
         "|for tables with|chain|promise|s|designs: F1 of the chain, of the first|",
         "|-|-|-|-|-|",

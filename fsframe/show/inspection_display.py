@@ -67,6 +67,9 @@ def inspection_lines(found: Inspection) -> Iterator[str]:
         if proposal.question:
             told = f"answers: {proposal.question}; {proposal.promise}"
             yield from _wrapped(told, indent="  ", first="  ")
+        if place and proposal.cost is not None:
+            seconds = duration(proposal.cost.seconds)
+            yield f"  costs: about {seconds} of processor time"
 
 
 def _gaps(found: Inspection) -> str:
@@ -236,6 +239,7 @@ def inspection_object(found: Inspection) -> dict[str, Any]:
                 "command": command,
                 "question": proposal.question,
                 "promise": proposal.promise,
+                "processor_seconds": None if proposal.cost is None else proposal.cost.seconds,
             }
             for proposal, command in zip(found.proposals, found.commands, strict=True)
         ],

@@ -14,7 +14,7 @@ import pytest
 
 import fsframe
 from fsframe import Chain, Dataset
-from fsframe.show.proposals import RELEVANT, RULES, TOGETHER, Shape, proposals_for
+from fsframe.show.proposals import NEEDED, RELEVANT, RULES, TOGETHER, Shape, proposals_for
 
 LEDGER = Path(__file__).parents[2] / "benchmarks" / "ledger"
 
@@ -40,9 +40,11 @@ def rows() -> list[dict[str, str]]:
 
 def test_for_a_table_of_each_design_the_rule_that_names_it_is_proposed(ledger: Any) -> None:
     for design in ledger.DESIGNS:
-        (rule,) = [rule for rule in RULES if design.name in rule.designs]
+        rules = [rule for rule in RULES if design.name in rule.designs]
+        assert len({rule.question for rule in rules}) == len(rules) >= 1
         proposed = chains(ledger.first_table(design))
-        assert proposed[rule.question] == rule.chain, design.name
+        for rule in rules:
+            assert proposed[rule.question] == rule.chain, design.name
 
 
 def test_rules_are_first_in_the_ledger_or_within_a_standard_error(ledger: Any) -> None:
@@ -56,7 +58,7 @@ def test_rules_are_first_in_the_ledger_or_within_a_standard_error(ledger: Any) -
 def test_a_better_chain_or_a_broken_promise_in_the_ledger_refutes_a_rule(ledger: Any) -> None:
     def of_blocks(changed: list[dict[str, str]]) -> Any:
         found = ledger.verdicts(ledger.Ledger(changed))
-        return next(v for v in found if v.design.name == "blocks")
+        return next(v for v in found if v.design.name == "blocks" and v.rule.question == RELEVANT)
 
     kept = rows()
     own = [r for r in kept if (r["design"], r["contender"]) == ("blocks", "anova-f, BH")]
@@ -99,6 +101,25 @@ def test_a_rule_whose_chain_refuses_the_table_gives_way_to_the_next() -> None:
     assert chains(people)[RELEVANT] == "anova-f npfs"
     same = Dataset.from_arrays(X, np.arange(60) // 4 % 2, groups=np.arange(60) // 4)
     assert chains(same)[RELEVANT] == "anova-f:alpha=0.05"
+
+
+def blocks(copy: float = 0.0) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """120 × 30: blocks of correlation .8, and a copy with this share of the column it copies."""
+    shared = np.repeat(numbers(120, 6, 1), 5, axis=1)
+    X = np.sqrt(0.8) * shared + np.sqrt(0.2) * numbers(120, 30)
+    X[:, 1] = copy * X[:, 0] + (1 - copy) * X[:, 1]
+    return X
+
+
+def test_which_correlated_columns_are_needed_is_a_question_of_its_own() -> None:
+    X, y = blocks(), np.arange(120) % 2
+    assert chains(Dataset.from_arrays(X, y))[NEEDED] == "lasso:top=5 cpss:bound=r-concave"
+    (found,) = [f for f in proposals_for(Dataset.from_arrays(X, y)) if f.question == NEEDED]
+    assert found.cost is not None and 0.1 < found.cost.seconds < 10
+    for other in (numbers(120, 30), blocks(0.99), X[:, :20], np.c_[X, X[:, :1] * 0 + 1e140]):
+        expected = other.shape[1] == 31
+        assert (NEEDED in chains(Dataset.from_arrays(other, y))) is expected
+    assert NEEDED not in chains(Dataset.from_arrays(X, y, categorical=[0]))
 
 
 def test_without_the_plugin_of_a_rule_methods_propose_themselves(monkeypatch) -> None:

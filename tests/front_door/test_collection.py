@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.command_line import Done
@@ -82,3 +83,22 @@ def test_the_command_on_the_screen_is_that_of_the_program(call: Call, here: Path
     shown = call("inspect", "my table.csv").out.partition("Suggested command:")[2]
     printed = shown.partition("answers:")[0].partition("forecast")[0].replace("\\\n", " ")
     assert shlex.split(printed) == shlex.split(told["command"])
+
+
+def test_the_command_for_correlated_columns_runs_as_printed(call: Call, here: Path) -> None:
+    draw = np.random.default_rng(1)
+    shared = np.repeat(draw.normal(size=(120, 5)), 5, axis=1)
+    X = np.sqrt(0.8) * shared + np.sqrt(0.2) * draw.normal(size=(120, 25))
+    label = np.where(X[:, 3] + X[:, 12] + 0.5 * draw.normal(size=120) > 0, "ill", "well")
+    names = [f"m{k}" for k in range(25)]
+    rows = [",".join([*(f"{v:.4f}" for v in row), label[i]]) for i, row in enumerate(X)]
+    path = here / "markers.csv"
+    path.write_text("\n".join([",".join([*names, "state"]), *rows]))
+    told = call("inspect", str(path), "--json").json
+    (needed,) = [each for each in told["proposals"] if "needed" in each["question"]]
+    assert needed["processor_seconds"] > 0
+    assert "costs: about" in call("inspect", str(path)).out
+    found = call(*shlex.split(needed["command"])[1:], "--no-out", "--json", "--quiet")
+    assert found.code == 0, found.err
+    # Of five that are alike the two causes, at most one more.
+    assert {"m3", "m12"} <= {*found.json["selected"]} and len(found.json["selected"]) <= 3
