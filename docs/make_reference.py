@@ -139,12 +139,12 @@ def _commands() -> Iterator[str]:
     codes = inspect.getdoc(main) or ""
     yield "### Exit codes\n"
     yield " ".join(codes.partition("\n\n")[2].split()) + "\n"
-    rows = []
+    of_code: dict[int, list[str]] = {}
     for error in vars(errors).values():
         if isinstance(error, type) and issubclass(error, errors.FsframeError):
-            when = (inspect.getdoc(error) or "").partition("\n")[0]
-            rows.append(_row(f"`{error.__name__}`", str(error.exit_code), when))
-    yield from _table(rows, "error", "code", "when")
+            of_code.setdefault(error.exit_code, []).append(f"`{error.__name__}`")
+    told = "; ".join(f"{code} {', '.join(names)}" for code, names in of_code.items())
+    yield f"The exceptions of `fsframe.errors` behind them: {told}.\n"
 
 
 def _own(rows: dict[str, str], groups: dict[str, list[Row]], *head: str) -> Iterator[str]:
