@@ -327,6 +327,10 @@ class Classifier(Parameterised):
             yield weights_in_parts(self.method_name(), data.weight_name)
         yield from nominal_problems(self.method_name(), self.takes_nominal, data)
 
+    def unlike_copies(self) -> str:
+        """As `Selector.unlike_copies`."""
+        return ""
+
     def check_roles(self, data: Dataset) -> None:
         """Raise DataError with all `role_problems`."""
         problems = list(self.role_problems(data))

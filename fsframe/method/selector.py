@@ -358,6 +358,14 @@ class Selector(Parameterised):
         """
         return "" if self.takes_groups else "it resamples rows or permutes labels one by one"
 
+    def unlike_copies(self) -> str:
+        """Why a row of weight k is not k equal rows of the table to this method; empty if it is.
+
+        Authors override this where rows are told apart, such as by neighbours or folds; it may
+        depend on parameters. ``sample_weight`` of `fsframe.sklearn` then raises an error.
+        """
+        return ""
+
     def ignores_time(self) -> str:
         """What this method does that ignores the order of rows; empty if nothing.
 

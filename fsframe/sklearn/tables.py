@@ -14,9 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from fsframe.chains.chain import Chain
+from fsframe.method.classifier import Classifier
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
-from fsframe.registry import Offer, find_offer, selectors
+from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.settings import SETTINGS, settings_of
 from fsframe.table.arrays import kept_columns
@@ -213,13 +214,47 @@ def takes_missing(chain: Chain) -> bool:
     return base is None or takes_missing(Chain.parse(base))
 
 
-def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
-    """Whether a row of weight k equals k rows, by the declared conformance exceptions.
+def unlike_copies(name: str, method: Selector | Classifier) -> str:
+    """Why a row of weight k is not k equal rows to a stage; empty if it is.
 
-    It does not for neighbour-based methods: copies of a row must not be each other's neighbours.
+    By the method itself, or by the exception from conformance checks that its plugin declares. So
+    methods based on neighbours are refused weights: copies of a row must not be each other's.
+    Stages that sample rows refuse weights themselves (`Selector.role_problems`).
     """
-    lawful = "counts_equal_copies" not in declared_exceptions(offer)
-    return method.takes_counts and not method.wrapping and lawful
+    declared = declared_exceptions(find_offer(name, selectors, classifiers)[1])
+    return method.unlike_copies() or declared.get("counts_equal_copies", "")
+
+
+def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
+    """Whether an estimator of the method has `sample_weight`: a row of weight k equals k rows, with
+    the default parameters where there are some for all."""
+    if not method.takes_counts or method.wrapping:
+        return False
+    if any(parameter.required for parameter in method.parameters()):
+        return "counts_equal_copies" not in declared_exceptions(offer)
+    return not unlike_copies(offer.name, method())
+
+
+def check_weights(chain: Chain) -> None:
+    """Refuse row weights for stages to which a row of weight k is not k rows.
+
+    Raises
+    ------
+    InvalidData
+        Naming each such stage and why.
+    """
+    stages = [(stage.name, stage.method) for stage in chain.stages]
+    refused = [
+        f"{name} takes no sample_weight, since a row of weight k would not equal k rows: {reason}"
+        for name, method in stages
+        if (reason := unlike_copies(name, method)) and getattr(method, "takes_weights", True)
+    ]
+    if refused:
+        raise InvalidData(
+            ";\n".join(refused)
+            + "; leave the weights out, repeat the rows of X and y, or give the table its weights "
+            "as fsframe understands them (Dataset.from_arrays(…, weights=), docs/data.md)"
+        )
 
 
 def counting_stages(chain: Chain) -> list[str]:
@@ -227,11 +262,7 @@ def counting_stages(chain: Chain) -> list[str]:
     return [
         stage.name
         for stage in chain.stages
-        if not (
-            isinstance(stage.method, Selector)
-            and stage.method.uses_upstream_weights
-            and copies_are_weights(find_offer(stage.name, selectors)[1], type(stage.method))
-        )
+        if not (isinstance(stage.method, Selector) and stage.method.uses_upstream_weights)
     ]
 
 
@@ -288,6 +319,8 @@ def training_table(
         labels = labels.astype(np.float64)
     names = getattr(estimator, "feature_names_in_", None)
     counts, importance = sample_weights(sample_weight, X, counting_stages(chain))
+    if counts is not None:
+        check_weights(chain)
     data = Dataset.from_arrays(
         X,
         labels,

@@ -248,6 +248,9 @@ class InvarianceChecks(SelectorChecks):
 
     @check
     def test_counts_equal_copies(self) -> None:
+        reason = self.make().unlike_copies()
+        if reason:
+            raise not_applicable(reason)
         data = self.table()
         counts = resamples(data, 1)[0]
         copied = data.take_rows(np.repeat(np.arange(data.n_samples), counts))

@@ -48,10 +48,8 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "lasso": {
         "a_duplicated_column_scores_as_its_original": _SHARED,
-        "counts_equal_copies": _COPIES,
     },
     "elastic-net": {
-        "counts_equal_copies": _COPIES,
         "equal_counts_change_nothing": _SAGA,
         "order_of_rows_does_not_matter": _SAGA,
     },

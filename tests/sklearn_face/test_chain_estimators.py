@@ -243,8 +243,8 @@ def test_a_heavy_row_is_several_rows_in_a_chain(plain, chain) -> None:
     np.testing.assert_allclose(heavy.scores_, copied.scores_, atol=1e-12)
     quarters = ChainSelector(chain).fit(X, y, sample_weight=weights / 4)
     assert quarters.ranking_.tolist() == copied.ranking_.tolist()
-    with pytest.raises(ValueError, match="immigrate counts rows, so the weights must be integers"):
-        ChainSelector("mim:top=4 immigrate").fit(X, y, sample_weight=weights / 4)
+    with pytest.raises(ValueError, match="knn counts rows, so the weights must be integers"):
+        ChainClassifier("mim:top=4 knn").fit(X, y, sample_weight=weights / 4)
     with pytest.raises(ValueError, match=r"npfs samples .* rows have weights \('sample_weight'\)"):
         ChainSelector("mim:top=1 npfs:n=9").fit(X, y, sample_weight=weights)
 

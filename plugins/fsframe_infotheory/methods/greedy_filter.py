@@ -264,6 +264,10 @@ class EstimatorParameters(InformationFilter):
         if self.estimator == "knn" and self.missing == "level":
             yield "missing=level has no distances for estimator=knn; use missing=pairwise"
 
+    def unlike_copies(self) -> str:
+        # A copy at distance 0 would be the nearest neighbour, and the information infinite.
+        return "a row is no neighbour of itself (estimator=knn)" if self.estimator == "knn" else ""
+
     def works_in_parts(self, data: Dataset) -> bool:
         """Neighbours are found in the whole table."""
         return super().works_in_parts(data) and self.estimator == "plug-in"

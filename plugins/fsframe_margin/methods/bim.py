@@ -291,6 +291,9 @@ class BimVote(BoostedSettings, Classifier):
     def score_kind(self) -> str:
         return "probabilities"
 
+    def unlike_copies(self) -> str:
+        return "copies of a weighted row are no neighbours of each other, repeated rows are"
+
     @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedBim:
         from fsframe_margin.engine.margins import PairSpace

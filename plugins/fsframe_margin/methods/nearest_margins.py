@@ -630,6 +630,9 @@ class WeightedKnn(Classifier):
     def score_kind(self) -> str:
         return "probabilities"
 
+    def unlike_copies(self) -> str:
+        return "a weighted row is one of the k neighbours, repeated rows are several"
+
     @one_blas_thread
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> FittedKnn | FittedMean:
         numbers = data.task == "regression"

@@ -350,6 +350,11 @@ class Ridge(Regressor):
         source="Hoerl, Kennard 1970",
     )
 
+    def unlike_copies(self) -> str:
+        if self.penalty != "auto":
+            return ""
+        return "its penalty is chosen by leaving out a weighted row whole, repeated rows singly"
+
     def _fit(self, data: Dataset, upstream: Selection | None, run: Run) -> _Fitted:
         from sklearn.linear_model import RidgeCV
 

@@ -23,7 +23,13 @@ from fsframe.params import (
 )
 from fsframe.table.dataset import Dataset
 from fsframe_sklearn.engine.estimators import drawn_rows, guarded, make_folds, parse_options
-from fsframe_sklearn.methods.learners import Fitted, Learner, LearnerSelector, check_scoring
+from fsframe_sklearn.methods.learners import (
+    COPIES_IN_ONE_FOLD,
+    Fitted,
+    Learner,
+    LearnerSelector,
+    check_scoring,
+)
 
 Columns = NDArray[np.intp]
 
@@ -162,6 +168,9 @@ class Rfecv(Rfe):
     def check_parameters(self) -> Iterator[str]:
         yield from super().check_parameters()
         yield from check_scoring(self.scoring)
+
+    def unlike_copies(self) -> str:
+        return COPIES_IN_ONE_FOLD
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         X, y, unit = drawn_rows(data)

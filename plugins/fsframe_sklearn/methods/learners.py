@@ -29,6 +29,9 @@ from fsframe_sklearn.engine.estimators import (
     takes_missing,
 )
 
+COPIES_IN_ONE_FOLD = (
+    "all copies of a weighted row are in one fold of its cross-validation, repeated rows are not"
+)
 _KIND_OF = {"classification": "classifier", "regression": "regressor"}
 
 
@@ -282,6 +285,9 @@ class Importance(LearnerSelector):
         if self.measure == "out-of-bag":
             return "a forest draws rows one by one (measure=held-out keeps groups together)"
         return ""
+
+    def unlike_copies(self) -> str:
+        return COPIES_IN_ONE_FOLD if self.measure == "held-out" else ""
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         learner = self.learner(data, self.seed(run, 0))

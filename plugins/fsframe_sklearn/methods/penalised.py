@@ -18,6 +18,7 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
 from fsframe_sklearn.engine.estimators import guarded, make_folds, require_sklearn
 from fsframe_sklearn.engine.linear_models import Problem, largest_penalty, solve
+from fsframe_sklearn.methods.learners import COPIES_IN_ONE_FOLD
 
 
 @attrs.frozen(kw_only=True)
@@ -115,6 +116,9 @@ class Lasso(Selector):
         return Cost(
             seconds=6e-3 + 3e-6 * p + 5e-10 * n * n * p, formula="0.006 + 3e-6 p + 5e-10 n²p"
         )
+
+    def unlike_copies(self) -> str:
+        return COPIES_IN_ONE_FOLD if self.top is None else ""
 
     def resampled_forewarning(self) -> str:
         # Scores by the coefficient, as knockoffs want them, need the chosen penalty.

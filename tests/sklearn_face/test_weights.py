@@ -1,0 +1,135 @@
+"""`sample_weight` equals repeated rows, or is refused, in every estimator and in chains."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import fsframe.sklearn
+from fsframe import classifiers, selectors
+from fsframe.method.selector import Selector
+from fsframe.sklearn import ChainClassifier, ChainRegressor, ChainSelector
+from fsframe.sklearn.naming import offered_names
+
+from .estimator_checks import CHAINS, TRIED_AS
+
+pytestmark = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
+
+draw = np.random.default_rng(0)
+N = 48
+X = draw.normal(size=(N, 5))
+X[:, 3], X[:, 4] = np.round(X[:, 3]), draw.integers(0, 3, N)
+CLASSES = (X[:, 0] + 0.5 * X[:, 4] + draw.normal(size=N) > 0.3).astype(int)
+NUMBERS = X[:, 0] + 0.5 * X[:, 4] + 0.7 * draw.normal(size=N)
+TIMES = np.where(draw.random(N) < 0.3, -1, 1) * np.exp(NUMBERS)
+LABELS = {"classification": CLASSES, "regression": NUMBERS, "survival": TIMES}
+HOLED = np.where(draw.random(X.shape) < 0.1, np.nan, X)
+SITE = draw.integers(0, 3, N)
+NEW = draw.normal(size=(9, 5))
+# Each row up to three times; the rows in the order of the table.
+WEIGHTS = draw.integers(0, 4, N)
+ROWS = np.repeat(np.arange(N), WEIGHTS)
+REFUSED = r"takes no sample_weight|samples or splits single rows|permutations shuffle labels"
+
+
+def found(fitted: Any) -> dict[str, NDArray[Any]]:
+    """What a fit says: of selectors scores, order and p-values, of the others predictions."""
+    said: dict[str, NDArray[Any]] = {}
+    for name in ("scores_", "ranking_", "pvalues_"):
+        if hasattr(fitted, name):
+            said[name] = np.asarray(getattr(fitted, name), dtype=float)
+    if hasattr(fitted, "decision_function"):
+        said["scores of classes"] = fitted.decision_function(NEW)
+    elif hasattr(fitted, "predict"):
+        said["numbers"] = fitted.predict(NEW)
+    return said
+
+
+def weights_are_rows(make: Any, table: NDArray[Any], y: NDArray[Any], **roles: Any) -> bool | None:
+    """Whether weights were accepted; they then have to give what repeated rows give.
+
+    None if such a table is refused without weights too.
+    """
+    try:
+        weighted = make().fit(table, y, sample_weight=WEIGHTS, **roles)
+    except ValueError as error:
+        if re.search(REFUSED, str(error)):
+            return False
+        with pytest.raises(type(error)):
+            make().fit(table, y, **roles)
+        return None
+    repeated = make().fit(table[ROWS], y[ROWS], **{k: v[ROWS] for k, v in roles.items()})
+    told, expected = found(weighted), found(repeated)
+    assert told.keys() == expected.keys() and told
+    for name, values in told.items():
+        np.testing.assert_allclose(values, expected[name], rtol=1e-7, atol=1e-9, err_msg=name)
+    return True
+
+
+def variants(name: str, method: Any) -> Iterator[dict[str, Any]]:
+    """Parameters: those that are tried elsewhere, and each other value of each choice."""
+    tried = TRIED_AS.get(name, {})
+    yield tried
+    for parameter in method.parameters():
+        for word in parameter.kind.choices():
+            value = parameter.kind.parse(word)
+            if value != parameter.default and parameter.name not in tried:
+                yield {**tried, parameter.name: value}
+
+
+@pytest.mark.parametrize("name", offered_names())
+def test_weights_are_repeated_rows_or_refused(name: str) -> None:
+    text = offered_names()[name]
+    method = (selectors if text in selectors else classifiers)[text]
+    made = getattr(fsframe.sklearn, name)
+    direct = "sample_weight" in inspect.signature(made.fit).parameters
+    selects = issubclass(method, Selector)
+    answers: set[bool | None] = set()
+    for values in variants(name, method):
+        for task, y in LABELS.items():
+            kind = ChainClassifier if task == "classification" else ChainRegressor
+            kind = ChainSelector if selects else kind
+
+            def make(values: Any = values, kind: Any = kind) -> Any:
+                return made(**values) if direct else kind([made(**values)])
+
+            tables: list[tuple[NDArray[Any], dict[str, Any]]] = [(X, {})]
+            if values == TRIED_AS.get(name, {}) or "missing" in values:
+                tables += [(HOLED, {}), (X, {"adjust": SITE})] if selects else [(HOLED, {})]
+            for table, roles in tables:
+                answers.add(weights_are_rows(make, table, y, **roles))
+    # An estimator whose own `fit` has `sample_weight` takes weights in some of what was tried.
+    assert True in answers if direct else answers - {None}
+
+
+@pytest.mark.parametrize(("kind", "chain"), [*CHAINS, (ChainSelector, "mim:top=3 lasso:top=2")])
+def test_weights_of_chains_are_repeated_rows_or_refused(kind: Any, chain: str) -> None:
+    y = NUMBERS if kind is ChainRegressor else CLASSES
+    accepts = {"mim:top=3 jmi:top=1", "mim:top=2 knn", "mim:top=3 lasso:top=2"}
+    assert weights_are_rows(lambda: kind(chain), X, y) == (chain in accepts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "chain", "why"),
+    [
+        (ChainClassifier, "immigrate margin", "immigrate .* copies of a row are never its neigh"),
+        (ChainSelector, "mim:estimator=knn", r"mim .* no neighbour of itself \(estimator=knn\)"),
+        (ChainSelector, "rfecv:of=SVC", "rfecv .* all copies of a weighted row are in one fold"),
+        (ChainRegressor, "lasso ridge", "lasso .* one fold(.|\n)*ridge .* leaving out a weighted"),
+        (ChainClassifier, "mim:top=2 weighted-knn", "weighted-knn .* one of the k neighbours"),
+        (ChainClassifier, "bim-vote", "bim-vote .* no neighbours of each other"),
+    ],
+)
+def test_a_refusal_says_which_stage_and_why(kind: Any, chain: str, why: str) -> None:
+    y = NUMBERS if kind is ChainRegressor else CLASSES
+    with pytest.raises(ValueError, match=why):
+        kind(chain).fit(X, y, sample_weight=WEIGHTS)
+    # Fractions too; weights that are all one are none.
+    with pytest.raises(ValueError, match="sample_weight"):
+        kind(chain).fit(X, y, sample_weight=WEIGHTS / 4)
