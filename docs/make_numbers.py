@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -678,13 +679,18 @@ def _elsewhere() -> Iterator[str]:
 def main() -> int:
     """Write the page, or compare."""
     text = numbers()
+    # The article cites some of these figures.
+    article = [sys.executable, str(ROOT / "paper" / "figures.py")]
     if "--check" in sys.argv[1:]:
+        if subprocess.run([*article, "--check"]).returncode:
+            print("paper/paper.md is not current: run python paper/figures.py")
+            return 1
         if PAGE.read_text(encoding="utf-8") != text:
             print("docs/numbers.md is not current: run python docs/make_numbers.py")
             return 1
         return 0
     PAGE.write_text(text, encoding="utf-8")
-    return 0
+    return subprocess.run(article).returncode
 
 
 if __name__ == "__main__":
