@@ -32,10 +32,20 @@ _HEAD = '''\
 # Written by `python docs/make_stubs.py` from the declarations of the methods; do not edit it.
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
+import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
+import polars
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import (  # type: ignore[import-untyped]
+    csc_array,
+    csc_matrix,
+    csr_array,
+    csr_matrix,
+    sparray,
+    spmatrix,
+)
 from sklearn.base import (  # type: ignore[import-untyped]
     BaseEstimator,
     ClassifierMixin,
@@ -58,6 +68,9 @@ _Stages = (
     | Sequence[str | Chain | Selector | Classifier | BaseEstimator]
 )
 _Seed = int | np.random.RandomState | np.random.Generator | None
+# Frames if `set_output` requests them.
+_Dense = NDArray[Any] | pandas.DataFrame | polars.DataFrame
+_Sparse = csr_array | csc_array | csr_matrix | csc_matrix
 
 class _Found:
     selection_: Selection
@@ -77,10 +90,27 @@ class _Found:
     def qvalues_(self) -> NDArray[np.float64]: ...
 
 class _Selects(_Found, SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    def transform(self, X: Any) -> Any: ...
-    def fit_transform(self, X: Any, y: ArrayLike | None = None, **fit_params: Any) -> Any: ...
-    def inverse_transform(self, X: Any) -> Any: ...
-    def get_support(self, indices: bool = False) -> NDArray[Any]: ...
+    # Dense X first: without stubs of scipy, sparse types are Any, and Any takes everything.
+    @overload
+    def transform(self, X: ArrayLike) -> _Dense: ...
+    @overload
+    def transform(self, X: sparray | spmatrix) -> _Sparse: ...
+    @overload
+    def fit_transform(
+        self, X: ArrayLike, y: ArrayLike | None = None, **fit_params: Any
+    ) -> _Dense: ...
+    @overload
+    def fit_transform(
+        self, X: sparray | spmatrix, y: ArrayLike | None = None, **fit_params: Any
+    ) -> _Sparse: ...
+    @overload
+    def inverse_transform(self, X: ArrayLike) -> NDArray[Any]: ...
+    @overload
+    def inverse_transform(self, X: sparray | spmatrix) -> csc_array | csc_matrix: ...
+    @overload
+    def get_support(self, indices: Literal[False] = False) -> NDArray[np.bool_]: ...
+    @overload
+    def get_support(self, indices: Literal[True]) -> NDArray[np.intp]: ...
     def _get_support_mask(self) -> NDArray[np.bool_]: ...
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]: ...
 

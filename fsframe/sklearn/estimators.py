@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, overload
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix, issparse, sparray, spmatrix
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
@@ -40,12 +40,20 @@ from fsframe.sklearn.tables import (
     Training,
     category_places,
     new_rows,
+    promises_missing,
     roles_of,
     takes_missing,
     training_table,
     with_gaps_filled,
 )
 from fsframe.table.frames import frame_names, frame_texts, is_frame
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+    DenseColumns: TypeAlias = NDArray[Any] | pandas.DataFrame | polars.DataFrame
+    SparseColumns: TypeAlias = csr_array | csc_array | csr_matrix | csc_matrix
 
 
 def run_of(estimator: Any) -> Run:
@@ -78,8 +86,16 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
 
     _codes: Codes
     _allows_nan: Callable[[], bool]
+    _promises_nan: Callable[[], bool]
 
-    def transform(self, X: Any) -> Any:
+    # Dense X first: without stubs of scipy, sparse types are Any, and Any takes everything.
+    @overload
+    def transform(self, X: ArrayLike) -> DenseColumns: ...
+
+    @overload
+    def transform(self, X: sparray | spmatrix) -> SparseColumns: ...
+
+    def transform(self, X: Any) -> DenseColumns | SparseColumns:
         """The kept columns of `X` (n_samples, n_features), in the order of the table.
 
         Returns
@@ -101,21 +117,25 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
             skip_check_array=as_frame,
             reset=False,
         )
-        kept = self._transform(X)
+        kept: Any = self._transform(X)
+        if issparse(X) and not issparse(kept):
+            # Scikit-learn returns a dense array without columns if no column is kept.
+            kept = X[:, :0]
         found = self.selection_
         if found.fill is None:
-            return kept
+            return kept  # type: ignore[no-any-return]
         if issparse(X):
             raise InvalidData(
                 "X is sparse, and a stage of this estimator fills missing values, which are then "
                 "not zero: give X.toarray()"
             )
-        if found.donors is None:
-            return with_gaps_filled(kept, self._filling(found.fill[self._kept()]))
-        rows = np.asarray(new_rows(self, X, self._codes, allow_nan=True), dtype=np.float64)
-        # The donors' values for each row, for each kept column.
-        lent = filled_rows(rows, self._kept(), found.fill, found.donors)
-        return with_gaps_filled(kept, self._filling(lent.T))
+        values: Iterable[Any] = found.fill[self._kept()]
+        if found.donors is not None:
+            rows = np.asarray(new_rows(self, X, self._codes, allow_nan=True), dtype=np.float64)
+            # The donors' values for each row, for each kept column.
+            values = filled_rows(rows, self._kept(), found.fill, found.donors).T
+        filled: DenseColumns = with_gaps_filled(kept, self._filling(values))
+        return filled
 
     def _check_filling(self, X: Any) -> None:
         """Refuse to fill categorical columns whose category names are not known."""
@@ -161,7 +181,7 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
         return mask
 
     def __sklearn_tags__(self) -> Any:
-        tags = tagged(super().__sklearn_tags__(), self._allows_nan())
+        tags = tagged(super().__sklearn_tags__(), self._promises_nan())
         tags.input_tags.sparse = True
         return tags
 
@@ -173,8 +193,15 @@ class StageEstimator(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _allows_nan(self) -> bool:
+        return self._chain_holds(takes_missing)
+
+    def _promises_nan(self) -> bool:
+        """Whether the tag `allow_nan` is set: NaN is accepted wherever it is."""
+        return self._chain_holds(promises_missing)
+
+    def _chain_holds(self, holds: Callable[[Chain], bool]) -> bool:
         try:
-            return takes_missing(self._chain())
+            return holds(self._chain())
         except Exception:
             # Invalid parameters are refused by `fit`, not when tags are read.
             return False

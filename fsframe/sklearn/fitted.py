@@ -119,6 +119,7 @@ class PredictsRows:
     fitted_: FittedOnColumns
     _codes: Codes
     _allows_nan: Callable[[], bool]
+    _promises_nan: Callable[[], bool]
 
     def _set_fitted(self, training: Training, fitted: FittedOnColumns) -> None:
         self.fitted_ = fitted
@@ -129,7 +130,7 @@ class PredictsRows:
         return new_rows(self, X, self._codes, allow_nan=self._allows_nan())
 
     def __sklearn_tags__(self) -> Any:
-        return tagged(super().__sklearn_tags__(), self._allows_nan())  # type: ignore[misc]
+        return tagged(super().__sklearn_tags__(), self._promises_nan())  # type: ignore[misc]
 
 
 class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]

@@ -207,11 +207,27 @@ def takes_missing(chain: Chain) -> bool:
 
     Later stages get the columns that it keeps, filled if it fills them.
     """
-    method = chain.stages[0].method
+    return _method_takes_missing(chain.stages[0].method)
+
+
+def _method_takes_missing(method: Selector | Classifier) -> bool:
     if not method.missing_taken():
         return False
     base = getattr(method, "base", None) if getattr(method, "wrapping", False) else None
     return base is None or takes_missing(Chain.parse(base))
+
+
+def promises_missing(chain: Chain) -> bool:
+    """Whether every table with NaN is accepted: by all stages, or by those up to one that fills.
+
+    `takes_missing` is more: a table is accepted too whose columns with NaN are dropped in time.
+    """
+    for stage in chain.stages:
+        if not _method_takes_missing(stage.method):
+            return False
+        if getattr(stage.method, "fills_missing", False):
+            return True
+    return True
 
 
 def unlike_copies(name: str, method: Selector | Classifier) -> str:

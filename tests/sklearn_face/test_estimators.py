@@ -29,6 +29,7 @@ from fsframe.sklearn import (
     MRMR,
     NPFS,
     AnovaF,
+    ChainRegressor,
     ChainSelector,
     Immigrate,
     Interactions,
@@ -237,6 +238,10 @@ def test_tags_say_what_these_parameters_take() -> None:
     assert takes_nan(NPFS(base="mim:missing=level")) and not takes_nan(NPFS(base="jmi"))
     assert not takes_nan(NPFS(base=Immigrate())) and takes_nan(NPFS(base=ReliefF()))
     assert not takes_nan(MIM(missing="no such word"))
+    # A later stage may refuse what the first takes, unless one before it fills them.
+    assert not takes_nan(ChainRegressor("rrelieff knn"))
+    assert takes_nan(ChainRegressor("impute rrelieff knn"))
+    assert takes_nan(ChainSelector("mim:missing=level relieff"))
 
 
 @quiet

@@ -2,51 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import (
     check_estimator_sparse_array,
     check_estimator_sparse_matrix,
 )
 
 import fsframe.sklearn
-from fsframe.sklearn import ChainClassifier, ChainSelector, estimator
+from fsframe import selectors
+from fsframe.sklearn import ChainSelector, estimator
+from fsframe.sklearn.naming import offered_names
+
+from .estimator_checks import CHAINS, TRIED_AS
+
+pytestmark = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
 
 draw = np.random.default_rng(3)
 Y = np.arange(60) % 2
 X = np.where(draw.random((60, 8)) < 0.6, 0.0, draw.normal(size=(60, 8)))
 X[:, 5] += 2.0 * Y
+NUMBERS = X[:, 5] + 0.3 * draw.normal(size=60)
+TIMES = np.where(Y == 0, -1, 1) * np.exp(NUMBERS)
+
+SELECTS = [name for name, text in offered_names().items() if text in selectors]
+PREDICTS = [name for name in offered_names() if name not in SELECTS]
+CHAINS_THAT_SELECT = [text for kind, text in CHAINS if kind is ChainSelector]
+FURTHER = ["relieff:top=3 immigrate", "impute mim:top=2", "variance:top=5 lasso:top=2"]
 
 
-def selectors() -> list[Any]:
-    single = ("MIM", "AnovaF", "Chi2", "JMI", "MRMR", "ReliefF", "SURF", "Lasso", "Variance")
-    made = [getattr(fsframe.sklearn, name)() for name in single]
-    return [*made, ChainSelector("mim:top=4 jmi:top=2"), ChainSelector("relieff:top=3 immigrate")]
+def label_of(name: str) -> Any:
+    """A label of a task that the method takes."""
+    tasks = selectors[offered_names()[name]].tasks
+    of = {"classification": Y, "regression": NUMBERS, "survival": TIMES}
+    return next(of[task] for task in of if task in tasks)
+
+
+def same_bits(make: Callable[[], Any], y: Any) -> None:
+    """Fits on csr and csc, matrices and arrays, give scores, columns and rows of a dense X."""
+    dense = make().fit(X, y)
+    shown = dense.transform(X)
+    for kind in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array):
+        thin = make().fit(kind(X), y)
+        assert thin.scores_.tobytes() == dense.scores_.tobytes()
+        assert np.array_equal(thin.ranking_, dense.ranking_)
+        if dense.selection_.fill is not None:
+            with pytest.raises(ValueError, match=r"fills missing values.*toarray\(\)"):
+                thin.transform(kind(X))
+            continue
+        given = thin.transform(kind(X))
+        assert sparse.issparse(given) and given.format == kind(X).format
+        assert np.array_equal(given.toarray(), shown)
+        assert np.array_equal(thin.transform(X), shown)
+    assert get_tags(dense).input_tags.sparse
+
+
+@pytest.mark.parametrize("name", SELECTS)
+def test_every_selector_finds_in_sparse_x_the_bits_of_dense_x(name: str) -> None:
+    made = getattr(fsframe.sklearn, name)
+    same_bits(lambda: made(**TRIED_AS.get(name, {})), label_of(name))
+
+
+@pytest.mark.parametrize("chain", [*CHAINS_THAT_SELECT, *FURTHER])
+def test_chains_find_in_sparse_x_the_bits_of_dense_x(chain: str) -> None:
+    same_bits(lambda: ChainSelector(chain), Y)
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array], ids=["csr", "csc"])
-@pytest.mark.parametrize("selector", selectors(), ids=str)
-def test_sparse_x_gives_the_bits_of_dense_x(selector: Any, kind: Any) -> None:
-    dense = selector.fit(X, Y)
-    scores, kept, shown = dense.scores_.tobytes(), dense.get_support(), dense.transform(X)
-    thin = selector.fit(kind(X), Y)
-    assert thin.scores_.tobytes() == scores and np.array_equal(thin.get_support(), kept)
-    given = thin.transform(kind(X))
-    assert sparse.issparse(given) and np.array_equal(given.toarray(), shown)
+@pytest.mark.parametrize("name", [*PREDICTS, "ChainClassifier", "ChainRegressor"])
+def test_those_that_predict_refuse_sparse_x_and_say_what_to_do(name: str, kind: Any) -> None:
+    made = getattr(fsframe.sklearn, name)(**TRIED_AS.get(name, {}))
+    y = Y if hasattr(made, "decision_function") else NUMBERS
+    with pytest.raises(TypeError, match=r"dense data is required.*toarray"):
+        made.fit(kind(X), y)
+    made.fit(X, y)
+    with pytest.raises(TypeError, match=r"dense data is required.*toarray"):
+        made.predict(kind(X))
+    assert not get_tags(made).input_tags.sparse
 
 
 @pytest.mark.parametrize("name", ["MIM", "ReliefF"])
 def test_checks_of_scikit_learn_on_sparse_tables_pass(name: str) -> None:
     for check in (check_estimator_sparse_array, check_estimator_sparse_matrix):
         check(name, getattr(fsframe.sklearn, name)())
-
-
-def test_those_that_predict_refuse_sparse_x() -> None:
-    with pytest.raises(TypeError, match="dense data is required"):
-        ChainClassifier("mim:top=2 knn").fit(sparse.csr_array(X), Y)
 
 
 def test_a_sparse_table_is_not_filled() -> None:

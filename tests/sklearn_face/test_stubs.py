@@ -90,3 +90,33 @@ def test_a_wrong_parameter_is_found_by_mypy(typed: Path) -> None:
         line.split(": ")[0].rpartition(":")[2] for line in told.splitlines() if "error" in line
     ]
     assert found[:4] == ["4", "5", "6", "7"] and "Found 4 errors" in told, told
+
+
+@pytest.mark.slow
+def test_results_have_types(typed: Path) -> None:
+    program = typed / "program.py"
+    program.write_text(
+        "import fsframe\nimport numpy as np\nimport polars\n"
+        "from fsframe.sklearn import ChainSelector, MRMR\n"
+        "X, y = np.zeros((9, 2)), np.zeros(9)\n"
+        "reveal_type(MRMR().fit(X, y).transform(X))\n"
+        "reveal_type(ChainSelector('mim').fit_transform(polars.DataFrame(X), y))\n"
+        "reveal_type(MRMR().get_support(indices=True))\n"
+        "reveal_type(ChainSelector('mim').selection_.scores)\n"
+        "reveal_type(ChainSelector('mim').selections_['mim'].selected)\n"
+        "reveal_type(fsframe.select('mim', 'table.csv').stages[0].selection)\n"
+        "reveal_type(fsframe.load_run('run.h5').stages[0].selection)\n"
+    )
+    told, errors, code = checked(program, typed)
+    assert code == 0, told + errors
+    found = [line.partition('type is "')[2].rstrip('"') for line in told.splitlines()]
+    # pandas has no stubs here, and is Any; its frames and those of polars come by `set_output`.
+    dense = (
+        "numpy.ndarray[tuple[Any, ...], numpy.dtype[Any]] | Any | polars.dataframe.frame.DataFrame"
+    )
+    assert found[:2] == [dense, dense], told
+    assert "signedinteger" in found[2] and "float64" in found[3].replace(
+        "floating[_64Bit]", "float64"
+    )
+    assert "signedinteger" in found[4]
+    assert found[5:7] == ["fsframe.method.selection.Selection | None"] * 2

@@ -73,9 +73,8 @@ def weights_are_rows(make: Any, table: NDArray[Any], y: NDArray[Any], **roles: A
 
 
 def variants(name: str, method: Any) -> Iterator[dict[str, Any]]:
-    """Parameters: those that are tried elsewhere, and each other value of each choice."""
+    """Parameters: each value of each choice that is not the default."""
     tried = TRIED_AS.get(name, {})
-    yield tried
     for parameter in method.parameters():
         for word in parameter.kind.choices():
             value = parameter.kind.parse(word)
@@ -83,29 +82,46 @@ def variants(name: str, method: Any) -> Iterator[dict[str, Any]]:
                 yield {**tried, parameter.name: value}
 
 
-@pytest.mark.parametrize("name", offered_names())
-def test_weights_are_repeated_rows_or_refused(name: str) -> None:
+def answers(name: str, values: dict[str, Any]) -> set[bool | None]:
+    """What `weights_are_rows` says of an estimator with these parameters, on all labels."""
     text = offered_names()[name]
     method = (selectors if text in selectors else classifiers)[text]
     made = getattr(fsframe.sklearn, name)
-    direct = "sample_weight" in inspect.signature(made.fit).parameters
     selects = issubclass(method, Selector)
-    answers: set[bool | None] = set()
-    for values in variants(name, method):
-        for task, y in LABELS.items():
-            kind = ChainClassifier if task == "classification" else ChainRegressor
-            kind = ChainSelector if selects else kind
+    tables: list[tuple[NDArray[Any], dict[str, Any]]] = [(X, {})]
+    if values == TRIED_AS.get(name, {}) or "missing" in values:
+        tables += [(HOLED, {}), (X, {"adjust": SITE})] if selects else [(HOLED, {})]
+    found: set[bool | None] = set()
+    for task, y in LABELS.items():
+        predicts = ChainClassifier if task == "classification" else ChainRegressor
+        kind = ChainSelector if selects else predicts
 
-            def make(values: Any = values, kind: Any = kind) -> Any:
-                return made(**values) if direct else kind([made(**values)])
+        def make(kind: Any = kind) -> Any:
+            return made(**values) if takes_weights(name) else kind([made(**values)])
 
-            tables: list[tuple[NDArray[Any], dict[str, Any]]] = [(X, {})]
-            if values == TRIED_AS.get(name, {}) or "missing" in values:
-                tables += [(HOLED, {}), (X, {"adjust": SITE})] if selects else [(HOLED, {})]
-            for table, roles in tables:
-                answers.add(weights_are_rows(make, table, y, **roles))
-    # An estimator whose own `fit` has `sample_weight` takes weights in some of what was tried.
-    assert True in answers if direct else answers - {None}
+        found |= {weights_are_rows(make, table, y, **roles) for table, roles in tables}
+    return found - {None}
+
+
+def takes_weights(name: str) -> bool:
+    """Whether `fit` of the estimator itself has `sample_weight`; others are tried as a chain."""
+    return "sample_weight" in inspect.signature(getattr(fsframe.sklearn, name).fit).parameters
+
+
+@pytest.mark.parametrize("name", offered_names())
+def test_weights_are_repeated_rows_or_refused(name: str) -> None:
+    found = answers(name, TRIED_AS.get(name, {}))
+    assert found == {True} if takes_weights(name) else found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", offered_names())
+def test_weights_are_so_with_every_other_choice(name: str) -> None:
+    text = offered_names()[name]
+    method = (selectors if text in selectors else classifiers)[text]
+    tried = [answers(name, values) for values in variants(name, method)]
+    # What suits no label is refused without weights too.
+    assert not takes_weights(name) or not tried or {True} in tried
 
 
 @pytest.mark.parametrize(("kind", "chain"), [*CHAINS, (ChainSelector, "mim:top=3 lasso:top=2")])

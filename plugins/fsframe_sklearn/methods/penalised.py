@@ -220,8 +220,7 @@ class ElasticNet(Lasso):
 
     Notes
     -----
-    As `lasso`. The logistic solver (SAGA) takes minutes for thousands of columns: apply a filter
-    first.
+    As `lasso`.
 
     References
     ----------
