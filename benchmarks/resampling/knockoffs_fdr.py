@@ -23,8 +23,8 @@ from fsframe import Chain, Dataset
 CHAINS = (
     "lasso:top=60 knockoffs:copies=1",
     "lasso:top=60 knockoffs:copies=10",
-    "lasso:score=coefficient knockoffs:copies=1",
-    "lasso:score=coefficient knockoffs:copies=10",
+    "lasso:score_by=coefficient knockoffs:copies=1",
+    "lasso:score_by=coefficient knockoffs:copies=10",
 )
 KINDS = ("null", "ar 0.3", "ar 0.8", "heavy", "blocks")
 

@@ -366,7 +366,7 @@ class Classifier(Parameterised):
         if not self.takes_missing and first_missing(data) is not None:
             name = self.method_name()
             ways = ways_with_missing(name, data.task, classifier=True)
-            yield f"{name} does not take missing values; {ways}"
+            yield f"{name} does not take missing values (NaN); {ways}"
 
     def missing_taken(self) -> bool:
         """As `Selector.missing_taken`."""

@@ -489,8 +489,8 @@ class Selector(Parameterised):
             row, column, total = missing
             name = self.method_name()
             yield (
-                f"{name} does not take missing values: {total} in {data.name!r}, the first in "
-                f"sample {row + 1}, feature {data.feature_names[column]!r}; "
+                f"{name} does not take missing values (NaN): {total} in {data.name!r}, the first "
+                f"in sample {row + 1}, feature {data.feature_names[column]!r}; "
                 f"{ways_with_missing(name, data.task)}"
             )
 

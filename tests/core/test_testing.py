@@ -531,6 +531,31 @@ def test_unsound_pair_weights_are_refused_where_they_are_made() -> None:
         PairWeights.from_triplets([3, 5], [0], [2], [1.0])
 
 
+def test_a_parameter_that_hides_a_method_of_its_estimator_is_found() -> None:
+    @attrs.frozen(kw_only=True)
+    class Hiding(Gap):
+        """Columns by a gap."""
+
+        score: float = param(1.0, real(), help="A number.")
+
+    found = outcomes(Hiding)
+    (detail,) = {found[name].detail for name in failed(found)}
+    assert "parameter score" in detail and "rename it" in detail
+
+
+def test_copies_are_not_compared_with_weights_where_a_method_says_why() -> None:
+    @attrs.frozen(kw_only=True)
+    class Apart(Gap):
+        """Columns by a gap."""
+
+        def unlike_copies(self) -> str:
+            return "copies are in one fold"
+
+    found = outcome_of("counts_equal_copies", Apart)
+    assert (found.status, found.detail) == ("not applicable", "copies are in one fold")
+    assert outcome_of("counts_equal_copies", Gap).status == "passed"
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", FAULTS)
 def test_a_promise_broken_in_silence_is_found(case: str) -> None:

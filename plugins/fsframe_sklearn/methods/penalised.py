@@ -33,7 +33,7 @@ class Lasso(Selector):
 
     A column's score is the λ at which it enters, divided by the smallest λ without any column; 0 if
     it does not enter. Among columns that enter at the same step, larger coefficients rank first.
-    With ``score=coefficient`` it is the largest |coefficient| of its models at the chosen λ, on
+    With ``score_by=coefficient`` it is the largest |coefficient| of its models at the chosen λ, on
     standardised columns: the statistic with which `knockoffs` have the most power.
     Tables: ``penalties`` (m,), ``path`` (m, n_models, p) and, with cross-validation, ``loss``
     (folds, m), mean squared error or mean deviance. `model` contains the coefficients at the chosen
@@ -87,7 +87,7 @@ class Lasso(Selector):
         choice("min", "one-se"),
         help="Penalty with the smallest loss, or the largest within one standard error of it.",
     )
-    score: str = param(
+    score_by: str = param(
         "entry",
         choice("entry", "coefficient"),
         help="Score of a feature: the penalty at which it enters, or the size of its coefficient "
@@ -122,7 +122,7 @@ class Lasso(Selector):
 
     def resampled_forewarning(self) -> str:
         # Scores by the coefficient, as knockoffs want them, need the chosen penalty.
-        if self.top is not None or self.score != "entry":
+        if self.top is not None or self.score_by != "entry":
             return ""
         name = self.method_name()
         return (
@@ -164,7 +164,7 @@ class Lasso(Selector):
             if self.top is None:
                 tables["loss"] = self._losses(problem, data, factors, grid, run)
                 chosen = _chosen(tables["loss"], self.rule)
-        if self.score == "entry":
+        if self.score_by == "entry":
             scores = _entries(path.coef, grid) / largest
         else:
             scores = np.abs(path.coef[chosen]).max(axis=0)

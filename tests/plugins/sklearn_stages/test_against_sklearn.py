@@ -233,7 +233,7 @@ def test_logistic_paths_are_those_of_saga():
 def test_a_score_by_coefficient_is_that_of_the_chosen_penalty():
     data = real_table("cancer")
     entry = Lasso(penalties=15, folds=3).select(data, seed=2)
-    size = Lasso(penalties=15, folds=3, score="coefficient").select(data, seed=2)
+    size = Lasso(penalties=15, folds=3, score_by="coefficient").select(data, seed=2)
     assert sorted(size.selected) == sorted(entry.selected)
     inside = np.flatnonzero(size.scores)
     assert sorted(size.selected) == inside.tolist()

@@ -15,7 +15,7 @@ from fsframe import Chain, Dataset
         ("mim:top=20 elastic-net npfs", "elastic-net:"),
         ("ipss:base=lasso", "lasso:"),
         ("lasso:top=5 cpss", ""),
-        ("lasso:score=coefficient knockoffs", ""),
+        ("lasso:score_by=coefficient knockoffs", ""),
         ("lasso", ""),
         ("npfs:base=mim lasso", ""),
         ("mim npfs lasso", ""),
