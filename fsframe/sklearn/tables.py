@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from fsframe.chains.chain import Chain
+from fsframe.errors import RequestError
 from fsframe.method.classifier import Classifier
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
@@ -243,12 +244,15 @@ def unlike_copies(name: str, method: Selector | Classifier) -> str:
 
 def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
     """Whether an estimator of the method has `sample_weight`: a row of weight k equals k rows, with
-    the default parameters where there are some for all."""
+    the default parameters if these are valid."""
     if not method.takes_counts or method.wrapping:
         return False
-    if any(parameter.required for parameter in method.parameters()):
+    try:
+        made = method()
+    except (TypeError, RequestError):
+        # A parameter is required, or the defaults alone are not enough.
         return "counts_equal_copies" not in declared_exceptions(offer)
-    return not unlike_copies(offer.name, method())
+    return not unlike_copies(offer.name, made)
 
 
 def check_weights(chain: Chain) -> None:
