@@ -136,7 +136,7 @@ def paper() -> str:
         If it has no place for them.
     """
     text = PAPER.read_text(encoding="utf-8")
-    made, places = _BLOCK.subn(lambda found: found[1] + figures() + found[2], text)
+    made, places = _BLOCK.subn(lambda found: f"{found[1]}\n{figures()}\n{found[2]}", text)
     if places != 1:
         raise SystemExit("paper.md has no place for figures")
     return made
