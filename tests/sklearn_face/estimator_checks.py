@@ -2,14 +2,16 @@
 
     python -m tests.sklearn_face.estimator_checks
 
-runs them all and writes ``estimator_checks.csv``: one row for each check that fails, with what it
-said. With the beginnings of names it runs only these, and keeps the other rows. The reasons in that
-file are written by hand and kept; docs/scikit-learn.md lists the rows.
+runs them all and writes ``estimator_checks.json`` after each object: how many checks passed, failed
+and were skipped, and of those that fail what they said. With the beginnings of names it runs only
+these, and keeps what is there of the others. The reasons in that file are written by hand and kept.
+Then it writes the list in docs/scikit-learn.md; ``--page`` writes this list only.
 """
 
 from __future__ import annotations
 
-import csv
+import json
+import re
 import sys
 import warnings
 from collections import Counter
@@ -21,8 +23,12 @@ import fsframe.sklearn
 from fsframe.sklearn import ChainClassifier, ChainRegressor, ChainSelector
 from fsframe.sklearn.naming import offered_names
 
-FILE = Path(__file__).with_suffix(".csv")
-FIELDS = ("object", "check", "reason", "said")
+FILE = Path(__file__).with_suffix(".json")
+PAGE = Path(__file__).parents[2] / "docs" / "scikit-learn.md"
+STATES = ("passed", "failed", "skipped")
+_LIST = re.compile(
+    r"(<!-- list: python -m tests.sklearn_face.estimator_checks -->\n).*?(<!-- end -->)", re.DOTALL
+)
 
 # What the defaults leave open, or less to compute.
 _TREE = {"of": "DecisionTreeClassifier"}
@@ -69,58 +75,79 @@ def tried(name: str) -> Any:
     return getattr(fsframe.sklearn, name)(**TRIED_AS.get(name, {}))
 
 
-def expected() -> dict[str, dict[str, str]]:
-    """The reasons of the checks that fail, by object."""
-    found: dict[str, dict[str, str]] = {}
-    with FILE.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            found.setdefault(row["object"], {})[row["check"]] = row["reason"]
+def stored() -> dict[str, dict[str, Any]]:
+    """What the last run of each object found: numbers of checks, and ``failures``: for each check
+    that fails the ``reason`` and what it ``said``."""
+    found: dict[str, dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
     return found
 
 
+def expected() -> dict[str, dict[str, str]]:
+    """The reasons of the checks that fail, by object."""
+    return {
+        name: {check: each["reason"] for check, each in found["failures"].items()}
+        for name, found in stored().items()
+        if found["failures"]
+    }
+
+
 def listed() -> Iterator[str]:
-    """The rows of the table in docs/scikit-learn.md: object, number of checks and reason."""
+    """The lines of docs/scikit-learn.md: totals, and a row for each reason of an object."""
+    total = {state: sum(found[state] for found in stored().values()) for state in STATES}
+    yield (
+        f"Of {sum(total.values()):,} checks of {len(stored())} objects {total['passed']:,} passed, "
+        f"{total['failed']} failed, and scikit-learn skipped {total['skipped']}."
+    )
+    yield from ("", "| object | checks | why |", "|---|---|---|")
     for name, checks in expected().items():
         for reason, number in Counter(checks.values()).items():
             yield f"| `{name}` | {number} | {reason} |"
 
 
-def failures(name: str) -> Iterator[tuple[str, str]]:
-    """The checks that fail for an object, with the first line of what each said."""
+def page() -> str:
+    """The text of docs/scikit-learn.md with what is stored."""
+    lines = "".join(f"{line}\n" for line in listed())
+    text = PAGE.read_text(encoding="utf-8")
+    # Blank lines, since the table would go on, and text after a comment be part of it.
+    return _LIST.sub(lambda found: f"{found[1]}\n{lines}\n{found[2]}", text)
+
+
+def checked(name: str) -> dict[str, Any]:
+    """What the checks of an object say, as in the file, without reasons."""
     from sklearn.utils.estimator_checks import check_estimator
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = check_estimator(tried(name), on_fail=None, on_skip=None)
-    print(
-        name, {s: sum(r["status"] == s for r in results) for s in ("passed", "failed", "skipped")}
-    )
+    states = Counter(result["status"] for result in results)
+    failures = {}
+    # Some checks are made several times, with other parameters.
     for result in results:
         if result["status"] == "failed":
             said = " ".join(str(result["exception"]).split())
-            yield result["check_name"], f"{type(result['exception']).__name__}: {said}"[:200]
+            said = f"{type(result['exception']).__name__}: {said}"[:200]
+            failures[result["check_name"]] = {"reason": "", "said": said}
+    return {**{state: states[state] for state in STATES}, "failures": failures}
 
 
 def main(wanted: list[str]) -> None:
     """Run the checks of the objects whose names begin with one of `wanted`, or of all."""
-    rows = []
-    if FILE.exists():
-        with FILE.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-    reasons = {(row["object"], row["check"]): row["reason"] for row in rows}
+    if wanted == ["--page"]:
+        PAGE.write_text(page(), encoding="utf-8")
+        return
+    known = stored() if FILE.exists() else {}
     for name in names():
         if wanted and not name.startswith(tuple(wanted)):
             continue
-        rows = [row for row in rows if row["object"] != name]
-        # Some checks are made several times, with other parameters.
-        for check, said in dict(failures(name)).items():
-            reason = reasons.get((name, check), "")
-            rows.append({"object": name, "check": check, "reason": reason, "said": said})
-            print("   ", check, said, flush=True)
-    with FILE.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        found = checked(name)
+        earlier = known.get(name, {"failures": {}})["failures"]
+        for check, each in found["failures"].items():
+            each["reason"] = earlier.get(check, each)["reason"]
+        known[name] = found
+        print(name, {state: found[state] for state in STATES}, *found["failures"], flush=True)
+        ordered = {each: known[each] for each in names() if each in known}
+        FILE.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":
