@@ -92,16 +92,19 @@ def expected() -> dict[str, dict[str, str]]:
 
 
 def listed() -> Iterator[str]:
-    """The lines of docs/scikit-learn.md: totals, and a row for each reason of an object."""
+    """The lines of docs/scikit-learn.md: totals, and a row for each reason."""
     total = {state: sum(found[state] for found in stored().values()) for state in STATES}
     yield (
         f"Of {sum(total.values()):,} checks of {len(stored())} objects {total['passed']:,} passed, "
         f"{total['failed']} failed, and scikit-learn skipped {total['skipped']}."
     )
-    yield from ("", "| object | checks | why |", "|---|---|---|")
+    yield from ("", "| failed checks of | why |", "|---|---|")
+    by_reason: dict[str, list[str]] = {}
     for name, checks in expected().items():
         for reason, number in Counter(checks.values()).items():
-            yield f"| `{name}` | {number} | {reason} |"
+            by_reason.setdefault(reason, []).append(f"`{name}` ({number})")
+    for reason, objects in by_reason.items():
+        yield f"| {', '.join(objects)} | {reason} |"
 
 
 def page() -> str:
