@@ -105,9 +105,10 @@ def shared_by_seeds(path: Path) -> Iterator[str]:
 
 
 def objects(path: Path) -> Iterator[str]:
-    """The counts of each line, after its title."""
+    """The counts of each line, after its title, without those of exit codes."""
     for line in lines_of(path):
-        facts = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in line.items() if k != "what")
+        counts = {k: v for k, v in line.items() if k != "what" and not k.startswith("exit_")}
+        facts = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in counts.items())
         yield f"* {line['what']}: {facts}"
 
 
