@@ -16,13 +16,17 @@ _FAR = {
     "three_classes_are_accepted": "published: far misses are subtracted, which costs strong main "
     "effects their first place",
 }
+_FAR_VALUES = {
+    "a_column_that_determines_the_target_comes_first": "published: far misses are subtracted, and "
+    "with a column that determines the target most misses are far",
+}
 
 EXCEPTIONS = {
     "*": _COPIES,
     "relieff": _FILLED,
     "rrelieff": _FILLED,
-    "surfstar": _FAR,
-    "multisurfstar": _FAR,
+    "surfstar": _FAR | _FAR_VALUES,
+    "multisurfstar": _FAR | _FAR_VALUES,
     "swrfstar": _FAR,
     "iterative-relief": _FILLED,
     "vls": _FILLED,

@@ -158,6 +158,27 @@ def regression_scores(
     return ca / c - (a - ca) / (m - c)
 
 
+def alike_scores(X: Floats, y: Floats, discrete: Mask, rule: str) -> Floats:
+    """`surfstar` and `multisurfstar` for a numeric target.
+
+    Hits of i are the instances with |y_i − y_j| below the standard deviation of y.
+    """
+    n, p = X.shape
+    delta = differences(X, discrete)
+    D = distances(delta)
+    T, W = float(np.nanmean(D)), np.zeros(p)
+    hit = np.abs(y[:, None] - y) < np.std(y, ddof=1)
+    for i in range(n):
+        others = np.arange(n) != i
+        for members, worth in ((hit[i] & others, -1.0), (~hit[i], 1.0)):
+            for weights, sign in zip(
+                neighbours(D[i], members, rule, T, 0), (1.0, -1.0), strict=True
+            ):
+                part = np.nan_to_num(mean_difference(delta[i], weights))
+                W += sign * worth * np.where(np.isnan(X[i]), 0.0, part)
+    return W / n
+
+
 def iterative_scores(
     X: Floats, y: NDArray[np.int64], discrete: Mask, least: int, rounds: int
 ) -> Floats:

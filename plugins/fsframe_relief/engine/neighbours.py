@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -31,6 +31,8 @@ class Target:
         Numeric target divided by its range.
     ramp : (equal, different)
         Differences of the target up to `equal` count as 0, from `different` on as 1.
+    alike : float, optional
+        Instances whose `value` differs by less are hits, all others misses.
     """
 
     y: NDArray[np.int64]
@@ -39,6 +41,7 @@ class Target:
     omega: NDArray[np.float64]
     value: NDArray[np.float64] | None = None
     ramp: tuple[float, float] = (0.0, 1.0)
+    alike: float | None = None
     bounds: NDArray[np.int64] = attrs.field(init=False)
 
     @bounds.default
@@ -54,8 +57,16 @@ class Target:
 
     @property
     def signed(self) -> bool:
-        """Whether hits and misses have opposite signs (classification)."""
-        return self.value is None
+        """Whether hits and misses have opposite signs: classification, or with `alike`."""
+        return self.value is None or self.alike is not None
+
+    def hits(self, rows: NDArray[np.int64], others: Any = slice(None)) -> NDArray[np.bool_]:
+        """Whether each of `others` (of all) is a hit of each of `rows`, by their values."""
+        from fsframe_relief.engine.neighbour_kernels import TIE
+
+        assert self.value is not None and self.alike is not None
+        unlike = np.abs(self.value[rows][:, None] - self.value[others])
+        return unlike < self.alike * (1.0 - TIE)
 
 
 class Rule:
@@ -163,10 +174,37 @@ class Radius(Rule):
             near, far = middle - spread / 2, middle + spread / 2
         else:
             near = far = np.full(len(rows), mean)
+        if target.alike is not None:
+            self._weigh_alike(D, rows, target, near, far)
+            return
         radius_weights(
             D, rows, target.y, target.bounds, target.counts, near, far, self.star, target.signed,
             target.prior, target.omega[rows],
         )  # fmt: skip
+
+    def _weigh_alike(
+        self,
+        D: NDArray[np.float64],
+        rows: NDArray[np.int64],
+        target: Target,
+        near: NDArray[np.float64],
+        far: NDArray[np.float64],
+    ) -> None:
+        """The same where hits are the instances with a similar value of a numeric target."""
+        from fsframe_relief.engine.neighbour_kernels import TIE
+
+        D[np.arange(len(rows)), rows] = np.nan
+        hit = target.hits(rows)
+        near, far = near * (1.0 - TIE), far * (1.0 + TIE)
+        sides = [(near[:, None] > D, 1.0)]
+        if self.star:
+            sides.append((far[:, None] < D, -1.0))
+        D[:] = 0.0
+        for side, sign in sides:
+            for group, worth in ((side & hit, -sign), (side & ~hit, sign)):
+                size = group @ target.counts
+                share = np.divide(worth, size, out=np.zeros_like(size), where=size > 0)
+                D += group * target.counts * (share * target.omega[rows])[:, None]
 
 
 @attrs.frozen(kw_only=True)

@@ -43,7 +43,7 @@ class PairSums:
         levelled = columns.levelled.size
         self.by_masks = bool(
             levelled
-            and target.signed
+            and target.value is None
             and rule.uniform
             and ones
             and columns.n_levels.max(initial=0) <= MAX_LEVELS
@@ -116,8 +116,9 @@ class PairSums:
 
         columns = self.columns
         weights = [weight]
-        if self.target.value is not None:
+        if not self.target.signed:
             value = self.target.value
+            assert value is not None
             m = int(length.max(initial=0))
             listed = np.arange(m) < length[:, None]
             index = np.where(listed, index[:, :m], 0)
@@ -142,7 +143,7 @@ class PairSums:
                     part,
                 )  # fmt: skip
                 out[place, chance.columns] = part
-        if self.target.value is not None:
+        if not self.target.signed:
             # those with gaps have sums of their own
             complete = [columns.plain, columns.levelled[: self.n_whole]]
             if columns.probability is not None:
@@ -158,6 +159,9 @@ class PairSums:
         from fsframe_relief.engine import score_kernels as kernels
 
         columns, target = self.columns, self.target
+        if target.alike is not None:
+            self._alike_gaps(C, rows, out)
+            return
         n_classes = len(target.prior)
         if columns.special.size:
             part = np.zeros(columns.special.size)
@@ -204,6 +208,22 @@ class PairSums:
                 out[1, numbers] += dy @ (weights * diff)
                 out[2, numbers] += dy @ weights
                 out[3, numbers] += weights.sum(axis=0)
+
+    def _alike_gaps(
+        self, C: NDArray[np.float64], rows: NDArray[np.int64], out: NDArray[np.float64]
+    ) -> None:
+        """Columns with gaps or a ramp, hits by a numeric target: means over known neighbours."""
+        for r, i in enumerate(rows):
+            near = np.flatnonzero(C[r])
+            w, hit = C[r, near], self.target.hits(rows[r : r + 1], near)[0]
+            for numbers, diff, known in self._gap_diffs(int(i), near):
+                # Near and far ones of each kind have opposite signs.
+                for group in (hit & (w > 0), hit & (w < 0), ~hit & (w > 0), ~hit & (w < 0)):
+                    weights = np.where(known[group], w[group][:, None], 0.0)
+                    base = weights.sum(axis=0)
+                    means = (weights * diff[group]).sum(axis=0)
+                    means = np.divide(means, base, out=np.zeros_like(base), where=base != 0)
+                    out[numbers] += w[group].sum() * means
 
     def _gap_diffs(self, i: int, near: NDArray[np.intp]) -> Any:
         """(column numbers, diffs, known) of target i to `near`; diffs are 0 where not known."""

@@ -322,9 +322,9 @@ def permutation_p_values(
     Notes
     -----
     Where the neighbourhood does not depend on the labels (SURF, MultiSURF, their star forms,
-    SWRF*, and all methods in regression), W_r is linear in the diffs of the neighbouring pairs
-    with weights that only the labels change: with P the (pairs × features) diffs and K the
-    (labellings × pairs) weights, all scores are the product K P, computed in blocks of pairs.
+    SWRF*; in regression all methods but the star forms), W_r is linear in the diffs of the
+    neighbouring pairs with weights that only the labels change: with P the (pairs × features) diffs
+    and K the (labellings × pairs) weights, all scores are the product K P, computed in blocks.
     O(R n^2 p) multiplications at the speed of a matrix product, and O(R p) memory besides the
     blocks. Nearest hits and misses depend on the labels (`Rule.uses`): there neighbours are found
     anew for each labelling from one matrix of distances.
@@ -340,7 +340,7 @@ def permutation_p_values(
         labellings[t] = (
             generator.permutation(n) if groups is None else permuted_rows(labels, groups, generator)
         )
-    refit = ("classes" if target.signed else "values") in rule.uses
+    refit = target.alike is not None or ("classes" if target.signed else "values") in rule.uses
     count = _reached_by_refitting if refit else reached_by_products
     reached = count(columns, rule, target, labellings, rows, memory, threads, progress)
     p_values = (1.0 + reached) / (permutations + 1)

@@ -63,6 +63,9 @@ class ReliefParameters(Selector):
     reads_bytes: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
+    splits_values: ClassVar[bool] = False
+    """Whether instances are hits or misses by a numeric target too: as its values differ by less
+    than its standard deviation or not."""
 
     threshold: float = param(
         0.0,
@@ -346,8 +349,15 @@ def make_target(
         omega=omega / omega.sum(),
         value=None if value is None else value[order],
         ramp=(0.0, 1.0) if method.ramp is None else (method.ramp[0], method.ramp[1]),
+        alike=None if value is None or not method.splits_values else _deviation(value, counts),
     )
     return target, drawn, notes
+
+
+def _deviation(value: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
+    """The standard deviation of rows drawn `counts` times, with divisor Σ counts − 1."""
+    centred = value - np.average(value, weights=counts)
+    return float(np.sqrt(counts @ centred**2 / max(counts.sum() - 1.0, 1.0)))
 
 
 def label_codes(

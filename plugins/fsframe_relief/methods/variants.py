@@ -241,7 +241,8 @@ class Surfstar(ReliefSelector):
     feature with a main effect loses as much at a distance as it gains nearby.
 
     Departure from Greene et al. 2010: misses of more than two classes are weighted by
-    P(c) / (1 - P(y_i)). O(n^2 p) time.
+    P(c) / (1 - P(y_i)). With a numeric target, hits are the instances whose value differs by less
+    than its standard deviation (divisor N - 1), as in the authors' program ReBATE. O(n^2 p) time.
 
     References
     ----------
@@ -257,7 +258,7 @@ class Surfstar(ReliefSelector):
     [4, 1]
     """
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    splits_values: ClassVar[bool] = True
 
     def rule(self) -> Rule:
         return Radius(star=True)
@@ -308,7 +309,8 @@ class Multisurfstar(ReliefSelector):
     miss.
 
     Departure from Granizo-Mackenzie & Moore 2013: misses of more than two classes are weighted by
-    P(c) / (1 - P(y_i)). O(n^2 p) time.
+    P(c) / (1 - P(y_i)). With a numeric target, hits are the instances whose value differs by less
+    than its standard deviation (divisor N - 1), as in the authors' program ReBATE. O(n^2 p) time.
 
     References
     ----------
@@ -324,7 +326,7 @@ class Multisurfstar(ReliefSelector):
     [4, 1]
     """
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    splits_values: ClassVar[bool] = True
 
     def rule(self) -> Rule:
         return Radius(own=True, star=True)

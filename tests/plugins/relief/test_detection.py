@@ -59,7 +59,9 @@ def test_the_pair_is_found_with_gaps_by_probability(table, method):
     assert ranks(method.select(data), predictive(data)) == [1, 2]
 
 
-@pytest.mark.parametrize("method", [Rrelieff(), Relieff(), Surf(), Multisurf()])
+@pytest.mark.parametrize(
+    "method", [Rrelieff(), Relieff(), Surf(), Multisurf(), Surfstar(), Multisurfstar()]
+)
 def test_the_pair_is_found_with_a_numeric_endpoint(table, method):
     data = table("gametes_continuous.csv")
     assert data.task == "regression"
