@@ -1,16 +1,16 @@
-"""Filters and chains on wide tables: selection and tuning inside every fold, three classifiers.
+"""Filters and chains on wide tables: selection inside every fold, three classifiers.
 
     python benchmarks/wide/run.py --data DATA [--minutes 60] [--tables khan,golub] [--work WORK]
     python benchmarks/wide/run.py --data DATA --methods 'mine=my-method:top={SIZES}'
 
-Stratified five-fold cross-validation. How many features are kept (10, 30 or 100) is chosen inside
-the training rows, by three folds, for each classifier. Labels in a random order are the control: no
-method may predict them, but for one that chooses features on all rows before the folds are made
-(`leak`), which shows what a leak looks like. Each method of a table is a study of its own; with
---work its folder of pages and runs is kept, which takes as long again. Finished rows are not
-computed again. Tables come in the order of their size, a random order of labels after the true one.
-A method that would take more than --most processor seconds, judged by the last table on which it
-ran and growth with rows × columns, is left out.
+Stratified five-fold cross-validation. Thirty features are kept; with --sizes 10,30,100 their number
+is chosen inside the training rows, by three folds, for each classifier, at ten times the cost.
+Labels in a random order are the control: no method may predict them, but for one that chooses
+features on all rows before the folds are made (`leak`), which shows what a leak looks like. Each
+method of a table is a study of its own; with --work its folder of pages and runs is kept, which
+takes as long again. Finished rows are not computed again. Tables come in the order of their size, a
+random order of labels after the true one. A method that would take more than --most processor
+seconds, judged by the last table on which it ran and growth with rows × columns, is left out.
 
 The first fifty features of each method on all rows are kept too, in `chosen.csv`: they tell which
 methods rank alike, and no accuracy is computed with them.
@@ -33,7 +33,7 @@ import numpy as np
 import fsframe
 
 RESULTS = Path(__file__).parent / "results" / "wide.csv"
-SIZES = (10, 30, 100)
+SIZES = "30"
 CHOSEN = 50
 CLASSIFIERS = {
     "knn": "knn:k=5",
@@ -98,6 +98,7 @@ COLUMNS = (
     "classes",
     "label",
     "method",
+    "sizes",
     "classifier",
     "balanced_accuracy",
     "features",
@@ -117,9 +118,9 @@ def permuted(data: fsframe.Dataset) -> fsframe.Dataset:
     return attrs.evolve(data, y=data.y[order])
 
 
-def chains(method: str, text: str) -> dict[str, str]:
-    """The chain of each classifier behind a method, sizes to be tuned inside the folds."""
-    sizes = "{" + ",".join(map(str, SIZES)) + "}"
+def chains(text: str, sizes: str) -> dict[str, str]:
+    """The chain of each classifier behind a method; of several sizes one is tuned in the folds."""
+    sizes = "{" + sizes + "}" if "," in sizes else sizes
     return {
         name: f"{text.replace('{SIZES}', sizes)} {ending}" for name, ending in CLASSIFIERS.items()
     }
@@ -139,6 +140,7 @@ def rows(
     label: str,
     method: str,
     text: str,
+    sizes: str,
     work: Path | None,
     alike: Any,
 ) -> Iterator[dict[str, Any]]:
@@ -146,7 +148,7 @@ def rows(
 
     The seconds are those of the processor for a method, over the number of classifiers.
     """
-    texts = chains(method, text)
+    texts = chains(text, sizes)
     if label == "permuted":
         texts = dict([next(iter(texts.items()))])
     begun = time.process_time()
@@ -174,6 +176,7 @@ def rows(
             "classes": len(data.classes),
             "label": label,
             "method": method,
+            "sizes": sizes,
             "classifier": classifier,
             "balanced_accuracy": round(float(evaluation.measures["balanced-accuracy"].mean), 4),
             "features": round(float(kept.sum(axis=1).mean()), 1),
@@ -189,7 +192,7 @@ def leak(name: str, data: fsframe.Dataset, work: Path | None) -> Iterator[dict[s
     """Thirty features chosen on all rows, test rows included, then cross-validated."""
     chosen = fsframe.selectors["anova-f"](top=30).select(data, seed=0).selected
     narrow = data.take_columns(np.sort(chosen))
-    for row in rows(name, narrow, "permuted", LEAK, "variance:top=1.0", work, None):
+    for row in rows(name, narrow, "permuted", LEAK, "variance:top=1.0", SIZES, work, None):
         yield row | {"columns": data.n_features, "phi": "", "similar": ""}
 
 
@@ -233,12 +236,15 @@ def add(path: Path, columns: Sequence[str], made: list[dict[str, Any]]) -> None:
         writer.writerows(made)
 
 
-def too_dear(rows: list[dict[str, str]], method: str, label: str, cells: int, most: float) -> bool:
+def too_dear(
+    rows: list[dict[str, str]], method: str, label: str, sizes: str, cells: int, most: float
+) -> bool:
     """Whether a method would take more than `most` seconds on a table of so many cells.
 
     It is judged by the largest table on which it ran with the label in that order.
     """
     ran = [r for r in rows if (r["method"], r["label"]) == (method, label)]
+    ran = [r for r in ran if r["sizes"] == sizes]
     if not ran:
         return False
     last = max(ran, key=lambda r: int(r["rows"]) * int(r["columns"]))
@@ -256,6 +262,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=[], help="names, or NAME=CHAIN of your own")
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--most", type=float, default=60.0, help="seconds for a method of a table")
+    parser.add_argument("--sizes", default=SIZES, help="of several one is tuned inside the folds")
     parser.add_argument("--labels", default="true,permuted")
     parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args()
@@ -265,7 +272,7 @@ def main() -> None:
     for label in asked.labels.split(","):
         for table in asked.tables.split(","):
             wanted = [*methods]
-            if label == "permuted" and not asked.methods:
+            if label == "permuted" and not asked.methods and asked.sizes == SIZES:
                 wanted.append(LEAK)
             if not on_table(asked, label, table, wanted, methods, end):
                 print("stopped by --minutes; the same command continues")
@@ -282,8 +289,8 @@ def on_table(
 ) -> bool:
     """Compute what is missing of a table; False when the time is over."""
     rows_now = read(asked.out)
-    done = {(r["table"], r["label"], r["method"]) for r in rows_now}
-    wanted = [method for method in wanted if (table, label, method) not in done]
+    done = {(r["table"], r["label"], r["method"], r["sizes"]) for r in rows_now}
+    wanted = [method for method in wanted if (table, label, method, asked.sizes) not in done]
     path = next(asked.data.glob(f"{table}.*"), None)
     if path is None or not wanted:
         print(f"{table} {label}: " + ("nothing to do" if path else f"not in {asked.data}"))
@@ -296,7 +303,7 @@ def on_table(
         if time.monotonic() > end:
             return False
         cells = data.n_samples * data.n_features
-        if too_dear(rows_now, method, label, cells, asked.most):
+        if too_dear(rows_now, method, label, asked.sizes, cells, asked.most):
             print(f"{table} {label} {method}: would take too long, left out")
             continue
         with warnings.catch_warnings():
@@ -304,8 +311,9 @@ def on_table(
             if method == LEAK:
                 made = list(leak(table, used, asked.work))
             else:
-                made = list(rows(table, used, label, method, methods[method], asked.work, alike))
-            if label == "true" and method != "all features":
+                how = (methods[method], asked.sizes, asked.work, alike)
+                made = list(rows(table, used, label, method, *how))
+            if label == "true" and method != "all features" and asked.sizes == SIZES:
                 first = first_features(table, data, method, methods[method])
                 add(chosen_file, ("table", "method", "chosen"), [first])
         add(asked.out, COLUMNS, made)
