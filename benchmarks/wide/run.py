@@ -165,10 +165,14 @@ def rows(
         out=folder,
     )
     seconds = (time.process_time() - begun) / len(texts)
+    # At one size all classifiers have the same sets, whose similarity costs more than they do.
+    known: dict[bytes, float | None] = {}
     for (classifier, _), chain in zip(texts.items(), found.chains, strict=True):
         run = found.result(chain, name, 0)
         evaluation = run.evaluation
         kept = np.asarray(run.stages[-1].tables["kept"], dtype=bool)
+        if kept.tobytes() not in known:
+            known[kept.tobytes()] = similar(kept, alike)
         yield {
             "table": name,
             "rows": data.n_samples,
@@ -181,7 +185,7 @@ def rows(
             "balanced_accuracy": round(float(evaluation.measures["balanced-accuracy"].mean), 4),
             "features": round(float(kept.sum(axis=1).mean()), 1),
             "phi": rounded(evaluation.stability.value if evaluation.stability else None),
-            "similar": rounded(similar(kept, alike)),
+            "similar": rounded(known[kept.tobytes()]),
             "seconds": round(seconds, 2),
             "made": datetime.datetime.now(datetime.UTC).date().isoformat(),
             "version": fsframe.__version__,
