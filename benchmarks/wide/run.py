@@ -29,8 +29,11 @@ from typing import Any
 
 import attrs
 import numpy as np
+from scipy import sparse
 
 import fsframe
+from fsframe_stability.agreement import Overlap
+from fsframe_stability.similar_features import ZucknickCorrected
 
 RESULTS = Path(__file__).parent / "results" / "wide.csv"
 SIZES = "30"
@@ -108,8 +111,11 @@ COLUMNS = (
     "made",
     "version",
 )
-SIMILARITY_UP_TO = 8000
-"""Columns of the widest table whose similarities (p × p floats, 0.5 GB) are computed."""
+NEAR = ZucknickCorrected().threshold
+"""Columns whose absolute correlation is at least this are much alike."""
+
+BLOCK = 1024
+"""Columns whose correlations with all others are computed at a time."""
 
 
 def permuted(data: fsframe.Dataset) -> fsframe.Dataset:
@@ -126,12 +132,18 @@ def chains(text: str, sizes: str) -> dict[str, str]:
     }
 
 
-def similar(kept: np.ndarray, alike: np.ndarray | None) -> float | None:
-    """Stability over the folds where features that are much alike count as the same."""
-    if alike is None or not kept.any():
+def similar(kept: np.ndarray, near: Any) -> float | None:
+    """Stability over the folds where features that are much alike count as the same.
+
+    The value of `zucknick-corrected:impute=0`, which takes p × p similarities and looks through all
+    of them each time; here those above its threshold are found once for a table.
+    """
+    if near is None or not kept.any():
         return None
-    value = fsframe.stability_metrics["zucknick-corrected"](impute=0.0)(kept, alike).value
-    return float(value)
+    overlap = Overlap.of(kept)
+    pairs = overlap.pairs()
+    scores = ZucknickCorrected()._scores(kept, overlap, near)[pairs]
+    return float(np.nan_to_num(scores, nan=0.0).mean())
 
 
 def rows(
@@ -142,7 +154,7 @@ def rows(
     text: str,
     sizes: str,
     work: Path | None,
-    alike: Any,
+    near: Any,
 ) -> Iterator[dict[str, Any]]:
     """One row for each classifier; for labels in a random order for the first alone.
 
@@ -172,7 +184,7 @@ def rows(
         evaluation = run.evaluation
         kept = np.asarray(run.stages[-1].tables["kept"], dtype=bool)
         if kept.tobytes() not in known:
-            known[kept.tobytes()] = similar(kept, alike)
+            known[kept.tobytes()] = similar(kept, near)
         yield {
             "table": name,
             "rows": data.n_samples,
@@ -213,14 +225,19 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def similarity(data: fsframe.Dataset) -> np.ndarray | None:
-    """Absolute correlations of the columns; None where there are too many of them."""
-    if data.n_features > SIMILARITY_UP_TO:
-        return None
-    with np.errstate(invalid="ignore"):
-        alike = np.nan_to_num(np.abs(np.corrcoef(np.asarray(data.X), rowvar=False)))
-    np.fill_diagonal(alike, 1.0)
-    return np.clip(alike, 0.0, 1.0)
+def similarity(X: np.ndarray) -> Any:
+    """The absolute correlations of different columns from `NEAR` on, sparse (p, p)."""
+    centred = np.asarray(X, dtype=np.float32) - np.asarray(X.mean(axis=0), dtype=np.float32)
+    length = np.linalg.norm(centred, axis=0)
+    unit = centred / np.where(length > 0, length, 1.0)
+    parts = []
+    for first in range(0, unit.shape[1], BLOCK):
+        block = np.abs(unit[:, first : first + BLOCK].T @ unit)
+        own = np.arange(block.shape[0])
+        block[own, first + own] = 0.0
+        block[block < NEAR] = 0.0
+        parts.append(sparse.csr_array(np.minimum(block, 1.0).astype(np.float64)))
+    return sparse.csr_array(sparse.vstack(parts))
 
 
 def first_features(name: str, data: fsframe.Dataset, method: str, text: str) -> dict[str, Any]:
@@ -300,7 +317,7 @@ def on_table(
         print(f"{table} {label}: " + ("nothing to do" if path else f"not in {asked.data}"))
         return True
     data = fsframe.read(path)
-    alike = similarity(data) if label == "true" else None
+    near = similarity(np.asarray(data.X)) if label == "true" else None
     used = permuted(data) if label == "permuted" else data
     chosen_file = asked.out.with_name("chosen.csv")
     for method in wanted:
@@ -315,7 +332,7 @@ def on_table(
             if method == LEAK:
                 made = list(leak(table, used, asked.work))
             else:
-                how = (methods[method], asked.sizes, asked.work, alike)
+                how = (methods[method], asked.sizes, asked.work, near)
                 made = list(rows(table, used, label, method, *how))
             if label == "true" and method != "all features" and asked.sizes == SIZES:
                 first = first_features(table, data, method, methods[method])
