@@ -603,6 +603,12 @@ FIGURES: dict[str, list[Figure]] = {
             ),
         ),
         Figure(
+            "IMMIGRATE Figures 2 and 3: an interaction under noise",
+            "python benchmarks/published/noise_figures.py",
+            ("published/results/noise-figures.csv",),
+            whole,
+        ),
+        Figure(
             "NPFS: the UCI table",
             "python benchmarks/published/npfs_tables.py --data DATA --published CSV",
             ("published/results/npfs-uci.csv",),
