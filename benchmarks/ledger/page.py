@@ -283,8 +283,6 @@ def page(ledger: Ledger) -> str:
         "",
         *promises(),
         "",
-        f"Versions: {', '.join(ledger.versions)}. Commits: {', '.join(ledger.commits)}.",
-        "",
         "## Summary",
         "",
         *summary(ledger),
@@ -293,18 +291,18 @@ def page(ledger: Ledger) -> str:
         "",
         "![measured error over promise, without a signal](figures/ledger-errors.svg)",
         "",
-        "|design|best by F1 relevant|best of fsframe|best by F1 causal|fsframe is|",
-        "|-|-|-|-|-|",
+        "|design|best by F1 relevant|best of fsframe|fsframe is|",
+        "|-|-|-|-|",
     ]
     for design in DESIGNS:
-        ranked, causal = (ledger.ranked(design, name) for name in ("f1_relevant", "f1_causal"))
+        ranked = ledger.ranked(design, "f1_relevant")
         if not ranked:
             continue
         own = [(mean, c) for mean, c in ranked if c.package == "fsframe"]
         lines.append(
             f"|`{design.name}`|{ranked[0][1].name} {ranked[0][0].short()}|"
             f"{f'{own[0][1].name} {own[0][0].short()}' if own else ''}|"
-            f"{causal[0][1].name} {causal[0][0].short()}|{ledger.ours_first(design)}|"
+            f"{ledger.ours_first(design)}|"
         )
     return "\n".join([*lines, "", *proposals.section(ledger)]).rstrip() + "\n"
 
@@ -336,6 +334,7 @@ def designs_page(ledger: Ledger) -> str:
         "Forests have 50 trees and at most 30 rounds, in `boruta` and BorutaPy. Above 200 "
         "columns `mim:top=100` screens before a base of `npfs` within each resample, and `npfs` "
         "uses its corrected test.",
+        f"* Versions: {', '.join(ledger.versions)}. Commits: {', '.join(ledger.commits)}.",
         "",
     ]
     for design in DESIGNS:
