@@ -272,16 +272,13 @@ def page(ledger: Ledger) -> str:
         "signal. Every stage that promises an error rate, and what other packages offer, runs on "
         "the same tables. `python benchmarks/ledger/run.py` computes rows, "
         "`python benchmarks/ledger/page.py` writes this page and "
-        "[a table for every design](../benchmarks/ledger/designs.md) from them.",
+        "[a table for every design](../benchmarks/ledger/designs.md), with what each contender "
+        "promises, from them.",
         "",
         "A column is **relevant** if the label depends on it, alone or with others, and **causal** "
         "if the label is made from it. Copies of a cause are relevant, not causal. **F1** is the "
         "harmonic mean of the share of true columns found and the share of found columns that are "
         "true, with its standard error over tables.",
-        "",
-        "What the contenders promise (those without a line promise nothing):",
-        "",
-        *promises(),
         "",
         "## Summary",
         "",
@@ -313,7 +310,11 @@ def designs_page(ledger: Ledger) -> str:
         "# The ledger: every design",
         "",
         "The tables behind [promises and answers, measured](../../docs/ledger.md), which says what "
-        "relevant, causal and F1 mean and what each contender promises.",
+        "relevant, causal and F1 mean.",
+        "",
+        "What the contenders promise (those without a line promise nothing):",
+        "",
+        *promises(),
         "",
         "* **no signal**, **signal**: what the stage promises to bound, as measured, ± its "
         "standard error; "

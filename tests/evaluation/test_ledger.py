@@ -43,7 +43,8 @@ def test_rows_are_computed_once_continued_and_shown(tmp_path):
     script("page.py", "--rows", out, "--out", page, "--designs", tables)
     text = tables.read_text()
     assert "\n|relieff ipss|" in text and "|2+2|" in text
-    assert "share of false columns among the kept, " in page.read_text()
+    assert "share of false columns among the kept, " in text
+    assert "* 18 results of " in page.read_text()
     assert (tmp_path / "figures" / "ledger-f1.svg").stat().st_size > 1000
 
 
