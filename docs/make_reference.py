@@ -147,9 +147,10 @@ def _commands() -> Iterator[str]:
     yield f"The exceptions of `fsframe.errors` behind them: {told}.\n"
 
 
-def _own(rows: dict[str, str], groups: dict[str, list[Row]], *head: str) -> Iterator[str]:
-    """The rows that a section has alone, and the names of the others, or of their groups."""
-    also, elsewhere = [], set()
+def _apart(rows: dict[str, str], groups: dict[str, list[Row]]) -> tuple[list[str], list[str]]:
+    """The rows that a section has alone, and links to groups and names of the other rows."""
+    also: list[str] = []
+    elsewhere: set[str] = set()
     for group, shared in groups.items():
         has = [name for name, row in shared if rows.get(name) == row]
         if group and len(has) == len(shared):
@@ -158,7 +159,13 @@ def _own(rows: dict[str, str], groups: dict[str, list[Row]], *head: str) -> Iter
         elif not group:
             also += [f"`{name}`" for name in has]
             elsewhere |= set(has)
-    yield from _table((row for name, row in rows.items() if name not in elsewhere), *head)
+    return [row for name, row in rows.items() if name not in elsewhere], also
+
+
+def _own(rows: dict[str, str], groups: dict[str, list[Row]], *head: str) -> Iterator[str]:
+    """The table of what a section has alone, and where the rest stands."""
+    own, also = _apart(rows, groups)
+    yield from _table(own, *head)
     if also:
         yield "Also: " + ", ".join(also) + ".\n"
 
@@ -249,12 +256,21 @@ def _methods() -> Iterator[str]:
                 "`|` separates alternatives; no values: true or false. What several methods "
                 "share stands [below](#shared-parameters).\n"
             )
-        for (offer, owner), rows in sections:
-            if owner is registry:
+        found = [(offer, rows) for (offer, owner), rows in sections if owner is registry]
+        yield from _table(
+            (
+                _row(f"[`{offer.name}`](methods/{place_of(offer.name)})", ", ".join(also))
+                for offer, rows in found
+                for own, also in [_apart(rows, groups)]
+                if not own
+            ),
+            "no parameters of its own",
+            "shared ones",
+        )
+        for offer, rows in found:
+            if _apart(rows, groups)[0]:
                 yield f"### `{offer.name}`\n"
-                place = place_of(offer.name)
-                said = f"[Definition](methods/{place})" if place else offer.entry.summary
-                yield f"{said}.\n"
+                yield f"[Definition](methods/{place_of(offer.name)}).\n"
                 yield from _own(rows, groups, *_PARAMETER)
     yield "## Shared parameters\n"
     for group, shared in groups.items():

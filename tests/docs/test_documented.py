@@ -67,13 +67,21 @@ def bundled(registry: Registry) -> list[str]:
     return [o.name for o in registry.offers() if o.plugin.source.distribution == "fsframe"]
 
 
+def section_of(name: str) -> str:
+    """What the reference says of a method: its section, or its row among those without one."""
+    sections = reference().split(f"\n### `{name}`\n")[1:]
+    rows = re.findall(rf"^\|\[`{name}`\].*$", reference(), re.M)
+    assert len(sections) + len(rows) == 1, name
+    return str(rows[0] if rows else sections[0].split("\n### ")[0])
+
+
 @pytest.mark.parametrize(
     "registry", [fsframe.selectors, fsframe.classifiers], ids=["selectors", "predictors"]
 )
 def test_every_method_and_parameter_is_documented(registry: Registry) -> None:
     text = reference()
     for name in bundled(registry):
-        section = text[text.index(f"### `{name}`") :].split("\n### ")[0]
+        section = section_of(name)
         for group in re.findall(r"\]\(#(\w+)\)", section):
             section += text.split(f"\n### {group.capitalize()}\n")[1].split("\n### ")[0]
         for parameter in registry[name].parameters():
@@ -105,8 +113,7 @@ def test_every_metric_and_its_parameters_are_documented(title: str, registry: Re
 @pytest.mark.parametrize("registry", [fsframe.selectors, fsframe.classifiers])
 def test_the_reference_leads_to_the_definition_of_every_method(registry: Registry) -> None:
     for name in bundled(registry):
-        section = reference().split(f"\n### `{name}`\n")[1].split("\n### ")[0]
-        assert f"](methods/{SITE.place_of(name)})" in section, name
+        assert f"](methods/{SITE.place_of(name)})" in section_of(name), name
 
 
 @pytest.mark.parametrize("registry", [fsframe.selectors, fsframe.classifiers])
