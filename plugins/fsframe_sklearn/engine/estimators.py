@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import json
 import os
 import warnings
@@ -282,12 +284,18 @@ def make_estimator(
 
 
 def seed_estimator(estimator: Any, seed: int, options: dict[str, Any]) -> Any:
-    """The estimator, with `seed` (below 2**31) for each ``random_state`` not in `options`."""
+    """The estimator, with `seed` (below 2**31) for each ``random_state`` not in `options`.
+
+    A score that draws noise (``mutual_info_classif``) gets it too; it would take it from numpy's
+    global state.
+    """
     changes: dict[str, Any] = {}
     for key, value in estimator.get_params(deep=True).items():
         last = key.rpartition("__")[2]
         if last == "random_state" and value is None and key not in options:
             changes[key] = seed
+        if last == "score_func" and "random_state" in inspect.signature(value).parameters:
+            changes[key] = functools.partial(value, random_state=seed)
     return estimator.set_params(**changes) if changes else estimator
 
 

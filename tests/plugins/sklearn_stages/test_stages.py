@@ -35,6 +35,22 @@ def table(n=60, p=6, seed=0, task="classification"):
     return Dataset.from_arrays(X, y, task=task)
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_score_that_draws_noise_draws_it_from_the_seed(task: str) -> None:
+    name = "mutual_info_classif" if task == "classification" else "mutual_info_regression"
+    options = json.dumps({"k": 2, "score_func": name})
+    method = SklearnSelector(estimator="SelectKBest", options=options)
+    # The noise breaks ties.
+    plain = table(task=task)
+    tied = Dataset.from_arrays(np.round(plain.X), plain.y, task=task)
+    found = []
+    for state in range(4):
+        np.random.seed(state)
+        found.append(method.select(tied, seed=3).scores.tobytes())
+    assert len(set(found)) == 1
+    assert len({method.select(tied, seed=seed).scores.tobytes() for seed in range(4)}) > 1
+
+
 # Requests
 
 
