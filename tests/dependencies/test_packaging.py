@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -116,6 +117,34 @@ def test_what_is_said_of_versions_is_the_same_everywhere() -> None:
     assert f'version = "{PROJECT["version"]}"' in conda
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"version: {PROJECT['version']}" in citation
+
+
+def test_the_trial_of_recipe_and_container_reads_what_they_say() -> None:
+    spec = importlib.util.spec_from_file_location(
+        "try_packaging", ROOT / "packaging" / "try_packaging.py"
+    )
+    assert spec is not None and spec.loader is not None
+    trial = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(trial)
+    assert trial.requirements("run") == PROJECT["dependencies"]
+    assert set(PROJECT["dependencies"]) < set(trial.requirements("host"))
+    script = trial.recipe_script(Path("/host/bin/python"))
+    assert script[:4] == ["/host/bin/python", "-m", "pip", "install"]
+    assert trial.items("test", "imports") == ["fsframe"]
+    assert all(line.startswith("fsframe ") for line in trial.items("test", "commands"))
+    install, last = trial.container_commands()
+    assert "--prefix=/opt/fsframe" in install and "/opt/parkinsons.csv" in last
+
+
+@pytest.mark.slow
+def test_recipe_and_container_work_as_far_as_they_can_be_tried() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "packaging" / "try_packaging.py"], capture_output=True, text=True
+    )
+    if "Could not find a version" in done.stderr or "No matching distribution" in done.stderr:
+        pytest.skip("the package index cannot be reached")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "recipe: its" in done.stdout and "container file: its" in done.stdout
 
 
 def test_the_bill_of_materials_lists_what_is_locked_with_its_licences() -> None:

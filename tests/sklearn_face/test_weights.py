@@ -131,6 +131,23 @@ def test_weights_of_chains_are_repeated_rows_or_refused(kind: Any, chain: str) -
     assert weights_are_rows(lambda: kind(chain), X, y) == (chain in accepts)
 
 
+FURTHER = [
+    ('importance:options={"n_estimators":5}', True),
+    ('importance:measure=out-of-bag,options={"n_estimators":5}', False),
+    ("rfe:step=0.5,top=2", True),
+    ("jmi:given=[x0],top=2", True),
+    ("mim:discretise=edges,edges=[-0.5,0.5]", True),
+    ('sklearn-selector:estimator=SelectKBest,options={"score_func":"mutual_info_classif"}', True),
+    ("lasso:top=2,weakness=0.5", True),
+    ("elastic-net:top=2,score_by=coefficient", True),
+]
+
+
+@pytest.mark.parametrize(("chain", "accepted"), FURTHER)
+def test_weights_are_so_with_further_parameters(chain: str, accepted: bool) -> None:
+    assert weights_are_rows(lambda: ChainSelector(chain), X, CLASSES) == accepted
+
+
 @pytest.mark.parametrize(
     ("kind", "chain", "why"),
     [

@@ -287,6 +287,8 @@ class Importance(LearnerSelector):
         return ""
 
     def unlike_copies(self) -> str:
+        if self.measure == "out-of-bag":
+            return "a weighted row is out of a tree's bag with all its copies, repeated rows singly"
         return COPIES_IN_ONE_FOLD if self.measure == "held-out" else ""
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
