@@ -53,3 +53,9 @@ def test_the_table_of_knockoffs_is_the_one_measured() -> None:
         if row["design"].startswith("ar ")
     ]
     assert shown == measured and len(shown) == 4
+
+
+def test_the_example_of_ipss_is_the_one_measured() -> None:
+    found = [r["here"] for r in rows("published_examples.csv") if r["method"] == "ipss"]
+    false, true = (text.removesuffix(" (24 tables)") for text in found)
+    assert f"24 tables) keeps {false} false and {true} true." in FLAT
