@@ -586,40 +586,7 @@ FIGURES: dict[str, list[Figure]] = {
             ("published/results/margin.csv",),
             tally("table", "verdict"),
         ),
-        Figure(
-            "The same by method",
-            "python benchmarks/published/margin_tables.py --data DATA --published CSV",
-            ("published/results/margin-by-method.csv",),
-            columns(
-                "paper",
-                "method",
-                "variant of",
-                "figures",
-                "mean difference",
-                "above",
-                "equal",
-                "below",
-                "Wilcoxon p",
-            ),
-        ),
-        Figure(
-            "IMMIGRATE Figures 2 and 3: an interaction under noise",
-            "python benchmarks/published/noise_figures.py",
-            ("published/results/noise-figures.csv",),
-            whole,
-        ),
-        Figure(
-            "NPFS: the UCI table",
-            "python benchmarks/published/npfs_tables.py --data DATA --published CSV",
-            ("published/results/npfs-uci.csv",),
-            whole,
-        ),
-        Figure(
-            "SimbaMBIW Figure 1",
-            "python benchmarks/published/simba_mbiw.py --data DATA",
-            ("published/results/simba-mbiw.csv",),
-            whole,
-        ),
+        # The others are tables in Markdown already, listed below.
     ],
 }
 
@@ -645,11 +612,11 @@ def results() -> list[str]:
 
 
 def _other_results() -> Iterator[str]:
-    """Files that are too long for this page, by folder, without Markdown copies of CSV files."""
+    """Files that this page does not show, by folder: of a CSV file its Markdown table, if any."""
     shown = {name for figures in FIGURES.values() for f in figures for name in f.files}
     rest = [name for name in results() if name not in shown]
-    yield "## Result files too long for this page\n"
-    yield "The README of each folder says which command writes them.\n"
+    yield "## Other result files\n"
+    yield "Long ones, and tables. The README of each folder says which command writes them.\n"
     folders: dict[str, list[str]] = {}
     for name in rest:
         if not (name.endswith(".csv") and name[:-4] + ".md" in rest):
