@@ -17,14 +17,13 @@ from fsframe.method.classifier import Classifier
 from fsframe.method.selector import Selector
 from fsframe.params import Parameter
 from fsframe.registry import Registry, classifiers, regressors, selectors
-from fsframe.sklearn import estimator
+from fsframe.sklearn import estimator, offered_names
 from fsframe.sklearn.estimators import (
     ClassifierEstimator,
     RegressorEstimator,
     WeightedSelectorEstimator,
 )
-from fsframe.sklearn.naming import offered_names
-from fsframe.sklearn.settings import SETTINGS, settings_of
+from fsframe.sklearn.parameters import SETTINGS, settings_of
 
 _PACKAGE = Path(__file__).resolve().parents[1] / "fsframe"
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence, Set
 from html import escape
+
+_PARAGRAPH = 96
 
 # Control, format (bidirectional overrides among them), surrogate, private, unassigned,
 # line and paragraph separators.
@@ -198,6 +201,18 @@ def table_lines(
             blanks = " " * (width - shown_width(cell))
             cells.append(blanks + cell if c in right else cell + blanks)
         yield "  ".join(cells).rstrip()
+
+
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """A paragraph as lines of at most 96 characters, no name in which is cut in two."""
+    return textwrap.wrap(
+        text,
+        _PARAGRAPH,
+        initial_indent=indent,
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def html_table(

@@ -234,7 +234,7 @@ def time_to_stop(engine: list[str], number: int) -> None:
         rows = np.column_stack([data.X, data.y])
         np.savetxt(f"{folder}/t.csv", rows, delimiter=",", header=header, comments="")
         command = [sys.executable, "-m", "fsframe", "chain", "immigrate:sigma=1", "npfs:n=500"]
-        command += ["on", "t.csv", "--events", "json", "--restart", *engine]
+        command += ["on", "t.csv", "--progress", "json", "--restart", *engine]
         for _ in range(5):
             process = subprocess.Popen(
                 command, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True

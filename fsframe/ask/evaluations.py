@@ -14,7 +14,7 @@ from fsframe.ask.options import Ask, classifier_text
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.request import Request, recorded_request
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
-from fsframe.evaluation.comparison import ROPE, compared, methods_of, on_all_features, study_cells
+from fsframe.evaluation.comparison import ROPE, methods_of, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.measuring import find_measures
 from fsframe.evaluation.study_plan import StudyPlan, StudyTable
@@ -203,12 +203,11 @@ def compare_on(
         If a file in the folder belongs to something else.
     """
     alone = on_all_features(methods) if all_features else {}
-    chosen = {str(method.base) for method in methods}
     plan = StudyPlan(
         name="comparison",
         tables=tuple(tables),
         methods=tuple(methods),
-        beside={text: method for text, method in alone.items() if text not in chosen},
+        beside=alone,
         measures=(metric,),
         seeds=(seed,),
         rope=rope,
@@ -224,13 +223,9 @@ def compare_on(
     runs = planned_runs(plan, file, memory)
     before([run.request for run in runs if not run.optional])
     answered = _answered(runs, ask, mixed=mixed, tell=tell)
-    record = plan.record({run.cell: found for run, found in answered})
-    cells, on_all = study_cells(record, alone)
-    result = compared(cells, metric, on_all=on_all, rope=rope, seed=seed)
-    write_comparison(result, cells, folder, csv_out, overwrite=overwrite)
-    places = range(len(methods))
-    records = [[record.runs[StudyCell(t, c, 0)] for c in places] for t in range(len(tables))]
-    return ComparisonResult(comparison=result, cells=cells, records=records)
+    result = ComparisonResult(record=plan.record({run.cell: found for run, found in answered}))
+    write_comparison(result.comparison, folder, csv_out, overwrite=overwrite)
+    return result
 
 
 def _finished(asked: Request, mixed: bool) -> RunRecord | None:

@@ -97,10 +97,9 @@ def record_of(
     mixed = "; ".join([*parts, *(each for each in others if each not in parts)])
     differing = (f"computed in parts whose last bits may differ: {mixed}",) if mixed else ()
     tests, untested = answer_tests(chain.stages, stages, data, run.child(len(chain.stages)))
-    # An evaluation says it itself, unless it keeps the rows of a column together.
+    # An evaluation says it itself.
     said = {warning for stage in stages for warning in stage.warnings}
-    apart = any(stage.params.get("groups") is not None for stage in stages)
-    repeated = [] if apart else [text for text in repeated_rows(data) if text not in said]
+    repeated = [text for text in repeated_rows(data) if text not in said]
     return RunRecord(
         chain=str(chain),
         data=DataRecord.from_dataset(data, source),

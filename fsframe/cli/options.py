@@ -119,22 +119,6 @@ class EngineName(click.ParamType):
         return [CompletionItem(n, help=h) for n, h in known.items() if n.startswith(incomplete)]
 
 
-class EarlierName(click.ParamType):
-    """The value of ``--events``; the error mentions ``--event``."""
-
-    name = "json"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        if value != "json":
-            self.fail(
-                f"{value!r} is not a progress format (use --progress json); the column of events "
-                f"is --event {value}",
-                param,
-                ctx,
-            )
-        return "json"
-
-
 engine_options = all_options(
     click.option(
         "--memory",
@@ -169,10 +153,6 @@ engine_options = all_options(
         "--progress",
         type=click.Choice(["json"]),
         help="Report events on stderr as JSON lines.",
-    ),
-    # The earlier name; easily confused with --event, the column of survival data.
-    click.option(
-        "--events", type=EarlierName(), hidden=True, help="The earlier name of --progress."
     ),
     click.option(
         "--log",

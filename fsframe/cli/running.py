@@ -74,12 +74,7 @@ class Reporter:
     @classmethod
     def asked(cls, options: Mapping[str, Any]) -> Reporter:
         """The reporter that the options of a command ask for."""
-        reporter = cls(
-            quiet=options["quiet"], events="json" in (options["progress"], options["events"])
-        )
-        if options["events"]:
-            reporter.note("--events is deprecated and will be removed; use --progress")
-        return reporter
+        return cls(quiet=options["quiet"], events=options["progress"] == "json")
 
     def __call__(self, progress: Progress) -> None:
         if self.events:

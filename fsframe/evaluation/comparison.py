@@ -169,6 +169,31 @@ class Comparison:
         fewest = int(self.fewest[data])
         return fewest if fewest >= 0 else int(better[data].argmax())
 
+    def order(self) -> list[int]:
+        """The chains, best first: by mean rank, or by the mean where they are not ranked."""
+        if self.ranks is not None:
+            key = self.ranks.mean_ranks
+        else:
+            means = self.values.mean(axis=0)
+            key = np.nan_to_num(-means if self.larger_is_better else means, nan=np.inf)
+        return sorted(range(len(self.chains)), key=lambda c: (key[c], c))
+
+    def chances(self, i: int, j: int) -> tuple[float, float, float] | None:
+        """Probabilities that chain i is worse than chain j, practically equal, better.
+
+        By the Bayesian signed-rank test over several tables, by the correlated Bayesian t-test on
+        one; None where neither applies.
+        """
+        if self.overall is not None:
+            worse, equal, better = self.overall[i, j].tolist()
+            return worse, equal, better
+        if len(self.data) > 1:
+            return None
+        if i < j:
+            return self.posterior[0, i, j]
+        worse, equal, better = self.posterior[0, j, i]
+        return better, equal, worse
+
     def tally(self, rule: str, i: int, j: int) -> tuple[int, int, int]:
         """Number of tables on which chain i wins against, ties with, and loses to chain j."""
         column = self.outcome[rule][:, i, j]
@@ -207,13 +232,15 @@ def methods_of(chains: Sequence[str], **protocol: Any) -> tuple[CrossValidation,
 
 
 def on_all_features(methods: Sequence[CrossValidation]) -> dict[str, CrossValidation]:
-    """The protocol for each classifier of the methods, without selection, by its text."""
+    """The protocol for each classifier of the methods, without selection, by its text; none for one
+    that is among the methods."""
     found: dict[str, CrossValidation] = {}
+    known = {str(method.base) for method in methods}
     for method in methods:
         assert method.base is not None
         stages = parse_stages(grid_of(method).text)
         text = format_stages(stages[-1:])
-        if len(stages) > 1:
+        if len(stages) > 1 and text not in known:
             found.setdefault(text, attrs.evolve(method, base=text, classifier=""))
     return found
 
@@ -438,21 +465,16 @@ def study_comparisons(record: StudyRecord) -> dict[str, Comparison]:
     StoreError
         If a run's tables do not fit together.
     """
-    cells, on_all = study_cells(record)
+    cells, on_all = _cells(record)
     return {
         metric: compared(cells, metric, on_all=on_all, rope=record.rope, seed=record.seeds[0])
         for metric in record.measures
     }
 
 
-def study_cells(
-    record: StudyRecord, alone: Iterable[str] | None = None
-) -> tuple[list[list[Cell]], dict[str, list[Cell | None]]]:
-    """The cells of a study: each chain on each table, and classifiers on all features by name.
-
-    Those are the ones in `alone`, which may be chains themselves, by default `record.beside`; their
-    cell is None on a table that they do not accept. StoreError as for `study_comparisons`.
-    """
+def _cells(record: StudyRecord) -> tuple[list[list[Cell]], dict[str, list[Cell | None]]]:
+    """The cells of a study: each chain on each table, and classifiers on all features by name, None
+    on a table that they do not accept."""
     tables, every = range(len(record.tables)), (*record.chains, *record.beside)
     found = {
         (table, chain): _cell(record, table, chain, name)
@@ -461,9 +483,8 @@ def study_cells(
         if chain < len(record.chains) or StudyCell(table, chain, 0) in record.runs
     }
     cells = [[found[table, chain] for chain in range(len(record.chains))] for table in tables]
-    names = record.beside if alone is None else alone
     return cells, {
-        name: [found.get((table, every.index(name))) for table in tables] for name in names
+        name: [found.get((table, every.index(name))) for table in tables] for name in record.beside
     }
 
 

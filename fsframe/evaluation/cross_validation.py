@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.chains.chain import Chain
 from fsframe.chains.repeated_rows import repeated_rows
@@ -41,9 +40,7 @@ from fsframe.method.selector import Selector
 from fsframe.params import choice, either, flag, integer, listing, optional, param, text
 from fsframe.resampling.resamples import select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
-from fsframe.table.arrays import as_groups
 from fsframe.table.dataset import Dataset
-from fsframe.text import did_you_mean
 
 
 @attrs.frozen(kw_only=True)
@@ -60,11 +57,6 @@ class CrossValidation(WrappingSelector):
         Numbers of folds and repetitions of stratified cross-validation.
     stratify : bool
         Whether each fold has the class proportions of the table.
-    groups : str, optional
-        A column that identifies groups, for a table that was read without them (`Dataset.groups`
-        and ``--groups`` mean the same): rows of a group are never separated, not even in inner
-        folds or by stages that resample, and leave-one-out leaves out a group. The column is then
-        not a feature.
     classifier : str
         Classifier for a chain that does not end with one; by default weighted-knn, which uses the
         upstream weights.
@@ -101,6 +93,9 @@ class CrossValidation(WrappingSelector):
     tables of scores, tuning uses R², and the baseline without features predicts the mean of the
     training rows.
 
+    If the table has groups of rows, they are never separated, not even in inner folds or by stages
+    that resample, and leave-one-out leaves out a group.
+
     A fold in which the chain keeps no feature predicts the most frequent class (the mean), with a
     warning. A row that an outer resample has drawn several times counts that often in training, and
     is tested once.
@@ -130,11 +125,6 @@ class CrossValidation(WrappingSelector):
     repeats: int = param(10, integer(1), help="Number of repetitions, for scheme=folds.")
     stratify: bool = param(
         True, flag(), help="Stratify by class, so that every fold has the same class proportions."
-    )
-    groups: str | None = param(
-        None,
-        optional(text("a column's name")),
-        help="Column of groups; rows of a group are kept together.",
     )
     classifier: str = param(
         "",
@@ -184,8 +174,6 @@ class CrossValidation(WrappingSelector):
             yield f"folds and repeats are for scheme=folds, not {self.scheme}"
         if self.scheme != "folds" and not self.stratify:
             yield f"stratify is for scheme=folds, not {self.scheme}"
-        if self.groups is not None and not self.stratify:
-            yield "groups are assigned whole and as evenly as possible: leave stratify at yes"
         try:
             find_measures(self.metric)
         except FsframeError as error:
@@ -204,23 +192,12 @@ class CrossValidation(WrappingSelector):
             return
         yield from _classifier_problems(self.classifier)
 
-    def _studied(self, data: Dataset) -> Dataset | None:
-        """The table that chains are given, without the column of groups; None if there is no chain
-        or the groups cannot be found, which `check` reports."""
-        if self.base is None:
-            return None
-        try:
-            return self._task(data).without_groups(data)[0]
-        except FsframeError:
-            return None
-
     def _of_chains(
         self, data: Dataset, problems: Callable[[Chain, Dataset], Iterator[str]]
     ) -> Iterator[str]:
         """The problems of any evaluated chain with its table, each once."""
-        table = self._studied(data)
-        if table is not None:
-            each = (one for chain in grid_of(self).chains for one in problems(chain, table))
+        if self.base is not None:
+            each = (one for chain in grid_of(self).chains for one in problems(chain, data))
             yield from dict.fromkeys(each)
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
@@ -243,7 +220,7 @@ class CrossValidation(WrappingSelector):
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         """Problems of the stages of any evaluated chain with the table, each once."""
-        if self._studied(data) is not None:
+        if self.base is not None:
             yield from self._of_chains(data, Chain.request_problems)
             yield from self._classifier_problems_of(data)
             yield from self._measure_problems(data)
@@ -281,7 +258,7 @@ class CrossValidation(WrappingSelector):
             If the table cannot be split as requested, parameters cannot be tuned in some fold, or a
             stage of the chain does not accept the table.
         RequestError
-            If there is no such column to group by, or no chain.
+            If there is no chain.
         """
         self.check_data(data)
         problems = list(self._measure_problems(data))
@@ -290,22 +267,18 @@ class CrossValidation(WrappingSelector):
                 raise DataError(problem)
         if problems:
             raise RequestError("\n".join(problems))
-        task = self._task(data)
-        grouped = self._grouped(data)
-        table, _ = task.without_groups(grouped)
-        groups = grouped.groups
-        grid = task.grid()
+        grid = self._task(data).grid()
         # Chains of a grid have the same methods in the same places.
-        for method, seen in grid.chains[0].tables_seen(table):
+        for method, seen in grid.chains[0].tables_seen(data):
             if isinstance(method, Selector):
                 method.check_data(seen)
             elif len(grid.chains[0].stages) == 1:
-                for problem in method.missing_problems(table):
+                for problem in method.missing_problems(data):
                     raise DataError(problem)
-        splits = self._splits(data, groups, run.child(0))
+        splits = self._splits(data, run.child(0))
         if len(grid) > 1:
             for number, split in enumerate(splits):
-                inner = None if groups is None else groups[split.train]
+                inner = None if data.groups is None else data.groups[split.train]
                 inner_places(
                     strata(data)[split.train],
                     inner,
@@ -316,7 +289,7 @@ class CrossValidation(WrappingSelector):
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         splits = self.check(data, run)
-        task, data = self._task(data), self._grouped(data)
+        task = self._task(data)
         drawn = np.ones(data.n_samples, dtype=np.int64) if data.counts is None else data.counts
         counts = np.tile(drawn, (len(splits), 1))
         for row, split in zip(counts, splits, strict=True):
@@ -350,45 +323,16 @@ class CrossValidation(WrappingSelector):
     def _task(self, data: Dataset) -> FoldTask:
         if self.base is None:
             raise RequestError("cross-validation: name the chain to evaluate (base=…)")
-        column = self._group_column(data)
         return FoldTask(
             base=self.base,
             classifier=self.classifier,
             inner_folds=self.inner_folds,
-            sizes=self._sizes(data.n_features - (column is not None)),
-            group_column=column,
+            sizes=self._sizes(data.n_features),
             all_features=self.all_features,
         )
 
-    def _grouped(self, data: Dataset) -> Dataset:
-        """`data` with the groups that its column of groups names."""
-        column = self._group_column(data)
-        if column is None:
-            return data
-        codes = as_groups(data.columns(column, column + 1)[:, 0], data.n_samples, str(self.groups))
-        return attrs.evolve(data, groups=codes, group_name=str(self.groups))
-
-    def _group_column(self, data: Dataset) -> int | None:
-        if self.groups is None:
-            return None
-        if data.groups is not None:
-            raise RequestError(
-                f"the table has groups already, {data.group_name!r}: leave out groups={self.groups}"
-            )
-        if self.groups not in data.feature_names:
-            raise RequestError(
-                f"there is no column {self.groups!r} to group by"
-                + did_you_mean(self.groups, data.feature_names)
-            )
-        if data.n_features < 2:
-            raise DataError(f"the table has no feature besides the groups in {self.groups!r}")
-        column = data.feature_names.index(self.groups)
-        if np.isnan(data.columns(column, column + 1)).any():
-            raise DataError(f"column {self.groups!r} has missing values; every row needs its group")
-        return column
-
-    def _splits(self, data: Dataset, groups: NDArray[np.int64] | None, run: Run) -> list[Split]:
-        y, classes = strata(data), data.classes
+    def _splits(self, data: Dataset, run: Run) -> list[Split]:
+        y, classes, groups = strata(data), data.classes, data.groups
         if data.times is not None:
             return folds_in_time(y, data.times.values[:, 0], self.folds, classes, groups)
         if self.scheme == "leave-one-out":

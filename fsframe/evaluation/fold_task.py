@@ -38,8 +38,6 @@ class FoldTask(Base):
         Folds inside the training rows for tuning.
     sizes : tuple of int
         Numbers of top-ranked features with which the classifier is also evaluated.
-    group_column : int, optional
-        The column that the table's groups were taken from; not a feature.
     all_features : bool
         Whether the classifier is also fitted on all columns.
     """
@@ -48,7 +46,6 @@ class FoldTask(Base):
     classifier: str = ""
     inner_folds: int = 5
     sizes: tuple[int, ...] = ()
-    group_column: int | None = None
     all_features: bool = False
 
     def grid(self) -> ChainGrid:
@@ -57,14 +54,6 @@ class FoldTask(Base):
         if found.chains[0].classifier is not None:
             return found
         return ChainGrid.parse(f"{self.base} {self.classifier or default_classifier()}")
-
-    def without_groups(self, data: Dataset) -> tuple[Dataset, NDArray[np.intp]]:
-        """`data` without the column of groups, and the remaining columns."""
-        columns = np.arange(data.n_features)
-        if self.group_column is None:
-            return data, columns
-        columns = np.delete(columns, self.group_column)
-        return data.take_columns(columns), columns
 
     def select(
         self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
@@ -82,9 +71,9 @@ class FoldTask(Base):
         assert data.counts is not None
         train_rows, test_rows = np.flatnonzero(data.counts), np.flatnonzero(data.counts == 0)
         drawn = data.counts[train_rows]
-        table, columns = self.without_groups(data.with_counts(None))
+        table = data.with_counts(None)
         train = table.take_rows(train_rows).with_counts(None if (drawn == 1).all() else drawn)
-        arrived = None if upstream is None else _of_rows(upstream.restrict(columns), train_rows)
+        arrived = None if upstream is None else _of_rows(upstream, train_rows)
         grid = self.grid()
         chosen, tuning = self._tuned(grid, train, arrived, context.child(0))
         chain = grid.chains[chosen]
@@ -115,10 +104,9 @@ class FoldTask(Base):
                 f"the chain kept no feature; the {_RULE[data.task]} of the training rows was "
                 "predicted",
             )
-        found = Selection(
+        return Selection(
             selected=selection.selected, scores=selection.scores, tables=tables, warnings=warnings
         )
-        return found.lift(columns, data.n_features)
 
     def _tuned(
         self,

@@ -199,8 +199,6 @@ def plan_of(
     rope = _rope(given, faults)
     everything = _one(given, "all-features", bool, True, faults)
     beside = on_all_features(methods) if everything and methods else {}
-    known = {str(method.base) for method in methods}
-    beside = {text: method for text, method in beside.items() if text not in known}
     _check(methods, tables, seeds, faults)
     faults.end()
     return StudyPlan(

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import RequestError, StoreError
-from fsframe.evaluation.comparison import Cell, Comparison, described_tables, study_comparisons
+from fsframe.evaluation.comparison import Comparison, described_tables, study_comparisons
 from fsframe.show.comparisons import (
-    accuracy_rows,
-    chains_on,
+    MARKS,
     check_folder,
     comparison_lines,
     make_folder,
     pair_columns,
     result_columns,
+    result_rows,
     run_file,
     write_comparison,
 )
 from fsframe.show.plots import draw, known_kinds
 from fsframe.show.results import EvaluationResult, as_result, frame_of, shown_picture
 from fsframe.show.study_page import write_folder
-from fsframe.storage import RunRecord, check_destination, write_run
+from fsframe.storage import check_destination, write_run
 from fsframe.storage.study_file import STUDY_FILE, StudyCell, StudyRecord, write_study
 from fsframe.storage.study_file import load_study as read_study
 from fsframe.storage.write import run_file_content
@@ -62,28 +62,77 @@ def place_of(wanted: int | str, names: Sequence[str], what: str) -> int:
     return wanted % len(names)
 
 
-class ComparedChains:
-    """What the results of a comparison and of a study have in common."""
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class ComparisonResult:
+    """Comparison of several chains on identical folds of one or more tables, by `fsframe.compare`.
 
-    if TYPE_CHECKING:
+    Parameters
+    ----------
+    record : StudyRecord
+        The request, and every run.
+    """
 
-        @property
-        def comparison(self) -> Comparison:
-            """The comparison by the leading measure."""
+    record: StudyRecord
 
     @property
     def chains(self) -> tuple[str, ...]:
         """The chains, as they were given."""
-        return self.comparison.chains
+        return self.record.chains
 
     @property
     def data(self) -> tuple[str, ...]:
         """Names of the tables."""
-        return self.comparison.data
+        return self.record.tables
 
-    def result(self, chain: int | str, data: int | str = 0) -> EvaluationResult:
-        """The evaluation of one chain on one table."""
-        raise NotImplementedError
+    @cached_property
+    def comparisons(self) -> Mapping[str, Comparison]:
+        """The comparison of the chains by each measure: means, tests, ranks."""
+        try:
+            return study_comparisons(self.record)
+        except (KeyError, ValueError) as error:
+            raise StoreError(f"the runs of the study are inconsistent: {error}") from error
+
+    @property
+    def comparison(self) -> Comparison:
+        """The comparison by the first measure."""
+        return self.comparisons[self.record.measures[0]]
+
+    @property
+    def accuracy(self) -> NDArray[np.float64]:
+        """(n_data, n_chains) mean accuracy over the splits."""
+        return self.comparison.accuracy
+
+    def result(
+        self, chain: int | str, data: int | str = 0, seed: int | None = None
+    ) -> EvaluationResult:
+        """The evaluation of one chain on one table with one seed.
+
+        Parameters
+        ----------
+        chain, data : int or str
+            By position or name. A classifier on all features counts as a chain, on tables that it
+            accepts.
+        seed : int, optional
+            One of those of a study; the first by default.
+
+        Raises
+        ------
+        RequestError
+            If there is no such run.
+        """
+        every, seeds = (*self.chains, *self.record.beside), self.record.seeds
+        if seed is not None and seed not in seeds:
+            raise RequestError(f"there is no seed {seed}; there are {', '.join(map(str, seeds))}")
+        cell = StudyCell(
+            place_of(data, self.data, "table"),
+            place_of(chain, every, "chain"),
+            0 if seed is None else seeds.index(seed),
+        )
+        if cell not in self.record.runs:
+            raise RequestError(f"{every[cell.chain]} does not take all features of {data}")
+        found = as_result(self.record.runs[cell])
+        assert isinstance(found, EvaluationResult)
+        return found
 
     def best(self, data: int | str | None = None) -> str:
         """The chain to prefer, on all tables or one of them (`Comparison.best`).
@@ -130,9 +179,10 @@ class ComparedChains:
         Parameters
         ----------
         what : {"results", "pairs"}
-            Results: of a study, by every measure. Pairs: mean difference of accuracy (of a study,
-            of its first measure), p-values of Student's paired test and of the corrected resampled
-            test, and who wins by the latter.
+            Results: the columns of `results.csv`, of a study by every measure; the rows of a table
+            end with those of the baselines. Pairs: mean difference by the first measure, p-values
+            of Student's paired test and of the corrected resampled test, and who wins by the
+            latter.
         library : {"polars", "pandas"}
 
         Raises
@@ -147,100 +197,16 @@ class ComparedChains:
         return frame_of(tables, what, library)
 
     def _result_columns(self) -> dict[str, Any]:
-        raise NotImplementedError
+        columns = result_columns(self.comparisons.values())
+        # Baselines have no marks.
+        marks = ("on_front", "fewest_features")
+        return columns | {name: [mark is True for mark in columns[name]] for name in marks}
 
-    def _shown(self, title: str, facts: Iterable[str], found: Iterable[Comparison]) -> str:
-        """Comparisons as HTML, for notebooks."""
-        shown = [accuracy_rows(each) for each in found]
-        chains = [list(pair) for pair in zip(shown[0][0][1:], self.chains, strict=True)]
-        facts = [*facts, "± is the corrected standard error; * the best mean."]
-        tables = (html_table(*each) for each in shown)
-        return html_block(title, facts, html_table(["", "chain"], chains), *tables)
-
-    def _drawn(
-        self, runs: Sequence[RunRecord], kind: str | None, ax: Any, data: int | None = None
+    def plot(
+        self, kind: str | None = None, ax: Any = None, *, data: int | str | None = None
     ) -> Any:
-        """A plot of some runs by the measure of the comparison."""
-        name = _usual_kind(self.comparison, data) if kind is None else kind
-        known = known_kinds()
-        takes = name in known and "metric" in known[name].options
-        metric = self.comparison.metric if takes else None
-        return shown_picture(draw(name, runs, ax=ax, metric=metric), ax)
-
-
-@attrs.frozen(kw_only=True, eq=False, repr=False)
-class ComparisonResult(ComparedChains):
-    """Comparison of several chains on identical folds of one or more tables, by `fsframe.compare`.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        Means, tests and ranks.
-    cells : n_data rows of n_chains Cells
-    records : n_data rows of n_chains RunRecords
-        The runs it is based on.
-    """
-
-    comparison: Comparison
-    cells: Sequence[Sequence[Cell]]
-    records: Sequence[Sequence[RunRecord]]
-
-    @property
-    def accuracy(self) -> NDArray[np.float64]:
-        """(n_data, n_chains) mean accuracy over the splits."""
-        return self.comparison.accuracy
-
-    def result(self, chain: int | str, data: int | str = 0) -> EvaluationResult:
-        """The evaluation of one chain on one table, by positions or names.
-
-        Raises
-        ------
-        RequestError
-            If there is no such chain or table.
-        """
-        row = self.records[place_of(data, self.data, "table")]
-        found = as_result(row[place_of(chain, self.chains, "chain")])
-        assert isinstance(found, EvaluationResult)
-        return found
-
-    def __repr__(self) -> str:
-        return "\n".join(map(printable, comparison_lines(self.comparison)))
-
-    def _repr_html_(self) -> str:
-        return self._shown("Chains on identical folds", (), [self.comparison])
-
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the run files of all chains and the tables of results to a folder.
-
-        Parameters
-        ----------
-        folder : path
-            Created if it does not exist. `fsframe.load_run` reads a run file in it;
-            ``fsframe report``, ``plot`` and ``table`` take the whole folder, and
-            ``fsframe compare -o`` continues it.
-
-        Raises
-        ------
-        StoreError
-            If it holds run files or results of something else, or cannot be written.
-        """
-        target = Path(folder)
-        check_folder(target, [])
-        runs = {
-            run_file(target, self.data[d], self.chains[c]): record
-            for d, row in enumerate(self.records)
-            for c, record in enumerate(row)
-        }
-        make_folder(target)
-        for path in runs:
-            check_destination(path)
-        for path, record in runs.items():
-            write_run(path, record)
-        write_comparison(self.comparison, self.cells, target)
-        return target
-
-    def plot(self, kind: str | None = None, ax: Any = None) -> Any:
-        """Plot the comparison, as a matplotlib figure.
+        """Plot the runs, of a study those with the first seed by the first measure, as a matplotlib
+        figure.
 
         Parameters
         ----------
@@ -251,6 +217,8 @@ class ComparisonResult(ComparedChains):
             two chains have a stability, else ``"roc"``.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
+        data : int or str, optional
+            The table, for kinds that show one.
 
         Raises
         ------
@@ -259,20 +227,67 @@ class ComparisonResult(ComparedChains):
         PluginError
             If matplotlib is not installed.
         """
-        return self._drawn([each for row in self.records for each in row], kind, ax)
+        place = None if data is None else place_of(data, self.data, "table")
+        tables = range(len(self.data)) if place is None else [place]
+        runs = [
+            self.record.runs[StudyCell(t, c, 0)] for t in tables for c in range(len(self.chains))
+        ]
+        name = _usual_kind(self.comparison, place) if kind is None else kind
+        known = known_kinds()
+        takes = name in known and "metric" in known[name].options
+        metric = self.comparison.metric if takes else None
+        return shown_picture(draw(name, runs, ax=ax, metric=metric), ax)
 
-    def _result_columns(self) -> dict[str, Any]:
-        found = self.comparison
-        rows = [row for d in range(len(self.data)) for row in chains_on(found, d)]
-        names = ["data", "chain", "accuracy", "standard_error", "features_kept", "stability"]
-        columns = {name: [getattr(row, name) for row in rows] for name in [*names, "seconds"]}
-        if found.metric != "accuracy":
-            columns[found.metric] = [row.value for row in rows]
-        return columns
+    def _title(self) -> str:
+        return "Chains on identical folds"
+
+    def __repr__(self) -> str:
+        return "\n".join(map(printable, comparison_lines(self.comparison)))
+
+    def _repr_html_(self) -> str:
+        tables = (
+            html_table([f"{data}, {found.metric}", *header[1:]], rows, numbers)
+            for found in self.comparisons.values()
+            for data, (header, rows, numbers) in (
+                (data, result_rows(found, d, self.chains)) for d, data in enumerate(self.data)
+            )
+        )
+        return html_block(self._title(), [*described_tables(self.record), MARKS], *tables)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the run files of all chains and the table of results to a folder.
+
+        Parameters
+        ----------
+        path : path
+            The folder, created if it does not exist. `fsframe.load_run` reads a run file in it;
+            ``fsframe report``, ``plot`` and ``table`` take the whole folder, and
+            ``fsframe compare -o`` continues it.
+        overwrite : bool
+            Whether run files that exist may be replaced.
+
+        Raises
+        ------
+        StoreError
+            If it holds run files or results of something else, or cannot be written.
+        """
+        target, every = Path(path), (*self.chains, *self.record.beside)
+        check_folder(target, [])
+        make_folder(target)
+        runs = {
+            run_file(target, self.data[cell.table], every[cell.chain]): run
+            for cell, run in self.record.runs.items()
+        }
+        for file in runs:
+            check_destination(file, overwrite=overwrite)
+        for file, run in runs.items():
+            write_run(file, run, overwrite=overwrite)
+        write_comparison(self.comparison, target)
+        return target
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
-class StudyResult(ComparedChains):
+class StudyResult(ComparisonResult):
     """Results of chains on tables by several measures and seeds, by `fsframe.study`.
 
     Parameters
@@ -293,22 +308,10 @@ class StudyResult(ComparedChains):
     ['data', 'chain', 'metric', 'value']
     """
 
-    record: StudyRecord
-
     @property
     def name(self) -> str:
         """Name of the study."""
         return self.record.name
-
-    @property
-    def chains(self) -> tuple[str, ...]:
-        """The chains, as they were given."""
-        return self.record.chains
-
-    @property
-    def data(self) -> tuple[str, ...]:
-        """Names of the tables."""
-        return self.record.tables
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -320,53 +323,6 @@ class StudyResult(ComparedChains):
         """The seeds; the folds of all of them are pooled."""
         return self.record.seeds
 
-    @cached_property
-    def comparisons(self) -> Mapping[str, Comparison]:
-        """The comparison of the chains by each measure: means, tests, ranks."""
-        try:
-            return study_comparisons(self.record)
-        except (KeyError, ValueError) as error:
-            raise StoreError(f"the runs of the study are inconsistent: {error}") from error
-
-    @property
-    def comparison(self) -> Comparison:
-        """The comparison by the first measure."""
-        return self.comparisons[self.measures[0]]
-
-    def result(
-        self, chain: int | str, data: int | str = 0, seed: int | None = None
-    ) -> EvaluationResult:
-        """The evaluation of one chain on one table with one seed.
-
-        Parameters
-        ----------
-        chain, data : int or str
-            By position or name. A classifier on all features counts as a chain, on tables that it
-            accepts.
-        seed : int, optional
-            One of `seeds`; the first by default.
-
-        Raises
-        ------
-        RequestError
-            If there is no such run.
-        """
-        every = (*self.chains, *self.record.beside)
-        if seed is not None and seed not in self.seeds:
-            raise RequestError(
-                f"there is no seed {seed}; there are {', '.join(map(str, self.seeds))}"
-            )
-        cell = StudyCell(
-            place_of(data, self.data, "table"),
-            place_of(chain, every, "chain"),
-            0 if seed is None else self.seeds.index(seed),
-        )
-        if cell not in self.record.runs:
-            raise RequestError(f"{every[cell.chain]} does not take all features of {data}")
-        found = as_result(self.record.runs[cell])
-        assert isinstance(found, EvaluationResult)
-        return found
-
     def __repr__(self) -> str:
         lines = [self._title(), f"tables: {'; '.join(described_tables(self.record))}", ""]
         return "\n".join(map(printable, [*lines, *comparison_lines(self.comparison)]))
@@ -377,43 +333,6 @@ class StudyResult(ComparedChains):
             f"{self.name}: {counted(len(self.chains), 'chain')} on "
             f"{counted(len(self.data), 'table')} by {', '.join(self.measures)}; {seeds}"
         )
-
-    def _repr_html_(self) -> str:
-        return self._shown(self._title(), described_tables(self.record), self.comparisons.values())
-
-    def _result_columns(self) -> dict[str, Any]:
-        columns = result_columns(self.comparisons.values())
-        # Baselines have no marks.
-        marks = ("on_front", "fewest_features")
-        return columns | {name: [mark is True for mark in columns[name]] for name in marks}
-
-    def plot(
-        self, kind: str | None = None, ax: Any = None, *, data: int | str | None = None
-    ) -> Any:
-        """Plot the runs with the first seed by the first measure, as a matplotlib figure.
-
-        Parameters
-        ----------
-        kind : str, optional
-            As in `ComparisonResult.plot`, with its defaults.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        data : int or str, optional
-            The table, for kinds that show one.
-
-        Raises
-        ------
-        RequestError
-            If there is no such kind, or it takes only one run.
-        PluginError
-            If matplotlib is not installed.
-        """
-        place = None if data is None else place_of(data, self.data, "table")
-        tables = range(len(self.data)) if place is None else [place]
-        runs = [
-            self.record.runs[StudyCell(t, c, 0)] for t in tables for c in range(len(self.chains))
-        ]
-        return self._drawn(runs, kind, ax, place)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the study to a file, or to a folder with its tables, texts and plots.

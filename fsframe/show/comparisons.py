@@ -1,12 +1,11 @@
-"""A comparison as text, JSON, CSV and HDF5, and its output folder."""
+"""A comparison as text, JSON, tables and CSV, and its output folder."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,22 +14,29 @@ import attrs
 from fsframe.errors import StoreError
 from fsframe.storage import check_destination, place_file
 from fsframe.table.text_file import defused
-from fsframe.text import number_text, table_lines
+from fsframe.text import number_text, table_lines, wrapped
 
 if TYPE_CHECKING:
-    from fsframe.evaluation.comparison import Cell, Comparison
+    from fsframe.evaluation.comparison import Comparison
 
-RESULTS = ("results.csv", "results.h5")
-"""The files in the folder of a comparison besides the run files."""
+RESULTS = "results.csv"
+"""The file in the folder of a comparison besides the run files."""
 
-_MOST_PAIRWISE = 6
-
-
-_RULE_WORDS = (
-    ("two-step", "paired t-test, p < 0.05 (IMMIGRATE's rule)"),
-    ("strict", "paired t-test, p < 0.01 and ≥ 0.5 % (IM4E's rule)"),
-    ("corrected", "corrected resampled t-test, p < 0.05 (keeps its level)"),
+MARKS = (
+    "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003), 95 % "
+    "the interval of the mean within the range of the measure, kept the mean number of features, φ "
+    "their stability from fold to fold. *: best. ‡: fewest features, with a value within ± of the "
+    "best. P: Pareto front, no other chain has both a better value and a larger φ."
 )
+"""What the columns and marks of `result_rows` are."""
+
+Rows = tuple[list[str], list[list[str]], set[int]]
+
+_RULES = {
+    "two-step": "p < 0.05",
+    "strict": "p < 0.01, ≥ 0.5 %",
+    "corrected": "corrected",
+}
 
 
 @attrs.frozen
@@ -104,9 +110,39 @@ def baselines_on(result: Comparison, d: int) -> Iterator[tuple[str, bool, float]
 
 
 def result_columns(results: Iterable[Comparison]) -> dict[str, list[Any]]:
-    """The tables of results of comparisons as columns; None where something is not known."""
+    """The results as columns, a row for each table and chain, then the baselines of the table; None
+    where something is not known."""
     rows = [row for result in results for row in _result_rows(result)]
     return {name: [row[k] for row in rows] for k, name in enumerate(CSV_NAMES)}
+
+
+def _result_rows(result: Comparison) -> Iterator[list[Any]]:
+    for d, data in enumerate(result.data):
+        yield from ([*map(_known, attrs.astuple(row))] for row in chains_on(result, d))
+        for name, alone, value in baselines_on(result, d):
+            label = f"({name})" if alone else f"(all features) {name}"
+            yield [data, label, result.metric, _known(value), *[None] * 9]
+
+
+def csv_text(results: Iterable[Comparison]) -> str:
+    """The results of comparisons below one line of names, as CSV."""
+    memory = io.StringIO()
+    writer = csv.writer(memory, lineterminator="\n")
+    writer.writerow(CSV_NAMES)
+    for result in results:
+        for data, *cells in _result_rows(result):
+            writer.writerow([defused(data), *map(_cell, cells)])
+    return memory.getvalue()
+
+
+def _known(value: Any) -> Any:
+    return None if value != value else value
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else value if isinstance(value, str) else repr(value)
 
 
 def pair_columns(result: Comparison) -> dict[str, list[Any]]:
@@ -121,63 +157,6 @@ def pair_columns(result: Comparison) -> dict[str, list[Any]]:
         "p_corrected": [result.corrected[place].p_value for place in places],
         "corrected": [str(result.outcome["corrected"][place]) for place in places],
     }
-
-
-def csv_rows(result: Comparison) -> Iterator[Sequence[str]]:
-    """The table of results: a row for each table and chain, then the baselines."""
-    for data, *cells in _result_rows(result):
-        yield [defused(data), *map(_cell, cells)]
-
-
-def _result_rows(result: Comparison) -> Iterator[list[Any]]:
-    for d, data in enumerate(result.data):
-        yield from ([*map(_known, attrs.astuple(row))] for row in chains_on(result, d))
-        for name, alone, value in baselines_on(result, d):
-            label = f"({name})" if alone else f"(all features) {name}"
-            yield [data, label, result.metric, _known(value), *[None] * 9]
-
-
-def csv_text(results: Iterable[Comparison]) -> str:
-    """The tables of results of comparisons below one line of names, as CSV."""
-    memory = io.StringIO()
-    writer = csv.writer(memory, lineterminator="\n")
-    writer.writerow(CSV_NAMES)
-    for result in results:
-        writer.writerows(csv_rows(result))
-    return memory.getvalue()
-
-
-def _known(value: Any) -> Any:
-    return None if value != value else value
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else value if isinstance(value, str) else repr(value)
-
-
-def hdf5_image(result: Comparison, cells: Sequence[Sequence[Cell]]) -> bytes:
-    """The results as the bytes of an HDF5 file: means, and the accuracy of every split of every
-    table.
-    """
-    import h5py
-    import numpy as np
-
-    memory = io.BytesIO()
-    with h5py.File(memory, "w") as file:
-        file.attrs["encoding-type"] = "fsframe-comparison"
-        file.attrs["encoding-version"] = 1
-        file["chains"] = np.array([chain.encode() for chain in result.chains])
-        file["data"] = np.array([name.encode() for name in result.data])
-        file.attrs["metric"] = result.metric
-        names = ("values", "standard_error", "intervals", "larger_class", "accuracy", "kept")
-        for name in (*names, "stability", "front", "seconds"):
-            file.create_dataset(name, data=getattr(result, name), fletcher32=True)
-        for name, row in zip(result.data, cells, strict=True):
-            values = np.array([cell.evaluation.measures[result.metric].values for cell in row])
-            file.create_dataset(f"splits/{name}", data=values, fletcher32=True)
-    return memory.getvalue()
 
 
 def comparison_object(result: Comparison) -> dict[str, Any]:
@@ -226,162 +205,115 @@ def comparison_object(result: Comparison) -> dict[str, Any]:
     }
 
 
-def _letters(result: Comparison) -> list[str]:
+def result_rows(result: Comparison, d: int, names: Sequence[str]) -> Rows:
+    """The chains, called by `names`, and then the baselines on a table: names of columns, rows, and
+    which columns hold numbers."""
+    values = result.values[d]
+    best = values.max() if result.larger_is_better else values.min()
+    rows = []
+    for name, row in zip(names, chains_on(result, d), strict=True):
+        marks = "*" * bool(row.value == best) + "‡" * row.fewest_features + " P" * row.on_front
+        interval = "" if row.low != row.low else f"{row.low:.3f} … {row.high:.3f}"
+        numbers = [number_text(row.value), number_text(row.standard_error), interval]
+        kept = [f"{row.features_kept:.1f}", number_text(row.stability, 2)]
+        rows.append([name, *numbers, *kept, marks.strip()])
+    for name, alone, value in baselines_on(result, d):
+        shown = name if alone or len(name) <= 30 else f"{name[:29]}…"
+        rows.append([shown if alone else f"all: {shown}", number_text(value), *[""] * 5])
+    return ["", "value", "±", "95 %", "kept", "φ", ""], rows, {1, 2, 3, 4, 5}
+
+
+def against_best(result: Comparison, names: Sequence[str]) -> Rows:
+    """Every chain, called by `names`, against the best on average, which is the first row if chains
+    are ranked over several tables; others by their means or mean ranks.
+
+    Columns: what the best does by each rule, wins, ties and losses over several tables; mean rank
+    and p by Wilcoxon's test with Holm's adjustment; probabilities that the best is better,
+    practically equal, worse.
+    """
+    order = result.order()
+    best, ranks, p = order[0], result.ranks, result.adjusted_p
+    rules = _RULES if result.papers else {}
+    header = ["", *rules.values()]
+    if ranks is not None:
+        header += ["mean rank", "p, Wilcoxon–Holm"]
+    if _has_chances(result):
+        header += ["better", "equal", "worse"]
+    rows = []
+    for c in order if ranks is not None else order[1:]:
+        if len(result.data) == 1:
+            cells = [str(result.outcome[rule][0, best, c]) for rule in rules]
+        else:
+            cells = ["{},{},{}".format(*result.tally(rule, best, c)) for rule in rules]
+        if ranks is not None and p is not None:
+            cells += [f"{ranks.mean_ranks[c]:.2f}", f"{p[best, c]:.3g}"]
+        chances = result.chances(best, c)
+        if chances is not None:
+            cells += [f"{chance:.2f}" for chance in reversed(chances)]
+        if c == best:
+            cells = [cell if place == len(rules) else "—" for place, cell in enumerate(cells)]
+        rows.append([names[c], *cells])
+    return header, rows, set(range(1, len(header)))
+
+
+def _has_chances(result: Comparison) -> bool:
+    return result.overall is not None or (len(result.data) == 1 and bool(result.papers))
+
+
+def words_of_tests(result: Comparison) -> list[str]:
+    """What `against_best` compares the best chain by, one sentence each."""
+    words, several = [], len(result.data) > 1
+    if result.papers:
+        words.append(
+            f"{'Wins, ties, losses' if several else 'Win, tie or loss'} of the best by the paired "
+            "t-test of the papers, p < 0.05 (IMMIGRATE's rule) and p < 0.01 with a difference of "
+            "at least 0.5 % (IM4E's), and by the corrected resampled t-test, p < 0.05, which keeps "
+            "its level."
+        )
+    if result.ranks is not None:
+        words.append(
+            f"Friedman's test that all chains are equal has p = {result.ranks.friedman_p:.3g}; "
+            f"mean ranks at least {result.ranks.difference:.2f} apart differ by Nemenyi's test at "
+            f"{result.ranks.level:g}."
+        )
+    if _has_chances(result):
+        test = "Bayesian signed-rank test" if several else "correlated Bayesian t-test"
+        words.append(
+            f"Better, equal, worse: probabilities by the {test} that the best is better by more "
+            f"than {result.rope:g}, practically equal, worse by more than that."
+        )
+    if result.overall is not None and result.few_tables:
+        words.append(f"From {len(result.data)} tables these probabilities say very little.")
+    return words
+
+
+def letters_of(result: Comparison) -> list[str]:
     """Short names of chains for tables."""
     return [chr(ord("A") + c) if c < 26 else f"C{c + 1}" for c in range(len(result.chains))]
 
 
-def accuracy_rows(result: Comparison) -> tuple[list[str], list[list[str]], set[int]]:
-    """The means as a table: names of columns, rows, and which columns hold numbers.
-
-    Accuracies are in per cent, other measures as they are.
-    """
-    letters = _letters(result)
-    percent = result.metric == "accuracy"
-    rows = []
-    for d, data in enumerate(result.data):
-        best = result.values[d].max() if result.larger_is_better else result.values[d].min()
-        cells = []
-        for row in chains_on(result, d):
-            value, error = (
-                (100 * row.value, 100 * row.standard_error)
-                if percent
-                else (row.value, row.standard_error)
-            )
-            digits = 1 if percent else 3
-            shown = f"{value:.{digits}f} ± {error:.{digits}f}"
-            cells.append(shown + ("*" if row.value == best else " "))
-        rows.append([data, *cells])
-    name = "accuracy, %" if percent else result.metric
-    return [name, *letters], rows, set(range(1, len(letters) + 1))
-
-
 def comparison_lines(result: Comparison) -> Iterator[str]:
     """A comparison as lines for a terminal."""
-    letters = _letters(result)
+    letters = letters_of(result)
     for letter, chain in zip(letters, result.chains, strict=True):
         yield f"{letter}  {chain}"
-    for d in range(len(result.data)):
+    for d, data in enumerate(result.data):
         yield ""
-        yield from _table_of(result, d, letters)
+        yield f"{data}, {result.metric}:"
+        yield from table_lines(*result_rows(result, d, letters))
     yield ""
-    yield "±: corrected standard error. 95 %: interval of the mean. φ: stability."
-    yield "*: best. ‡: fewest features, with a value within ± of the best."
-    yield "P: Pareto front, no other chain has both a better value and a larger φ."
+    yield from wrapped(MARKS)
+    yield ""
     if not result.papers:
-        yield f"No tests: {result.metric} has no value in some folds."
-        return
-    yield ""
-    if len(letters) <= _MOST_PAIRWISE:
-        yield from _pairwise(result, letters)
-    else:
-        yield from _against_best(result, letters)
-    yield from _rank_lines(result, letters)
-
-
-def _table_of(result: Comparison, d: int, letters: Sequence[str]) -> Iterator[str]:
-    """One table: every chain, then the baselines."""
-    values = result.values[d]
-    best = values.max() if result.larger_is_better else values.min()
-    rows = []
-    for letter, row in zip(letters, chains_on(result, d), strict=True):
-        marks = "*" * bool(row.value == best) + "‡" * row.fewest_features + " P" * row.on_front
-        interval = "" if row.low != row.low else f"{row.low:.3f} … {row.high:.3f}"
-        cells = [
-            number_text(row.value),
-            number_text(row.standard_error),
-            interval,
-            f"{row.features_kept:.1f}",
-        ]
-        rows.append([letter, *cells, number_text(row.stability, 2), marks.strip()])
-    for name, alone, value in baselines_on(result, d):
-        shown = name if alone or len(name) <= 30 else f"{name[:29]}…"
-        rows.append([shown if alone else f"all: {shown}", number_text(value), *[""] * 5])
-    yield f"{result.data[d]}, {result.metric}:"
-    header = ["", "value", "±", "95 %", "kept", "φ", ""]
-    yield from table_lines(header, rows, right={1, 2, 3, 4, 5})
-
-
-def _matrix(
-    letters: Sequence[str], text: Callable[[int, int], str], right: bool = False
-) -> Iterator[str]:
-    """A table of every chain with every other one."""
-    some = range(len(letters))
-    rows = [[letters[i], *("" if i == j else text(i, j) for j in some)] for i in some]
-    yield from table_lines(["", *letters], rows, {*range(1, len(letters) + 1)} if right else set())
-
-
-def _pairwise(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
-    yield "Wins, ties, losses of the row against the column, over the tables:"
-    for rule, words in _RULE_WORDS:
-        yield f"  {words}"
-        for line in _matrix(letters, partial(_tally, result, rule)):
-            yield f"  {line}"
-    if len(result.data) > 1:
-        return
-    yield (
-        f"Probability that the row is better by more than {result.rope:g} (correlated Bayesian "
-        "t-test):"
-    )
-    for line in _matrix(letters, lambda i, j: f"{_better(result, i, j):.2f}"):
-        yield f"  {line}"
-
-
-def _tally(result: Comparison, rule: str, i: int, j: int) -> str:
-    return "{},{},{}".format(*result.tally(rule, i, j))
-
-
-def _better(result: Comparison, i: int, j: int) -> float:
-    return result.posterior[0, i, j][2] if i < j else result.posterior[0, j, i][0]
-
-
-def _against_best(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
-    """Every chain against the best on average, where there are too many pairs to show."""
-    means = result.values.mean(axis=0)
-    best = int(means.argmax() if result.larger_is_better else means.argmin())
-    yield f"Wins, ties, losses of {letters[best]} against the others, over the tables:"
-    rows = [
-        [letter, *(_tally(result, rule, best, c) for rule, _ in _RULE_WORDS)]
-        for c, letter in enumerate(letters)
-        if c != best
-    ]
-    yield from table_lines(["", "p < 0.05", "p < 0.01, ≥ 0.5 %", "corrected"], rows)
-
-
-def _rank_lines(result: Comparison, letters: Sequence[str]) -> Iterator[str]:
-    ranks, p = result.ranks, result.adjusted_p
-    if ranks is None or p is None:
-        return
-    yield ""
-    yield f"Over {len(result.data)} tables (Friedman p = {ranks.friedman_p:.3g}):"
-    order = sorted(range(len(letters)), key=lambda c: (ranks.mean_ranks[c], c))
-    rows = [[letters[c], f"{ranks.mean_ranks[c]:.2f}"] for c in order]
-    yield from table_lines(["", "mean rank"], rows, right={1})
-    yield f"Nemenyi's critical difference at {ranks.level:g}: {ranks.difference:.2f} ranks"
-    for group in ranks.groups:
+        yield f"No paired tests: {result.metric} has no value in some folds."
+        if result.ranks is None:
+            return
+    over = f", over {len(result.data)} tables" if len(result.data) > 1 else ""
+    yield f"{letters[result.order()[0]]} against the others{over}:"
+    yield from table_lines(*against_best(result, letters))
+    for group in () if result.ranks is None else result.ranks.groups:
         yield "no significant difference by Wilcoxon–Holm: " + " ".join(letters[c] for c in group)
-    if len(letters) <= _MOST_PAIRWISE:
-        yield "Wilcoxon–Holm p-values:"
-        yield from _matrix(letters, lambda i, j: f"{p[i, j]:.3g}", right=True)
-    else:
-        first = order[0]
-        yield (
-            f"Wilcoxon–Holm p-values of {letters[first]} against the others (--json has all pairs):"
-        )
-        others = [[letters[c], f"{p[first, c]:.3g}"] for c in order[1:]]
-        yield from table_lines(["", "p"], others, right={1})
-    if result.overall is None:
-        return
-    if result.few_tables:
-        yield f"From {len(result.data)} tables the following probabilities say very little."
-    yield "Bayesian signed-rank test: probability that the row is better by more than"
-    some, chances = order[:_MOST_PAIRWISE], result.overall
-    among = f", the {len(some)} best of {len(order)}; --json has all" * (len(some) < len(order))
-    yield f"{result.rope:g} (and that they are practically equal){among}:"
-    yield from _matrix(
-        [letters[c] for c in some],
-        lambda i, j: "{2:.2f} ({1:.2f})".format(*chances[some[i], some[j]]),
-    )
+    yield from wrapped(" ".join([*words_of_tests(result), "--json has all pairs."]))
 
 
 def run_file(folder: Path, table: str, chain: str) -> Path:
@@ -390,23 +322,23 @@ def run_file(folder: Path, table: str, chain: str) -> Path:
 
 
 def check_folder(folder: Path, apart_from: Sequence[Path]) -> None:
-    """Refuse to replace files in `folder` that no earlier comparison has written.
+    """Refuse to replace a file in `folder` that no earlier comparison has written.
 
     Raises
     ------
     StoreError
         Also if the folder cannot be written to.
     """
-    for name in RESULTS if folder.is_dir() else ():
-        check_destination(folder / name, overwrite=True, apart_from=list(apart_from))
-    results = folder / RESULTS[0]
+    if not folder.is_dir():
+        return
+    results = check_destination(folder / RESULTS, overwrite=True, apart_from=list(apart_from))
     if not results.is_file():
         return
     with open(results, "rb") as file:
         if file.readline(200).strip() != ",".join(CSV_NAMES).encode():
             raise StoreError(
-                f"{results} already exists and does not come from an earlier comparison; move "
-                "it, or choose another folder with --out"
+                f"{folder / RESULTS} already exists and does not come from an earlier comparison; "
+                "move it, or choose another folder with --out"
             )
 
 
@@ -416,7 +348,7 @@ def recorded_request(folder: Path) -> tuple[list[str], str] | None:
     None if there is no table of results. The other runs in it are classifiers on all features.
     """
     try:
-        with open(folder / RESULTS[0], newline="", encoding="utf-8") as file:
+        with open(folder / RESULTS, newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file))
     except (OSError, UnicodeDecodeError, csv.Error):
         return None
@@ -438,22 +370,19 @@ def make_folder(folder: Path) -> None:
 
 def write_comparison(
     comparison: Comparison,
-    cells: Sequence[Sequence[Cell]],
     folder: Path | None = None,
     csv_out: Path | None = None,
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write the table of results, and to `folder` also the accuracy of every split."""
-    text = csv_text([comparison])
+    """Write the table of results to `folder`, and to `csv_out`."""
+    content = csv_text([comparison]).encode()
     if folder is not None:
         # Made again from the run files at every call.
-        contents = (text.encode(), hdf5_image(comparison, cells))
-        for name, content in zip(RESULTS, contents, strict=True):
-            place_file(folder / name, content, overwrite=True)
+        place_file(folder / RESULTS, content, overwrite=True)
     # Last: once this file is there, the same command is refused, so the folder must be whole.
     if csv_out is not None:
-        place_file(csv_out, text.encode(), overwrite=overwrite)
+        place_file(csv_out, content, overwrite=overwrite)
 
 
 def _slug(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import textwrap
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -25,7 +24,7 @@ from fsframe.show.verdicts import (
 from fsframe.storage import RunRecord, StageRecord, printable
 from fsframe.storage.checked_tables import clusters
 from fsframe.table.roles import side_roles
-from fsframe.text import counted, shown_width, some_of, table_lines
+from fsframe.text import counted, shown_width, some_of, table_lines, wrapped
 
 Rows = tuple[list[str], list[list[str]], set[int]]
 """A table to show: names of columns, rows, and which columns hold numbers."""
@@ -38,7 +37,6 @@ _FEATURES_SHOWN = 30
 _FREQUENCIES_SHOWN = 15
 _WARNINGS_SHOWN = 100
 _WIDTH = 80
-_PARAGRAPH = 96
 _VERDICT_NAMES = 6
 _BAR = 16
 _LEAST_BAR = 4
@@ -193,7 +191,7 @@ def stage_lines(record: RunRecord) -> Iterator[str]:
             of = counted(seen, "feature") + _repeating(record, place)
             yield f"{stage.name}: kept {kept} of {of}, {stage.seconds:.2f} s"
     for sentence in statements(record):
-        yield from _wrapped(sentence)
+        yield from wrapped(sentence)
 
 
 def _repeating(record: RunRecord, place: int) -> str:
@@ -236,7 +234,7 @@ def _number_lines(record: RunRecord) -> Iterator[str]:
     known = (p > 0) & (scores < sys.float_info.max)
     logs = known.any() and np.allclose(scores[known], -np.log10(p[known]), rtol=1e-6, atol=1e-9)
     told = "score: −log₁₀ p. " if logs else ""
-    yield from _wrapped(
+    yield from wrapped(
         f"{told}p: probability of such a result if the label carried no information. q: p adjusted "
         f"for {counted(int((~np.isnan(p)).sum()), 'tested feature')}."
     )
@@ -247,7 +245,7 @@ def _order_lines(record: RunRecord) -> Iterator[str]:
     rises = bool((np.diff(record.scores[record.selected]) > 0).any())
     name = record.stages[-1].name
     if rises and name in selectors and selectors[name].greedy:
-        yield from _wrapped(
+        yield from wrapped(
             "rank: the order in which the features were chosen. score: the criterion when the "
             "feature was chosen, given those above it, so it need not fall."
         )
@@ -261,20 +259,8 @@ def verdict_lines(record: RunRecord) -> Iterator[str]:
     yield ""
     for each in found:
         names = some_of([printable(name) for name in each.names], _VERDICT_NAMES)
-        yield from _wrapped(f"{each.verdict.capitalize()} ({len(each.names)}): {names}")
-        yield from _wrapped(each.change, indent="  ")
-
-
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    """A paragraph, no name of which is cut in two."""
-    return textwrap.wrap(
-        text,
-        _PARAGRAPH,
-        initial_indent=indent,
-        subsequent_indent="  ",
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+        yield from wrapped(f"{each.verdict.capitalize()} ({len(each.names)}): {names}")
+        yield from wrapped(each.change, indent="  ")
 
 
 def feature_rows(record: RunRecord) -> Rows:
@@ -324,7 +310,7 @@ def pair_lines(record: RunRecord) -> Iterator[str]:
     yield from table_lines(header, rows, right)
     if record.n_pairs > len(rows):
         yield f"… and {record.n_pairs - len(rows)} more (`fsframe table RUN --pairs` has all)"
-    yield from _wrapped(" ".join(pair_test_words(record)))
+    yield from wrapped(" ".join(pair_test_words(record)))
 
 
 def pair_heading(record: RunRecord) -> str:

@@ -7,13 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import attrs
-import numpy as np
 
 from fsframe.atomic import check_tracked_files, place_tracked_files
 from fsframe.errors import PluginError, RequestError, StoreError
 from fsframe.evaluation.comparison import Comparison, study_comparisons
 from fsframe.evaluation.study_plan import StudyPlan
-from fsframe.show.comparisons import baselines_on, chains_on, csv_text
+from fsframe.show.comparisons import (
+    MARKS,
+    against_best,
+    baselines_on,
+    chains_on,
+    csv_text,
+    result_rows,
+    words_of_tests,
+)
 from fsframe.show.methods_text import bibliography, checklist, methods_text, versions
 from fsframe.show.page import page_text
 from fsframe.show.plots import draw
@@ -116,30 +123,13 @@ def _warnings(record: StudyRecord) -> Iterator[Block]:
 
 def _results(found: Comparison) -> Iterator[Block]:
     """Results of every chain on every table, and of the baselines."""
-    rows = []
-    for d, data in enumerate(found.data):
-        values = found.values[d]
-        best = np.nanmax(values) if found.larger_is_better else np.nanmin(values)
-        for row in chains_on(found, d):
-            marks = "*" * bool(row.value == best) + "‡" * row.fewest_features + "P" * row.on_front
-            numbers = map(number_text, (row.value, row.standard_error, row.low, row.high))
-            kept = f"{row.features_kept:.1f}"
-            rows.append([data, row.chain, *numbers, kept, number_text(row.stability, 2), marks])
-        for name, alone, value in baselines_on(found, d):
-            label = f"({name})" if alone else f"({name} on all features)"
-            rows.append([data, label, number_text(value), *["—"] * 5, ""])
+    shown = [result_rows(found, d, found.chains) for d in range(len(found.data))]
+    rows = [[data, *row] for data, (_, of, _) in zip(found.data, shown, strict=True) for row in of]
     name = measure_words(found.metric)
     yield Heading(f"Results by {name}")
-    yield Text(
-        "± is the standard error corrected for overlapping training sets (Nadeau, Bengio 2003), "
-        "from … to the 95 % interval within the range of the measure, kept the mean number of "
-        "features, φ their stability from fold to fold. *: best. ‡: fewest features, with a value "
-        "within ± of the best. P: Pareto front, no other chain has both a better value and a "
-        "larger φ. In brackets: baselines.",
-        "quiet",
-    )
-    header = ["table", "chain", name, "±", "from", "to", "kept", "φ", "mark"]
-    yield Table(header, rows[:_ROWS], f"results by {name}", set(range(2, 8)))
+    yield Text(f"{MARKS} all: a classifier on all features.", "quiet")
+    header = ["table", "chain", name, *shown[0][0][2:-1], "mark"]
+    yield Table(header, rows[:_ROWS], f"results by {name}", {place + 1 for place in shown[0][2]})
     yield from _rest(rows)
 
 
@@ -176,38 +166,13 @@ def _drawn(figures: Iterator[Figure], about: About, name: str, seed: str) -> Ite
 
 
 def _tests(found: Comparison) -> Iterator[Block]:
-    """Ranks and tests over the tables, and all pairs of chains on every table."""
-    ranks, p = found.ranks, found.adjusted_p
-    if ranks is not None and p is not None:
-        order = np.argsort(ranks.mean_ranks, kind="stable").tolist()
-        best = order[0]
-        header = ["chain", "mean rank", "p, Wilcoxon–Holm"]
-        rows = [
-            [
-                found.chains[c],
-                f"{ranks.mean_ranks[c]:.2f}",
-                "—" if c == best else f"{p[best, c]:.3g}",
-            ]
-            for c in order
-        ]
-        if found.overall is not None:
-            header += ["first better", "equal", "worse"]
-            for row, c in zip(rows, order, strict=True):
-                worse, equal, better = found.overall[best, c].tolist()
-                row += ["—"] * 3 if c == best else [f"{x:.2f}" for x in (better, equal, worse)]
-        n = len(found.data)
-        few = f" From {n} tables these probabilities say very little." * found.few_tables
-        yield Heading(f"Over the {n} tables")
-        yield Text(
-            f"Friedman's test that all chains are equal has p = {ranks.friedman_p:.3g}; mean "
-            f"ranks at least {ranks.difference:.2f} apart differ by Nemenyi's test at "
-            f"{ranks.level:g}. p compares the first chain with each other one. The last columns, "
-            "where given, are the probabilities by the Bayesian signed-rank test that the first "
-            f"is better by more than {found.rope:g}, practically equal, or worse by more than "
-            f"that.{few}",
-            "quiet",
-        )
-        yield Table(header, rows, "mean ranks", set(range(1, len(header))))
+    """The chains against the best, and all pairs of chains on every table."""
+    if not found.papers and found.ranks is None:
+        return
+    yield Heading("The chains against the best")
+    yield Text(" ".join(words_of_tests(found)), "quiet")
+    header, rows, numbers = against_best(found, found.chains)
+    yield Table(["chain", *header[1:]], rows, "chains against the best", numbers)
     if not found.papers:
         return
     rows = []

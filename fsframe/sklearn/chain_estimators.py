@@ -18,11 +18,25 @@ from sklearn.model_selection import (
 from fsframe.chains.chain import Chain, Stage
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
-from fsframe.sklearn.estimators import Selecting, StageEstimator, run_of
-from fsframe.sklearn.fitted import FittedAttributes, Predicting, PredictingNumbers, PredictsRows
+from fsframe.sklearn.estimators import (
+    FittedAttributes,
+    Predicting,
+    PredictingNumbers,
+    PredictsRows,
+    Selecting,
+    StageEstimator,
+    run_of,
+)
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors, warn_each
-from fsframe.sklearn.settings import blank_chain, is_set, own_classes
-from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
+from fsframe.sklearn.parameters import (
+    blank_chain,
+    chain_of,
+    is_set,
+    own_classes,
+    stage_keys,
+    stage_values,
+    with_stage_values,
+)
 from fsframe.sklearn.tables import Codes, Roles, Training, roles_of, training_table
 from fsframe.table.side_columns import LABELS
 

@@ -13,6 +13,7 @@ from fsframe.method.classifier import Classifier, Regressor
 from fsframe.method.selector import Selector
 from fsframe.params import Parameter
 from fsframe.registry import Offer
+from fsframe.sklearn import class_name, find_method_offer
 from fsframe.sklearn.estimators import (
     ClassifierEstimator,
     MethodEstimator,
@@ -20,8 +21,7 @@ from fsframe.sklearn.estimators import (
     SelectorEstimator,
     WeightedSelectorEstimator,
 )
-from fsframe.sklearn.naming import class_name, find_method_offer
-from fsframe.sklearn.settings import SETTINGS, settings_of, with_own_classes
+from fsframe.sklearn.parameters import SETTINGS, settings_of, with_own_classes
 from fsframe.sklearn.tables import copies_are_weights
 from fsframe.text import did_you_mean
 

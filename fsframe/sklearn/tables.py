@@ -20,7 +20,7 @@ from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
-from fsframe.sklearn.settings import SETTINGS, settings_of
+from fsframe.sklearn.parameters import SETTINGS, settings_of
 from fsframe.table.arrays import kept_columns
 from fsframe.table.columns import find_columns
 from fsframe.table.dataset import Dataset

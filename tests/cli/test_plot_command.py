@@ -33,7 +33,7 @@ def test_a_folder_stands_for_the_runs_in_it(call: Call, here: Path) -> None:
         "compare", "mim:top=1 margin", "jmi:top=1 margin", "on", "small.csv", "-o", "folder",
         "--folds", "3", "--repeats", "1",
     ).code == 0  # fmt: skip
-    assert (here / "folder" / "results.h5").is_file()
+    assert (here / "folder" / "results.csv").is_file()
     assert call("plot pareto folder -o a.svg").code == 0
     assert call("plot pareto folder --metric auc -o c.svg").code == 0
     assert ">auc on held-out rows<" in (here / "c.svg").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
@@ -236,45 +237,35 @@ def patients(seed=0):
     patient = np.repeat(np.arange(12), 6)
     y = generator.permutation(np.arange(12) % 2)[patient]
     X = 5 * generator.standard_normal((12, 6))[patient] + generator.standard_normal((72, 6))
-    names = [*(f"f{i}" for i in range(6)), "patient"]
-    return Dataset.from_arrays(np.column_stack([X, patient]), y, names)
+    return Dataset.from_arrays(X, y, groups=patient, group_name="patient")
 
 
-def test_groups_stay_together_and_are_no_feature(test_methods):
+def test_groups_stay_together(test_methods):
     data = patients()
-    found = evaluated("witness knn:k={1,3}", data, groups="patient", folds=4, repeats=2)
-    for names, _, _ in test_methods.Witness.seen:
-        assert "patient" not in names
-    fold, patient = found.tables["fold"], data.X[:, 6]
+    fold = evaluated("witness knn:k={1,3}", data, folds=4, repeats=2).tables["fold"]
+    assert test_methods.Witness.seen
     for repeat in range(2):
-        assert all(np.unique(fold[repeat][patient == g]).size == 1 for g in range(12))
-    assert found.scores[6] == 0.0 and not found.tables["kept"][:, 6].any()
+        assert all(np.unique(fold[repeat][data.groups == g]).size == 1 for g in range(12))
 
 
 def test_inner_folds_do_not_separate_groups_either(test_methods):
     data = patients()
-    evaluated("witness knn:k={1,3}", data, groups="patient", folds=4, repeats=1, inner_folds=3)
-    owner = dict(zip(data.X[:, 0], data.X[:, 6], strict=True))
+    evaluated("witness knn:k={1,3}", data, folds=4, repeats=1, inner_folds=3)
+    owner = dict(zip(data.X[:, 0], data.groups, strict=True))
     for _, values, _ in test_methods.Witness.seen:
         counts = np.bincount([int(owner[value]) for value in values], minlength=12)
         assert set(counts.tolist()) <= {0, 6}
 
 
-def test_a_wrapping_stage_does_not_see_the_groups_either(test_methods):
-    evaluated("witness ensemble:n=2 knn", patients(), groups="patient", folds=3, repeats=1)
-    assert test_methods.Witness.seen
-    assert all("patient" not in names for names, _, _ in test_methods.Witness.seen)
-
-
 def test_rows_of_a_known_patient_flatter_and_groups_do_not():
     accuracies = []
-    for options in ({}, {"groups": "patient"}):
+    for together in (False, True):
         values = []
         for seed in range(5):
             data = patients(seed)
-            if not options:
-                data = data.take_columns(np.arange(6))
-            found = evaluated("knn", data, folds=4, repeats=1, **options)
+            if not together:
+                data = attrs.evolve(data, groups=None, group_name="")
+            found = evaluated("knn", data, folds=4, repeats=1)
             values.append(summarise(found).measures["accuracy"].mean)
         accuracies.append(np.mean(values))
     assert accuracies[0] > 0.9 and accuracies[1] < 0.7
@@ -327,7 +318,6 @@ def _missing():
     ("data", "base", "protocol", "words"),
     [
         (table(12, n_classes=3), "knn", {"folds": 5}, "fewer members than the 5 folds"),
-        (table(40), "knn", {"groups": "nobody"}, "no column 'nobody'"),
         (_missing(), "immigrate margin", {}, "missing values"),
         (_missing(), "knn", {}, "missing values"),
         (table(6, n_classes=3), "knn:k={1,3}", {"folds": 2}, "cannot be tuned"),
@@ -353,21 +343,11 @@ def test_a_table_that_cannot_be_split_or_taken_is_refused_before_work(
         evaluated(base, data, **{**small, **protocol})
 
 
-def test_missing_groups_are_refused_before_work(no_work):
-    data = patients()
-    X = data.X.copy()
-    X[5, 6] = np.nan
-    with pytest.raises(DataError, match="every row needs its group"):
-        evaluated("knn", Dataset.from_arrays(X, data.y, data.feature_names), groups="patient")
-
-
 def test_groups_that_hold_a_whole_class_are_refused_before_work(no_work):
     data = patients()
-    y = (data.X[:, 6] == 3).astype(int)
+    y = (data.groups == 3).astype(int)
     with pytest.raises(DataError, match="within a single group: '1'"):
-        evaluated(
-            "knn", Dataset.from_arrays(data.X, y, data.feature_names), groups="patient", folds=4
-        )
+        evaluated("knn", Dataset.from_arrays(data.X, y, groups=data.groups), folds=4)
 
 
 def test_rows_drawn_twice_count_twice_where_something_is_learned_and_are_tested_once():

@@ -18,6 +18,7 @@ from fsframe.evaluation.folds import (
     unstratified_folds,
 )
 from fsframe.method.run import Run
+from fsframe.table.dataset import Dataset
 
 LABELS = np.repeat([0, 1, 2], [23, 31, 12])
 
@@ -173,13 +174,9 @@ def test_unstratified_folds_refuse_a_training_part_without_a_class():
         unstratified_folds(y, 22, 1, Run())
 
 
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [
-        ({"scheme": "five-by-two"}, "stratify is for scheme=folds"),
-        ({"groups": "a"}, "groups are assigned whole"),
-    ],
-)
-def test_unstratified_folds_are_asked_for_where_they_can_be_made(options, word):
-    with pytest.raises(RequestError, match=word):
-        CrossValidation(base="knn", stratify=False, **options)
+def test_unstratified_folds_are_asked_for_where_they_can_be_made():
+    with pytest.raises(RequestError, match="stratify is for scheme=folds"):
+        CrossValidation(base="knn", stratify=False, scheme="five-by-two")
+    data = Dataset.from_arrays(np.eye(8), np.arange(8) % 2, groups=np.arange(8) // 2)
+    with pytest.raises(RequestError, match="folds cannot be unstratified"):
+        CrossValidation(base="knn", stratify=False, folds=2).select(data)

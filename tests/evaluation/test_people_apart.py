@@ -62,13 +62,6 @@ def test_stages_inside_a_fold_know_the_groups_too(voices):
     inner = CrossValidation(base="mrmr:stop=significant,test=permutation knn", folds=3, repeats=1)
     with pytest.raises(DataError, match="cannot keep rows of one 'subject' together"):
         inner.select(data)
-    column = np.column_stack([data.X, data.groups])
-    named = Dataset.from_arrays(column, data.y, [*data.feature_names, "who"])
-    method = CrossValidation(base="mim:top=3 ensemble:n=3 knn", folds=3, repeats=1)
-    there, here = method.select(data), attrs.evolve(method, groups="who").select(named)
-    assert np.array_equal(there.tables["predicted"], here.tables["predicted"])
-    with pytest.raises(RequestError, match="has groups already"):
-        CrossValidation(base="knn", groups="PPE").select(voices)
 
 
 def test_repeated_rows_are_noticed_without_being_told(voices):
@@ -93,13 +86,9 @@ def test_a_chain_and_inspect_and_the_report_warn_of_repeated_rows_too(voices):
     found = inspect_table(EXAMPLES / "parkinsons.csv")
     assert said in [finding.what for finding in found.findings]
     assert "neighbouring rows are alike" in report_page(chain.run(plain))
-    # An evaluation says it once, and not where its own column keeps people together.
+    # An evaluation says it once.
     judged = Chain.parse("cross-validation:base=knn,folds=3,repeats=1").run(plain).all_warnings()
     assert sum("neighbouring rows" in warning for warning in judged) == 1
-    column = np.column_stack([plain.X, voices.groups])
-    named = Dataset.from_arrays(column, plain.y, [*plain.feature_names, "who"])
-    apart = Chain.parse("cross-validation:base=knn,folds=3,repeats=1,groups=who").run(named)
-    assert not any("neighbouring rows" in warning for warning in apart.all_warnings())
 
 
 @pytest.mark.parametrize("seed", range(8))

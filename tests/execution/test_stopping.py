@@ -171,7 +171,7 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.parametrize("events", [(), ("--events", "json")])
+@pytest.mark.parametrize("events", [(), ("--progress", "json")])
 def test_an_interrupt_between_the_run_file_and_the_removal_of_its_units_says_what_is_there(
     folder, events
 ):

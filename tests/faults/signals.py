@@ -208,8 +208,7 @@ def result(folder: Path) -> str:
     for archive in folder.rglob("study.zip"):
         with zipfile.ZipFile(archive) as members:
             members.extractall(archive.parent)
-    return json.dumps({p.name: load_run(p).digests() for p in sorted(folder.rglob("*.h5"))
-                       if p.name != "results.h5"})  # fmt: skip
+    return json.dumps({p.name: load_run(p).digests() for p in sorted(folder.rglob("*.h5"))})
 
 
 def trial(

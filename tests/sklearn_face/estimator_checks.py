@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import fsframe.sklearn
-from fsframe.sklearn import ChainClassifier, ChainRegressor, ChainSelector
-from fsframe.sklearn.naming import offered_names
+from fsframe.sklearn import ChainClassifier, ChainRegressor, ChainSelector, offered_names
 
 FILE = Path(__file__).with_suffix(".json")
 PAGE = Path(__file__).parents[2] / "docs" / "scikit-learn.md"

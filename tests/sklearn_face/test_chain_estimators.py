@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from fsframe import Chain, Dataset, FsframeWarning, RequestError, selectors
 from fsframe.sklearn import KNN, MIM, ChainClassifier, ChainRegressor, ChainSelector, Immigrate
-from fsframe.sklearn.stage_values import chain_of, stage_keys, stage_values, with_stage_values
+from fsframe.sklearn.parameters import chain_of, stage_keys, stage_values, with_stage_values
 
 quiet = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
 

@@ -11,8 +11,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import fsframe.sklearn
-from fsframe.sklearn import ChainClassifier, ChainRegressor, ChainSelector, estimator
-from fsframe.sklearn.naming import offered_names
+from fsframe.sklearn import ChainClassifier, ChainRegressor, ChainSelector, estimator, offered_names
 
 from .estimator_checks import CHAINS, PAGE, expected, names, page, stored, tried
 

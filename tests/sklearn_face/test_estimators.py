@@ -36,10 +36,11 @@ from fsframe.sklearn import (
     ReliefF,
     RReliefF,
     WeightedKNN,
+    class_name,
     estimator,
+    offered_names,
 )
-from fsframe.sklearn.fitted import iterations, pair_values
-from fsframe.sklearn.naming import class_name, offered_names
+from fsframe.sklearn.estimators import iterations, pair_values
 
 quiet = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
 sklearn_version = tuple(map(int, sklearn.__version__.split(".")[:2]))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import fsframe.sklearn
-from fsframe.sklearn.naming import offered_names
+from fsframe.sklearn import offered_names
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "docs" / "make_stubs.py"

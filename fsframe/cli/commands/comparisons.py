@@ -14,7 +14,7 @@ from fsframe.cli.options import engine_options, fold_options
 from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.running import Reporter, check_log, requested_engine, run_request, with_options
 from fsframe.cli.terminal import WRITTEN, json_option, quiet_option, say, say_json, say_lines
-from fsframe.errors import FsframeError, RequestError, StoreError
+from fsframe.errors import FsframeError, RequestError
 from fsframe.show.comparisons import comparison_lines, comparison_object
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     "-o",
     "--out",
     metavar="FOLDER",
-    help="Keep a run file for every chain and table there, with results.csv and results.h5. A "
+    help="Keep a run file for every chain and table there, with results.csv. A "
     "second call verifies what is there and computes only the rest.",
 )
 @click.option("--csv", "csv_out", metavar="FILE", help="Also write the table of results.")
@@ -104,7 +104,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     folder = Path(os.path.abspath(options["out"])) if options["out"] else None
     csv_out = None
     if options["csv_out"]:
-        own = [] if folder is None else [folder / name for name in RESULTS]
+        own = [] if folder is None else [folder / RESULTS]
         csv_out = check_destination(
             options["csv_out"], overwrite=options["overwrite"], apart_from=[*found_paths, *own]
         )
@@ -149,8 +149,8 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
         return
     from fsframe.show.run_display import table_facts
 
-    for runs in result.records:
-        say(f"{runs[0].data.name}: {table_facts(runs[0])}")
+    for place, name in enumerate(result.data):
+        say(f"{name}: {table_facts(result.result(0, place))}")
     say()
     say_lines(comparison_lines(result.comparison))
     if folder is not None:
@@ -336,14 +336,10 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Repor
 
 def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]) -> None:
     """Write the tables of a finished study, and show it."""
-    from fsframe.evaluation.comparison import study_comparisons
-    from fsframe.show.comparisons import comparison_lines, comparison_object
+    from fsframe.show.comparison_results import StudyResult
     from fsframe.show.study_page import write_folder
 
-    try:
-        found = study_comparisons(record)
-    except (KeyError, ValueError) as error:
-        raise StoreError(f"the runs of the study are inconsistent: {error}") from error
+    found = StudyResult(record=record).comparisons
     if folder is not None:
         write_folder(record, found, folder, overwrite=options["overwrite"])
     if options["as_json"]:
