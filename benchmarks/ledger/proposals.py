@@ -9,7 +9,8 @@ from designs import DESIGNS, Design, tables
 from page import Ledger, Mean, error_of, missed
 
 from fsframe import Dataset
-from fsframe.show.proposals import NEEDED, RULES, Rule
+from fsframe.registry.entries import NEEDED, ProposalEntry
+from fsframe.show.proposals import rules
 
 ENOUGH = 10
 """Tables with a signal from which a contender counts."""
@@ -20,7 +21,7 @@ class Verdict:
     """A rule on one design: what its chain and the best contender reach (F1, relevant columns; of
     needed features, causal ones)."""
 
-    rule: Rule
+    rule: ProposalEntry
     design: Design
     own: Mean
     own_keeps: bool
@@ -51,7 +52,7 @@ def keeps(ledger: Ledger, design: Design, contender: Contender) -> bool:
     )  # fmt: skip
 
 
-def contender_of(rule: Rule, design: Design) -> Contender:
+def contender_of(rule: ProposalEntry, design: Design) -> Contender:
     """The contender that runs the chain of a rule."""
     (found,) = [c for c in CONTENDERS if c.chain is not None and c.chain(design) == rule.chain]
     return found
@@ -60,7 +61,7 @@ def contender_of(rule: Rule, design: Design) -> Contender:
 def verdicts(ledger: Ledger) -> list[Verdict]:
     """One for each rule and design that it names."""
     found = []
-    for rule in RULES:
+    for rule in rules():
         for design in (d for d in DESIGNS if d.name in rule.designs):
             own = contender_of(rule, design)
             needed = rule.question == NEEDED
@@ -92,7 +93,7 @@ def section(ledger: Ledger) -> list[str]:
         "## What `inspect` proposes",
         "",
         "One chain for each question, by the first line whose tables are such and whose chain "
-        "takes the table (`fsframe/show/proposals.py`; a test compares it with the rows). "
+        "takes the table (`fsframe_proposals` of the plugins; a test compares them with the rows). "
         f"**F1**: of the chain, and of the first among contenders with {ENOUGH} tables or more "
         "that keep what they promise here (by causal columns for what is needed; for the other "
         "questions without those that promise this); ours counts if within one standard error. "
@@ -104,11 +105,11 @@ def section(ledger: Ledger) -> list[str]:
     ]
     found = verdicts(ledger)
     question = ""
-    for rule in RULES:
+    for rule in rules():
         if rule.question != question:
             question = rule.question
             lines.append(f"|*{question}*|||||")
-        own = [v for v in found if v.rule is rule]
+        own = [v for v in found if v.rule == rule]
         shown = "; ".join(
             f"{v.design.name} {v.own.short()}"
             + ("" if v.first is contender_of(rule, v.design)

@@ -11,6 +11,7 @@ import attrs
 __all__ = [
     "API_VERSION",
     "KINDS",
+    "RELEVANT",
     "RESERVED_NAMES",
     "ClassifierEntry",
     "CommandEntry",
@@ -21,6 +22,7 @@ __all__ = [
     "NullEntry",
     "ObserverEntry",
     "PlotEntry",
+    "ProposalEntry",
     "ReaderEntry",
     "RegressorEntry",
     "ReportSectionEntry",
@@ -443,6 +445,82 @@ class PlotEntry(Entry):
     options: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_check_options)
 
 
+RELEVANT = "which features are relevant, each by itself"
+"""The question that most proposals of fsframe answer."""
+
+NEEDED = "which of the correlated features are needed, given all others"
+"""The question of proposals whose kept features say what the others do not."""
+
+TABLE_WORDS = frozenset(
+    {
+        "classification", "regression", "survival", "covariates", "time", "groups", "nominal",
+        "gaps", "heavy-tails", "correlated",
+    }
+)  # fmt: skip
+"""What a `ProposalEntry` may say of tables: kind of label, roles of columns and rows, values."""
+
+
+def _check_table_words(_: Any, attribute: attrs.Attribute[Any], value: frozenset[str]) -> None:
+    if not value <= TABLE_WORDS:
+        raise ValueError(
+            f"entry {attribute.name} must be among {sorted(TABLE_WORDS)}, not "
+            f"{sorted(value - TABLE_WORDS)}"
+        )
+
+
+@attrs.frozen(kw_only=True)
+class ProposalEntry(Entry):
+    """A chain that ``fsframe inspect`` proposes for some tables; it has no class of its own.
+
+    Parameters
+    ----------
+    question : str
+        What the kept features answer. One chain is proposed for each question: that of the smallest
+        `place` whose tables are such and whose chain takes this one.
+    chain, gaps : str
+        The chain, and the one where values are missing; by default the same.
+    promise : str
+        What the chain bounds, in words.
+    place : int
+        Up to 100 are those of fsframe.
+    tables : str
+        The tables it is for, in words.
+    when, unless : set of str
+        What tables must have, and must not have, of `TABLE_WORDS`.
+    fewest_columns, most_columns : int
+        Smallest and largest number of columns; 0 for any.
+    rows_per_column : int
+        Smallest number of rows for each column.
+    designs : tuple of str
+        Designs of fsframe's ledger (docs/ledger.md) in which it is first, or within a standard
+        error of the first; empty if none has such tables.
+    """
+
+    kind: ClassVar[str] = "proposal"
+    hook: ClassVar[str] = "fsframe_proposals"
+    base: ClassVar[str] = "fsframe.show.proposals:Proposal"
+
+    target: str = attrs.field(default="fsframe.show.proposals:Proposal", init=False)
+    question: str = attrs.field(validator=_check_line)
+    chain: str = attrs.field(validator=_check_line)
+    gaps: str = attrs.field(
+        default=attrs.Factory(lambda entry: entry.chain, takes_self=True), validator=_check_line
+    )
+    promise: str = attrs.field(default="", validator=_check_line)
+    place: int = 200
+    tables: str = attrs.field(default="", validator=_check_line)
+    when: frozenset[str] = attrs.field(
+        default=frozenset(), converter=_words, validator=_check_table_words
+    )
+    unless: frozenset[str] = attrs.field(
+        default=frozenset(), converter=_words, validator=_check_table_words
+    )
+    fewest_columns: int = 0
+    most_columns: int = 0
+    rows_per_column: int = 0
+    designs: tuple[str, ...] = attrs.field(default=(), converter=_tuple)
+
+
 KINDS: tuple[type[Entry], ...] = (
     SelectorEntry,
     ClassifierEntry,
@@ -457,5 +535,6 @@ KINDS: tuple[type[Entry], ...] = (
     ReportSectionEntry,
     WriterEntry,
     PlotEntry,
+    ProposalEntry,
 )
 """Every kind of entry."""

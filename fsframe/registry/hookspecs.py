@@ -19,6 +19,7 @@ __all__ = [
     "fsframe_measures",
     "fsframe_nulls",
     "fsframe_plots",
+    "fsframe_proposals",
     "fsframe_readers",
     "fsframe_regressors",
     "fsframe_report_sections",
@@ -280,4 +281,26 @@ def fsframe_plots() -> Iterable[entries.PlotEntry]:  # type: ignore[empty-body]
             )
 
     The class derives from `fsframe.show.plots.Plot`; its `_draw(axes, record)` draws on the axes.
+    """
+
+
+@hookspec
+def fsframe_proposals() -> Iterable[entries.ProposalEntry]:  # type: ignore[empty-body]
+    """Chains that ``fsframe inspect`` proposes for tables of some kind.
+
+    Example::
+
+        @hookimpl
+        def fsframe_proposals():
+            yield ProposalEntry(
+                name="wide",
+                question="which features are relevant, each by itself",
+                chain="my-filter:top=50",
+                promise="none",
+                tables="classes",
+                when={"classification"},
+            )
+
+    Of those that apply and take the table, the one of the smallest `place` is proposed for each
+    question.
     """

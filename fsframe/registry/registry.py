@@ -44,6 +44,7 @@ __all__ = [
     "observers",
     "plots",
     "preferring",
+    "proposals",
     "readers",
     "real_name",
     "regressors",
@@ -477,6 +478,7 @@ report_sections = Registry(entries.ReportSectionEntry)
 writers = Registry(entries.WriterEntry)
 plots = Registry(entries.PlotEntry)
 """Kinds of plots that plugins add to those of `fsframe.show.plots.KINDS`."""
+proposals = Registry(entries.ProposalEntry)
 
 
 # A package may put a whole table into its message.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import ClassifierEntry, SelectorEntry
+from fsframe.registry.entries import RELEVANT, ClassifierEntry, ProposalEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
 
@@ -73,4 +73,79 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
         "Albert 1991, Instance-based learning algorithms, Mach. Learn. 6:37-66, "
         "doi:10.1007/BF00153759",
         former_provider="classify",
+    )
+
+
+_FDR = "of those kept at most 5% are false, on average"
+
+
+@hookimpl
+def fsframe_proposals() -> Iterator[ProposalEntry]:
+    """What is proposed for most tables: tests of one column at a time."""
+    yield ProposalEntry(
+        name="covariates",
+        question=RELEVANT,
+        place=30,
+        tables="covariates",
+        when={"covariates"},
+        chain="anova-f:alpha=0.05",
+        gaps="impute anova-f:alpha=0.05",
+        promise=_FDR,
+        designs=("batch",),
+    )
+    yield ProposalEntry(
+        name="nominal-covariates",
+        question=RELEVANT,
+        place=40,
+        tables="covariates and nominal features",
+        when={"covariates"},
+        chain="chi2:alpha=0.05,discretise=equal-frequency,bins=3",
+        gaps="chi2:alpha=0.05,discretise=equal-frequency,bins=3,missing=pairwise",
+        promise=_FDR,
+    )
+    yield ProposalEntry(
+        name="heavy-tails",
+        question=RELEVANT,
+        place=50,
+        tables="heavy tails in most columns",
+        when={"heavy-tails"},
+        chain="anova-f:alpha=0.05,ranks=true",
+        gaps="anova-f:alpha=0.05,ranks=true,missing=pairwise",
+        promise=_FDR,
+        designs=("heavy-tails",),
+    )
+    yield ProposalEntry(
+        name="curved",
+        question=RELEVANT,
+        place=60,
+        tables="a numeric target and at least 10 rows a column",
+        when={"regression"},
+        rows_per_column=10,
+        chain="anova-f:alpha=0.05,curved=true",
+        gaps="anova-f:alpha=0.05,curved=true,missing=pairwise",
+        promise=_FDR,
+        designs=("curved",),
+    )
+    yield ProposalEntry(
+        name="others",
+        question=RELEVANT,
+        place=70,
+        tables="all others",
+        chain="anova-f:alpha=0.05",
+        gaps="anova-f:alpha=0.05,missing=pairwise",
+        promise=_FDR,
+        designs=(
+            "independent",
+            "blocks",
+            "copies",
+            "chains",
+            "sparse-linear",
+            "mixed",
+            "rare",
+            "genotypes",
+            "60x1000",
+            "30x2000",
+            "95-5",
+            "people",
+        ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import NullEntry, SelectorEntry
+from fsframe.registry.entries import RELEVANT, NullEntry, ProposalEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
 
@@ -83,3 +83,19 @@ def fsframe_nulls() -> Iterator[NullEntry]:
         ("matlab", "Matlab", "The authors' MATLAB code; does not keep its level"),
     ):
         yield NullEntry(name=name, target=f"fsframe_npfs.engine.nulls:{target}", summary=summary)
+
+
+@hookimpl
+def fsframe_proposals() -> Iterator[ProposalEntry]:
+    """What is proposed where rows of one group have different labels."""
+    yield ProposalEntry(
+        name="groups",
+        question=RELEVANT,
+        place=80,
+        tables="rows of one group with different labels",
+        when={"groups"},
+        unless={"time"},
+        chain="anova-f npfs",
+        gaps="anova-f:missing=pairwise npfs",
+        promise="of those that say nothing about the label at most 1% are kept, on average",
+    )

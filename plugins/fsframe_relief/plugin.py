@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.entries import RELEVANT, ProposalEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
 _ROBNIK = (
@@ -119,4 +119,31 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         reference="Moore, White 2007, Tuning ReliefF for genome-wide genetic analysis, "
         "LNCS 4447:166-175, doi:10.1007/978-3-540-71783-6_16",
         wraps=True,
+    )
+
+
+@hookimpl
+def fsframe_proposals() -> Iterator[ProposalEntry]:
+    """What is proposed for narrow tables, on which it keeps what it promises (docs/ledger.md)."""
+    yield ProposalEntry(
+        name="time",
+        question=RELEVANT,
+        place=20,
+        tables="rows with a time, at most 50 columns",
+        when={"time"},
+        most_columns=50,
+        chain="relieff:top=5 cpss:bound=r-concave",
+        promise="at most one of those kept is false, on average",
+        designs=("drift",),
+    )
+    yield ProposalEntry(
+        name="together",
+        question="which features are relevant, perhaps only together with others",
+        place=90,
+        tables="classes and at most 50 columns",
+        when={"classification"},
+        most_columns=50,
+        chain="relieff ipss",
+        promise="of those kept at most 10% are false, on average",
+        designs=("xor", "three-way"),
     )

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import ClassifierEntry, RegressorEntry, SelectorEntry
+from fsframe.registry.entries import (
+    NEEDED,
+    ClassifierEntry,
+    ProposalEntry,
+    RegressorEntry,
+    SelectorEntry,
+)
 from fsframe.registry.hookspecs import hookimpl
 
 _PEDREGOSA = (
@@ -104,4 +110,24 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         family="scikit-learn",
         reference="Kursa, Rudnicki 2010, Feature selection with the Boruta package, "
         "J. Stat. Softw. 36(11):1-13, doi:10.18637/jss.v036.i11",
+    )
+
+
+@hookimpl
+def fsframe_proposals() -> Iterator[ProposalEntry]:
+    """What is proposed where columns are correlated, beside a test of each by itself."""
+    # With fewer than 25 columns no share of the halves bounds what is kept of five.
+    yield ProposalEntry(
+        name="needed",
+        question=NEEDED,
+        place=100,
+        tables="25 to 60 columns, some of them correlated and none a copy of another",
+        when={"correlated"},
+        unless={"heavy-tails"},
+        fewest_columns=25,
+        most_columns=60,
+        chain="lasso:top=5 cpss:bound=r-concave",
+        gaps="impute lasso:top=5 cpss:bound=r-concave",
+        promise="at most one of those kept is not, on average",
+        designs=("blocks", "genotypes"),
     )

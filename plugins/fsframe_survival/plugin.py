@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import RegressorEntry, SelectorEntry
+from fsframe.registry.entries import RELEVANT, ProposalEntry, RegressorEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
 _COX = (
@@ -38,4 +38,23 @@ def fsframe_regressors() -> Iterator[RegressorEntry]:
         summary="Cox proportional hazards with a ridge penalty; predicts log hazard ratios",
         reference=f"{_COX}; Verweij, van Houwelingen 1994, Penalized likelihood in Cox regression, "
         "Stat. Med. 13:2427-2436, doi:10.1002/sim.4780132307",
+    )
+
+
+_FDR = "of those kept at most 5% are false, on average"
+
+
+@hookimpl
+def fsframe_proposals() -> Iterator[ProposalEntry]:
+    """What is proposed for times until an event."""
+    yield ProposalEntry(
+        name="survival",
+        question=RELEVANT,
+        place=10,
+        tables="times until an event",
+        when={"survival"},
+        chain="cox-score:alpha=0.05",
+        gaps="impute cox-score:alpha=0.05",
+        promise=_FDR,
+        designs=("survival",),
     )

@@ -73,9 +73,6 @@ def test_no_text_of_the_core_is_a_bundled_method_or_a_chain_of_them() -> None:
     assert {"immigrate", "weighted-knn", "nogueira", "mim"} <= names
     found: dict[str, set[str]] = {}
     for path in sorted(CORE.rglob("*.py")):
-        # The table of what is proposed: one place for chains of all plugins.
-        if path == CORE / "show" / "proposals.py":
-            continue
         own = {text for text in _strings(path) if _is_chain(text, names)}
         if own:
             found[str(path.relative_to(CORE))] = own

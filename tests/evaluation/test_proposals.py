@@ -14,8 +14,11 @@ import pytest
 
 import fsframe
 from fsframe import Chain, Dataset
-from fsframe.show.proposals import NEEDED, RELEVANT, RULES, TOGETHER, Shape, proposals_for
+from fsframe.registry.entries import NEEDED, RELEVANT, ProposalEntry
+from fsframe.show.proposals import Shape, proposals_for, rules
+from tests.command_line import fsframe as fsframe_command
 
+TOGETHER = "which features are relevant, perhaps only together with others"
 LEDGER = Path(__file__).parents[2] / "benchmarks" / "ledger"
 
 
@@ -40,10 +43,10 @@ def rows() -> list[dict[str, str]]:
 
 def test_for_a_table_of_each_design_the_rule_that_names_it_is_proposed(ledger: Any) -> None:
     for design in ledger.DESIGNS:
-        rules = [rule for rule in RULES if design.name in rule.designs]
-        assert len({rule.question for rule in rules}) == len(rules) >= 1
+        own = [rule for rule in rules() if design.name in rule.designs]
+        assert len({rule.question for rule in own}) == len(own) >= 1
         proposed = chains(ledger.first_table(design))
-        for rule in rules:
+        for rule in own:
             assert proposed[rule.question] == rule.chain, design.name
 
 
@@ -124,7 +127,7 @@ def test_which_correlated_columns_are_needed_is_a_question_of_its_own() -> None:
 
 def test_without_the_plugin_of_a_rule_methods_propose_themselves(monkeypatch) -> None:
     data = Dataset.from_arrays(numbers(60, 8), np.arange(60) % 2)
-    monkeypatch.setattr("fsframe.show.proposals.RULES", ())
+    monkeypatch.setattr("fsframe.show.proposals.rules", list)
     (found,) = proposals_for(data)
     assert (found.chain, found.question) == ("immigrate npfs", "") and found.cost is not None
 
@@ -147,7 +150,7 @@ def test_every_chain_of_the_table_runs(gaps: bool) -> None:
         "regression": X[:, 0] + numbers(40, 1, 1)[:, 0],
         "survival": np.exp(-X[:, 0]) + 0.1,
     }
-    for rule in RULES:
+    for rule in rules():
         task = "regression" if "curved" in rule.chain else "classification"
         task = "survival" if "cox" in rule.chain else task
         event = {"event": np.ones(40)} if task == "survival" else {}
@@ -160,9 +163,9 @@ def test_tails_are_heavy_where_most_columns_have_them() -> None:
     X, y = numbers(150, 6), np.arange(150) % 2
     t2 = np.random.default_rng(1).standard_t(2, (150, 6))
     for table, heavy in ((X, False), (t2, True), (np.c_[X, t2[:, :3]], False), (t2 * 1e90, True)):
-        assert Shape.of(Dataset.from_arrays(table, y)).heavy_tails is heavy
+        assert ("heavy-tails" in Shape.of(Dataset.from_arrays(table, y)).words) is heavy
     rare = (np.random.default_rng(2).random((150, 6)) < 0.03).astype(float)
-    assert not Shape.of(Dataset.from_arrays(rare, y)).heavy_tails
+    assert "heavy-tails" not in Shape.of(Dataset.from_arrays(rare, y)).words
 
 
 def test_inspect_ends_with_the_command_and_what_it_answers(tmp_path) -> None:
@@ -180,3 +183,20 @@ def test_inspect_ends_with_the_command_and_what_it_answers(tmp_path) -> None:
     assert [each["question"] for each in told] == [RELEVANT, TOGETHER]
     assert told[0]["command"] == found.command
     assert fsframe.Chain.parse(told[1]["chain"])
+
+
+def test_a_proposal_of_another_plugin_is_tried_at_its_place(tmp_path: Path) -> None:
+    lines = ["a,b,kind", *(f"{k % 7}.5,{k % 5}.25,{'uv'[k % 2]}" for k in range(40))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    done = fsframe_command("inspect", "t.csv", "--json", cwd=tmp_path, fakes=["fake_proposal"])
+    told = {each["question"]: each for each in done.json["proposals"]}
+    assert told["which feature varies most"]["chain"] == "variance"
+    assert told["which feature varies most"]["promise"] == "none"
+    # It has a place after that of fsframe.
+    assert told[RELEVANT]["chain"] == "anova-f:alpha=0.05"
+
+
+def test_a_proposal_for_unknown_kinds_of_tables_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"when must be among .* not \['wide'\]"):
+        ProposalEntry(name="wide", question="what", chain="mim", when={"wide"})
+    assert ProposalEntry(name="any", question="what", chain="mim").gaps == "mim"

@@ -16,8 +16,7 @@ from sklearn.utils.estimator_checks import (
 
 import fsframe.sklearn
 from fsframe import selectors
-from fsframe.sklearn import ChainSelector, estimator
-from fsframe.sklearn.naming import offered_names
+from fsframe.sklearn import ChainSelector, estimator, offered_names
 
 from .estimator_checks import CHAINS, TRIED_AS
 

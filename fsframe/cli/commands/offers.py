@@ -304,6 +304,7 @@ KINDS = {
     "report-section": "report_sections",
     "null": "nulls",
     "plot": "plots",
+    "proposal": "proposals",
 }
 """The kinds of object a plugin can offer, and the registry of each; a wrapping stage resamples
 others."""
