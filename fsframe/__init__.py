@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fsframe.ask.functions import evaluate as evaluate
     from fsframe.ask.functions import select as select
     from fsframe.ask.functions import stability as stability
-    from fsframe.ask.study import study as study
+    from fsframe.ask.functions import study as study
     from fsframe.chains.chain import Chain as Chain
     from fsframe.errors import DataError as DataError
     from fsframe.errors import FsframeError as FsframeError
@@ -56,8 +56,7 @@ if TYPE_CHECKING:
     from fsframe.table.read import read as read
 
 _NAMES = {
-    "ask.functions": "compare evaluate select stability",
-    "ask.study": "study",
+    "ask.functions": "compare evaluate select stability study",
     "chains.chain": "Chain",
     "method.classifier": "Classifier FittedClassifier FittedRegressor PredictionMeasure "
     "Predictions Regressor",

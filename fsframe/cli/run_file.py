@@ -15,7 +15,6 @@ from fsframe.cli.terminal import say
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
 from fsframe.system import STDOUT_PATHS
-from fsframe.table.roles import ROLES
 from fsframe.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -111,30 +110,15 @@ def table_after_on(words: Sequence[str], example: str) -> str | None:
 
 def stored_reading(record: RunRecord) -> dict[str, Any]:
     """The arguments of `fsframe.read` stored in a run file; invalid ones are ignored."""
+    from fsframe.evaluation.study_plan import READING, of_texts
+
     found = record.environment.get("reading")
-    if not isinstance(found, dict):
-        return {}
-    kinds: dict[str, tuple[type, ...]] = {
-        **{name: role.values for name, role in ROLES.items() if name != "ordinal"},
-        "na": (list,),
-        "header": (bool,),
-    }
-    texts = ("task", "dates", "encode", "missing_label", "delimiter", "decimal", "encoding")
-    kinds |= dict.fromkeys((*texts, "x", "y", "names"), (str,))
-    lists = {
-        key: found[key]
-        for key in ("ordinal", "feature_groups")
-        if isinstance(found.get(key), dict)
-        and all(
-            isinstance(texts, list) and all(isinstance(text, str) for text in texts)
-            for texts in found[key].values()
-        )
-    }
-    return lists | {
-        key: found[key]
-        for key, types in kinds.items()
-        if isinstance(found.get(key), types)
-        and (not isinstance(found[key], list) or all(isinstance(k, (str, int)) for k in found[key]))
+    # A path of a file of groups could come from anybody.
+    kinds = {**READING, **dict.fromkeys(("x", "y", "names"), (str,)), "feature_groups": (dict,)}
+    return {
+        key: value
+        for key, value in (found.items() if isinstance(found, dict) else ())
+        if type(value) in kinds.get(key, ()) and of_texts(value, (str, int))
     }
 
 

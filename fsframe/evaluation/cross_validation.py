@@ -12,19 +12,17 @@ from fsframe.chains.chain import Chain
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.chains.stage import most_tables_held
 from fsframe.errors import DataError, FsframeError, RequestError
-from fsframe.evaluation.fold_task import (
-    FoldTask,
-    gather_folds,
-    inner_places,
-    strata,
-)
 from fsframe.evaluation.folds import (
+    FoldTask,
     Split,
     folds_in_time,
+    gather_folds,
     grouped_folds,
+    inner_places,
     leave_one_group_out,
     leave_one_out,
     repeated_folds,
+    strata,
     unstratified_folds,
 )
 from fsframe.evaluation.grid import ChainGrid, default_classifier

@@ -1,30 +1,27 @@
-"""Splits of a table into training and test rows: stratified, repeated, grouped, leave-one-out."""
+"""Folds: splits of a table into training and test rows, and the work of one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError, RequestError
+from fsframe.chains.chain import Chain
+from fsframe.errors import DataError, MemoryBoundError, RequestError
+from fsframe.evaluation.grid import ChainGrid, default_classifier
+from fsframe.evaluation.measuring import group_tables, measure_tables
+from fsframe.method.classifier import Classifier, PredictionMeasure
 from fsframe.method.run import Run
+from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.stage_view import Base
 from fsframe.resampling.groups import deal_groups
-from fsframe.table.side_columns import times_of_wholes
-
-__all__ = [
-    "Split",
-    "deal",
-    "deal_groups",
-    "folds_in_time",
-    "grouped_folds",
-    "leave_one_group_out",
-    "leave_one_out",
-    "repeated_folds",
-    "unstratified_folds",
-]
+from fsframe.resampling.resamples import Recurring
+from fsframe.storage.checked_tables import fold_tables
+from fsframe.table.dataset import Dataset
+from fsframe.table.side_columns import times_and_events, times_of_wholes
 
 
 @attrs.frozen(eq=False)
@@ -312,3 +309,357 @@ def _label(classes: Sequence[Any], code: int) -> str:
 
 def _split(repeat: int, fold: int, tested: NDArray[np.bool_]) -> Split:
     return Split(repeat, fold, np.flatnonzero(~tested), np.flatnonzero(tested))
+
+
+@attrs.frozen(kw_only=True)
+class FoldTask(Base):
+    """The work of one fold; counts of a resample are 0 for test rows and at least 1 for others.
+
+    Parameters
+    ----------
+    base : str
+        Text of the chain, which may hold sets to tune and may end with a classifier.
+    classifier : str
+        Text of the classifier for a chain that does not end with one.
+    inner_folds : int
+        Folds inside the training rows for tuning.
+    sizes : tuple of int
+        Numbers of top-ranked features with which the classifier is also evaluated.
+    all_features : bool
+        Whether the classifier is also fitted on all columns.
+    """
+
+    base: str
+    classifier: str = ""
+    inner_folds: int = 5
+    sizes: tuple[int, ...] = ()
+    all_features: bool = False
+
+    def grid(self) -> ChainGrid:
+        """The chains to choose from, each with its classifier."""
+        found = ChainGrid.parse(self.base)
+        if found.chains[0].classifier is not None:
+            return found
+        return ChainGrid.parse(f"{self.base} {self.classifier or default_classifier()}")
+
+    def select(
+        self, data: Dataset, upstream: Selection | None = None, run: Run | None = None
+    ) -> Selection:
+        """Result of one fold: the kept features, and tables with the predictions.
+
+        Tables: ``predicted`` (n_test,) class codes, ``class-scores`` (n_test, n_classes),
+        ``chosen`` (1,) which chain of the grid, ``tuning`` (n_chains,) inner accuracies, ``curve``
+        (n_sizes, n_test) predictions by number of features, ``all-features`` (n_test,) predictions
+        on all columns, -1 if the classifier cannot be fitted on them, and ``all-features-scores``
+        (n_test, n_classes), NaN in that case. For a numeric target predictions are numbers, NaN in
+        place of -1, ``tuning`` holds the inner R², and there are no scores.
+        """
+        context = Run() if run is None else run
+        assert data.counts is not None
+        train_rows, test_rows = np.flatnonzero(data.counts), np.flatnonzero(data.counts == 0)
+        drawn = data.counts[train_rows]
+        table = data.with_counts(None)
+        train = table.take_rows(train_rows).with_counts(None if (drawn == 1).all() else drawn)
+        arrived = None if upstream is None else _of_rows(upstream, train_rows)
+        grid = self.grid()
+        chosen, tuning = self._tuned(grid, train, arrived, context.child(0))
+        chain = grid.chains[chosen]
+        selection = _selected(chain, train, arrived, context.child(1))
+        fitted = _fitted(chain, train, selection, context.child(1))
+        X = table.take_rows(test_rows).values
+        tables: dict[str, Any] = {
+            "predicted": fitted.predict(X),
+            **_scored("class-scores", fitted, X, data.task),
+            "chosen": np.array([chosen]),
+            "tuning": tuning,
+        }
+        refusal: tuple[str, ...] = ()
+        if self.all_features:
+            if not chain.selecting and upstream is None:
+                of_all = {"all-features": tables["predicted"]}
+                if "class-scores" in tables:
+                    of_all["all-features-scores"] = tables["class-scores"]
+            else:
+                of_all, refusal = _on_all(chain, train, X, selection, context.child(3))
+            tables |= of_all
+        if self.sizes:
+            tables["curve"] = self._curve(chain, train, selection, X, context.child(2))
+        warnings = (*selection.warnings, *refusal)
+        if not selection.selected.size:
+            warnings = (
+                *warnings,
+                f"the chain kept no feature; the {_RULE[data.task]} of the training rows was "
+                "predicted",
+            )
+        return Selection(
+            selected=selection.selected, scores=selection.scores, tables=tables, warnings=warnings
+        )
+
+    def _tuned(
+        self,
+        grid: ChainGrid,
+        train: Dataset,
+        upstream: Selection | None,
+        run: Run,
+    ) -> tuple[int, NDArray[np.float64]]:
+        """The chain of the grid that predicts best inside the training rows; ties to the first.
+
+        Compared by the share of correct predictions, or by R² for a numeric target.
+        """
+        if len(grid) == 1:
+            return 0, np.full(1, np.nan)
+        place = inner_places(strata(train), train.groups, self.inner_folds, run)
+        times = np.ones(train.n_samples) if train.counts is None else train.counts
+        right = np.zeros(len(grid))
+        classes = train.task == "classification"
+        for fold in range(int(place.max()) + 1):
+            tested = place == fold
+            rows, held_out = np.flatnonzero(~tested), np.flatnonzero(tested)
+            inner = train.take_rows(rows)
+            arrived = None if upstream is None else _of_rows(upstream, rows)
+            for position, chain in enumerate(grid.chains):
+                part = run.child(fold, position)
+                fitted = _fitted(chain, inner, _selected(chain, inner, arrived, part), part)
+                predicted = fitted.predict(train.take_rows(held_out).values)
+                y = train.y[held_out]
+                good = predicted == y if classes else -((predicted - y) ** 2)
+                right[position] += np.sum(good * times[held_out])
+        share = right / times.sum()
+        if not classes:
+            mean = np.average(train.y, weights=times)
+            variance = np.average((train.y - mean) ** 2, weights=times)
+            share = 1.0 + share / variance if variance > 0 else share
+        return int(np.argmax(share)), share
+
+    def _curve(
+        self, chain: Chain, train: Dataset, selection: Selection, X: NDArray[Any], run: Run
+    ) -> NDArray[Any]:
+        """Predictions of the classifier on the best 1, 2, … features of this fold's ranking."""
+        ranking = full_ranking(selection)
+        found = np.empty((len(self.sizes), len(X)), dtype=train.y.dtype)
+        for row, size in enumerate(self.sizes):
+            kept = attrs.evolve(selection, selected=ranking[:size])
+            found[row] = _fitted(chain, train, kept, run.child(row)).predict(X)
+        return found
+
+
+_RULE = {
+    "classification": "most frequent class",
+    "regression": "mean target",
+    "survival": "same risk for all",
+}
+
+
+def strata(data: Dataset) -> NDArray[np.int64]:
+    """Strata for assigning rows to folds: the classes; a single one for a numeric target."""
+    if data.task == "classification":
+        return np.asarray(data.y, dtype=np.int64)
+    return np.zeros(data.n_samples, dtype=np.int64)
+
+
+def _scored(name: str, fitted: Any, X: NDArray[Any], task: str) -> dict[str, NDArray[np.float64]]:
+    """The table of class scores, if there are classes."""
+    return {name: fitted.predict_scores(X)} if task == "classification" else {}
+
+
+def inner_places(
+    y: NDArray[np.int64], groups: NDArray[np.int64] | None, folds: int, run: Run
+) -> NDArray[np.intp]:
+    """Inner fold of each training row, for tuning, as (n,).
+
+    There are fewer folds than requested if a class has fewer members, or groups allow no more.
+
+    Raises
+    ------
+    DataError
+        If no two folds allow every class to be learned.
+    """
+    sizes = np.bincount(y)
+    for number in range(min(folds, int(sizes[sizes > 0].min())), 1, -1):
+        if groups is None:
+            return deal(y, number, run.generator())
+        if np.unique(groups).size < number:
+            continue
+        place = deal_groups(y, groups, number, run.generator())
+        if all(np.unique(place[y == code]).size > 1 for code in np.unique(y)):
+            return place
+    raise DataError(
+        "in the training rows of a fold a class has a single member, or lies within one group; "
+        "parameters cannot be tuned there. Use other folds, or give each parameter one value"
+    )
+
+
+def full_ranking(selection: Selection) -> NDArray[np.intp]:
+    """All ranked features, best first: the kept ones, then the others that have a score."""
+    kept = np.zeros(selection.n_features, dtype=bool)
+    kept[selection.selected] = True
+    ranked = rank_by_score(selection.scores)
+    return np.concatenate([selection.selected, ranked[~kept[ranked]]])
+
+
+def _of_rows(upstream: Selection, rows: NDArray[np.intp]) -> Selection:
+    """The upstream selection, with instance weights restricted to `rows`."""
+    if upstream.instance_weights is None:
+        return upstream
+    return attrs.evolve(upstream, instance_weights=upstream.instance_weights[rows])
+
+
+def _selected(chain: Chain, train: Dataset, upstream: Selection | None, run: Run) -> Selection:
+    """What the selectors of `chain` keep; all columns if it is a classifier only."""
+    found = upstream
+    if chain.selecting:
+        for result in Chain(chain.selecting).steps(train, run, upstream):
+            found = result.selection
+    if found is None:
+        every = np.arange(train.n_features)
+        found = Selection(selected=every, scores=np.full(train.n_features, np.nan))
+    return found
+
+
+def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any:
+    """The classifier of `chain` on the kept columns; the most frequent class if there are none."""
+    classifier = chain.classifier
+    assert isinstance(classifier, Classifier)
+    if not selection.selected.size:
+        times = None if train.counts is None else train.counts.astype(np.float64)
+        if train.task != "classification":
+            return _Constant(float(np.average(train.y, weights=times)))
+        drawn = np.bincount(train.y, times, minlength=train.n_classes)
+        return _Constant(np.argmax(drawn), drawn / drawn.sum())
+    return classifier.fit(train, selection, run.child(len(chain.selecting)))
+
+
+def _on_all(
+    chain: Chain,
+    train: Dataset,
+    X: NDArray[Any],
+    selection: Selection,
+    run: Run,
+) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
+    """Tables with the predictions of the chain's classifier on all columns, and warnings.
+
+    Predictions are -1 or NaN, with the reason as a warning, if the classifier does not accept the
+    columns (such as missing values in one that the chain dropped) or needs too much memory. Invalid
+    requests are raised. Missing values are filled as `selection` says.
+    """
+    every = np.arange(train.n_features)
+    scores = np.full(train.n_features, np.nan)
+    plain = Selection(selected=every, scores=scores, fill=selection.fill, donors=selection.donors)
+
+    def predictions(fitted: Any) -> dict[str, NDArray[Any]]:
+        of_classes = _scored("all-features-scores", fitted, X, train.task)
+        return {"all-features": fitted.predict(X), **of_classes}
+
+    try:
+        return predictions(_fitted(chain, train, plain, run)), ()
+    except (DataError, MemoryBoundError) as error:
+        classes = train.task == "classification"
+        none = _Constant(-1, np.full(train.n_classes, np.nan)) if classes else _Constant(np.nan)
+        return predictions(none), (f"no result on all features: {error}",)
+
+
+@attrs.frozen(eq=False)
+class _Constant:
+    """Predicts one value, and the same scores, for every row."""
+
+    value: Any
+    scores: NDArray[np.float64] | None = None
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[Any]:
+        return np.full(len(X), self.value)
+
+    def predict_scores(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        assert self.scores is not None
+        return np.tile(self.scores, (len(X), 1))
+
+
+_AXIS_OF_ROWS = {
+    "predicted": 0,
+    "class-scores": 0,
+    "all-features": 0,
+    "all-features-scores": 0,
+    "curve": 1,
+}
+"""Tables of a fold that hold predictions, and which of their axes are its test rows."""
+
+
+def gather_folds(
+    data: Dataset,
+    splits: list[Split],
+    found: list[Selection],
+    task: FoldTask,
+    named: tuple[tuple[str, PredictionMeasure], ...],
+    suspicion: tuple[str, ...],
+) -> Selection:
+    """The results `found` of all folds of the table as one Selection, with the named measures.
+
+    Warnings of `suspicion`, about the table, precede those of the folds.
+    """
+    repeats, n = 1 + max(split.repeat for split in splits), data.n_samples
+    classes = data.task == "classification"
+    fold = np.full((repeats, n), -1, dtype=np.int64)
+    kept = np.zeros((len(splits), data.n_features), dtype=bool)
+    place = np.full((len(splits) if task.sizes else 0, data.n_features), -1, dtype=np.int64)
+    predictions: dict[str, NDArray[Any]] = {}
+    for name, axis in _AXIS_OF_ROWS.items():
+        if name in found[0].tables:
+            shape = list(found[0].tables[name].shape)
+            shape[axis : axis + 1] = repeats, n
+            codes = classes and not name.endswith("scores")
+            predictions[name] = np.full(shape, *((-1, np.int64) if codes else (np.nan, float)))
+    notes = Recurring()
+    for number, (split, selection) in enumerate(zip(splits, found, strict=True)):
+        fold[split.repeat, split.test] = split.fold
+        for name, array in predictions.items():
+            axis, part = _AXIS_OF_ROWS[name], selection.tables[name]
+            if data.times is not None:
+                # A fold in time also predicts the rows of later blocks.
+                later = np.delete(np.arange(n), split.train)
+                part = part.compress(np.isin(later, split.test), axis)
+            array[(slice(None),) * axis + (split.repeat, split.test)] = part
+        kept[number, selection.selected] = True
+        notes.add(selection.warnings)
+        if task.sizes:
+            ranking = full_ranking(selection)
+            place[number, ranking] = np.arange(ranking.size)
+    share = kept.mean(axis=0)
+    every = predictions.get("all-features")
+    if every is not None and not (every >= 0 if classes else ~np.isnan(every)).any():
+        del predictions["all-features"]
+        predictions.pop("all-features-scores", None)
+    tables = {
+        "fold": fold,
+        "truth": data.y,
+        **predictions,
+        **({"event": times_and_events(data.y)[1]} if data.task == "survival" else {}),
+        "kept": kept,
+        "chosen": np.concatenate([selection.tables["chosen"] for selection in found]),
+        "tuning": np.vstack([selection.tables["tuning"] for selection in found]),
+        **({"sizes": np.array(task.sizes), "place": place} if task.sizes else {}),
+    }
+    tables |= _measure_arrays(tables, data, named)
+    ranked = rank_by_score(share)
+    return Selection(
+        selected=ranked[share[ranked] > 0.5],
+        scores=share,
+        tables=tables,
+        warnings=(*suspicion, *notes.lines(len(splits), "folds")),
+    )
+
+
+_MEASURED = (
+    "measures", "measure_facts", "measured", "measured_repeats", "group_sizes", "group_right",
+    "group_vote",
+)  # fmt: skip
+
+
+def _measure_arrays(
+    tables: Mapping[str, NDArray[Any]],
+    data: Dataset,
+    named: tuple[tuple[str, PredictionMeasure], ...],
+) -> dict[str, NDArray[Any]]:
+    """Tables of the measures and of the groups."""
+    plain = fold_tables(tables, data.n_features)
+    found = group_tables(measure_tables(plain, data.classes, named), data)
+    given = {name.replace("_", "-"): getattr(found, name) for name in _MEASURED}
+    return {name: np.asarray(value) for name, value in given.items() if value is not None}

@@ -12,8 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from fsframe.chains.chain import Chain, Stage
 from fsframe.errors import DataError, FsframeError, RequestError
-from fsframe.evaluation.fold_task import full_ranking
-from fsframe.evaluation.folds import deal
+from fsframe.evaluation.folds import deal, full_ranking
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score

@@ -12,13 +12,15 @@ from typing import Any
 import attrs
 
 from fsframe.errors import DataError, FsframeError, RequestError
-from fsframe.evaluation.comparison import leading_measure, on_all_features
+from fsframe.evaluation.comparison import ROPE, leading_measure, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation, grid_of
 from fsframe.evaluation.grid import ChainGrid, combined
 from fsframe.evaluation.measuring import find_measures
 from fsframe.evaluation.summary import LEADING
 from fsframe.grammar import format_list
 from fsframe.method.run import Run
+from fsframe.params import Kind, either, flag, integer, listing, real
+from fsframe.params import text as any_text
 from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.table.dataset import Dataset
@@ -27,10 +29,21 @@ from fsframe.table.roles import ROLES
 from fsframe.text import did_you_mean
 
 _MOST_SEEDS = 1000
-_LISTS = ("tables", "chains", "selectors", "classifiers", "measures", "seeds")
 _PROTOCOL = ("folds", "repeats", "scheme", "inner-folds")
-_KEYS = (*_LISTS, *_PROTOCOL, "name", "all-features", "rope")
-_READING: dict[str, tuple[type, ...]] = {
+_TEXTS = listing(any_text("a text"))
+_SETTINGS: dict[str, tuple[Kind, Any]] = {
+    "name": (any_text("a text"), "study"),
+    **dict.fromkeys(("chains", "selectors", "classifiers", "measures"), (_TEXTS, ())),
+    "seeds": (either(listing(integer(0), least=1), integer(0)), (0,)),
+    **dict.fromkeys(("folds", "repeats", "inner-folds"), (integer(), None)),
+    "scheme": (any_text("a text"), None),
+    "all-features": (flag(), True),
+    "rope": (real(0), ROPE),
+}
+"""The values of a study file besides its tables, and their defaults."""
+
+_KEYS = ("tables", *_SETTINGS)
+READING: dict[str, tuple[type, ...]] = {
     **{role.name: role.values for role in ROLES.values()},
     "task": (str,),
     "feature_groups": (dict, str),
@@ -43,6 +56,8 @@ _READING: dict[str, tuple[type, ...]] = {
     "missing_label": (str,),
     "header": (bool,),
 }
+"""Arguments of `fsframe.read` that a study file may have for a table, and types of their values."""
+
 _WORDS: dict[type, str] = {
     str: "a text",
     int: "a whole number",
@@ -190,50 +205,51 @@ def plan_of(
     RequestError
         As `read_plan`.
     """
-    name = _one(given, "name", str, "study", faults)
-    measures = _measures(given, faults) or _leading(tables, faults)
-    protocol = _protocol(given, measures, faults)
-    chains = _chains(given, faults)
-    methods = _methods(chains, protocol, faults)
-    seeds = _seeds(given, faults)
-    rope = _rope(given, faults)
-    everything = _one(given, "all-features", bool, True, faults)
-    beside = on_all_features(methods) if everything and methods else {}
+    asked = _settings(given, faults)
+    measures = _measures(asked["measures"], faults) or _leading(tables, faults)
+    protocol = _protocol(asked, measures, faults)
+    methods = _methods(_chains(asked, faults), protocol, faults)
+    beside = on_all_features(methods) if asked["all-features"] and methods else {}
+    seeds = asked["seeds"]
     _check(methods, tables, seeds, faults)
     faults.end()
     return StudyPlan(
-        name=name,
+        name=asked["name"],
         tables=tables,
         methods=methods,
         beside=beside,
         measures=measures,
         seeds=seeds,
-        rope=rope,
+        rope=asked["rope"],
         source=source,
     )
 
 
-def _one(given: Mapping[str, Any], key: str, kind: type, default: Any, faults: StudyFaults) -> Any:
-    value: Any = given.get(key, default)
-    if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
-        faults.add(key, f"must be {_WORDS[kind]}, not {value!r}")
-        return default
-    if key == "name" and not re.fullmatch(r"\w[\w.-]*", str(value)):
-        faults.add(key, f"must be letters, digits, - and _, not {value!r}")
-    return value
+def _settings(given: Mapping[str, Any], faults: StudyFaults) -> dict[str, Any]:
+    """The settings of a study; the default of one that is wrong."""
+    found = {}
+    for key, (kind, default) in _SETTINGS.items():
+        found[key] = default
+        if key in given:
+            try:
+                found[key] = kind.convert(given[key])
+            except ValueError as error:
+                faults.add(key, f"{error}, not {given[key]!r}")
+    if not re.fullmatch(r"\w[\w.-]*", found["name"]):
+        faults.add("name", f"must be letters, digits, - and _, not {found['name']!r}")
+    seeds = found["seeds"] if isinstance(found["seeds"], tuple) else (found["seeds"],)
+    found["seeds"] = seeds
+    if len(set(seeds)) < len(seeds):
+        faults.add("seeds", f"must be distinct whole numbers, such as [0, 1], not {[*seeds]}")
+    if len(seeds) > _MOST_SEEDS:
+        faults.add("seeds", f"must be at most {_MOST_SEEDS}, not {len(seeds)}; use `repeats`")
+        found["seeds"] = seeds[:1]
+    return found
 
 
-def _texts(given: Mapping[str, Any], key: str, faults: StudyFaults) -> list[str]:
-    value = given.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        faults.add(key, "must be a list of texts")
-        return []
-    return value
-
-
-def _measures(given: Mapping[str, Any], faults: StudyFaults) -> tuple[str, ...]:
+def _measures(texts: Sequence[str], faults: StudyFaults) -> tuple[str, ...]:
     found = []
-    for place, text in enumerate(_texts(given, "measures", faults)):
+    for place, text in enumerate(texts):
         try:
             found.append(find_measures([text])[0][0])
         except FsframeError as error:
@@ -257,12 +273,8 @@ def _protocol(
     asked = dict.fromkeys([*leading, *measures])
     found = {"metric": format_list(asked)}
     for key in _PROTOCOL:
-        if key not in given:
-            continue
-        wanted = str if key == "scheme" else int
         value = given[key]
-        if type(value) is not wanted:
-            faults.add(key, f"must be {_WORDS[wanted]}, not {value!r}")
+        if value is None:
             continue
         try:
             CrossValidation.from_texts({"scheme": "folds", key: str(value)})
@@ -278,9 +290,8 @@ def _protocol(
 
 def _chains(given: Mapping[str, Any], faults: StudyFaults) -> dict[str, str]:
     """The chains, each with its key."""
-    found = {text: f"chains[{place}]" for place, text in enumerate(_texts(given, "chains", faults))}
-    selectors = _texts(given, "selectors", faults)
-    classifiers = _texts(given, "classifiers", faults)
+    found = {text: f"chains[{place}]" for place, text in enumerate(given["chains"])}
+    selectors, classifiers = given["selectors"], given["classifiers"]
     if bool(selectors) != bool(classifiers):
         lacking = "classifiers" if selectors else "selectors"
         faults.add(lacking, "selectors and classifiers make a grid: give both, or write chains")
@@ -311,32 +322,6 @@ def _methods(
             faults.add(key, f"the chain `{same}` is given twice")
         found[same] = method
     return tuple(found.values())
-
-
-def _seeds(given: Mapping[str, Any], faults: StudyFaults) -> tuple[int, ...]:
-    value = given.get("seeds", [0])
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = [value]
-    if (
-        not isinstance(value, list)
-        or not value
-        or not all(type(seed) is int and seed >= 0 for seed in value)
-        or len(set(value)) < len(value)
-    ):
-        faults.add("seeds", f"must be distinct whole numbers ≥ 0, such as [0, 1], not {value!r}")
-        return (0,)
-    if len(value) > _MOST_SEEDS:
-        faults.add("seeds", f"must be at most {_MOST_SEEDS}, not {len(value)}; use `repeats`")
-        return (0,)
-    return tuple(value)
-
-
-def _rope(given: Mapping[str, Any], faults: StudyFaults) -> float:
-    value = given.get("rope", 0.01)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e300:
-        faults.add("rope", f"must be a number ≥ 0, not {value!r}")
-        return 0.01
-    return float(value)
 
 
 def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tuple[StudyTable, ...]:
@@ -375,12 +360,12 @@ def _reading(options: Mapping[str, Any], key: str, faults: StudyFaults) -> dict[
     for name, value in options.items():
         if name in ("path", "name"):
             continue
-        if name not in _READING:
-            known = ("path", "name", *_READING)
+        if name not in READING:
+            known = ("path", "name", *READING)
             hint = did_you_mean(name, known) or f"; keys are {', '.join(known)}"
             faults.add(f"{key}.{name}", f"there is no such key{hint}")
-        elif type(value) not in _READING[name] or not _of_texts(value):
-            kinds = " or ".join(_WORDS[kind] for kind in _READING[name])
+        elif type(value) not in READING[name] or not of_texts(value):
+            kinds = " or ".join(_WORDS[kind] for kind in READING[name])
             faults.add(f"{key}.{name}", f"must be {kinds}, not {value!r}")
         else:
             # Columns are numbered from 1 in study files, from 0 in the library.
@@ -389,11 +374,11 @@ def _reading(options: Mapping[str, Any], key: str, faults: StudyFaults) -> dict[
     return found
 
 
-def _of_texts(value: Any) -> bool:
-    """Whether a list, or the lists in a table, hold only texts; true for other values."""
+def of_texts(value: Any, kinds: type | tuple[type, ...] = str) -> bool:
+    """Whether a list, or the lists in a table, hold only texts (`kinds`); true for other values."""
     if isinstance(value, dict):
-        return all(isinstance(inner, list) and _of_texts(inner) for inner in value.values())
-    return not isinstance(value, list) or all(isinstance(item, str) for item in value)
+        return all(isinstance(inner, list) and of_texts(inner) for inner in value.values())
+    return not isinstance(value, list) or all(isinstance(item, kinds) for item in value)
 
 
 def _check(

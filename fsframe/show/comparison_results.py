@@ -162,8 +162,6 @@ class ComparisonResult:
         ------
         RequestError
             If there is no such chain or table.
-        PluginError
-            If scikit-learn is not installed.
 
         Notes
         -----
@@ -224,8 +222,6 @@ class ComparisonResult:
         ------
         RequestError
             If there is no such kind, or it takes only one run.
-        PluginError
-            If matplotlib is not installed.
         """
         place = None if data is None else place_of(data, self.data, "table")
         tables = range(len(self.data)) if place is None else [place]

@@ -119,12 +119,7 @@ def measure_lines(found: Evaluation, seconds: float, classes: Sequence[str] = ()
     """Measures, kept features and stability of an evaluation, as lines for a terminal."""
     yield from table_lines(*measure_rows(found))
     yield ""
-    phi = found.stability
-    rows = [
-        ["features kept", f"{found.kept.mean():.1f}", _span(found.kept)],
-        ["stability φ", number_text(phi.value, 3), phi.undefined or interval_text(phi.interval)],
-    ]
-    yield from list(table_lines(["", "", ""], rows, right={1}))[1:]
+    yield from list(table_lines(*kept_rows(found)))[1:]
     yield f"seconds per split  {seconds / found.n_splits:.3g}"
     if found.agreement is not None:
         alike = found.agreement
@@ -157,6 +152,16 @@ def measure_rows(found: Evaluation) -> tuple[list[str], list[list[str]], set[int
             ]
         )
     return header, rows, set(range(1, len(header)))
+
+
+def kept_rows(found: Evaluation) -> tuple[list[str], list[list[str]], set[int]]:
+    """How many features the splits keep, and how stable they are, as a table."""
+    phi = found.stability
+    rows = [
+        ["features kept", f"{found.kept.mean():.1f}", _span(found.kept)],
+        ["stability φ", number_text(phi.value, 3), phi.undefined or interval_text(phi.interval)],
+    ]
+    return ["", "", ""], rows, {1}
 
 
 def _notes(found: Evaluation, classes: Sequence[str]) -> Iterator[str]:

@@ -43,8 +43,6 @@ def report_page(record: RunRecord, path: Path | None = None, data: Dataset | Non
     ------
     DataError
         If `data` is another table.
-    PluginError
-        If matplotlib is not installed.
     """
     if data is not None:
         record.require_table(data)
@@ -68,8 +66,6 @@ def report_page_of_several(runs: Sequence[tuple[RunRecord, Path | None]]) -> str
     ------
     RequestError
         If there are fewer or more.
-    PluginError
-        If matplotlib is not installed.
     """
     if not 2 <= len(runs) <= _MOST_RUNS:
         raise RequestError(f"a page covers one run, or 2 to {_MOST_RUNS} runs, not {len(runs)}")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.chains.stage import ChainResult
-from fsframe.errors import PluginError, RequestError
+from fsframe.errors import RequestError
 from fsframe.evaluation.recorded import (
     RecordedEvaluation,
     RecordedStability,
@@ -21,7 +21,6 @@ from fsframe.evaluation.recorded import (
     recorded_stability,
 )
 from fsframe.method.answer import AnswerTable
-from fsframe.registry.importing import needed
 from fsframe.show.display import fold_columns, measure_rows, metric_rows, result_lines
 from fsframe.show.plots import draw
 from fsframe.show.plots.canvas import figure_bytes
@@ -110,8 +109,6 @@ class SelectionResult(ChainResult):
         ------
         RequestError
             If there is no such kind, or the run lacks what it needs.
-        PluginError
-            If matplotlib is not installed.
         """
         name = self._kind() if kind is None else kind
         return shown_picture(draw(name, [self], data, ax, most=most, pair=pair), ax)
@@ -135,10 +132,9 @@ class SelectionResult(ChainResult):
         ------
         RequestError
             If the chain ends with a classifier: a run does not store fitted classifiers.
-        PluginError
-            If scikit-learn is not installed.
         """
-        fitted_selector = estimators().fitted_selector
+        from fsframe.sklearn.chain_estimators import fitted_selector
+
         found = [stage.selection for stage in self.stages if stage.selection is not None]
         if len(found) < len(self.stages):
             raise RequestError(
@@ -172,15 +168,6 @@ class SelectionResult(ChainResult):
         target = Path(path)
         write_run(target, self, overwrite=overwrite)
         return target
-
-
-def estimators() -> Any:
-    """The module of estimators of chains; PluginError where scikit-learn is not installed."""
-    try:
-        from fsframe.sklearn import chain_estimators
-    except ImportError:
-        raise PluginError(needed("an estimator", "scikit-learn")) from None
-    return chain_estimators
 
 
 def shown_picture(figure: Any, ax: Any) -> Any:
@@ -287,14 +274,11 @@ class EvaluationResult(_ProtocolResult):
         sklearn.model_selection.GridSearchCV
             If the folds chose among several chains (``mim:top={5,10} knn``): a search over these,
             with the same number of inner folds; if rows were grouped, `fit` takes ``groups=``.
-
-        Raises
-        ------
-        PluginError
-            If scikit-learn is not installed.
         """
+        from fsframe.sklearn.chain_estimators import unfitted_predictor
+
         folds = self.stages[-1].params.get("inner_folds")
-        return estimators().unfitted_predictor(
+        return unfitted_predictor(
             self.recorded.chains,
             self.data.task,
             inner_folds=folds if isinstance(folds, int) else 5,

@@ -10,8 +10,8 @@ import attrs
 
 from fsframe.errors import RequestError
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
-from fsframe.evaluation.summary import LEADING, Measure
 from fsframe.method.answer import AnswerTable
+from fsframe.show.display import kept_rows, measure_rows, metric_rows
 from fsframe.show.methods_text import (
     checklist,
     commands,
@@ -46,7 +46,7 @@ from fsframe.show.verdicts import (
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.table.dataset import Dataset
-from fsframe.text import interval_text, number_text, safe
+from fsframe.text import safe
 
 _WARNINGS = 50
 _ROWS = 1000
@@ -67,13 +67,7 @@ _SIDE_BY_SIDE = ("pareto", "cd", "roc", "sets")
 
 
 def figures(record: RunRecord, data: Dataset | None = None) -> Iterator[Figure]:
-    """The figures that can be drawn from a run, and with its table those of values.
-
-    Raises
-    ------
-    PluginError
-        If matplotlib is not installed.
-    """
+    """The figures that can be drawn from a run, and with its table those of values."""
     placed = sorted((kind.place, name) for name, kind in KINDS.items() if kind.place)
     for _, kind in placed:
         if KINDS[kind].data and data is None:
@@ -187,27 +181,23 @@ class Measures(Section):
     """Results of an evaluation or stability study at the end of the chain."""
 
     def _blocks(self, about: About) -> Iterator[Block]:
-        record = about.record
-        protocol = recorded_protocol(record)
-        rows = []
+        protocol = recorded_protocol(about.record)
         if isinstance(protocol, RecordedEvaluation):
             found = protocol.found
-            for label, measure in found.measures.items():
-                rows.append(_figure(label, measure))
-                if measure.name == LEADING[found.task]:
-                    rows.append([f"of the {found.baseline.name}", f"{found.baseline.mean:.4f}", ""])
-                    if found.all_features is not None:
-                        rows.append(_figure("with all features", found.all_features))
-            rows.append(["features kept", f"{found.kept.mean():.1f}", ""])
-            rows.append(_stable("φ", found.stability.value, found.stability.interval))
-            title = f"Performance on held-out rows ({found.n_splits} splits)"
+            yield Heading(f"Performance on held-out rows ({found.n_splits} splits)")
+            yield Table(*_named(measure_rows(found), "measures"))
+            yield Table(*_named(kept_rows(found), "kept features"))
         elif isinstance(protocol, RecordedStability):
-            rows += [_stable(m.name, m.value, m.interval) for m in protocol.tables.metrics]
-            title = "How stable the choice is"
-        else:
-            return
-        yield Heading(title)
-        yield Table(["measure", "value", "uncertainty"], rows, "measures", {1})
+            yield Heading("How stable the choice is")
+            yield Table(*_named(metric_rows(protocol.tables.metrics), "measures"))
+
+
+def _named(
+    rows: tuple[list[str], list[list[str]], set[int]], name: str
+) -> tuple[list[str], list[list[str]], str, set[int]]:
+    """A table of the terminal as the arguments of `Table`."""
+    header, cells, numbers = rows
+    return header, cells, name, numbers
 
 
 class Pictures(Section):
@@ -327,15 +317,3 @@ def _cell(value: Any) -> str:
         return str(value)
     # Adding 0.0 avoids a negative zero.
     return "∞" if value >= 1.7e308 else f"{value + 0.0:.4g}"
-
-
-def _figure(label: str, measure: Measure) -> list[str]:
-    error = measure.standard_error
-    spread = f"± {error:.4f}" if error == error else measure.undefined
-    if measure.interval is not None:
-        spread += f", {interval_text(measure.interval)}"
-    return [label, number_text(measure.mean), spread]
-
-
-def _stable(name: str, value: float, interval: Any) -> list[str]:
-    return [f"stability {name}", number_text(value, 3), interval_text(interval)]

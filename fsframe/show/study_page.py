@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 
 from fsframe.atomic import check_tracked_files, place_tracked_files
-from fsframe.errors import PluginError, RequestError, StoreError
+from fsframe.errors import RequestError, StoreError
 from fsframe.evaluation.comparison import Comparison, study_comparisons
 from fsframe.evaluation.study_plan import StudyPlan
 from fsframe.show.comparisons import (
@@ -69,8 +69,6 @@ def report_page_of_study(
     ------
     StoreError
         If the runs do not fit together.
-    PluginError
-        If matplotlib is not installed.
     """
     found = study_comparisons(record)
     first = found[record.measures[0]]
@@ -246,7 +244,7 @@ def _how_made(
     yield Bullets(list(made)[:_ANSWERS])
 
 
-def check_folder(folder: Path, plan: StudyPlan, *, overwrite: bool = False) -> None:
+def check_study_folder(folder: Path, plan: StudyPlan, *, overwrite: bool = False) -> None:
     """Raise StoreError if `folder` holds files that no study has written."""
     names = dict.fromkeys(study_file_names(plan.measures, len(plan.tables)))
     check_tracked_files(folder, names, overwrite=overwrite)
@@ -296,7 +294,7 @@ def _table_name(metric: str) -> str:
 
 
 def _figures(record: StudyRecord) -> dict[str, bytes]:
-    """The plots of a study as PDF and SVG, and its page; none if matplotlib is not installed.
+    """The plots of a study as PDF and SVG, and its page.
 
     Of the first measure and seed: mean ranks over the tables, and for each table the measure
     against stability. A plot that does not apply (one table; no stability) is left out.
@@ -313,8 +311,6 @@ def _figures(record: StudyRecord) -> dict[str, bytes]:
             figure = draw(name.partition("-")[0], runs, metric=record.measures[0])
         except RequestError:
             continue
-        except PluginError:
-            return {}
         found |= {f"figure-{name}.{form}": figure_bytes(figure, form) for form in _FORMS}
     found["report.html"] = report_page_of_study(record, path=Path("study.zip")).encode()
     return found

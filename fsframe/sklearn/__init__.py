@@ -34,16 +34,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME and name not in methods:
         hint = did_you_mean(name, [*_HOME, *methods]) if methods else ""
         raise AttributeError(f"module 'fsframe.sklearn' has no attribute {name!r}{hint}")
-    try:
-        if name in _HOME:
-            return getattr(import_module(_HOME[name]), name)
-        return import_module("fsframe.sklearn.generated").estimator(methods[name])
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("sklearn", "joblib"):
-            raise
-        from fsframe.registry.importing import needed
-
-        raise ImportError(needed("fsframe.sklearn", "scikit-learn")) from error
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    return import_module("fsframe.sklearn.generated").estimator(methods[name])
 
 
 def __dir__() -> list[str]:

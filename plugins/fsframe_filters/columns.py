@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import attrs
@@ -18,7 +17,6 @@ from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Donors, Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.params import choice, flag, integer, number_to_keep, param, real
-from fsframe.registry.importing import missing, needed
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import (
     learn_scale,
@@ -331,10 +329,6 @@ class Impute(Selector):
     def adjusts(self) -> bool:
         # The label is not used, so there is nothing to adjust.
         return True
-
-    def check_request(self, data: Dataset) -> Iterator[str]:
-        if self.method == "neighbours" and missing(["scikit-learn"]):
-            yield f"{needed('method=neighbours', 'scikit-learn')}, or use method=median"
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         n, p = data.n_samples, data.n_features

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsframe.evaluation.fold_task import FoldTask
+from fsframe.evaluation.folds import FoldTask
 from fsframe.table.dataset import Dataset
 
 REFERENCES = Path(__file__).parents[1] / "plugins" / "margin" / "references.npz"

@@ -232,7 +232,7 @@ def test_a_protocol_whose_base_is_not_here_is_still_shown(folder, capsys, monkey
 
 
 def test_an_interrupted_evaluation_continues_with_the_same_bits(folder, capsys, monkeypatch):
-    from fsframe.evaluation.fold_task import FoldTask
+    from fsframe.evaluation.folds import FoldTask
 
     words = ("evaluate", "simba", "knn", "on", "toy.csv", *QUICK, "--csv", "c.csv", "-o", "run.h5")
     _, whole, _ = ran(capsys, *words[:-3], "whole.csv", "-o", "whole.h5")
@@ -278,7 +278,7 @@ def test_the_table_of_folds_can_be_had_later(folder, capsys):
 
 
 def test_resume_does_not_begin_what_it_could_not_write(folder, capsys, monkeypatch):
-    from fsframe.evaluation.fold_task import FoldTask
+    from fsframe.evaluation.folds import FoldTask
 
     words = ("evaluate", "simba", "knn", "on", "toy.csv", *QUICK, "--csv", "c.csv", "-o", "run.h5")
     select, calls = FoldTask.select, []

@@ -17,7 +17,7 @@ from executor_bases import Noise, Traced
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import EngineError
-from fsframe.evaluation.fold_task import FoldTask
+from fsframe.evaluation.folds import FoldTask
 from fsframe.execution import as_engine, open_engine
 from fsframe.execution.engine import EngineOptions, differences, found_here
 from fsframe.execution.engines.dask import ClusterEngine

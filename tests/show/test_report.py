@@ -132,12 +132,13 @@ def test_the_page_of_a_protocol_says_what_was_measured():
     evaluated = Chain.parse("cross-validation:base=(mim:top=2 knn),folds=2,repeats=2").run(small())
     accuracy = summarise(evaluated.stages[-1].selection).measures["accuracy"]
     page = report_page(evaluated)
-    assert f"<td class=n>{accuracy.mean:.4f}</td><td>± {accuracy.standard_error:.4f}, 95" in page
+    cells = [f"{value:.4f}" for value in (accuracy.mean, accuracy.standard_error)]
+    assert f"<td>accuracy</td><td class=n>{'</td><td class=n>'.join(cells)}</td>" in page
     baseline = summarise(evaluated.stages[-1].selection).baseline
-    assert f"<td>of the larger class</td><td class=n>{baseline.mean:.4f}</td>" in page
+    assert f"<td class=n>{baseline.mean:.4f}</td></tr>" in page and ">larger class</th>" in page
     studied = Chain.parse("stability-study:base=mim:top=2,n=4").run(small())
     value = studied.stages[-1].tables["stability-nogueira"][0]
-    assert f"<td>stability nogueira</td><td class=n>{value:.3f}</td>" in report_page(studied)
+    assert f"<td>nogueira</td><td class=n>{value:.3f}</td>" in report_page(studied)
     assert 'data-name="measures"' not in report_page(Chain.parse("mim:top=2").run(small()))
 
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fsframe.sklearn.naming import offered_names
 from numpy.typing import NDArray
 
 import fsframe.sklearn
 from fsframe import classifiers, selectors
 from fsframe.method.selector import Selector
-from fsframe.sklearn import ChainClassifier, ChainRegressor, ChainSelector
+from fsframe.sklearn import ChainClassifier, ChainRegressor, ChainSelector, offered_names
 
 from .estimator_checks import CHAINS, TRIED_AS
 

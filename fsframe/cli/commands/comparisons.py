@@ -260,7 +260,7 @@ def study(file: str, **options: Any) -> None:
     """
     from fsframe.ask.evaluations import finished_study
     from fsframe.evaluation.study_plan import read_plan
-    from fsframe.show.study_page import check_folder
+    from fsframe.show.study_page import check_study_folder
     from fsframe.storage.study_file import STUDY_FILE, load_study
 
     path = Path(os.path.abspath(file))
@@ -275,7 +275,7 @@ def study(file: str, **options: Any) -> None:
     if options["dry_run"]:
         say_lines(_plan_lines(plan))
         return
-    check_folder(folder, plan, overwrite=options["overwrite"])
+    check_study_folder(folder, plan, overwrite=options["overwrite"])
     tables = [table.path for table in plan.tables if table.path is not None]
     check_log(options["log"], [path, *tables], folder)
     answer = None if options["overwrite"] else finished_study(folder, plan)

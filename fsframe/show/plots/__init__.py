@@ -283,7 +283,7 @@ def draw(
     RequestError
         If there is no such kind, or the runs lack what it needs.
     PluginError
-        If matplotlib is not installed, or the plugin of the kind fails.
+        If the plugin of the kind fails.
     """
     known = known_kinds()
     if name not in known:

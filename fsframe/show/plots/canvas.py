@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsframe.errors import PluginError, RequestError
-from fsframe.registry.importing import needed
+from fsframe.errors import RequestError
 from fsframe.storage import RunRecord, printable
 
 __all__ = [
@@ -80,17 +79,11 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 
 
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise PluginError(needed("a plot", "matplotlib")) from None
-    return matplotlib
-
-
 def _style() -> dict[str, Any]:
     """The library's defaults with our settings, regardless of the caller's; without a backend."""
-    own = _matplotlib().rcParamsDefault
+    import matplotlib
+
+    own: Any = matplotlib.rcParamsDefault
     # Settings of the backend are left alone: setting them would select one.
     kept = {key: own[key] for key in own if not key.startswith(("backend", "interactive"))}
     return {**kept, **_STYLE}
@@ -109,7 +102,8 @@ def axes_for(ax: Any, width: float, height: float, panels: int = 1) -> Iterator[
     panels : int
         Number of axes side by side in a new figure.
     """
-    matplotlib = _matplotlib()
+    import matplotlib
+
     style = _style() if ax is None else {"text.parse_math": False}
     with matplotlib.rc_context(style):
         if ax is not None:
@@ -145,9 +139,11 @@ def figure_bytes(
     """
     if form not in FORMATS:
         raise RequestError(f"plots are written as {', '.join(FORMATS)}, not {form!r}")
+    import matplotlib
+
     style = {**_style(), "svg.fonttype": "path" if outlines else "none"}
     target = io.BytesIO()
-    with _matplotlib().rc_context(style), warnings.catch_warnings():
+    with matplotlib.rc_context(style), warnings.catch_warnings():
         # About characters that the font lacks: SVG contains the text itself, not its shapes.
         warnings.filterwarnings("ignore", message="Glyph")
         figure.savefig(target, format=form, dpi=dpi, metadata=_METADATA[form])

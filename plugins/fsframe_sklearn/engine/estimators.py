@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from fsframe.errors import DataError, PluginError, RequestError, one_line
-from fsframe.registry.importing import needed
+from fsframe.errors import DataError, RequestError, one_line
 from fsframe.resampling.groups import deal_groups
 from fsframe.table.dataset import Dataset
 from fsframe.text import did_you_mean, some_of
@@ -44,16 +43,6 @@ _KINDS = {
 _USUAL = ("ensemble", "linear_model", "svm", "tree", "neighbors", "naive_bayes")
 
 
-def require_sklearn() -> ModuleType:
-    """The package scikit-learn, or a PluginError that says how to install it."""
-    try:
-        return import_module("sklearn")
-    except ImportError as error:
-        if "No module named 'sklearn'" not in str(error):
-            raise PluginError(f"scikit-learn cannot be imported: {one_line(error)}") from error
-        raise PluginError(needed("this method", "scikit-learn")) from None
-
-
 def find_estimator(
     name: str, kinds: tuple[str, ...] = ("classifier",), environ: Mapping[str, str] = os.environ
 ) -> type:
@@ -73,8 +62,6 @@ def find_estimator(
     ------
     RequestError
         If the name is unknown, or its class is of none of these kinds.
-    PluginError
-        If scikit-learn is not installed.
 
     Examples
     --------
@@ -114,7 +101,6 @@ def find_score_function(name: str) -> Callable[..., Any]:
     RequestError
         If there is none of that name.
     """
-    require_sklearn()
     module = import_module("sklearn.feature_selection")
     known = {
         own: getattr(module, own)
@@ -156,14 +142,18 @@ def _by_bare_name(name: str, kinds: tuple[str, ...]) -> type:
 
 
 def _module_names() -> Iterator[str]:
-    listed = list(require_sklearn().__all__)
+    import sklearn
+
+    listed = list(sklearn.__all__)
     yield from (name for name in _USUAL if name in listed)
     yield from (name for name in sorted(listed) if name not in _USUAL)
 
 
 def _public_module(name: str) -> ModuleType | None:
     """The public module of scikit-learn of that name, if scikit-learn lists it."""
-    listed = [own for own in require_sklearn().__all__ if own == name]
+    import sklearn
+
+    listed = [own for own in sklearn.__all__ if own == name]
     if not listed:
         return None
     try:

@@ -26,7 +26,6 @@ from fsframe_sklearn.engine.estimators import (
     guarded,
     make_estimator,
     parse_options,
-    require_sklearn,
     seed_estimator,
 )
 
@@ -126,7 +125,6 @@ class Boruta(Selector):
         )
 
     def check_parameters(self) -> Iterator[str]:
-        require_sklearn()
         refused = []
         for name in _FORESTS.values():
             try:

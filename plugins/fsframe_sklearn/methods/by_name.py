@@ -185,8 +185,6 @@ class Sklearn(Classifier):
     ------
     RequestError
         If the name is unknown, or the class does not accept its options.
-    PluginError
-        If scikit-learn is not installed.
 
     Notes
     -----

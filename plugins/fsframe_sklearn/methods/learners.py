@@ -24,7 +24,6 @@ from fsframe_sklearn.engine.estimators import (
     make_estimator,
     make_folds,
     parse_options,
-    require_sklearn,
     seed_estimator,
     takes_missing,
 )
@@ -67,7 +66,6 @@ class LearnerSelector(Selector):
     )
 
     def check_parameters(self) -> Iterator[str]:
-        require_sklearn()
         try:
             for made in self._candidates():
                 yield from self.check_learner(made)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 import attrs
@@ -16,7 +15,7 @@ from fsframe.method.selector import Selector
 from fsframe.params import choice, integer, number_to_keep, param, real
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, standardised
-from fsframe_sklearn.engine.estimators import guarded, make_folds, require_sklearn
+from fsframe_sklearn.engine.estimators import guarded, make_folds
 from fsframe_sklearn.engine.linear_models import Problem, largest_penalty, solve
 from fsframe_sklearn.methods.learners import COPIES_IN_ONE_FOLD
 
@@ -100,10 +99,6 @@ class Lasso(Selector):
         "(randomised lasso).",
         source="Meinshausen, Bühlmann 2010, sec. 3.1",
     )
-
-    def check_parameters(self) -> Iterator[str]:
-        require_sklearn()
-        return iter(())
 
     @property
     def _l1_ratio(self) -> float:

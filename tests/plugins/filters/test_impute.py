@@ -15,7 +15,7 @@ import fsframe
 from fsframe import Chain, Dataset, Run
 from fsframe.chains.audit import refit
 from fsframe.errors import DataError
-from fsframe.evaluation.fold_task import FoldTask
+from fsframe.evaluation.folds import FoldTask
 from fsframe.method.selection import Selection
 from fsframe.storage import load_run
 from tests.cli.conftest import Call, call, here  # noqa: F401

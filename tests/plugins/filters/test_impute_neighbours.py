@@ -16,7 +16,7 @@ import fsframe
 import fsframe_filters.columns
 from fsframe import Chain, Dataset, Run
 from fsframe.errors import DataError, PluginError, RequestError, StoreError
-from fsframe.evaluation.fold_task import FoldTask
+from fsframe.evaluation.folds import FoldTask
 from fsframe.method.selection import Donors, Selection
 from fsframe.method.stage_view import filled_rows
 from fsframe.storage import load_run, write_run
