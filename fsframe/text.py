@@ -8,8 +8,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence, Set
 from html import escape
 
-_PARAGRAPH = 96
-
 # Control, format (bidirectional overrides among them), surrogate, private, unassigned,
 # line and paragraph separators.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -203,11 +201,11 @@ def table_lines(
         yield "  ".join(cells).rstrip()
 
 
-def wrapped(text: str, indent: str = "") -> list[str]:
-    """A paragraph as lines of at most 96 characters, no name in which is cut in two."""
+def wrapped(text: str, indent: str = "", width: int = 96) -> list[str]:
+    """A paragraph as lines of at most `width` characters, no name in which is cut in two."""
     return textwrap.wrap(
         text,
-        _PARAGRAPH,
+        width,
         initial_indent=indent,
         subsequent_indent="  ",
         break_on_hyphens=False,

@@ -38,9 +38,9 @@ from fsframe.evaluation.study_plan import StudyFaults, StudyPlan, StudyTable, pl
 from fsframe.remarks import remark
 from fsframe.show.comparison_results import ComparisonResult, StudyResult
 from fsframe.show.comparisons import check_folder
+from fsframe.show.page import check_study_folder, write_folder
 from fsframe.show.proposals import proposed_chains
 from fsframe.show.results import EvaluationResult, SelectionResult, StabilityResult, as_result
-from fsframe.show.study_page import check_study_folder, write_folder
 from fsframe.table.frames import is_frame
 
 _Path = str | os.PathLike[str] | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 import attrs
@@ -39,6 +39,16 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
+def _rule(holds: Callable[[Any], bool], words: str) -> Callable[[Any, Any, Any], None]:
+    """A validator of a field: what must hold of its value, and that in words."""
+
+    def check(_: Any, attribute: Any, value: Any) -> None:
+        if not holds(value):
+            raise ValueError(f"entry {attribute.name} must be {words}, not {value!r}")
+
+    return check
+
+
 def _check_name(_: Any, __: Any, value: str) -> None:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise ValueError(
@@ -53,25 +63,19 @@ def _check_target(_: Any, __: Any, value: str) -> None:
         raise ValueError(f"entry target {value!r} is not of the form 'package.module:Class'")
 
 
-def _check_line(_: Any, attribute: attrs.Attribute[Any], value: str) -> None:
-    # Lists print these as they are: a line break or an escape sequence would spoil the terminal.
-    if not isinstance(value, str) or not (value.isprintable() or not value):
-        raise ValueError(f"entry {attribute.name} must be one line of text, not {value!r}")
+# Lists print these as they are: a line break or an escape sequence would spoil the terminal.
+_check_line = _rule(
+    lambda value: isinstance(value, str) and (value.isprintable() or not value), "one line of text"
+)
+_check_words = _rule(
+    lambda value: all(isinstance(word, str) and word.isprintable() for word in value), "words"
+)
+_check_api = _rule(lambda value: type(value) is int and value >= 1, "a whole number ≥ 1")
 
 
 def _sentence(value: str) -> str:
     """`value` as lists show it: a capital first, no full stop."""
     return value[:1].upper() + value[1:].rstrip(".") if isinstance(value, str) else value
-
-
-def _check_words(_: Any, attribute: attrs.Attribute[Any], value: frozenset[str]) -> None:
-    if not all(isinstance(word, str) and word.isprintable() for word in value):
-        raise ValueError(f"entry {attribute.name} must be words, not {sorted(map(repr, value))}")
-
-
-def _check_api(_: Any, __: Any, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"entry api must be a whole number ≥ 1, not {value!r}")
 
 
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)(?:\[([\w.-]+)\])?")
@@ -322,9 +326,9 @@ class NullEntry(Entry):
     base: ClassVar[str] = "fsframe.resampling.resamples:Null"
 
 
-def _check_place(_: Any, __: Any, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 100:
-        raise ValueError(f"entry place must be a whole number from 0 to 100, not {value!r}")
+_check_place = _rule(
+    lambda value: type(value) is int and 0 <= value <= 100, "a whole number from 0 to 100"
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -343,18 +347,18 @@ class ReportSectionEntry(Entry):
     place: int = attrs.field(default=60, validator=_check_place)
 
 
-def _check_endings(_: Any, __: Any, value: tuple[str, ...]) -> None:
-    if not all(isinstance(end, str) and re.fullmatch(r"(\.[a-z0-9]+)+", end) for end in value):
-        raise ValueError(f"entry endings must be such as '.arff', in lower case, not {value!r}")
-
-
 def _starts(value: Iterable[bytes]) -> tuple[bytes, ...]:
     return tuple(value)
 
 
-def _check_starts(_: Any, __: Any, value: tuple[bytes, ...]) -> None:
-    if not all(isinstance(start, bytes) and 4 <= len(start) <= 8 for start in value):
-        raise ValueError(f"entry starts must be 4 to 8 bytes each, not {value!r}")
+_check_endings = _rule(
+    lambda value: all(isinstance(e, str) and re.fullmatch(r"(\.[a-z0-9]+)+", e) for e in value),
+    "such as '.arff', in lower case",
+)
+_check_starts = _rule(
+    lambda value: all(isinstance(start, bytes) and 4 <= len(start) <= 8 for start in value),
+    "4 to 8 bytes each",
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -410,13 +414,9 @@ class WriterEntry(Entry):
     text: bool = False
 
 
-_PLOT_OPTIONS = frozenset({"most", "pair", "metric"})
-
-
-def _check_options(_: Any, __: Any, value: tuple[str, ...]) -> None:
-    unknown = sorted(set(value) - _PLOT_OPTIONS)
-    if unknown:
-        raise ValueError(f"entry options must be among {sorted(_PLOT_OPTIONS)}, not {unknown}")
+_check_options = _rule(
+    lambda value: set(value) <= {"most", "pair", "metric"}, "among most, pair and metric"
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -460,12 +460,9 @@ TABLE_WORDS = frozenset(
 """What a `ProposalEntry` may say of tables: kind of label, roles of columns and rows, values."""
 
 
-def _check_table_words(_: Any, attribute: attrs.Attribute[Any], value: frozenset[str]) -> None:
-    if not value <= TABLE_WORDS:
-        raise ValueError(
-            f"entry {attribute.name} must be among {sorted(TABLE_WORDS)}, not "
-            f"{sorted(value - TABLE_WORDS)}"
-        )
+_check_table_words = _rule(
+    lambda value: value <= TABLE_WORDS, f"among {', '.join(sorted(TABLE_WORDS))}"
+)
 
 
 @attrs.frozen(kw_only=True)

@@ -25,9 +25,9 @@ from fsframe.show.comparisons import (
     run_file,
     write_comparison,
 )
+from fsframe.show.page import write_folder
 from fsframe.show.plots import draw, known_kinds
 from fsframe.show.results import EvaluationResult, as_result, frame_of, shown_picture
-from fsframe.show.study_page import write_folder
 from fsframe.storage import check_destination, write_run
 from fsframe.storage.study_file import STUDY_FILE, StudyCell, StudyRecord, write_study
 from fsframe.storage.study_file import load_study as read_study

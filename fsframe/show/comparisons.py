@@ -32,11 +32,8 @@ MARKS = (
 
 Rows = tuple[list[str], list[list[str]], set[int]]
 
-_RULES = {
-    "two-step": "p < 0.05",
-    "strict": "p < 0.01, ≥ 0.5 %",
-    "corrected": "corrected",
-}
+_RULES = {"two-step": "p < .05", "strict": "p < .01", "corrected": "corrected"}
+_WIDTH = 80
 
 
 @attrs.frozen
@@ -236,7 +233,7 @@ def against_best(result: Comparison, names: Sequence[str]) -> Rows:
     rules = _RULES if result.papers else {}
     header = ["", *rules.values()]
     if ranks is not None:
-        header += ["mean rank", "p, Wilcoxon–Holm"]
+        header += ["mean rank", "p, Holm"]
     if _has_chances(result):
         header += ["better", "equal", "worse"]
     rows = []
@@ -266,15 +263,16 @@ def words_of_tests(result: Comparison) -> list[str]:
     if result.papers:
         words.append(
             f"{'Wins, ties, losses' if several else 'Win, tie or loss'} of the best by the paired "
-            "t-test of the papers, p < 0.05 (IMMIGRATE's rule) and p < 0.01 with a difference of "
-            "at least 0.5 % (IM4E's), and by the corrected resampled t-test, p < 0.05, which keeps "
+            "t-test of the papers, p < .05 (IMMIGRATE's rule) and p < .01 with a difference of "
+            "at least 0.5 % (IM4E's), and by the corrected resampled t-test, p < .05, which keeps "
             "its level."
         )
     if result.ranks is not None:
         words.append(
             f"Friedman's test that all chains are equal has p = {result.ranks.friedman_p:.3g}; "
             f"mean ranks at least {result.ranks.difference:.2f} apart differ by Nemenyi's test at "
-            f"{result.ranks.level:g}."
+            f"{result.ranks.level:g}. p, Holm: Wilcoxon's signed-rank test against the best, "
+            "adjusted for all pairs of chains."
         )
     if _has_chances(result):
         test = "Bayesian signed-rank test" if several else "correlated Bayesian t-test"
@@ -302,7 +300,7 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
         yield f"{data}, {result.metric}:"
         yield from table_lines(*result_rows(result, d, letters))
     yield ""
-    yield from wrapped(MARKS)
+    yield from wrapped(MARKS, width=_WIDTH)
     yield ""
     if not result.papers:
         yield f"No paired tests: {result.metric} has no value in some folds."
@@ -313,7 +311,8 @@ def comparison_lines(result: Comparison) -> Iterator[str]:
     yield from table_lines(*against_best(result, letters))
     for group in () if result.ranks is None else result.ranks.groups:
         yield "no significant difference by Wilcoxon–Holm: " + " ".join(letters[c] for c in group)
-    yield from wrapped(" ".join([*words_of_tests(result), "--json has all pairs."]))
+    words = [*words_of_tests(result), "--json has all pairs."]
+    yield from wrapped(" ".join(words), width=_WIDTH)
 
 
 def run_file(folder: Path, table: str, chain: str) -> Path:

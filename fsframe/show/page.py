@@ -1,24 +1,43 @@
-"""One self-contained HTML page about one run or several, without external resources."""
+"""Self-contained HTML pages about a run, several runs or a study, and the files of a study."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from fsframe.errors import PluginError, RequestError
+import attrs
+
+from fsframe.atomic import check_tracked_files, place_tracked_files
+from fsframe.errors import PluginError, RequestError, StoreError
+from fsframe.evaluation.comparison import Comparison, study_comparisons
 from fsframe.evaluation.recorded import RecordedEvaluation, recorded_protocol
+from fsframe.evaluation.study_plan import StudyPlan
 from fsframe.registry import report_sections
-from fsframe.show.section import About, Bullets, Picture, Table, Text
-from fsframe.show.sections import figures_of_several
-from fsframe.show.verdicts import heading, measure_words, verdict_of_several
-from fsframe.storage import RunRecord
+from fsframe.show.comparisons import (
+    MARKS,
+    against_best,
+    baselines_on,
+    chains_on,
+    csv_text,
+    result_rows,
+    words_of_tests,
+)
+from fsframe.show.methods_text import bibliography, checklist, methods_text, versions
+from fsframe.show.plots import draw
+from fsframe.show.plots.canvas import figure_bytes
+from fsframe.show.section import About, Block, Bullets, Code, Figure, Heading, Picture, Table, Text
+from fsframe.show.sections import CHECKLIST_WORDS, STATES, figures_of_several
+from fsframe.show.verdicts import heading, measure_words, verdict_of_comparison, verdict_of_several
+from fsframe.storage import RunRecord, printable
+from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.table.dataset import Dataset
-from fsframe.text import safe
+from fsframe.text import counted, number_text, safe, tex
 
 _MOST_RUNS = 20
 
@@ -147,3 +166,328 @@ def _overview(records: Sequence[RunRecord]) -> Iterator[str]:
         rows.append([str(number), chain, record.data.name, kept, leading, phi, str(record.seed)])
     header = ["run", "chain", "table", "kept", "quality", "stability φ", "seed"]
     yield from Table(header, rows, "runs", {0, 3, 4, 5, 6}).lines(About(record=records[0]))
+
+
+_WARNINGS, _ANSWERS, _TABLES_DRAWN, _ROWS = 50, 5, 12, 1000
+_FORMS = ("pdf", "svg")
+
+
+def report_page_of_study(
+    record: StudyRecord, where: Mapping[StudyCell, Path] | None = None, path: Path | None = None
+) -> str:
+    """The page about a comparison or a study as HTML text.
+
+    Parameters
+    ----------
+    record : StudyRecord
+        Of `load_study`, or of `study_of_runs`.
+    where : mapping of StudyCell to Path, optional
+        The run files; by default they are members of `path`.
+    path : Path, optional
+        The file of the study.
+
+    Returns
+    -------
+    str
+        Complete without scripts; with them, its tables sort and filter.
+
+    Raises
+    ------
+    StoreError
+        If the runs do not fit together.
+    """
+    found = study_comparisons(record)
+    first = found[record.measures[0]]
+    number = f"{len(record.chains)} chains on {counted(len(record.tables), 'table')}"
+    facts = (
+        f"Compared by {measure_words(first.metric)} on identical folds; {len(record.runs)} runs, "
+        f"seed{'' if len(record.seeds) == 1 else 's'} {', '.join(map(str, record.seeds))}."
+    )
+    blocks = [
+        Text(facts, "quiet"),
+        Text(" ".join(verdict_of_comparison(first)), "verdict"),
+        *_warnings(record),
+        *(block for result in found.values() for block in _results(result)),
+        *_tests(first),
+        *_checklist(record),
+        Heading("For the methods section"),
+        Text(methods_text(record, lambda keys: f" [{', '.join(keys)}]", printable)),
+        Code(bibliography(record).splitlines(), "references as BibTeX"),
+        *_how_made(record, where, path),
+    ]
+    about = About(record=next(iter(record.runs.values())))
+    lines = [line for block in blocks for line in block.lines(about)]
+    # After the first table of results.
+    place = next(k for k, line in enumerate(lines) if line.startswith("</tbody>")) + 1
+    lines[place:place] = _pictures(record, first.metric)
+    heading = printable(f"{record.name}: {number}")
+    return page_text(heading, [f"<h1>{safe(heading)}</h1>", *lines])
+
+
+def _warnings(record: StudyRecord) -> Iterator[Block]:
+    """Warnings of the runs, each once, with the run or the number of runs."""
+    found: dict[str, list[StudyCell]] = {}
+    for cell, run in sorted(record.runs.items(), key=lambda item: attrs.astuple(item[0])):
+        for text in dict.fromkeys(run.all_warnings()):
+            found.setdefault(text, []).append(cell)
+    if not found:
+        return
+    names = [*record.chains, *record.beside]
+    yield Heading("Limitations of these results")
+    lines = []
+    for text, cells in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
+        first = cells[0]
+        one = f"{names[first.chain]} on {record.tables[first.table]}"
+        whose = one if len(cells) == 1 else f"{len(cells)} of {len(record.runs)} runs"
+        lines.append(f"{text} ({whose})")
+    yield Bullets(lines[:_WARNINGS], "warnings")
+    if len(lines) > _WARNINGS:
+        yield Text(f"… and {len(lines) - _WARNINGS} more warnings in the run files.", "quiet")
+
+
+def _results(found: Comparison) -> Iterator[Block]:
+    """Results of every chain on every table, and of the baselines."""
+    shown = [result_rows(found, d, found.chains) for d in range(len(found.data))]
+    rows = [[data, *row] for data, (_, of, _) in zip(found.data, shown, strict=True) for row in of]
+    name = measure_words(found.metric)
+    yield Heading(f"Results by {name}")
+    yield Text(f"{MARKS} all: a classifier on all features.", "quiet")
+    header = ["table", "chain", name, *shown[0][0][2:-1], "mark"]
+    yield Table(header, rows[:_ROWS], f"results by {name}", {place + 1 for place in shown[0][2]})
+    yield from _rest(rows)
+
+
+def _rest(rows: list[list[str]]) -> Iterator[Block]:
+    if len(rows) > _ROWS:
+        yield Text(f"The first {_ROWS} of {len(rows)}; results.csv has all.", "quiet")
+
+
+def _pictures(record: StudyRecord, metric: str) -> Iterator[str]:
+    """Figures of the first seed: mean ranks over the tables, then every table."""
+    n = len(record.chains)
+    rows = [
+        [record.runs[StudyCell(table, chain, 0)] for chain in range(n)]
+        for table in range(len(record.tables))
+    ]
+    seed = f" Of seed {record.seeds[0]}." if len(record.seeds) > 1 else ""
+    together = [run for row in rows for run in row]
+    if len(rows) > 1:
+        about = About(record=together[0], prefix="all")
+        yield from _drawn(figures_of_several(together, {"cd": metric}), about, "", seed)
+    kinds = {"pareto": metric} if len(rows) > 1 else {"pareto": metric, "roc": None, "sets": None}
+    for table, row in enumerate(rows[:_TABLES_DRAWN]):
+        name = f": {record.tables[table]}" if len(rows) > 1 else ""
+        about = About(record=row[0], prefix=f"table{table}")
+        yield from _drawn(figures_of_several(row, kinds), about, name, seed)
+    if len(rows) > _TABLES_DRAWN:
+        yield from Text(f"The first {_TABLES_DRAWN} tables are drawn.", "quiet").lines(about)
+
+
+def _drawn(figures: Iterator[Figure], about: About, name: str, seed: str) -> Iterator[str]:
+    for figure in figures:
+        heading, caption = f"{figure.heading}{name}", f"{figure.caption}{seed}"
+        yield from Picture(attrs.evolve(figure, heading=heading, caption=caption)).lines(about)
+
+
+def _tests(found: Comparison) -> Iterator[Block]:
+    """The chains against the best, and all pairs of chains on every table."""
+    if not found.papers and found.ranks is None:
+        return
+    yield Heading("The chains against the best")
+    yield Text(" ".join(words_of_tests(found)), "quiet")
+    header, rows, numbers = against_best(found, found.chains)
+    yield Table(["chain", *header[1:]], rows, "chains against the best", numbers)
+    if not found.papers:
+        return
+    rows = []
+    for (d, i, j), test in found.papers.items():
+        worse, equal, better = found.posterior[d, i, j]
+        corrected = found.corrected[d, i, j].p_value
+        figures = [f"{test.difference:.4f}", f"{corrected:.3g}", f"{test.p_value:.3g}"]
+        chances = [f"{x:.2f}" for x in (better, equal, worse)]
+        rows.append([found.data[d], found.chains[i], found.chains[j], *figures, *chances])
+    yield Heading("All pairs of chains, by table")
+    yield Text(
+        "Corrected: the corrected resampled t-test, which keeps its level; paired: Student's "
+        "t-test over the folds, as in many papers, which does not. Neither is adjusted for the "
+        "number of pairs. The last columns are the probabilities that the first is better by "
+        f"more than {found.rope:g}, practically equal, or worse by more than that (correlated "
+        "Bayesian t-test).",
+        "quiet",
+    )
+    header = ["table", "first", "second", "difference", "p corrected", "p paired"]
+    header += ["better", "equal", "worse"]
+    yield Table(header, rows[:_ROWS], "pairs of chains", set(range(3, 9)))
+    yield from _rest(rows)
+
+
+def _checklist(record: StudyRecord) -> Iterator[Block]:
+    """Each question with all answers of the runs, and their frequencies."""
+    answers: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
+    for run in record.runs.values():
+        for item in checklist(run):
+            key = (item.question, item.source)
+            answers.setdefault(key, Counter())[STATES[item.state], item.answer] += 1
+    rows = []
+    for (question, source), given in answers.items():
+        for (state, answer), number in given.most_common(_ANSWERS):
+            of = "all" if number == len(record.runs) else f"{number} of {len(record.runs)}"
+            rows.append([question, state, answer, of, source])
+        if len(given) > _ANSWERS:
+            rows.append([question, "", f"… and {len(given) - _ANSWERS} more answers", "", source])
+    yield Heading("Checklist: data leakage, and other questions of a reader")
+    yield Text(CHECKLIST_WORDS, "quiet")
+    yield Table(["question", "answer", "what the runs know", "runs", "from"], rows, "checklist")
+
+
+def _how_made(
+    record: StudyRecord, where: Mapping[StudyCell, Path] | None, path: Path | None
+) -> Iterator[Block]:
+    yield Heading("How it was made")
+    typed = dict.fromkeys(printable(run.command) for run in record.runs.values() if run.command)
+    if typed:
+        yield Code(list(typed)[:_ANSWERS], "commands")
+    names = [*record.chains, *record.beside]
+    rows = []
+    for cell, run in sorted(record.runs.items(), key=lambda item: attrs.astuple(item[0])):
+        file = cell.member if where is None else str(where[cell])
+        table, chain = record.tables[cell.table], names[cell.chain]
+        rows.append(
+            [table, chain, str(record.seeds[cell.seed]), file, run.stages[-1].digest()[:16]]
+        )
+    inside = f", members of {path}" if where is None and path is not None else ""
+    yield Text(f"Run files{inside}; `fsframe report FILE` makes the page of one.", "quiet")
+    yield Table(
+        ["table", "chain", "seed", "run file", "digest, first 16 characters"],
+        rows[:_ROWS],
+        "runs",
+        {2},
+    )
+    yield from _rest(rows)
+    digests = [list(pair) for pair in zip(record.tables, record.sha256, strict=True)]
+    yield Table(["table", "SHA-256"], digests, "tables")
+    made = dict.fromkeys(versions(run) for run in record.runs.values())
+    yield Bullets(list(made)[:_ANSWERS])
+
+
+def check_study_folder(folder: Path, plan: StudyPlan, *, overwrite: bool = False) -> None:
+    """Raise StoreError if `folder` holds files that no study has written."""
+    names = dict.fromkeys(study_file_names(plan.measures, len(plan.tables)))
+    check_tracked_files(folder, names, overwrite=overwrite)
+
+
+def write_folder(
+    record: StudyRecord,
+    found: Mapping[str, Comparison],
+    folder: Path,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Write the tables, texts and pictures of a finished study.
+
+    Raises
+    ------
+    StoreError
+        If a file is in the way or cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot use {folder}: {error.strerror or error}") from error
+    # Made again from the runs at every call.
+    place_tracked_files(folder, _files(record, found), overwrite=overwrite)
+
+
+def _files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, bytes]:
+    """The contents of the files of results, by name."""
+    texts = {name: text.encode() for name, text in _texts(record, found).items()}
+    return texts | _figures(record)
+
+
+def _texts(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, str]:
+    files = {"results.csv": csv_text(found.values()), "methods.md": _markdown(record)}
+    for metric, result in found.items():
+        files[_table_name(metric)] = _latex_table(result)
+    text = methods_text(record, lambda keys: f"~\\cite{{{','.join(keys)}}}", tex)
+    files["methods.tex"] = text + "\n"
+    files["references.bib"] = bibliography(record)
+    return files
+
+
+def _table_name(metric: str) -> str:
+    plain = "".join(c if c.isalnum() else "-" for c in metric)
+    return f"table-{plain}.tex"
+
+
+def _figures(record: StudyRecord) -> dict[str, bytes]:
+    """The plots of a study as PDF and SVG, and its page.
+
+    Of the first measure and seed: mean ranks over the tables, and for each table the measure
+    against stability. A plot that does not apply (one table; no stability) is left out.
+    """
+    first = [
+        [record.runs[StudyCell(table, chain, 0)] for chain in range(len(record.chains))]
+        for table in range(len(record.tables))
+    ]
+    asked = {"cd": [run for row in first for run in row]}
+    asked |= {f"pareto-{place + 1}": row for place, row in enumerate(first)}
+    found: dict[str, bytes] = {}
+    for name, runs in asked.items():
+        try:
+            figure = draw(name.partition("-")[0], runs, metric=record.measures[0])
+        except RequestError:
+            continue
+        found |= {f"figure-{name}.{form}": figure_bytes(figure, form) for form in _FORMS}
+    found["report.html"] = report_page_of_study(record, path=Path("study.zip")).encode()
+    return found
+
+
+def study_file_names(measures: Iterable[str], n_tables: int) -> list[str]:
+    """The names of all files that `study_files` may give, known before anything is computed.
+
+    >>> study_file_names(["auc"], 1)[:5]
+    ['results.csv', 'methods.md', 'table-auc.tex', 'methods.tex', 'references.bib']
+    """
+    tables = [_table_name(measure) for measure in measures]
+    kinds = ["cd", *(f"pareto-{place + 1}" for place in range(n_tables))]
+    figures = [f"figure-{kind}.{form}" for kind in kinds for form in _FORMS]
+    texts = ["results.csv", "methods.md", *tables, "methods.tex", "references.bib"]
+    return [*texts, "report.html", *figures]
+
+
+def _latex_table(result: Comparison) -> str:
+    """LaTeX table (booktabs) of mean ± corrected standard error: chains in rows, tables in columns,
+    the best in bold.
+    """
+    names = " & ".join(tex(name) for name in result.data)
+    lines = [
+        f"% {result.metric}: mean ± standard error corrected for overlapping training sets",
+        rf"\begin{{tabular}}{{l{'r' * len(result.data)}}}",
+        r"\toprule",
+        rf"{tex(result.metric)} & {names} \\",
+        r"\midrule",
+    ]
+    best = [column.max() if result.larger_is_better else column.min() for column in result.values]
+    tables = [chains_on(result, d) for d in range(len(result.data))]
+    for rows in zip(*tables, strict=True):
+        cells = []
+        for row, largest in zip(rows, best, strict=True):
+            error = (
+                ""
+                if row.standard_error != row.standard_error
+                else rf" \pm {row.standard_error:.3f}"
+            )
+            shown = number_text(row.value, 3) + error
+            cells.append(rf"$\mathbf{{{shown}}}$" if row.value == largest else f"${shown}$")
+        lines.append(rf"\texttt{{{tex(rows[0].chain)}}} & {' & '.join(cells)} \\")
+    lines.append(r"\midrule")
+    for rows in zip(*(baselines_on(result, d) for d in range(len(result.data))), strict=True):
+        name, alone, _ = rows[0]
+        cells = ["---" if value != value else f"${number_text(value, 3)}$" for *_, value in rows]
+        lines.append(rf"{tex(name if alone else f'{name}, all features')} & {' & '.join(cells)} \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _markdown(record: StudyRecord) -> str:
+    text = methods_text(record, lambda keys: " [" + "; ".join(f"@{key}" for key in keys) + "]")
+    return f"# Methods of {record.name}\n\n{text}\n"

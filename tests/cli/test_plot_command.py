@@ -42,7 +42,7 @@ def test_a_folder_stands_for_the_runs_in_it(call: Call, here: Path) -> None:
     assert call("report folder").code == 0
     page = (here / "folder.html").read_text()
     # The classifier that stands beside the chains is none of them.
-    assert "folder: 2 chains on 1 table<" in page and "(margin on all features)" in page
+    assert "folder: 2 chains on 1 table<" in page and "all: margin" in page
     assert "folder/small.margin" in page
     assert call("report folder").code == 5
     written = call("table folder").out.splitlines()

@@ -34,7 +34,6 @@ EXCEPTIONS = {
     # `--classifier` also takes the name of a class of scikit-learn.
     "ask/options.py": {"sklearn:estimator="},
     # The module of that name.
-    "sklearn/__init__.py": {"sklearn"},
     "sklearn/messages.py": {"sklearn"},
     # The statistic.
     "method/answer.py": {"correlation"},

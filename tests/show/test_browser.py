@@ -42,8 +42,7 @@ def table(seed: int, n: int = 60, p: int = 30) -> Dataset:
 
 def written(name: str) -> str:
     from fsframe.evaluation.comparison import study_of_runs
-    from fsframe.show.page import report_page
-    from fsframe.show.study_page import report_page_of_study
+    from fsframe.show.page import report_page, report_page_of_study
 
     if name == "study":
         chains = ("mim:top=2 knn", "anova-f:top=3 knn", "anova-f:top=2 margin")

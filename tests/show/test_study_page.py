@@ -99,7 +99,7 @@ def test_the_verdict_of_one_table_turns_losses_and_tells_ties(found):
 
 
 def test_the_page_holds_every_chain_and_is_the_same_every_time(runs, found):
-    from fsframe.show.study_page import report_page_of_study
+    from fsframe.show.page import report_page_of_study
 
     study = study_of_runs(runs, CHAINS[:2], ["accuracy", "log-loss"], name="toy")
     page = report_page_of_study(study)

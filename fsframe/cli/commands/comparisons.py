@@ -260,7 +260,7 @@ def study(file: str, **options: Any) -> None:
     """
     from fsframe.ask.evaluations import finished_study
     from fsframe.evaluation.study_plan import read_plan
-    from fsframe.show.study_page import check_study_folder
+    from fsframe.show.page import check_study_folder
     from fsframe.storage.study_file import STUDY_FILE, load_study
 
     path = Path(os.path.abspath(file))
@@ -337,7 +337,7 @@ def _run(plan: StudyPlan, folder: Path, options: dict[str, Any], reporter: Repor
 def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]) -> None:
     """Write the tables of a finished study, and show it."""
     from fsframe.show.comparison_results import StudyResult
-    from fsframe.show.study_page import write_folder
+    from fsframe.show.page import write_folder
 
     found = StudyResult(record=record).comparisons
     if folder is not None:

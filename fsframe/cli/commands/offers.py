@@ -24,7 +24,8 @@ from fsframe.text import table_lines
 
 def _number_of(entries: tuple[Entry, ...]) -> str:
     """Such as ``3 methods, 1 command``."""
-    kinds = Counter(e.kind if e.kind in ("reader", "command") else "method" for e in entries)
+    own = ("reader", "command", "proposal")
+    kinds = Counter(entry.kind if entry.kind in own else "method" for entry in entries)
     return ", ".join(f"{n} {kind}" + ("s" if n != 1 else "") for kind, n in kinds.items())
 
 

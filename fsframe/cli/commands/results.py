@@ -312,8 +312,7 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
     if not runs:
         raise RequestError("name the run: fsframe report RUN.h5")
 
-    from fsframe.show.page import report_page, report_page_of_several
-    from fsframe.show.study_page import report_page_of_study
+    from fsframe.show.page import report_page, report_page_of_several, report_page_of_study
     from fsframe.storage import check_destination, load_run, place_file
 
     several = None if source or len(runs) > 1 else find_comparison(runs[0])

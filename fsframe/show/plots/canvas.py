@@ -104,7 +104,7 @@ def axes_for(ax: Any, width: float, height: float, panels: int = 1) -> Iterator[
     """
     import matplotlib
 
-    style = _style() if ax is None else {"text.parse_math": False}
+    style: Any = _style() if ax is None else {"text.parse_math": False}
     with matplotlib.rc_context(style):
         if ax is not None:
             yield [ax]
@@ -141,7 +141,7 @@ def figure_bytes(
         raise RequestError(f"plots are written as {', '.join(FORMATS)}, not {form!r}")
     import matplotlib
 
-    style = {**_style(), "svg.fonttype": "path" if outlines else "none"}
+    style: Any = {**_style(), "svg.fonttype": "path" if outlines else "none"}
     target = io.BytesIO()
     with matplotlib.rc_context(style), warnings.catch_warnings():
         # About characters that the font lacks: SVG contains the text itself, not its shapes.

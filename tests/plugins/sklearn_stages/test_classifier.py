@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fsframe.chains.chain import Chain
-from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_sklearn.methods.by_name import Sklearn
@@ -140,15 +140,6 @@ def test_missing_values_go_where_the_estimator_takes_them():
 def test_what_cannot_be_built_is_refused_when_it_is_asked_for(path, options, words):
     with pytest.raises(RequestError, match=words):
         Sklearn(estimator=path, options=options)
-
-
-def test_without_scikit_learn_the_extra_is_named(monkeypatch):
-    def refuse(name):
-        raise ModuleNotFoundError("No module named 'sklearn'")
-
-    monkeypatch.setattr("fsframe_sklearn.engine.estimators.import_module", refuse)
-    with pytest.raises(PluginError, match=r"pip install scikit-learn"):
-        Sklearn(estimator="sklearn.svm.SVC")
 
 
 def test_every_classifier_that_scikit_learn_lists_can_be_named():
