@@ -41,7 +41,7 @@ from fsframe.table.kept_folders import (
     temporary_folder,
     write_sealed,
 )
-from fsframe.table.reader import Form, file_kind, table_name
+from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
 from fsframe.table.roles import ROLES, check_asked, only, side_roles
 from fsframe.table.row_readers import (
     FrameRows,
@@ -123,7 +123,6 @@ BLOCK_BYTES = 1 << 26
 
 _ROWS_AT_A_TIME, _BYTES_AT_A_TIME = 512, 1 << 22
 
-_KINDS = ("parquet", "arrow", "hdf5")
 _TEXT = "its columns have kinds already; leave it out"
 _MADE = "write the parts with these columns as numbers"
 _INSTEAD = {
@@ -148,7 +147,7 @@ def large_in_file(path: Path, kind: str, x: str) -> bool:
             form = file.form(x)
         sound = form is not None and len(form[0]) == 2 and form[1].kind in "fiub"
         return form is not None and sound and 8 * form[0][0] * form[0][1] > LARGE
-    if kind not in ("parquet", "arrow") or path.stat().st_size < memory_bound() // 200:
+    if path.stat().st_size < memory_bound() // 200:
         return False
     import polars
 
@@ -402,7 +401,7 @@ def _reader(given: Any, paths: list[Path], form: Form) -> tuple[RowReader, tuple
     if not paths:
         return frame_rows(given, f"the {type(given).__name__}"), (None, "")
     kinds = sorted({file_kind(path) for path in paths})
-    if len(kinds) > 1 or kinds[0] not in _KINDS:
+    if len(kinds) > 1 or kinds[0] not in IN_BLOCKS:
         raise DataError(
             f"{paths[0].parent}: parts are Parquet, Arrow or HDF5 files, all of one kind, not "
             f"{' and '.join(kinds)}; text becomes Parquet by "

@@ -48,7 +48,6 @@ from fsframe.table.columns import (
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import is_annotated, is_frame, is_labelled
-from fsframe.table.parts import large_in_file, read_parts
 from fsframe.table.reader import (
     ArrayTable,
     Form,
@@ -60,7 +59,7 @@ from fsframe.table.reader import (
 )
 from fsframe.table.roles import ROLES, AskedColumns, asked_sides, check_asked, only
 from fsframe.table.sheet import Sheet
-from fsframe.table.source import contents_of_sheet, load_content
+from fsframe.table.source import contents_of_sheet, is_large, load_content
 from fsframe.table.text_file import is_number
 from fsframe.text import some_of
 
@@ -238,6 +237,8 @@ def read(
     listed_sets = {title: list(members) for title, members in sets.items()}
 
     def by_parts(given: Any) -> Dataset:
+        from fsframe.table.parts import read_parts
+
         _no_choice_of_labels(missing_label, "a table in parts")
         found = read_parts(
             given, form, label, drop=drop, keep=keep, groups=groups, task=task,
@@ -285,7 +286,7 @@ def read(
     kind = file_kind(found)
     if kind not in ("text", "npz", "hdf5"):
         reading["reader"] = full_name(kind)
-    if in_memory is None and large_in_file(found, kind, x):
+    if in_memory is None and is_large(found, kind, x):
         return by_parts([found])
     table = load_content(found, kind, form, label=label, refuse=True)
     if isinstance(table, Sheet):

@@ -163,6 +163,10 @@ class Reader(ABC):
         """The table: a data frame of pandas or polars, a table of pyarrow, or an ArrayTable."""
 
 
+IN_BLOCKS = ("parquet", "arrow", "hdf5")
+"""Kinds of files that can be read in blocks of rows."""
+
+
 def reader_of(path: Path, head: bytes) -> str | None:
     """The reader, by name, that a plugin offers for a file with that beginning; None if none."""
     from fsframe.registry import readers

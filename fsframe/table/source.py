@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -22,8 +22,8 @@ from fsframe.table.column_facts import Block, Column, Contents, gathered, one_co
 from fsframe.table.column_kinds import ColumnKind, numbers_of, spelled_numbers
 from fsframe.table.columns import check_finite, column_word
 from fsframe.table.frames import columns_of, frame_names, series_texts, series_values
-from fsframe.table.parts import large_in_file, rows_of_parts
 from fsframe.table.reader import (
+    IN_BLOCKS,
     ArrayTable,
     Form,
     check_options,
@@ -33,7 +33,6 @@ from fsframe.table.reader import (
     read_frame,
     spelled_text,
 )
-from fsframe.table.row_readers import RowReader
 from fsframe.table.sheet import Sheet, load_sheet
 from fsframe.table.text_file import defused, delimiter_name, is_formula, is_number, unquote
 from fsframe.text import did_you_mean, some_of
@@ -380,6 +379,9 @@ def _plain(cell: str, delimiter: str) -> str:
     return quoted(defused(text), delimiter) if is_formula(text) else cell
 
 
+if TYPE_CHECKING:
+    from fsframe.table.row_readers import RowReader
+
 # Numbers in one block of columns.
 _BLOCK = 1 << 22
 _FORMS = {"npz": "NPZ arrays", "hdf5": "HDF5 datasets"}
@@ -608,6 +610,16 @@ def load_content(
     return read_frame(path, kind, **{key: said[key] for key in ("x", "y") if key in said})
 
 
+def is_large(path: Path, kind: str, x: str) -> bool:
+    """Whether a file holds a table that is not loaded, but read in parts."""
+    if kind not in IN_BLOCKS:
+        return False
+    # What reads parts is not loaded for other tables.
+    from fsframe.table.parts import large_in_file
+
+    return large_in_file(path, kind, x)
+
+
 def open_table(path: str | os.PathLike[str], form: Form, **options: Any) -> Table:
     """The table in a file that is not read in parts; `options` as for `load_content`.
 
@@ -652,8 +664,10 @@ def read_table(path: str | os.PathLike[str], **form: Any) -> Table:
     """
     found, asked = find_table(path), Form(in_memory=True, **form)
     kind = "" if in_parts(found) else file_kind(found)
-    if kind and not (kind in ("parquet", "arrow") and large_in_file(found, kind, asked.x)):
+    if kind and not (kind != "hdf5" and is_large(found, kind, asked.x)):
         return open_table(found, asked, one_column=True)
+    from fsframe.table.parts import rows_of_parts
+
     reader = rows_of_parts(found, asked)
     return PartsInFiles(
         path=found, form="parts", names=reader.names, n_rows=reader.n_rows, reader=reader
