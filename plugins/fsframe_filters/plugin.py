@@ -13,7 +13,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
     """Filters that look at one column at a time, or at columns without the label."""
     yield SelectorEntry(
         name="chi2",
-        target="fsframe_filters.significance:Chi2",
+        target="fsframe_filters.chi2:Chi2",
         summary="chi-squared test of independence between feature and class",
         family="filters",
         reference="Pearson 1900, On the criterion that a given system of deviations from the "

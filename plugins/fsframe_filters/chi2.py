@@ -1,0 +1,155 @@
+"""Pearson's chi-squared of each feature's levels and the class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import attrs
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from fsframe.kernels.bit_counts import LANES
+from fsframe.method.run import Cost, Run
+from fsframe.method.selection import Selection
+from fsframe.method.selector import Selector
+from fsframe.method.statement import RELEVANT, Statement
+from fsframe.params import (
+    choice,
+    correction_of_tests,
+    level_of_tests,
+    param,
+)
+from fsframe.resampling.groups import (
+    independent_rows,
+    order_matters,
+    row_problems,
+    significant_columns,
+)
+from fsframe.table.dataset import Dataset
+from fsframe_infotheory.engine.encode import Encoded
+from fsframe_infotheory.engine.packing import block_of
+from fsframe_infotheory.engine.part_counts import EncodedParts
+from fsframe_infotheory.methods.filter import DEFAULT_COUNT, ScoredFilter, labels_with_strata
+
+
+@attrs.frozen(kw_only=True)
+class Chi2(ScoredFilter):
+    """Features ranked by the chi-squared statistic of their levels against the class.
+
+    Without `top`, 10 features are kept; with `alpha` those with q ≤ `alpha`. Tables ``p_values``,
+    ``q_values`` (with `alpha`) and ``degrees_of_freedom`` are stored.
+
+    Notes
+    -----
+    χ² = Σ (o − e)²/e over the cells of the level × class table, e the product of the margins over
+    n; degrees of freedom count the levels and classes that occur. This is the test of
+    independence, as `scipy.stats.chi2_contingency` without correction; scikit-learn's `chi2` sums a
+    feature's *values* per class instead and differs except for columns of 0 and 1 (there it counts
+    the ones only). More levels give larger χ² by chance: ``rank_by=p-value`` ranks by −log₁₀ p.
+    With covariates (``--adjust``) statistics and degrees of freedom are sums over their strata.
+    `alpha`, and what it promises: see `anova-f`; besides, χ² is approximate with few rows a cell.
+
+    References
+    ----------
+    K. Pearson 1900, On the criterion …, Philos. Mag. 50:157–175.
+    """
+
+    unitless: ClassVar[bool] = True
+
+    alpha: float | None = level_of_tests()
+    correction: str = correction_of_tests()
+    rank_by: str = param(
+        "statistic",
+        choice("statistic", "p-value"),
+        help="Rank by the statistic, or by −log₁₀ of its p-value.",
+    )
+
+    def statement(self, base: Selector | None = None) -> Statement:
+        return RELEVANT
+
+    def adjusts(self) -> bool:
+        return self.discretise != "mdl"
+
+    def cost(self, n: int, p: int) -> Cost:
+        seconds = 1.3e-3 + 7e-6 * p + 2.2e-8 * n * p
+        return Cost(seconds=seconds, formula="0.0013 + 7e-6 p + 2.2e-8 np")
+
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        yield from super().role_problems(data)
+        yield from row_problems(data, self, "chi2")
+
+    def ignores_time(self) -> str:
+        return super().ignores_time() or order_matters(self)
+
+    def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
+        data = independent_rows(data, self, "chi2")
+        strata, seen = 1, data
+        if data.covariates is not None:
+            # Classes of one stratum are adjacent.
+            seen = labels_with_strata(data, self.discretiser())[0]
+            strata = int(data.covariates.strata().max()) + 1
+        # Codes are kept, because the tables of listed features need them.
+        encoded, bins = self.encode(seen, upstream, run)
+        statistic, freedom = np.zeros(data.n_features), np.zeros(data.n_features)
+        for columns, table in contingency_tables(encoded):
+            for observed in np.split(table, strata, axis=1):
+                of_level, of_class = observed.sum(axis=1), observed.sum(axis=0)
+                total = of_level.sum(axis=0)
+                products = of_level[:, None, :] * of_class[None, :, :]
+                shares = np.divide(
+                    observed**2, products, out=np.zeros_like(observed), where=products > 0
+                )
+                statistic[columns] += np.maximum(0.0, total * (shares.sum(axis=(0, 1)) - 1))
+                levels = np.maximum((of_level > 0).sum(axis=0) - 1, 0)
+                freedom[columns] += levels * np.maximum((of_class > 0).sum(axis=0) - 1, 0)
+        live = freedom > 0
+        # logsf, because p underflows to zero while features still differ.
+        log_p = np.zeros(data.n_features)
+        log_p[live] = scipy.stats.chi2.logsf(statistic[live], freedom[live])
+        scores = np.where(live, statistic, 0.0)
+        if self.rank_by == "p-value":
+            scores = -np.maximum(log_p, -np.finfo(float).max) / np.log(10)
+        tested = significant_columns(self, scores, np.exp(log_p), data.feature_names, DEFAULT_COUNT)
+        tables = {**tested.tables, "degrees_of_freedom": freedom, **bins.tables()}
+        ranked = self.ranking(scores, data, tables, self.notes(data, bins, encoded))
+        if self.alpha is None:
+            return ranked
+        # Features that are given come first in any case, and excluded ones have no score.
+        first = self.columns_given(data)
+        others = tested.selected[~np.isin(tested.selected, first)]
+        kept = np.concatenate([first, others[~np.isnan(ranked.scores[others])]])
+        return attrs.evolve(ranked, selected=kept, warnings=(*ranked.warnings, *tested.notes))
+
+
+def contingency_tables(
+    encoded: Encoded | EncodedParts,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Groups of features: their columns (m,), and their counts (n_levels, n_classes, m).
+
+    Features with fewer levels than others of the group have rows of zeros. Counts are weighted if
+    samples are; with pairwise deletion, samples without the value are left out.
+    """
+    if isinstance(encoded, EncodedParts):
+        yield from encoded.tables()
+        return
+    layout = encoded.layout
+    n_classes = layout.n_classes
+    labels = np.repeat(np.arange(n_classes), np.diff(layout.starts))
+    for k in range(len(encoded.bounds)):
+        chunk = encoded.chunk(k)
+        for b in range(len(chunk.block_levels)):
+            counts = block_of(chunk, b, layout)[1]
+            columns = chunk.packed[b * LANES : (b + 1) * LANES]
+            live = columns >= 0
+            yield columns[live], counts[:, :, live].astype(np.float64)
+        for column, codes in zip(chunk.listed, chunk.codes, strict=True):
+            levels = int(encoded.n_levels[column])
+            cells = codes.astype(np.int64) * n_classes + labels
+            size = levels * n_classes
+            sizes = np.bincount(cells, weights=layout.weights, minlength=size)
+            table = np.asarray(sizes, dtype=np.float64).reshape(levels, n_classes)
+            if encoded.dropped[column] >= 0:
+                table[encoded.dropped[column]] = 0.0
+            yield np.array([column]), table[:, :, None]
