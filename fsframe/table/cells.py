@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -68,50 +69,14 @@ def single_digits(
     return digits, [other.decode().strip() for other in others] if texts else []
 
 
-def plain_numbers(
-    block: bytes, sign: int, n_fields: int, columns: Sequence[int], texts: Sequence[int]
-) -> tuple[NDArray[np.float64], list[list[str]]] | None:
-    """The numbers and texts of a block of lines, or None if a number is not plainly spelled.
-
-    Parameters
-    ----------
-    block : bytes
-        Whole lines of `n_fields` cells, without quotes.
-    sign : int
-        The delimiter, one byte.
-    columns, texts : sequence of int
-        The columns of numbers, and of text.
-
-    Returns
-    -------
-    (n_lines, n_columns) float64, finite, and the cells of each text column
-
-    Notes
-    -----
-    About 0.3 µs a cell, several times that of polars, whose import takes a tenth of a second.
-    """
-    cells = block.replace(bytes([sign]), b"\n").split(b"\n")
-    cells.pop()
-    values = np.empty((len(cells) // n_fields, len(columns)))
-    for place, column in enumerate(columns):
-        found = cells[column::n_fields]
-        # float() takes more, such as blanks and 1_000, which are decided elsewhere.
-        if b"".join(found).translate(None, b"0123456789+-.eE"):
-            return None
-        try:
-            values[:, place] = [float(cell) for cell in found]
-        except ValueError:
-            return None
-    if not np.isfinite(values).all():
-        return None
-    return values, [[cell.decode().strip() for cell in cells[column::n_fields]] for column in texts]
-
-
 BLOCK = 1 << 19
 """Bytes of text in a block."""
 
 SMALL = 1 << 17
-"""Bytes of text for which the import of polars takes longer than reading without it."""
+"""Bytes of text for which the import of polars, 0.2 s, takes longer than reading without it."""
+
+_PLAIN = frozenset("0123456789+-.eE")
+"""Signs of numbers that float() takes as this module does."""
 
 _NEWLINE, _QUOTE = 10, 34
 
@@ -235,17 +200,13 @@ class CellText:
 
     def spelled(self, columns: Sequence[int]) -> Iterator[list[str]]:
         """The cells of some columns as spelled, quotes and blanks included, row by row."""
-        for cells in self._cells_of_blocks():
-            lists = [
-                cells.gather_every(self.n_fields, column).fill_null("").to_list()
-                for column in columns
-            ]
+        for lists in self._columns_of_blocks(columns):
             yield from map(list, zip(*lists, strict=True))
 
     def texts(self, column: int) -> Iterator[list[str]]:
         """The cells of a column as text, block by block."""
-        for cells in self._cells_of_blocks():
-            yield self._meant(cells, column)
+        for (found,) in self._columns_of_blocks([column]):
+            yield _meant(found)
 
     def take(
         self,
@@ -286,23 +247,25 @@ class CellText:
                         taken.coded += _uncode(taken.X[rows], codes)
                     continue
                 taken.X = _widened(taken.X, row)
-            plain = self._plain(block, row, columns, texts)
-            if plain is not None:
-                rows = slice(row, row + len(plain[0]))
-                for column, meant in zip(texts, plain[1], strict=True):
-                    taken.texts[column] += meant
-                    watch(column, meant, row)
-                taken.X[rows] = plain[0]
-                taken.coded += _uncode(taken.X[rows], codes)
-                row = rows.stop
-                continue
-            cells, ends = self._cells(block, row)
-            rows = slice(row, row + len(ends) // n)
-            for column in texts:
-                meant = self._meant(cells, column)
+            if self._small:
+                spelled = self._split(block, row)
+                rows = slice(row, row + len(spelled) // n)
+                lists = [spelled[column::n] for column in texts]
+            else:
+                cells, ends = self._cells(block, row)
+                rows = slice(row, row + len(ends) // n)
+                lists = [_column_of(cells, column, n) for column in texts]
+            for column, found_in in zip(texts, lists, strict=True):
+                meant = _meant(found_in)
                 taken.texts[column] += meant
                 watch(column, meant, row)
-            if len(columns):
+            if len(columns) and self._small:
+                for place, column in enumerate(columns):
+                    taken.X[rows, place] = self._numbers(
+                        spelled[column::n], column, row, missing, taken
+                    )
+                taken.coded += _uncode(taken.X[rows], codes)
+            elif len(columns):
                 values = self._values(cells, block).reshape(-1, n)[:, where]
                 self._odd_cells(values, cells, columns, row, missing, taken)
                 taken.coded += _uncode(values, codes)
@@ -310,14 +273,38 @@ class CellText:
             row = rows.stop
         return taken
 
-    def _plain(
-        self, block: bytes, row: int, columns: Sequence[int], texts: Sequence[int]
-    ) -> tuple[NDArray[np.float64], list[list[str]]] | None:
-        """The block by `plain_numbers`, if the text is small enough."""
-        if self.quoted or self.decimal != "." or len(self.raw) - self.start > SMALL:
-            return None
-        self._ends(block, row)
-        return plain_numbers(block, self.sign, self.n_fields, columns, texts)
+    @property
+    def _small(self) -> bool:
+        """Whether the text is read without polars."""
+        return len(self.raw) - self.start <= SMALL
+
+    def _split(self, block: bytes, row: int) -> list[str]:
+        """All cells of a block, one after the other, as spelled."""
+        ends = self._ends(block, row).tolist()
+        starts = [0, *(end + 1 for end in ends[:-1])]
+        return [block[a:b].decode() for a, b in zip(starts, ends, strict=True)]
+
+    def _numbers(
+        self, cells: list[str], column: int, row: int, missing: Missing, taken: Taken
+    ) -> list[float]:
+        """The numbers of some cells of a column, the first of which is in `row`."""
+        if self.decimal == "." and _PLAIN.issuperset("".join(cells)):
+            try:
+                plain = [float(cell) for cell in cells]
+            except ValueError:
+                plain = [math.nan]
+            if all(map(math.isfinite, plain)):
+                return plain
+        meaning = {text: self._number(unquote(text), missing) for text in set(cells)}
+        found = []
+        for place, cell in enumerate(cells):
+            value = meaning[cell]
+            if value is None:
+                _add_bad(taken, column, row + place, unquote(cell))
+            elif value != value and unquote(cell) in missing.codes:
+                taken.coded += 1
+            found.append(math.nan if value is None else value)
+        return found
 
     def _blocks(self) -> Iterator[bytes]:
         raw, start, size = self.raw, self.start, len(self.raw)
@@ -364,12 +351,18 @@ class CellText:
             if counts[place] != self.n_fields or not record.strip(b" "):
                 raise RaggedLine(row + place, int(counts[place]), record)
 
-    def _cells_of_blocks(self) -> Iterator[pl.Series]:
-        row = 0
+    def _columns_of_blocks(self, columns: Sequence[int]) -> Iterator[list[list[str]]]:
+        """The cells of some columns as spelled, block by block."""
+        row, n = 0, self.n_fields
         for block in self._blocks():
+            if self._small:
+                spelled = self._split(block, row)
+                row += len(spelled) // n
+                yield [spelled[column::n] for column in columns]
+                continue
             cells, ends = self._cells(block, row)
-            row += len(ends) // self.n_fields
-            yield cells
+            row += len(ends) // n
+            yield [_column_of(cells, column, n) for column in columns]
 
     def _cells(self, block: bytes, row: int) -> tuple[pl.Series, NDArray[np.intp]]:
         """All cells of a block, one after the other, as spelled; null where empty."""
@@ -394,10 +387,6 @@ class CellText:
         cells = table.to_series().slice(1)
         assert len(cells) == len(ends), (len(cells), len(ends))
         return cells, ends
-
-    def _meant(self, cells: pl.Series, column: int) -> list[str]:
-        found = cells.gather_every(self.n_fields, column).fill_null("").to_list()
-        return [unquote(text) if '"' in text else text.strip() for text in found]
 
     def _values(self, cells: pl.Series, block: bytes) -> NDArray[np.float64]:
         import polars
@@ -430,7 +419,9 @@ class CellText:
         texts = cells.gather(rows * self.n_fields + np.asarray(columns)[places])
         different = [text for text in texts.unique().to_list() if text is not None]
         meaning = {text: self._number(unquote(text), missing) for text in different}
+        # A number that is a code is counted afterwards.
         coded = [text for text in different if unquote(text) in missing.codes]
+        coded = [text for text in coded if meaning[text] != meaning[text]]
         if coded:
             taken.coded += int(texts.is_in(coded).fill_null(False).sum())
         numbers = {text: value for text, value in meaning.items() if value is not None}
@@ -448,23 +439,38 @@ class CellText:
                 wrong.append(place)
         for place in wrong:
             column = columns[int(places[place])]
-            if column in taken.bad:
-                taken.bad[column].count += 1
-            else:
-                meant = unquote(texts[place])
-                taken.bad[column] = BadColumn(column, row + int(rows[place]), meant, 1)
+            _add_bad(taken, column, row + int(rows[place]), unquote(texts[place]))
 
     def _number(self, text: str, missing: Missing) -> float | None:
         """The value of a cell: NaN if missing, None if not a number."""
-        if missing(text):
-            return float("nan")
-        if self.decimal == ",":
-            text = text.replace(".", "x").replace(",", ".", 1)
-        return float(text) if is_number(text) else None
+        point = self.decimal == "."
+        plain = text if point else text.replace(".", "x").replace(",", ".", 1)
+        number = float(plain) if is_number(plain) else None
+        if number is None or not math.isfinite(number):
+            return math.nan if missing(text) else number
+        return number
 
 
 BLANK_LOOKED_AT = 4096
 """In tables of one column, shorter lines are checked for being blank."""
+
+
+def _column_of(cells: pl.Series, column: int, n_fields: int) -> list[str]:
+    found: list[str] = cells.gather_every(n_fields, column).fill_null("").to_list()
+    return found
+
+
+def _meant(cells: Sequence[str]) -> list[str]:
+    """Cells without quotes and outer blanks."""
+    return [unquote(text) if '"' in text else text.strip() for text in cells]
+
+
+def _add_bad(taken: Taken, column: int, row: int, text: str) -> None:
+    """Count a cell that is neither a number nor missing."""
+    if column in taken.bad:
+        taken.bad[column].count += 1
+    else:
+        taken.bad[column] = BadColumn(column, row, text, 1)
 
 
 def _quoted(values: NDArray[np.uint8]) -> NDArray[np.bool_]:

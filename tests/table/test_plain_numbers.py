@@ -1,17 +1,38 @@
-"""Small text tables of plainly spelled numbers, which are read without polars."""
+"""Small text tables, which are read without polars."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from fsframe.errors import DataError
 from fsframe.table import cells
-from fsframe.table.cells import plain_numbers
 from fsframe.table.read import read
 
 PLAIN = ["0", "-3", "+5", "1.", ".5", "2.5e-3", "1E5", "0.1", "123456789.123456789", "1e-400"]
-ODD = [" 1", "2 ", "1_000", "", "NA", "nan", "inf", "1e999", "n.d.", "1,5", "1e", "--1", "०", "1\t"]
+ODD = [
+    " 1",
+    "2 ",
+    "1_000",
+    "",
+    "NA",
+    "nan",
+    "inf",
+    "1e999",
+    "n.d.",
+    "1,5",
+    "1e",
+    "--1",
+    "०",
+    "1\t",
+    '"1"',
+    '" 2 "',
+    '"n.d."',
+    "-3.0",
+]
 
 
 def table(odd: str = "") -> str:
@@ -40,16 +61,24 @@ def test_small_and_large_tables_are_read_alike(tmp_path, monkeypatch, odd: str) 
 
 
 @pytest.mark.parametrize("text", PLAIN)
-def test_plain_spellings_need_no_other_reader(text: str) -> None:
-    found = plain_numbers(f"{text};u\n7;v \n".encode(), ord(";"), 2, [0], [1])
-    assert found is not None
-    np.testing.assert_array_equal(found[0], [[float(text)], [7.0]])
-    assert found[1] == [["u", "v"]]
+def test_plain_spellings_are_the_numbers_of_float(tmp_path, text: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"a;class\n{text};u\n7;v \n7;u\n7;v\n", encoding="utf-8")
+    found = read(path)
+    np.testing.assert_array_equal(found.X, [[float(text)], [7.0], [7.0], [7.0]])
+    assert found.y.tolist() == [0, 1, 0, 1]
 
 
-@pytest.mark.parametrize("text", ODD)
-def test_other_spellings_are_left_to_it(text: str) -> None:
-    assert plain_numbers(f"{text};u\n7;v\n".encode(), ord(";"), 2, [0], [1]) is None
+def test_small_tables_load_no_polars(tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(table(" 1"), encoding="utf-8")
+    code = f"""
+import sys
+from fsframe.table.read import read
+read({str(path)!r}, categorical=["name"])
+sys.exit(any(name in sys.modules for name in ("polars", "h5py")))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_codes_that_are_words_are_counted_as_those_that_are_numbers(tmp_path):
