@@ -140,7 +140,7 @@ def test_a_chain_runs_on_a_lazy_frame_and_on_a_path(tmp_path):
 
 def test_what_does_not_apply_to_a_frame_is_refused_by_name():
     frame = polars.DataFrame({"a": [0, 1], "k": ["u", "v"]})
-    with pytest.raises(RequestError, match="x, na are for files, not for DataFrame"):
+    with pytest.raises(RequestError, match="na, x are for files, not for DataFrame"):
         fsframe.read(frame, x="/table", na="-9")
     with pytest.raises(RequestError, match="not for DataFrame"):
         fsframe.read(frame, x="layers/counts")
