@@ -245,12 +245,12 @@ def story() -> str:
     inside = [float(row["screened inside %"]) for row in of_bre]
     before = [float(row["permuted labels, before %"]) for row in of_bre]
     return (
-        "On the breast cancer data of van 't Veer et al. accuracies of 69 to 92 % have been "
-        "printed. With genes chosen inside the folds the same classifiers reach "
+        "On the breast cancer data of van 't Veer et al. 69 to 92 % have been printed. With "
+        "genes chosen inside the folds the same classifiers reach "
         f"{min(inside):.0f} to {max(inside):.0f} %; with genes chosen before the folds, and labels "
         f"in a random order, {min(before):.0f} to {max(before):.0f} % "
-        "([table](../benchmarks/published/results/bre.md)). So here selection stays inside every "
-        "fold."
+        "([table](../benchmarks/published/results/bre.md)). Here selection stays inside the "
+        "folds."
     )
 
 
@@ -267,8 +267,6 @@ def page(rows: Rows, chosen: Rows) -> str:
     partial = [f"{line.method} ({line.tables})" for line in found if line.tables < most]
     text = [
         "# Which filter on wide tables?",
-        "",
-        "*Accuracy, stability and cost, without leaks.*",
         "",
         story(),
         "",
@@ -288,8 +286,8 @@ def page(rows: Rows, chosen: Rows) -> str:
         "and tables ± standard error over tables. **kNN, SVM, NB**: balanced accuracy, %.",
         "* **φ**: stability over the folds (Nogueira). **similar**: the same with correlated "
         "features as equals (Zucknick, corrected for chance). **s**: processor seconds. "
-        "**random**: balanced accuracy minus chance, in points, with labels in a random order "
-        f"({', '.join(mixed) or 'not run'}).",
+        "**random**: balanced accuracy of kNN minus chance, in points, labels in a random order, "
+        f"{len(mixed)} tables.",
         "* **front**: none is more accurate and more stable (A, by *similar*), or quicker (T).",
         "",
         "| method | gain | kNN | SVM | NB | φ | similar | features | s | random | front |",
@@ -311,9 +309,8 @@ def page(rows: Rows, chosen: Rows) -> str:
     text += ["## What follows", "", *conclusions(rows, chosen, columns, found)]
     text += [
         "",
-        "`python benchmarks/wide/run.py --data DATA` computes rows, `… --methods "
-        "'mine=my-method:top={SIZES}'` those of your own method, `python benchmarks/wide/page.py` "
-        "writes this page.",
+        "Rows of your own method: `python benchmarks/wide/run.py --data DATA --methods "
+        "'mine=my-method:top={SIZES}'`; `python benchmarks/wide/page.py` writes this page.",
     ]
     return "\n".join(text) + "\n"
 
@@ -345,8 +342,8 @@ def conclusions(rows: Rows, chosen: Rows, columns: dict[str, int], found: list[L
         else "* Bommert et al. 2022 (14 filters, 11 tables of survival): the variance filter is "
         "the best. Here, with classes, it is number "
         f"{order.index('variance') + 1} of {len(order)}.",
-        f"* Both papers find groups that rank alike. Here (first {CHOSEN} features agree by "
-        f"{ALIKE:g} or more beyond chance): "
+        f"* Groups that rank alike, as in both papers (first {CHOSEN} features agree by {ALIKE:g} "
+        "or more beyond chance): "
         + "; ".join(", ".join(group) for group in groups(chosen, columns))
         + ".",
     ]
