@@ -234,7 +234,7 @@ def most_stable(found: list[Line]) -> str:
 
 
 def cell(value: float, form: str = ".2f") -> str:
-    """A number, or a dash where there is none."""
+    """A number, or a dash where there is none; z: a rounded zero has no minus."""
     return "—" if np.isnan(value) else format(value, form)
 
 
@@ -302,7 +302,7 @@ def page(rows: Rows, chosen: Rows) -> str:
         cells = [
             line.method.replace(" + ", "+"), gain, *accuracy, cell(line.phi), cell(line.similar),
             cell(line.features, ".0f"), cell(line.seconds, ".1f"),
-            cell(100 * line.permuted, "+.0f"), mark,
+            cell(100 * line.permuted, "+z.0f"), mark,
         ]  # fmt: skip
         text.append("| " + " | ".join(cells) + " |")
     text += ["", f"![Gain and stability of each method]({PICTURE})", ""]
@@ -355,8 +355,8 @@ def conclusions(rows: Rows, chosen: Rows, columns: dict[str, int], found: list[L
         worst = max(honest, key=lambda line: line.permuted)
         mean = float(np.mean([line.permuted for line in honest]))
         text = (
-            f"* With labels in a random order the methods are {100 * mean:+.0f} points from chance "
-            f"on average, {worst.method} at most ({100 * worst.permuted:+.0f})"
+            f"* With labels in a random order the methods are {100 * mean:+z.0f} points from "
+            f"chance on average, {worst.method} at most ({100 * worst.permuted:+.0f})"
         )
         if leaks:
             text += f"; 30 features chosen by F before the folds: {100 * np.mean(leaks):+.0f}"
