@@ -13,7 +13,6 @@ from sklearn.impute import KNNImputer
 from sklearn.preprocessing import StandardScaler
 
 import fsframe
-import fsframe_filters.columns
 from fsframe import Chain, Dataset, Run
 from fsframe.errors import DataError, PluginError, RequestError, StoreError
 from fsframe.evaluation.folds import FoldTask
@@ -220,18 +219,6 @@ def test_a_column_without_values_is_left_out_and_stays_empty() -> None:
 def test_what_memory_does_not_hold_is_refused() -> None:
     with pytest.raises(RequestError, match=r"impute: neighbours among 60 × 5 values takes"):
         fsframe.selectors["impute"](method="neighbours").select(with_gaps(), run=Run(memory=20_000))
-
-
-def test_without_scikit_learn_it_is_refused_before_any_work(
-    call: Call,  # noqa: F811
-    here: Path,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (here / "t.csv").write_text("a,b,class\n" + "1,,x\n,2,y\n3,4,x\n5,6,y\n" * 5, encoding="utf-8")
-    monkeypatch.setattr(fsframe_filters.columns, "missing", lambda _: ("scikit-learn",))
-    done = call(f"chain {NEAR} lfe on t.csv -o run.h5")
-    assert done.code != 0 and "pip install scikit-learn" in done.err
-    assert not (here / "run.h5").exists()
 
 
 def test_infinite_values_of_new_rows_are_named() -> None:
