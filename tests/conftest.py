@@ -1,9 +1,10 @@
-"""What all tests share: hypothesis without a clock, and the line that counts the checks checked."""
+"""What all tests share: no clock in hypothesis, the line that counts checks, skips by system."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import tomllib
 from collections.abc import Callable, Generator
 from importlib.metadata import distribution
@@ -49,6 +50,25 @@ def pytest_configure(config: pytest.Config) -> None:
             f"with {sorted(installed - named)}, which are gone): run pip install -e . again",
             returncode=4,
         )
+
+
+# What tests use that only some systems have.
+OF_SOME_SYSTEMS = {
+    **dict.fromkeys(("chown", "fork", "geteuid", "getuid", "killpg", "mkfifo"), os),
+    **dict.fromkeys(("SIGALRM", "SIGHUP", "SIGKILL", "SIGSTOP", "setitimer"), signal),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip tests that use by name what this system has not, and say what that is."""
+    missing = {name for name, home in OF_SOME_SYSTEMS.items() if not hasattr(home, name)}
+    for item in items if missing else ():
+        # Of the test itself, and of functions that are its parameters.
+        given = getattr(getattr(item, "callspec", None), "params", {}).values()
+        codes = [getattr(f, "__code__", None) for f in (getattr(item, "function", None), *given)]
+        used = sorted(missing & {name for code in codes if code for name in code.co_names})
+        if used:
+            item.add_marker(pytest.mark.skip(reason=f"this system has no {', '.join(used)}"))
 
 
 @pytest.fixture

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import grp
 import importlib.util
 import os
-import pwd
 import shutil
 import subprocess
 import sys
@@ -19,6 +17,7 @@ from numba.core import config
 
 from fsframe.kernels import compiled, file_owners
 from fsframe.kernels.compiled import njit
+from fsframe.system import user_number
 
 KERNEL = """
 from fsframe.kernels.compiled import njit
@@ -227,7 +226,7 @@ def test_own_folders_and_files_are_closed_to_others_whatever_the_umask(
     assert hits(module.triple, 2) == 1
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give away")
+@pytest.mark.skipif(user_number() != 0, reason="only root can give away")
 def test_a_folder_given_to_another_user_is_not_used(package: Path, tmp_path: Path) -> None:
     own = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     assert ask(package, **own)[0] == "6"
@@ -256,6 +255,7 @@ def test_a_link_of_a_stranger_above_the_folder_is_not_followed(
 
 
 def test_the_private_group_of_the_owner_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    grp, pwd = pytest.importorskip("grp"), pytest.importorskip("pwd")
     people = {7: pwd.struct_passwd(("ann", "x", 7, 70, "", "/", "/"))}
     groups = {
         70: grp.struct_group(("ann", "x", 70, [])),

@@ -122,6 +122,9 @@ for module, names in missing.items():
 for name in {modules!r}:
     sys.modules[name] = None
 sys.platform = system
+{then}
+"""
+COMMAND = """
 from fsframe.cli import main
 from fsframe.system import missing_protections
 try:
@@ -130,15 +133,20 @@ except SystemExit as end:
     code = end.code or 0
 print("ended", code, json.dumps(missing_protections()))
 """
+TESTS = """
+import pytest
+print("ended", int(pytest.main({words!r})))
+"""
 
 WITHOUT = {
     "win32": {
         "modules": ["fcntl", "resource", "pwd", "grp"],
         "os": [
-            *("getuid", "geteuid", "kill", "killpg", "memfd_create", "pread", "pwrite", "sysconf"),
+            *("getuid", "geteuid", "kill", "killpg", "memfd_create", "mkfifo", "pread", "pwrite"),
+            *("sysconf", "chown", "fork"),
             *("sched_getaffinity", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "MFD_CLOEXEC"),
         ],
-        "signal": ["SIGHUP", "SIGALRM", "setitimer", "pthread_sigmask"],
+        "signal": ["SIGHUP", "SIGALRM", "SIGKILL", "SIGSTOP", "setitimer", "pthread_sigmask"],
     },
     "darwin": {
         "modules": [],
@@ -148,14 +156,15 @@ WITHOUT = {
 }
 
 
-def pretend(name: str, words: list[str], folder: Path) -> tuple[str, str]:
-    """What a command says on stdout and stderr in a process that takes its system for another."""
+def pretend(name: str, words: list[str], folder: Path, then: str = COMMAND) -> tuple[str, str]:
+    """What a command, or pytest, says on stdout and stderr in a process that takes its system for
+    another."""
     without = WITHOUT[name]
     code = PRETEND.format(
         system=name,
         missing={module: without[module] for module in ("os", "signal")},
         modules=without["modules"],
-        words=words,
+        then=then.format(words=words),
     )
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "plugins")))}
     done = subprocess.run(
@@ -201,6 +210,20 @@ def test_what_cannot_be_contained_is_refused(name: str, tmp_path: Path) -> None:
     said, remarks = pretend(name, ["--contained", "info"], tmp_path)
     assert "ended 2" in said
     assert f"this system ({name}) has not" in remarks
+
+
+@pytest.mark.parametrize("name", list(WITHOUT))
+def test_the_core_of_the_suite_can_be_collected_and_begun(name: str, tmp_path: Path) -> None:
+    folders = [str(ROOT / "tests" / part) for part in ("core", "table", "storage")]
+    words = ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", "-p", "no:faulthandler"]
+    said, _ = pretend(name, [*words, "--collect-only", *folders], tmp_path, TESTS)
+    assert "ended 0" in said, said[-2000:]
+    # One that passes, and one that uses what Windows lacks.
+    lacking = "test_a_pipe_or_a_link_in_place_of_a_unit_file_is_refused_without_waiting"
+    some = [f"{folders[0]}/test_grammar.py", f"{folders[2]}/units/test_unit_files.py::{lacking}"]
+    said, _ = pretend(name, [*words, *some], tmp_path, TESTS)
+    assert "ended 0" in said, said[-2000:]
+    assert ("this system has no mkfifo" in said) == (name == "win32")
 
 
 def test_info_names_what_is_not_guarded(tmp_path: Path) -> None:
