@@ -27,7 +27,7 @@ EXCEPTIONS = {
     "rrelieff": _FILLED,
     "surfstar": _FAR | _FAR_VALUES,
     "multisurfstar": _FAR | _FAR_VALUES,
-    "swrfstar": _FAR,
+    "swrfstar": _FAR | _FAR_VALUES,
     "iterative-relief": _FILLED,
     "vls": _FILLED,
     "turf": _FILLED

@@ -159,7 +159,7 @@ def regression_scores(
 
 
 def alike_scores(X: Floats, y: Floats, discrete: Mask, rule: str) -> Floats:
-    """`surfstar` and `multisurfstar` for a numeric target.
+    """`surfstar`, `multisurfstar` and `swrfstar` for a numeric target.
 
     Hits of i are the instances with |y_i − y_j| below the standard deviation of y.
     """

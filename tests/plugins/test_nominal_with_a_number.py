@@ -15,10 +15,10 @@ RENAMED = {
 TAKEN = [
     *("anova-f", "mim", "mim:discretise=mdl", "cmim", "jmi", "mrmr", "fcbf", "chi2", "correlation"),
     *("interactions", "relieff", "rrelieff", "surf", "multisurf", "vls", "relieff:permutations=99"),
-    *("surfstar", "multisurfstar:permutations=99"),
+    *("surfstar", "multisurfstar:permutations=99", "swrfstar"),
     *("mim turf:base=rrelieff", "mim:top=4 npfs:base=mim,n=10,permutations=29"),
 ]
-CLASSES_ONLY = ("immigrate", "simba", "im4e", "logo", "lfe", "bim", "gflip", "relief", "swrfstar")
+CLASSES_ONLY = ("immigrate", "simba", "im4e", "logo", "lfe", "bim", "gflip", "relief")
 NUMBERS_ONLY = ("lasso", "elastic-net", "rfe", "importance", "boruta")
 
 

@@ -227,7 +227,7 @@ def test_whole_numbers_are_classes_unless_one_says_otherwise() -> None:
     with pytest.raises(ValueError, match="Unknown label type"):
         Immigrate().fit(X, X[:, 1])
     with pytest.raises(RequestError, match="supports classification"):
-        estimator("swrfstar")(task="regression").fit(X, y)
+        estimator("relief")(task="regression").fit(X, y)
 
 
 def test_tags_say_what_these_parameters_take() -> None:

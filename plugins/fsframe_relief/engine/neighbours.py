@@ -167,7 +167,7 @@ class Radius(Rule):
     def weigh(
         self, D: NDArray[np.float64], rows: NDArray[np.int64], target: Target, mean: float = 0.0
     ) -> None:
-        from fsframe_relief.engine.neighbour_kernels import radius_weights, row_moments
+        from fsframe_relief.engine.neighbour_kernels import TIE, radius_weights, row_moments
 
         if self.own:
             _, _, middle, spread = row_moments(D, rows, target.counts)
@@ -175,36 +175,16 @@ class Radius(Rule):
         else:
             near = far = np.full(len(rows), mean)
         if target.alike is not None:
-            self._weigh_alike(D, rows, target, near, far)
+            D[np.arange(len(rows)), rows] = np.nan
+            close = near[:, None] * (1.0 - TIE) > D
+            distant = (far[:, None] * (1.0 + TIE) < D) & self.star
+            D[:] = _alike_weights(close * target.counts, rows, target)
+            D -= _alike_weights(distant * target.counts, rows, target)
             return
         radius_weights(
             D, rows, target.y, target.bounds, target.counts, near, far, self.star, target.signed,
             target.prior, target.omega[rows],
         )  # fmt: skip
-
-    def _weigh_alike(
-        self,
-        D: NDArray[np.float64],
-        rows: NDArray[np.int64],
-        target: Target,
-        near: NDArray[np.float64],
-        far: NDArray[np.float64],
-    ) -> None:
-        """The same where hits are the instances with a similar value of a numeric target."""
-        from fsframe_relief.engine.neighbour_kernels import TIE
-
-        D[np.arange(len(rows)), rows] = np.nan
-        hit = target.hits(rows)
-        near, far = near * (1.0 - TIE), far * (1.0 + TIE)
-        sides = [(near[:, None] > D, 1.0)]
-        if self.star:
-            sides.append((far[:, None] < D, -1.0))
-        D[:] = 0.0
-        for side, sign in sides:
-            for group, worth in ((side & hit, -sign), (side & ~hit, sign)):
-                size = group @ target.counts
-                share = np.divide(worth, size, out=np.zeros_like(size), where=size > 0)
-                D += group * target.counts * (share * target.omega[rows])[:, None]
 
 
 @attrs.frozen(kw_only=True)
@@ -226,8 +206,9 @@ class Sigmoid(Rule):
         np.tanh(D, out=D)
         D *= target.counts
         D[idle] = 0.0
-        near = _class_weights(np.maximum(D, 0.0), rows, target)
-        far = _class_weights(np.maximum(-D, 0.0), rows, target)
+        share = _class_weights if target.alike is None else _alike_weights
+        near = share(np.maximum(D, 0.0), rows, target)
+        far = share(np.maximum(-D, 0.0), rows, target)
         np.subtract(near, far, out=D)
 
 
@@ -322,3 +303,16 @@ def _class_weights(
     factor = class_factors(sizes, own, target.prior, target.signed)
     factor *= target.omega[rows][:, None]
     return W * np.repeat(factor, np.diff(target.bounds), axis=1)
+
+
+def _alike_weights(
+    W: NDArray[np.float64], rows: NDArray[np.int64], target: Target
+) -> NDArray[np.float64]:
+    """Weights of neighbours scaled among hits and among misses by value, hits negative."""
+    hit = target.hits(rows)
+    out = np.zeros_like(W)
+    for group, worth in ((W * hit, -1.0), (W * ~hit, 1.0)):
+        size = group.sum(axis=1)
+        share = np.divide(worth, size, out=np.zeros_like(size), where=size > 0)
+        out += group * (share * target.omega[rows])[:, None]
+    return out

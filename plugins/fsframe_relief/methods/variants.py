@@ -344,7 +344,8 @@ class Swrfstar(ReliefSelector):
     s < 0 far; W = S(near, s) - S(far, |s|), S being weighted means with divisor sum |s|.
 
     Departures from Stokes & Visweswaran 2012: t and u are those of the target, for hits and misses,
-    and means are divided by the sum of weights. O(n^2 p) time, and an exponential per pair.
+    and means are divided by the sum of weights. Numeric targets as in `surfstar`. O(n^2 p) time,
+    and an exponential per pair.
 
     References
     ----------
@@ -360,7 +361,7 @@ class Swrfstar(ReliefSelector):
     [4, 1]
     """
 
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    splits_values: ClassVar[bool] = True
 
     def rule(self) -> Rule:
         return Sigmoid()

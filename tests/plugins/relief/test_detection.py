@@ -60,7 +60,7 @@ def test_the_pair_is_found_with_gaps_by_probability(table, method):
 
 
 @pytest.mark.parametrize(
-    "method", [Rrelieff(), Relieff(), Surf(), Multisurf(), Surfstar(), Multisurfstar()]
+    "method", [Rrelieff(), Relieff(), Surf(), Multisurf(), Surfstar(), Multisurfstar(), Swrfstar()]
 )
 def test_the_pair_is_found_with_a_numeric_endpoint(table, method):
     data = table("gametes_continuous.csv")

@@ -257,7 +257,7 @@ def test_the_task_can_be_said():
     given = Relieff(k=5, discrete_features="none").select(as_numbers).scores
     np.testing.assert_array_equal(asked, given)
     with pytest.raises(RequestError, match="classification"):
-        Swrfstar(task="regression").select(data)
+        Relief(task="regression").select(data)
     words = Dataset.from_arrays(data.X, np.array(["a", "b", "c"])[data.y])
     with pytest.raises(RequestError, match="needs numbers"):
         Relieff(task="regression").select(words)

@@ -27,7 +27,7 @@ Ties at the k-th distance, which an unstable sort decides there, are avoided: on
 alone k is all rows.
 
 scikit-rebate's own tests, through a module `skrebate` of thin classes over `fsframe.sklearn`, were
-run by hand: see the page of the family.
+run by hand; the page of the family says what they found.
 """
 
 from __future__ import annotations
