@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -215,14 +216,13 @@ def test_what_cannot_be_contained_is_refused(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", list(WITHOUT))
 def test_the_core_of_the_suite_can_be_collected_and_begun(name: str, tmp_path: Path) -> None:
     folders = [str(ROOT / "tests" / part) for part in ("core", "table", "storage")]
-    words = ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", "-p", "no:faulthandler"]
-    said, _ = pretend(name, [*words, "--collect-only", *folders], tmp_path, TESTS)
+    # pytest itself asks for consoles of Windows where it captures descriptors.
+    words = ["-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", "--capture=sys"]
+    # All are collected; one module passes, and a test is chosen that uses what Windows lacks.
+    chosen = ["-k", "test_grammar or test_a_pipe_or_a_link_in_place_of_a_unit_file"]
+    said, _ = pretend(name, [*words, *chosen, *folders], tmp_path, TESTS)
     assert "ended 0" in said, said[-2000:]
-    # One that passes, and one that uses what Windows lacks.
-    lacking = "test_a_pipe_or_a_link_in_place_of_a_unit_file_is_refused_without_waiting"
-    some = [f"{folders[0]}/test_grammar.py", f"{folders[2]}/units/test_unit_files.py::{lacking}"]
-    said, _ = pretend(name, [*words, *some], tmp_path, TESTS)
-    assert "ended 0" in said, said[-2000:]
+    assert int(re.search(r"(\d+) passed", said)[1]) > 40
     assert ("this system has no mkfifo" in said) == (name == "win32")
 
 
