@@ -290,7 +290,7 @@ def page(rows: Rows, chosen: Rows) -> str:
         f"{len(mixed)} tables.",
         "* **front**: none is more accurate and more stable (A, by *similar*), or quicker (T).",
         "",
-        "| method | gain | kNN | SVM | NB | φ | similar | features | s | random | front |",
+        "|method|gain|kNN|SVM|NB|φ|similar|features|s|random|front|",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|",
     ]
     for line in found:
@@ -304,7 +304,7 @@ def page(rows: Rows, chosen: Rows) -> str:
             cell(line.features, ".0f"), cell(line.seconds, ".1f"),
             cell(100 * line.permuted, "+z.0f"), mark,
         ]  # fmt: skip
-        text.append("| " + " | ".join(cells) + " |")
+        text.append(f"|{'|'.join(cells)}|")
     text += ["", f"![Gain and stability of each method]({PICTURE})", ""]
     text += ["## What follows", "", *conclusions(rows, chosen, columns, found)]
     text += [
