@@ -116,6 +116,8 @@ import sys, json, os, signal
 system, missing = {system!r}, {missing!r}
 import click, h5py, llvmlite, matplotlib, numba, numpy, polars, pluggy, scipy, sklearn
 import multiprocessing.connection, concurrent.futures.process, socket, subprocess, tempfile, shutil
+import threadpoolctl
+threadpoolctl.threadpool_info = list  # Some of its versions ask for libraries of Windows.
 for module, names in missing.items():
     for name in names:
         if hasattr(sys.modules[module], name):
