@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from fsframe_margin.engine.margins import PairSpace, Point
+if TYPE_CHECKING:
+    # Loads the compiler, which a screen about im4e does without.
+    from fsframe_margin.engine.margins import PairSpace, Point
 
 Floats = NDArray[np.float64]
 
