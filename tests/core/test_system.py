@@ -118,6 +118,7 @@ import click, h5py, llvmlite, matplotlib, numba, numpy, polars, pluggy, scipy, s
 import multiprocessing.connection, concurrent.futures.process, socket, subprocess, tempfile, shutil
 import threadpoolctl
 threadpoolctl.threadpool_info = list  # Some of its versions ask for libraries of Windows.
+shutil.which = lambda *_, **__: None  # From Python 3.12 on it asks Windows.
 for module, names in missing.items():
     for name in names:
         if hasattr(sys.modules[module], name):
