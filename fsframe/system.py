@@ -215,7 +215,7 @@ def process_exists(pid: int) -> bool | None:
 def boot_id() -> str:
     """Identifies the machine and its last boot; empty if unknown."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 

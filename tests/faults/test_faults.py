@@ -76,7 +76,7 @@ from fsframe.storage.units.checkpoint import Checkpoint
 def hasty(self):
     self._waiting.clear()
 Checkpoint.flush = hasty
-print(harness.kill_points(step=8, offset=4)["lost"])
+print(harness.kill_points(step=3, offset=0)["lost"])
 """
     folder = str(Path(__file__).parent)
     done = subprocess.run(
