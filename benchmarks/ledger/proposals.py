@@ -9,7 +9,7 @@ from designs import DESIGNS, Design, tables
 from page import Ledger, Mean, error_of, missed
 
 from fsframe import Dataset
-from fsframe.registry.entries import NEEDED, ProposalEntry
+from fsframe.registry.entries import NEEDED_QUESTION, ProposalEntry
 from fsframe.show.proposals import rules
 
 ENOUGH = 10
@@ -64,7 +64,7 @@ def verdicts(ledger: Ledger) -> list[Verdict]:
     for rule in rules():
         for design in (d for d in DESIGNS if d.name in rule.designs):
             own = contender_of(rule, design)
-            needed = rule.question == NEEDED
+            needed = rule.question == NEEDED_QUESTION
             judged = "f1_causal" if needed else "f1_relevant"
             means = {c.name: ledger.mean(design, c, judged) for c in CONTENDERS}
             # What bounds columns that are not causes answers the question of what is needed.

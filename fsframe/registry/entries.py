@@ -11,7 +11,6 @@ import attrs
 __all__ = [
     "API_VERSION",
     "KINDS",
-    "RELEVANT",
     "RESERVED_NAMES",
     "ClassifierEntry",
     "CommandEntry",
@@ -445,11 +444,14 @@ class PlotEntry(Entry):
     options: tuple[str, ...] = attrs.field(default=(), converter=_tuple, validator=_check_options)
 
 
-RELEVANT = "which features are relevant, each by itself"
+RELEVANT_QUESTION = "which features are relevant, each by itself"
 """The question that most proposals of fsframe answer."""
 
-NEEDED = "which of the correlated features are needed, given all others"
+NEEDED_QUESTION = "which of the correlated features are needed, given all others"
 """The question of proposals whose kept features say what the others do not."""
+
+FALSE_SHARE = "of those kept at most 5% are false, on average"
+"""What a chain promises that keeps what has q ≤ 0.05 by Benjamini and Hochberg."""
 
 TABLE_WORDS = frozenset(
     {

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import RELEVANT, ClassifierEntry, ProposalEntry, SelectorEntry
+from fsframe.registry.entries import (
+    FALSE_SHARE,
+    RELEVANT_QUESTION,
+    ClassifierEntry,
+    ProposalEntry,
+    SelectorEntry,
+)
 from fsframe.registry.hookspecs import hookimpl
 
 
@@ -76,64 +82,61 @@ def fsframe_classifiers() -> Iterator[ClassifierEntry]:
     )
 
 
-_FDR = "of those kept at most 5% are false, on average"
-
-
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
     """What is proposed for most tables: tests of one column at a time."""
     yield ProposalEntry(
         name="covariates",
-        question=RELEVANT,
+        question=RELEVANT_QUESTION,
         place=30,
         tables="covariates",
         when={"covariates"},
         chain="anova-f:alpha=0.05",
         gaps="impute anova-f:alpha=0.05",
-        promise=_FDR,
+        promise=FALSE_SHARE,
         designs=("batch",),
     )
     yield ProposalEntry(
         name="nominal-covariates",
-        question=RELEVANT,
+        question=RELEVANT_QUESTION,
         place=40,
         tables="covariates and nominal features",
         when={"covariates"},
         chain="chi2:alpha=0.05,discretise=equal-frequency,bins=3",
         gaps="chi2:alpha=0.05,discretise=equal-frequency,bins=3,missing=pairwise",
-        promise=_FDR,
+        promise=FALSE_SHARE,
     )
     yield ProposalEntry(
         name="heavy-tails",
-        question=RELEVANT,
+        question=RELEVANT_QUESTION,
         place=50,
         tables="heavy tails in most columns",
         when={"heavy-tails"},
         chain="anova-f:alpha=0.05,ranks=true",
         gaps="anova-f:alpha=0.05,ranks=true,missing=pairwise",
-        promise=_FDR,
+        promise=FALSE_SHARE,
         designs=("heavy-tails",),
     )
     yield ProposalEntry(
         name="curved",
-        question=RELEVANT,
+        question=RELEVANT_QUESTION,
         place=60,
         tables="a numeric target and at least 10 rows a column",
         when={"regression"},
         rows_per_column=10,
         chain="anova-f:alpha=0.05,curved=true",
         gaps="anova-f:alpha=0.05,curved=true,missing=pairwise",
-        promise=_FDR,
+        promise=FALSE_SHARE,
         designs=("curved",),
     )
     yield ProposalEntry(
         name="others",
-        question=RELEVANT,
+        question=RELEVANT_QUESTION,
         place=70,
         tables="all others",
         chain="anova-f:alpha=0.05",
         gaps="anova-f:alpha=0.05,missing=pairwise",
-        promise=_FDR,
+        promise=FALSE_SHARE,
         designs=(
             "independent",
             "blocks",

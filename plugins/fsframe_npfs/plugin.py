@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import RELEVANT, NullEntry, ProposalEntry, SelectorEntry
+from fsframe.registry.entries import RELEVANT_QUESTION, NullEntry, ProposalEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
 
@@ -90,7 +90,7 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
     """What is proposed where rows of one group have different labels."""
     yield ProposalEntry(
         name="groups",
-        question=RELEVANT,
+        question=RELEVANT_QUESTION,
         place=80,
         tables="rows of one group with different labels",
         when={"groups"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import RELEVANT, ProposalEntry, SelectorEntry
+from fsframe.registry.entries import RELEVANT_QUESTION, ProposalEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
 _ROBNIK = (
@@ -127,7 +127,7 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
     """What is proposed for narrow tables, on which it keeps what it promises (docs/ledger.md)."""
     yield ProposalEntry(
         name="time",
-        question=RELEVANT,
+        question=RELEVANT_QUESTION,
         place=20,
         tables="rows with a time, at most 50 columns",
         when={"time"},

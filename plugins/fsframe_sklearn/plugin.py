@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fsframe.registry.entries import (
-    NEEDED,
+    NEEDED_QUESTION,
     ClassifierEntry,
     ProposalEntry,
     RegressorEntry,
@@ -119,7 +119,7 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
     # With fewer than 25 columns no share of the halves bounds what is kept of five.
     yield ProposalEntry(
         name="needed",
-        question=NEEDED,
+        question=NEEDED_QUESTION,
         place=100,
         tables="25 to 60 columns, some of them correlated and none a copy of another",
         when={"correlated"},

@@ -155,25 +155,25 @@ _OFFERED = {
         "doi:10.1007/978-3-030-46150-8_20",
     ),
     "spearman": (
-        "coefficients:Spearman",
+        "rankings:Spearman",
         "Correlation of rankings",
         "Spearman 1904, The proof and measurement of association between two things, "
         "Am. J. Psychol. 15(1):72-101, doi:10.2307/1412159",
     ),
     "kendall": (
-        "coefficients:Kendall",
+        "rankings:Kendall",
         "Kendall's τ-b of rankings",
         "Kendall 1945, The treatment of ties in ranking problems, Biometrika 33(3):239-251, "
         "doi:10.1093/biomet/33.3.239",
     ),
     "weighted-tau": (
-        "coefficients:WeightedTau",
+        "rankings:WeightedTau",
         "Kendall's τ, weighted towards the top ranks",
         "Vigna 2015, A weighted correlation index for rankings with ties, WWW, pp. 1166-1176, "
         "doi:10.1145/2736277.2741088",
     ),
     "canberra": (
-        "coefficients:Canberra",
+        "rankings:Canberra",
         "Top-weighted distance of rankings: 0 identical, 1 as random",
         "Jurman et al. 2008, Algebraic stability indicators for ranked lists in molecular "
         "profiling, Bioinformatics 24(2):258-264, doi:10.1093/bioinformatics/btm550",

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import RELEVANT, ProposalEntry, RegressorEntry, SelectorEntry
+from fsframe.registry.entries import (
+    FALSE_SHARE,
+    RELEVANT_QUESTION,
+    ProposalEntry,
+    RegressorEntry,
+    SelectorEntry,
+)
 from fsframe.registry.hookspecs import hookimpl
 
 _COX = (
@@ -41,20 +47,17 @@ def fsframe_regressors() -> Iterator[RegressorEntry]:
     )
 
 
-_FDR = "of those kept at most 5% are false, on average"
-
-
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
     """What is proposed for times until an event."""
     yield ProposalEntry(
         name="survival",
-        question=RELEVANT,
+        question=RELEVANT_QUESTION,
         place=10,
         tables="times until an event",
         when={"survival"},
         chain="cox-score:alpha=0.05",
         gaps="impute cox-score:alpha=0.05",
-        promise=_FDR,
+        promise=FALSE_SHARE,
         designs=("survival",),
     )

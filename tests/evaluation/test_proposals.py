@@ -14,7 +14,7 @@ import pytest
 
 import fsframe
 from fsframe import Chain, Dataset
-from fsframe.registry.entries import NEEDED, RELEVANT, ProposalEntry
+from fsframe.registry.entries import NEEDED_QUESTION, RELEVANT_QUESTION, ProposalEntry
 from fsframe.show.proposals import Shape, proposals_for, rules
 from tests.command_line import fsframe as fsframe_command
 
@@ -61,7 +61,9 @@ def test_rules_are_first_in_the_ledger_or_within_a_standard_error(ledger: Any) -
 def test_a_better_chain_or_a_broken_promise_in_the_ledger_refutes_a_rule(ledger: Any) -> None:
     def of_blocks(changed: list[dict[str, str]]) -> Any:
         found = ledger.verdicts(ledger.Ledger(changed))
-        return next(v for v in found if v.design.name == "blocks" and v.rule.question == RELEVANT)
+        return next(
+            v for v in found if v.design.name == "blocks" and v.rule.question == RELEVANT_QUESTION
+        )
 
     kept = rows()
     own = [r for r in kept if (r["design"], r["contender"]) == ("blocks", "anova-f, BH")]
@@ -85,25 +87,25 @@ def chains(data: Dataset) -> dict[str, str]:
 def test_each_question_has_one_chain_and_gaps_another() -> None:
     X, y = numbers(60, 8), np.arange(60) % 2
     assert chains(Dataset.from_arrays(X, y)) == {
-        RELEVANT: "anova-f:alpha=0.05", TOGETHER: "relieff ipss"
+        RELEVANT_QUESTION: "anova-f:alpha=0.05", TOGETHER: "relieff ipss"
     }  # fmt: skip
     X[3, 4] = np.nan
     assert chains(Dataset.from_arrays(X, y)) == {
-        RELEVANT: "anova-f:alpha=0.05,missing=pairwise", TOGETHER: "relieff ipss"
+        RELEVANT_QUESTION: "anova-f:alpha=0.05,missing=pairwise", TOGETHER: "relieff ipss"
     }  # fmt: skip
     wide = chains(Dataset.from_arrays(numbers(60, 300), y))
-    assert wide == {RELEVANT: "anova-f:alpha=0.05"}
+    assert wide == {RELEVANT_QUESTION: "anova-f:alpha=0.05"}
 
 
 def test_a_rule_whose_chain_refuses_the_table_gives_way_to_the_next() -> None:
     X, y = np.c_[numbers(60, 8), np.arange(60) % 3], np.arange(60) % 2
     data = Dataset.from_arrays(X, y, [*"abcdefgh", "site"], categorical=[7, 8])
     thirds = "chi2:alpha=0.05,discretise=equal-frequency,bins=3"
-    assert chains(data.with_roles(adjust="site"))[RELEVANT] == thirds
+    assert chains(data.with_roles(adjust="site"))[RELEVANT_QUESTION] == thirds
     people = Dataset.from_arrays(X, y, groups=np.arange(60) // 4)
-    assert chains(people)[RELEVANT] == "anova-f npfs"
+    assert chains(people)[RELEVANT_QUESTION] == "anova-f npfs"
     same = Dataset.from_arrays(X, np.arange(60) // 4 % 2, groups=np.arange(60) // 4)
-    assert chains(same)[RELEVANT] == "anova-f:alpha=0.05"
+    assert chains(same)[RELEVANT_QUESTION] == "anova-f:alpha=0.05"
 
 
 def blocks(copy: float = 0.0) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -116,13 +118,15 @@ def blocks(copy: float = 0.0) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def test_which_correlated_columns_are_needed_is_a_question_of_its_own() -> None:
     X, y = blocks(), np.arange(120) % 2
-    assert chains(Dataset.from_arrays(X, y))[NEEDED] == "lasso:top=5 cpss:bound=r-concave"
-    (found,) = [f for f in proposals_for(Dataset.from_arrays(X, y)) if f.question == NEEDED]
+    assert chains(Dataset.from_arrays(X, y))[NEEDED_QUESTION] == "lasso:top=5 cpss:bound=r-concave"
+    (found,) = [
+        f for f in proposals_for(Dataset.from_arrays(X, y)) if f.question == NEEDED_QUESTION
+    ]
     assert found.cost is not None and 0.1 < found.cost.seconds < 10
     for other in (numbers(120, 30), blocks(0.99), X[:, :20], np.c_[X, X[:, :1] * 0 + 1e140]):
         expected = other.shape[1] == 31
-        assert (NEEDED in chains(Dataset.from_arrays(other, y))) is expected
-    assert NEEDED not in chains(Dataset.from_arrays(X, y, categorical=[0]))
+        assert (NEEDED_QUESTION in chains(Dataset.from_arrays(other, y))) is expected
+    assert NEEDED_QUESTION not in chains(Dataset.from_arrays(X, y, categorical=[0]))
 
 
 def test_without_the_plugin_of_a_rule_methods_propose_themselves(monkeypatch) -> None:
@@ -177,10 +181,10 @@ def test_inspect_ends_with_the_command_and_what_it_answers(tmp_path) -> None:
     found = inspect_table(tmp_path / "t.csv")
     assert found.chain == "anova-f:alpha=0.05" and found.forecast is not None
     text = " ".join(" ".join(inspection_lines(found)).split())
-    assert f"answers: {RELEVANT}; of those kept at most 5%" in text
+    assert f"answers: {RELEVANT_QUESTION}; of those kept at most 5%" in text
     assert text.index("relieff ipss") > text.index("For another question:")
     told = inspection_object(found)["proposals"]
-    assert [each["question"] for each in told] == [RELEVANT, TOGETHER]
+    assert [each["question"] for each in told] == [RELEVANT_QUESTION, TOGETHER]
     assert told[0]["command"] == found.command
     assert fsframe.Chain.parse(told[1]["chain"])
 
@@ -193,7 +197,7 @@ def test_a_proposal_of_another_plugin_is_tried_at_its_place(tmp_path: Path) -> N
     assert told["which feature varies most"]["chain"] == "variance"
     assert told["which feature varies most"]["promise"] == "none"
     # It has a place after that of fsframe.
-    assert told[RELEVANT]["chain"] == "anova-f:alpha=0.05"
+    assert told[RELEVANT_QUESTION]["chain"] == "anova-f:alpha=0.05"
 
 
 def test_a_proposal_for_unknown_kinds_of_tables_is_refused() -> None:

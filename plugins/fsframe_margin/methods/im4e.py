@@ -377,6 +377,11 @@ def descend_sparse(
         As for `Im4e`.
     loss_name : {"logistic", "hinge", "sigmoid"}
 
+    Returns
+    -------
+    Descent
+        Its last point; O(A) and one pass over all pairs of rows for each trial of a step.
+
     Notes
     -----
     Projected gradient steps w ← (w − t (u/N + λ))⁺, t halved until the cost falls by 1e-4 ‖Δw‖²/t
@@ -393,21 +398,21 @@ def descend_sparse(
     state = DescentState(point, cost_at(point), max_iter=max_iter, tol=tol)
     step = 1.0
     while state.updates < max_iter:
-        point = state.point
-        here = cost_at(point)
+        point, here = state.point, state.costs[-1]
         slope = gradient_of_loss(space, point, sigma, loss_name) / space.total + l1
         while True:
             target = np.maximum(point.weights - step * slope, 0.0)
             change = target - point.weights
             found = space.point(target, sigma)
+            there = cost_at(found)
             fall = 1e-4 * space.total * float(change @ change) / step
-            if not change.any() or cost_at(found) <= here - fall or step < SMALLEST_STEP:
+            if not change.any() or there <= here - fall or step < SMALLEST_STEP:
                 break
             step /= 2
         if not change.any() or step < SMALLEST_STEP:
             state.stop("no step lowers the cost")
             break
-        state.move(found, cost_at(found), step)
+        state.move(found, there, step)
         step *= 2
         if state.has_converged():
             state.stop()

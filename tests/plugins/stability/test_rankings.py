@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kendalltau, rankdata, spearmanr, weightedtau
 
 import fsframe
-from fsframe_stability.coefficients import expected_canberra, sign_agreement
+from fsframe_stability.rankings import expected_canberra, sign_agreement
 
 metrics = fsframe.stability_metrics
 
