@@ -343,11 +343,21 @@ def terminal_signals_blocked() -> Iterator[None]:
 
 
 def track_semaphores() -> None:
-    """Start the process that removes semaphores of worker processes; Windows needs none."""
-    if not WINDOWS:
-        from multiprocessing import resource_tracker
+    """Start the process that removes semaphores of worker processes; Windows needs none.
 
+    It removes without a word what a process that was killed could not: its warning would follow
+    the last event of ``--progress json``, or a user's prompt, and asks nothing of anybody.
+    """
+    if WINDOWS:
+        return
+    from multiprocessing import resource_tracker
+
+    # It is started with the warning options of this process.
+    sys.warnoptions.append("ignore:resource_tracker:UserWarning")
+    try:
         resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.pop()
 
 
 @contextlib.contextmanager

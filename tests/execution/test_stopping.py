@@ -122,6 +122,21 @@ def test_a_stopped_run_keeps_what_is_finished_and_resume_gives_the_same_bits(
     assert sorted(os.listdir(folder)) == ["table.csv", RUN]
 
 
+def test_the_last_event_is_the_last_line_when_semaphores_are_left(folder):
+    """SIGKILL leaves no time to remove them; a run stopped on a busy machine may be as short of it.
+
+    Standard error ends when no process holds it any more, the one that removes them included.
+    """
+    process = started(folder, "chain", *SLOW, "--workers", "2")
+    assert process.stderr is not None
+    for line in process.stderr:
+        if json.loads(line)["event"] == "progress":
+            break
+    process.kill()
+    for line in process.communicate(timeout=600)[1].splitlines():
+        assert json.loads(line)["event"] == "progress"
+
+
 def test_messages_say_how_to_continue(folder):
     # Long enough not to end by itself before a busy machine sends the signal.
     longer = [text.replace("n=20", "n=100") for text in SLOW]
