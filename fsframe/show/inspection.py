@@ -18,13 +18,13 @@ from fsframe.method.run import Cost
 from fsframe.show.proposals import Proposal, first_in_parts, proposals_for
 from fsframe.table.column_facts import ColumnFacts, Contents, Covariate, guess_label
 from fsframe.table.column_guesses import Guesses, as_words, spelled_key
-from fsframe.table.column_kinds import as_ordinal
+from fsframe.table.column_kinds import alike_spellings, as_ordinal
 from fsframe.table.columns import as_keys, column_word, find_column, find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.read import read
 from fsframe.table.roles import ROLES, check_asked
 from fsframe.table.source import contents
-from fsframe.text import counted
+from fsframe.text import counted, some_of
 
 _LEVEL, _RARE, _CLASSES = 0.05, 10, 10
 
@@ -107,6 +107,7 @@ def findings_of(
         ("one value only, no information", guesses.constant, ""),
     ):  # fmt: skip
         yield from _grouped(guesses, what, columns, option)
+    yield from _spelled_alike(guesses, {*asked, *known, *(c.column for c in covariates)})
     equal = [(guesses.names[a], guesses.names[b]) for a, b in found.repeated_columns]
     if equal:
         shown = ", ".join(f"{a} = {b}" for a, b in equal[:5])
@@ -184,6 +185,32 @@ def _few_rows(guesses: Guesses) -> Iterator[Finding]:
             columns=(label,),
             what=f"few rows of a class ({shown} of {guesses.found.n_rows}): only strong effects "
             "can be found, and accuracy says little",
+        )
+
+
+def _spelled_alike(guesses: Guesses, columns: Collection[int]) -> Iterator[Finding]:
+    """Classes and categories that are probably one, spelled in several ways."""
+    label, found = guesses.label, guesses.found
+    if found.columns[label].kind == "text":
+        merged = alike_spellings(found.levels(label))
+        if merged:
+            shown = some_of([" = ".join(spellings) for spellings in merged])
+            yield Finding(columns=(guesses.names[label],), what=f"spellings are merged: {shown}")
+    named = {one.column for one in guesses.covariates}
+    together: dict[str, list[int]] = {}
+    for k in sorted(columns):
+        column = found.columns[k]
+        if column.kind == "text" and column.different <= _CLASSES:
+            # Of genotypes in single letters, a and A are two.
+            alike = alike_spellings(found.levels(k), 1 if k in named else 2)
+            shown = some_of([" and ".join(spellings) for spellings in alike], 3)
+            together.setdefault(shown, []).append(k)
+    together.pop("", None)
+    for shown, members in together.items():
+        yield Finding(
+            columns=tuple(guesses.names[k] for k in members),
+            what=f"{shown} differ in capitals or blanks only, and count as different categories; "
+            "if they mean the same, spell them alike in the file",
         )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.column_kinds import level_text, odd_cells
+from fsframe.table.column_kinds import level_text, merged_spellings, odd_cells
 from fsframe.table.frames import columns_of, series_values
 
 _DATE = re.compile(
@@ -236,26 +236,6 @@ def one_column(column: int, values: Column) -> Block:
     if isinstance(values, list):
         return column, np.full((len(values), 1), np.nan), {column: values}
     return column, values[:, None], {}
-
-
-def merged_spellings(texts: Sequence[str]) -> dict[str, str]:
-    """Spellings that differ in case or blanks only, by the commonest one, which replaces them.
-
-    Texts of one character are left, as genotypes may differ in case.
-
-    >>> merged_spellings(["Good", "good", "Good", "Poor", "a", "A"])
-    {'good': 'Good'}
-    """
-    times = Counter(texts)
-    alike: dict[str, list[str]] = {}
-    for text in times:
-        if len(text) > 1:
-            alike.setdefault(" ".join(text.casefold().split()), []).append(text)
-    found = {}
-    for spellings in alike.values():
-        best = min(spellings, key=lambda text: (-times[text], text))
-        found.update({text: best for text in sorted(spellings) if text != best})
-    return found
 
 
 def gathered(

@@ -242,7 +242,41 @@ def coded(values: Sequence[str | None], name: str) -> tuple[NDArray[np.float64],
 def coded_note(levels: Sequence[str], name: str) -> str:
     """The note that the text of column `name` was coded as the places of these levels."""
     spelled = some_of([f"{text}={place}" for place, text in enumerate(levels)], 10)
-    return f"text in column {name!r} was coded: {spelled}"
+    note = f"text in column {name!r} was coded: {spelled}"
+    alike = alike_spellings(levels)
+    if alike:
+        shown = some_of([" and ".join(map(repr, spellings)) for spellings in alike], 3)
+        note += f"; {shown} differ in capitals or blanks only"
+    return note
+
+
+def alike_spellings(texts: Iterable[str], shortest: int = 2) -> list[list[str]]:
+    """The different ones of `texts` that differ in capitals or blanks only, sorted.
+
+    Texts of fewer than `shortest` characters are left out: genotypes may differ in case.
+
+    >>> alike_spellings(["Good", "good", "Poor", "a", "A"])
+    [['Good', 'good']]
+    """
+    alike: dict[str, list[str]] = {}
+    for text in sorted(set(texts)):
+        if len(text) >= shortest:
+            alike.setdefault(" ".join(text.casefold().split()), []).append(text)
+    return [spellings for spellings in alike.values() if len(spellings) > 1]
+
+
+def merged_spellings(texts: Sequence[str]) -> dict[str, str]:
+    """Spellings that differ in case or blanks only, by the commonest one, which replaces them.
+
+    >>> merged_spellings(["Good", "good", "Good", "Poor", "a", "A"])
+    {'good': 'Good'}
+    """
+    times = Counter(texts)
+    found = {}
+    for spellings in alike_spellings(times):
+        best = min(spellings, key=lambda text: (-times[text], text))
+        found.update({text: best for text in spellings if text != best})
+    return found
 
 
 @attrs.frozen(kw_only=True, eq=False)

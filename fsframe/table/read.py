@@ -20,7 +20,6 @@ from fsframe.table.column_facts import (
     is_usual_label,
     likely_names,
     looks_measured,
-    merged_spellings,
 )
 from fsframe.table.column_guesses import check_default_label, untidy
 from fsframe.table.column_kinds import (
@@ -29,6 +28,7 @@ from fsframe.table.column_kinds import (
     as_ordinal,
     check_readings,
     level_text,
+    merged_spellings,
     numbers_of,
     ranks,
     read_texts,

@@ -167,3 +167,25 @@ def test_blanks_between_fields_are_found_as_by_chain(call: Call, here: Path) -> 
     # One column is described, with what is wrong with it.
     (here / "one.txt").write_text("a\n1\n2\n")
     assert "a table needs features and a label" in call("inspect one.txt").out.replace("\n", " ")
+
+
+def test_spellings_of_one_category_are_named(call: Call, here: Path) -> None:
+    rows = [("Red", "f", "aa", "Good"), ("red", "F", "aA", "good"), ("blue", "M", "AA", "poor")]
+    lines = [f"{','.join(row)},{k % 7}" for k, row in enumerate(rows * 12)]
+    text = "\n".join(["colour,sex,size,outcome,dose", *lines])
+    (here / "spelled.csv").write_text(text)
+    told = call("inspect spelled.csv --label outcome --json").json
+    what = [(f["columns"], f["what"]) for f in told["findings"] if f["columns"]]
+    told_apart = {columns[0]: text for columns, text in what if "capitals" in text}
+    assert sorted(told_apart) == ["colour", "sex", "size"]
+    assert told_apart["colour"].startswith("Red and red differ")
+    assert told_apart["sex"].startswith("F and f differ")
+    assert (["outcome"], "spellings are merged: Good = good") in what
+    run = call(
+        "chain mim:top=1 on spelled.csv --label outcome --categorical colour,sex,size --no-out"
+    )
+    assert "'Red' and 'red' differ in capitals or blanks only" in run.out
+    assert "'F' and 'f'" not in run.out
+    (here / "spelled.csv").write_text(text.replace("Red", "red"))
+    told = call("inspect spelled.csv --label outcome --json").json
+    assert not any("colour" in f["columns"] and "capitals" in f["what"] for f in told["findings"])
