@@ -191,7 +191,7 @@ CONTENDERS: tuple[Contender, ...] = (
     _ours("lasso ipss", "lasso:top=30 ipss", tasks=_BOTH, seconds=1.0, widest=200,
           promise="fdr", level=0.1, false_if_not="causal"),
     _ours("importance ipss", 'importance:options={"n_estimators":25} ipss', tasks=_BOTH,
-          seconds=6.0, promise="fdr", level=0.1, false_if_not="causal"),
+          seconds=6.0, promise="fdr", level=0.1),
     _ours("lasso knockoffs", "lasso:score_by=coefficient knockoffs:copies=1", tasks=_BOTH,
           seconds=0.5, widest=200, promise="fdr", level=0.2, false_if_not="causal"),
     _ours("boruta", "boruta:trees=50,max_runs=30,alpha=0.05", tasks=_BOTH, seconds=3.0,

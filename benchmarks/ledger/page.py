@@ -320,8 +320,8 @@ def designs_page(ledger: Ledger) -> str:
         "standard error; "
         + red("red")
         + f" if it exceeds the promise by more than two standard errors, on at least {FEW} tables. "
-        "False is a column that is not relevant; for conditional methods (`lasso`, forests under "
-        "`ipss`, knockoffs) one that is not causal; for `interactions` one that does not interact. "
+        "False is a column that is not relevant; for conditional methods (`lasso`, knockoffs, the "
+        "package ipss) one that is not causal; for `interactions` one that does not interact. "
         "`npfs` promises something for labels that depend on no column only: its error with a "
         "signal is shown, not judged.",
         "* **F1 causal**: blank where equal to F1 relevant. "

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from fsframe.method.selection import rank_by_score
 from fsframe.registry import selectors
 from fsframe.show.verdicts import (
+    covariates,
     decisions,
     interacting,
     pair_test_words,
     pair_weight_words,
+    stated,
     statements,
 )
 from fsframe.storage import RunRecord, StageRecord, printable
@@ -66,6 +68,15 @@ def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
         "n_pairs": record.n_pairs,
         "pair_tests": _tests_object(record),
         "warnings": list(record.all_warnings()),
+        "statements": [
+            {
+                "stage": stage,
+                "word": said.word,
+                "kind": said.kind,
+                "sentence": said.sentence(stage, covariates(record)),
+            }
+            for stage, said in stated(record)
+        ],
         "stages": [
             {
                 "name": stage.name,

@@ -13,6 +13,7 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError
 from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.method.ranking import rank_by_score
+from fsframe.method.statement import Statement
 from fsframe.registry import selectors, stability_metrics
 from fsframe.storage import RunRecord, printable
 from fsframe.storage.checked_tables import bootstrap_tables
@@ -107,19 +108,28 @@ def decisions(record: RunRecord) -> list[Decision]:
     return [each for each in found if each.names]
 
 
-def statements(record: RunRecord) -> list[str]:
-    """What each stage that tests says of a feature, a sentence each: whether it is relevant, or
-    needed (`fsframe.method.statement`). None for evaluations, and where a method is not installed.
+def stated(record: RunRecord) -> list[tuple[str, Statement]]:
+    """Each stage that tests, by name, and what it says of a feature: that it is relevant, or needed
+    (`fsframe.method.statement`). None for evaluations, and where a method is not installed.
     """
     if recorded_protocol(record) is not None:
         return []
     try:
-        found = list(Chain.parse(record.chain).statements())
+        return list(dict.fromkeys(Chain.parse(record.chain).statements()))
     except FsframeError:
         return []
+
+
+def covariates(record: RunRecord) -> list[str]:
+    """Names of the columns that were adjusted for."""
     adjusted = record.environment.get("adjust")
-    names = [printable(str(name)) for name in adjusted] if isinstance(adjusted, list) else []
-    return list(dict.fromkeys(statement.sentence(stage, names) for stage, statement in found))
+    return [printable(str(name)) for name in adjusted] if isinstance(adjusted, list) else []
+
+
+def statements(record: RunRecord) -> list[str]:
+    """What `stated` finds, a sentence each."""
+    given = covariates(record)
+    return [statement.sentence(stage, given) for stage, statement in stated(record)]
 
 
 def _decided_by_level(record: RunRecord) -> bool:

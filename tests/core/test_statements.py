@@ -10,9 +10,10 @@ from fsframe import Chain, Dataset
 from fsframe.errors import RequestError
 from fsframe.method.statement import ADDING, INTERACTING, NEEDED, RELEVANT, RELEVANT_PAIR, Statement
 from fsframe.registry import selectors
-from fsframe.show.display import result_lines
+from fsframe.show.display import result_lines, result_object
 from fsframe.show.methods_text import methods_paragraph
 from fsframe.show.page import report_page
+from fsframe.storage import RunRecord
 
 LEVELS = {"alpha", "level", "false_selections", "correction"}
 """Parameters that only methods with p-values or an error rate have."""
@@ -28,6 +29,15 @@ def with_levels() -> list[str]:
         for offer in selectors.offers()
         if LEVELS & {field.name for field in attrs.fields(selectors[offer.name])}
     ]
+
+
+FEW = {"trees": 5, "max_runs": 3}
+"""Little work, where a method has such a parameter; `permutations` are those of `SETTINGS`."""
+
+
+def flat(record: RunRecord) -> str:
+    """The screen of a run, in one line."""
+    return " ".join(" ".join(result_lines(record, None)).split())
 
 
 def stated(text: str) -> list[tuple[str, Statement]]:
@@ -47,6 +57,33 @@ def test_every_method_that_controls_an_error_rate_states_what_it_tests(name: str
     assert found is not None and found.kind in ("marginal", "conditional")
 
 
+@pytest.mark.parametrize("name", with_levels())
+def test_json_says_what_every_method_with_a_level_tests(name: str) -> None:
+    method = selectors[name]
+    names = {field.name for field in attrs.fields(method)}
+    draw = np.random.default_rng(0)
+    X, task = draw.normal(size=(60, 4)), sorted(method.tasks)[0]
+    y = np.arange(60) % 2 if task == "classification" else draw.exponential(size=60)
+    data = Dataset.from_arrays(
+        X, y, task=None if task == "survival" else task,
+        event=np.ones(60) if task == "survival" else None,
+    )  # fmt: skip
+    wrapped = "correlation:threshold=1,top=2 " if getattr(method, "wrapping", False) else ""
+    given = [f"{key}={value}" for key, value in (SETTINGS | FEW).items() if key in names]
+    text = f"{wrapped}{name}{':' if given else ''}{','.join(given)}"
+    try:
+        record = Chain.parse(text).run(data)
+    except RequestError as error:
+        assert "permutations are not supported" in str(error)
+        record = Chain.parse(name).run(data)
+    found = result_object(record, None)["statements"]
+    said = Chain.parse(record.chain).stages[-1].method.statement()
+    assert [(one["stage"], one["kind"], one["word"]) for one in found] == (
+        [(name, said.kind, said.word)] if said else []
+    )
+    assert all(one["sentence"] in flat(record) for one in found)
+
+
 def test_methods_that_can_control_an_error_rate_are_known() -> None:
     assert {"npfs", "cpss", "ipss", "knockoffs", "anova-f", "chi2", "boruta", "interactions",
             "interactions-split", "cox-score", "relieff", "mrmr"} <= set(with_levels())  # fmt: skip
@@ -63,6 +100,7 @@ def test_methods_that_can_control_an_error_rate_are_known() -> None:
         ("cpss:base=(anova-f elastic-net:top=4)", [("cpss", NEEDED)]),
         ("lasso:top=9 ipss", [("ipss", NEEDED)]),
         ("relieff ipss", [("ipss", RELEVANT)]),
+        ("importance ipss", [("ipss", RELEVANT)]),  # Copies share the importance of a cause.
         ("correlation:threshold=1 knockoffs", [("knockoffs", NEEDED)]),
         ("boruta interactions", [("boruta", RELEVANT), ("interactions", INTERACTING)]),
         ("relieff:permutations=99", [("relieff", RELEVANT)]),
@@ -102,6 +140,8 @@ def test_screen_report_and_methods_text_say_it(
     X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
     data = Dataset.from_arrays(X, y, ["a", "b", "c", "age"])
     record = Chain.parse(chain).run(data.with_roles(adjust=adjust) if adjust else data)
-    screen = " ".join(" ".join(result_lines(record, None)).split())
+    screen = flat(record)
+    shown = result_object(record, None)["statements"]
+    assert [one["sentence"] for one in shown] == [sentence] * bool(sentence)
     for text in (screen, report_page(record), methods_paragraph(record)):
         assert (sentence in text) if sentence else " tests whether " not in text

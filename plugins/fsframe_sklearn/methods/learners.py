@@ -229,10 +229,18 @@ class Importance(LearnerSelector):
     ``deviation``: the standard deviation over folds and repeats, or over trees. `model` contains
     the coefficients of a linear estimator. Cost: one fit, or `folds`.
 
+    What a stage that resamples it keeps is called *relevant*, not needed (`joint` is False): trees
+    that draw the columns of a split at random use copies of a cause in its place, and their
+    importance is zero only for a column that says nothing about the label given any subset of the
+    others (Louppe et al. 2013, theorems 3 and 5; for total randomisation, without limit on trees
+    and rows). For the coefficients of a linear model this says less than could be said.
+
     References
     ----------
     L. Breiman 2001, Random forests, Machine Learning 45:5–32, sec. 10. A. Fisher, C. Rudin,
-    F. Dominici 2019, JMLR 20(177). F. Pedregosa et al. 2011, Scikit-learn, JMLR 12.
+    F. Dominici 2019, JMLR 20(177). G. Louppe, L. Wehenkel, A. Sutera, P. Geurts 2013, Understanding
+    variable importances in forests of randomized trees, NIPS 26. F. Pedregosa et al. 2011,
+    Scikit-learn, JMLR 12.
 
     Examples
     --------
