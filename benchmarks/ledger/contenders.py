@@ -45,6 +45,8 @@ class Contender:
         Of fsframe: the text of the chain for a design.
     fit : callable, optional
         Of another package: the columns kept of a table, with a seed.
+    warned : tuple of str
+        Designs on whose tables the run itself says that the promise does not hold.
     package : str
         Its distribution.
     """
@@ -59,6 +61,7 @@ class Contender:
     widest: int = 10_000
     chain: Callable[[Design], str] | None = None
     fit: Callable[[Table, int], Kept] | None = None
+    warned: tuple[str, ...] = ()
     package: str = "fsframe"
 
     def version(self) -> str:
@@ -173,7 +176,7 @@ CONTENDERS: tuple[Contender, ...] = (
     _ours("cox-score, BH", "cox-score:alpha=0.05", tasks=("survival",), seconds=0.01,
           promise="fdr", level=0.05),
     _ours("mim npfs", _screened("mim npfs"), tasks=_BOTH, seconds=0.4, **_NPFS),
-    _ours("anova-f npfs", _screened("anova-f npfs"), seconds=0.6, **_NPFS),
+    _ours("anova-f npfs", _screened("anova-f npfs"), seconds=0.6, warned=("drift",), **_NPFS),
     _ours("relieff npfs", _screened("relieff npfs"), seconds=1.5, **_NPFS),
     _ours("rrelieff npfs", "rrelieff npfs", tasks=("regression",), seconds=3.0, **_NPFS),
     _ours("surf npfs", _screened("surf npfs"), seconds=3.0, **_NPFS),
@@ -184,10 +187,11 @@ CONTENDERS: tuple[Contender, ...] = (
     _ours("lasso cpss", "lasso:top=5 cpss", tasks=_BOTH, seconds=0.5,
           promise="count", level=1.0, false_if_not="causal"),
     _ours("lasso cpss, r-concave", "lasso:top=5 cpss:bound=r-concave", tasks=_BOTH, seconds=0.5,
-          promise="count", level=1.0, false_if_not="causal"),
+          promise="count", level=1.0, false_if_not="causal", warned=("copies",)),
     _ours("relieff cpss", "relieff:top=5 cpss:bound=r-concave", seconds=0.2, promise="count",
-          level=1.0),
-    _ours("relieff ipss", "relieff ipss", seconds=0.2, promise="fdr", level=0.1),
+          level=1.0, warned=("60x1000",)),
+    _ours("relieff ipss", "relieff ipss", seconds=0.2, promise="fdr", level=0.1,
+          warned=("60x1000", "30x2000")),
     _ours("lasso ipss", "lasso:top=30 ipss", tasks=_BOTH, seconds=1.0, widest=200,
           promise="fdr", level=0.1, false_if_not="causal"),
     _ours("importance ipss", 'importance:options={"n_estimators":25} ipss', tasks=_BOTH,

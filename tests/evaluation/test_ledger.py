@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from fsframe import Chain
+
 HERE = Path(__file__).parents[2] / "benchmarks" / "ledger"
 CELLS = ["--designs", "independent", "xor", "--contenders", "mim npfs", "relieff ipss", "SelectFdr"]
 
@@ -54,3 +56,35 @@ def test_the_pages_are_made_from_their_rows(tmp_path):
     script("page.py", "--out", page, "--designs", tables)
     assert page.read_text() == (HERE.parents[1] / "docs" / "ledger.md").read_text()
     assert tables.read_text() == (HERE / "designs.md").read_text()
+
+
+def warned() -> list[tuple[str, str]]:
+    sys.path.insert(0, str(HERE))
+    try:
+        from contenders import CONTENDERS
+    finally:
+        sys.path.remove(str(HERE))
+    return [(one.name, design) for one in CONTENDERS for design in one.warned]
+
+
+@pytest.mark.parametrize(("name", "design"), warned())
+def test_runs_say_so_where_the_ledger_marks_that_they_do(name: str, design: str) -> None:
+    sys.path.insert(0, str(HERE))
+    try:
+        from contenders import CONTENDERS
+        from designs import DESIGNS, tables
+    finally:
+        sys.path.remove(str(HERE))
+    (contender,) = (one for one in CONTENDERS if one.name == name)
+    (drawn,) = (one for one in DESIGNS if one.name == design)
+    assert contender.chain is not None
+    chain = Chain.parse(contender.chain(drawn))
+    said = []
+    for seed in range(6):  # A warning on what is kept needs that something is.
+        data = tables(drawn, True, seed, 12)[0].dataset()
+        said += [*chain.forewarnings(data), *chain.select(data, seed=seed).warnings]
+    assert any(
+        word in line
+        for line in said
+        for word in ("is missed", "more often than promised", "can be expected at the share")
+    )

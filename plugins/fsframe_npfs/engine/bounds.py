@@ -293,50 +293,65 @@ def integrate_paths(
 
     Parameters
     ----------
-    scores : (2B, p) float64
+    scores : (labellings, 2B, p) float64
         Scores on the halves; not positive or NaN: not selected at any threshold.
     power : {1, 2, 3}
     cutoff : float > 0
         Thresholds are taken from the largest score down to where the mean of `bound_of_sizes` over
-        them exceeds this.
+        them exceeds this, for mean sizes over the labellings.
     steps : int ≥ 2
-        Thresholds, in equal ratios from the largest positive score to the smallest.
+        Thresholds, in equal ratios from the largest positive score to the smallest, of all
+        labellings.
     delta : float
         Thresholds λ are weighted by λ^(−δ) dλ; 1 weights equal ratios equally.
 
     Returns
     -------
-    integrals : (p,) float64 in [0, 1]
+    integrals : (labellings, p) float64 in [0, 1]
     bound : float
         E(FP) of keeping features with an integral of at least τ is at most bound/τ; 0 if no
         threshold is left.
     thresholds : (m,) float64
         Decreasing.
     paths : (m, p) float64
-        Share of the halves that select each feature at each threshold.
+        Share of the halves that select each feature at each threshold, of the first labelling.
     """
-    halves, p = scores.shape
-    ordered = np.sort(np.where(scores > 0, scores, 0.0), axis=0)
+    labellings, halves, p = scores.shape
+    ordered = np.sort(np.where(scores > 0, scores, 0.0), axis=1)
     positive = ordered[ordered > 0]
+    integrals = np.zeros((labellings, p))
     if not positive.size:
-        return np.zeros(p), 0.0, np.empty(0), np.empty((0, p))
+        return integrals, 0.0, np.empty(0), np.empty((0, p))
     grid = np.geomspace(positive.max(), positive.min(), steps)
     # Ends are exact, so that the largest score is selected at the first threshold.
     grid[0], grid[-1] = positive.max(), positive.min()
-    paths = np.empty((steps, p))
-    for feature in range(p):
-        below = np.searchsorted(ordered[:, feature], grid, side="left")
-        paths[:, feature] = (halves - below) / halves
-    bounds = bound_of_sizes(paths.sum(axis=1), p, halves // 2, power)
+    first = _paths(ordered[0], grid)
+    sizes = first.sum(axis=1)
+    for labelling in range(1, labellings):
+        sizes = sizes + _paths(ordered[labelling], grid).sum(axis=1)
+    bounds = bound_of_sizes(sizes / labellings, p, halves // 2, power)
     # λ^(−δ) dλ, with dλ in proportion to λ on a grid of equal ratios.
     weights = grid ** (1.0 - delta)
     means = np.cumsum(weights * bounds) / np.cumsum(weights)
     last = int(np.searchsorted(means > cutoff, True))
     if last == 0:
-        return np.zeros(p), 0.0, grid[:0], paths[:0]
+        return integrals, 0.0, grid[:0], first[:0]
     shares = weights[:last] / weights[:last].sum()
-    reached = np.maximum(2.0 * paths[:last] - 1.0, 0.0) ** power
-    return shares @ reached, float(means[last - 1]), grid[:last], paths[:last]
+    for labelling in range(labellings):
+        paths = _paths(ordered[labelling], grid[:last]) if labelling else first[:last]
+        integrals[labelling] = shares @ (np.maximum(2.0 * paths - 1.0, 0.0) ** power)
+    return integrals, float(means[last - 1]), grid[:last], first[:last]
+
+
+def _paths(ordered: Floats, grid: Floats) -> Floats:
+    """Share of the halves in which each feature scores at least each threshold, (m, p), for scores
+    (2B, p) in ascending order."""
+    halves, p = ordered.shape
+    found = np.empty((grid.size, p))
+    for feature in range(p):
+        below = np.searchsorted(ordered[:, feature], grid, side="left")
+        found[:, feature] = (halves - below) / halves
+    return found
 
 
 def least_false_rates(integrals: Floats, bound: float) -> tuple[Floats, Floats]:
@@ -359,10 +374,22 @@ def least_false_rates(integrals: Floats, bound: float) -> tuple[Floats, Floats]:
     expected = np.full(p, float(p))
     np.divide(bound, integrals, out=expected, where=integrals > 0)
     expected = np.minimum(expected, float(p))
+    return expected, rates_of(expected)
+
+
+def rates_of(expected: Floats) -> Floats:
+    """The smallest expected/|kept| over all sets of least `expected` that keep each feature, at
+    most 1.
+
+    Examples
+    --------
+    >>> rates_of(np.array([0.1, 0.2, 3.0]))
+    array([0.1, 0.1, 1. ])
+    """
     order = np.argsort(expected, kind="stable")
     # Ties are kept together.
     kept = np.searchsorted(expected[order], expected[order], side="right")
     rates = np.minimum.accumulate((expected[order] / kept)[::-1])[::-1]
-    q_values = np.empty(p)
+    q_values = np.empty(expected.size)
     q_values[order] = np.minimum(rates, 1.0)
-    return expected, q_values
+    return q_values

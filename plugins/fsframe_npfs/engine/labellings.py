@@ -27,12 +27,14 @@ from fsframe_npfs.engine.resample_counts import BootstrapSampler
 __all__ = [
     "BASE",
     "DRAWS",
+    "PERMUTATION",
     "BootstrapDraws",
     "MeanScores",
     "Relabelled",
     "ResamplingSelector",
     "SelectionCounts",
     "class_codes",
+    "drift_of_label",
     "filled_scores",
     "permuted",
     "variance_within",
@@ -69,13 +71,15 @@ class ResamplingSelector(WrappingSelector):
         upstream: Selection | None,
         run: Run,
         *parts: str,
+        first: int = 0,
     ) -> Iterator[Selection]:
-        """Results of the base on resamples, `counts` (resamples, rows), with `parts` of each."""
+        """Results of the base on resamples, `counts` (resamples, rows), with `parts` of each;
+        they are those from number `first` of the run."""
         # The wrapped chain's result on the whole table must not leak into its resamples.
         before = upstream if self.base is not None else None
         rows = data.with_counts(None)
         yield from select_resamples(
-            base, rows, counts, run.child(BASE), upstream=before, parts=parts
+            base, rows, counts, run.child(BASE).batch(first), upstream=before, parts=parts
         )
 
 
@@ -94,6 +98,34 @@ def constant_runs(labellings: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """
     borders = (np.flatnonzero(np.diff(labellings)) + 1).tolist()
     yield from zip([0, *borders], [*borders, len(labellings)], strict=True)
+
+
+def drift_of_label(data: Dataset) -> str:
+    """A warning if the label changes with time, which rotated labels do not take into account.
+
+    Told from three standard errors of the largest rank correlation between the time and a numeric
+    target or whether a row is of a class, as for independent rows: a long cycle of the label, which
+    rotations do take into account, is told too.
+    """
+    if data.times is None:
+        return ""
+    place = scipy.stats.rankdata(data.times.values[:, 0])
+    targets = (
+        [data.y] if data.task != "classification" else [data.y == k for k in np.unique(data.y)]
+    )
+    ranks = np.array([scipy.stats.rankdata(target) for target in targets])
+    spread = np.ptp(ranks, axis=1) > 0
+    if not np.ptp(place) or not spread.any():
+        return ""
+    most = float(np.abs(np.corrcoef(place, ranks[spread])[0, 1:]).max())
+    if most <= 3.0 / np.sqrt(data.n_samples):
+        return ""
+    name = data.times.names[0]
+    return (
+        f"the label changes with {name!r} (rank correlation {most:.2f}): labels shifted in time "
+        "assume that nothing drifts, so columns that drift too are kept more often than promised; "
+        f"give the time as a covariate (--adjust {name}), or take trends out of the columns first"
+    )
 
 
 def class_codes(data: Dataset) -> NDArray[np.int64] | None:

@@ -288,9 +288,10 @@ class Permutation(RelabellingNull):
         "statistic=counts: selects it more often) than features under permuted labels. If the "
         "label is independent of all features, on average at most a share alpha of them is "
         "selected, whatever their dependence (exact for equal numbers of bootstraps; with more "
-        "for the true label, fewer are selected). With correction=bh, alpha is the expected share "
-        "of false selections among all selections; with bonferroni, the probability of any false "
-        "selection. The test does not say which relevant feature matters given the others: a "
+        "for the true label, fewer are selected). With a time, labels are shifted in time, and "
+        "this holds if nothing drifts. With correction=bh, alpha is the expected share of false "
+        "selections among all selections; with bonferroni, the probability of any false selection. "
+        "The test does not say which relevant feature matters given the others: a "
         "noise feature correlated with a relevant one counts as relevant."
     )
 

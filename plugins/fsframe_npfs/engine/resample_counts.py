@@ -232,17 +232,24 @@ def shard_counts(
 
 
 def complementary_halves(
-    data: Dataset, y: NDArray[np.int64] | None, run: Run, stream: int, pairs: int
+    data: Dataset,
+    y: NDArray[np.int64] | None,
+    run: Run,
+    stream: int,
+    pairs: int,
+    labelling: int = 0,
 ) -> NDArray[np.int64]:
     """Halves as counts per row, (2·pairs, n_samples): pair b is rows 2b and 2b + 1.
 
-    Pair b is drawn from generator (`stream`, b) of `run`, and does not depend on their number.
+    Pair b is drawn from generator (`stream`, b) of `run`, and does not depend on their number; of a
+    permuted `labelling`, from (`stream`, b, `labelling`).
     Groups of rows and blocks of time stay together; `y` (n_samples,) holds class codes, if any.
     """
     n, times, groups = data.n_samples, data.counts, data.together
+    own = (labelling,) if labelling else ()
     return np.concatenate(
         [
-            half_counts(n, run.generator(stream, b), y=y, times=times, groups=groups)
+            half_counts(n, run.generator(stream, b, *own), y=y, times=times, groups=groups)
             for b in range(pairs)
         ]
     )

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import cast
 
 import attrs
+import numpy as np
 
-from fsframe.method.run import Run
+from fsframe.method.run import Progress, Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.method.statement import NEEDED, RELEVANT, Statement
-from fsframe.params import integer, param
+from fsframe.params import integer, optional, param
 from fsframe.resampling.resamples import Recurring, too_many
 from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
-from fsframe_npfs.engine.labellings import DRAWS, ResamplingSelector, class_codes
+from fsframe_npfs.engine.labellings import (
+    DRAWS,
+    PERMUTATION,
+    Relabelled,
+    ResamplingSelector,
+    class_codes,
+    drift_of_label,
+    permuted,
+)
 from fsframe_npfs.engine.resample_counts import complementary_halves
+
+_FEWEST = 19
 
 
 @attrs.frozen(kw_only=True)
 class HalvesSelector(ResamplingSelector):
-    """Base of methods that run a selector on complementary pairs of halves of the table."""
+    """Base of methods that run a selector on complementary pairs of halves of the table.
+
+    Derived classes have a parameter `bound`, of which "permutation" repeats everything with
+    permuted labels.
+    """
 
     pairs: int = param(
         50,
@@ -29,18 +46,80 @@ class HalvesSelector(ResamplingSelector):
         symbol="B",
         source="Shah 2013, §2",
     )
+    permutations: int | None = param(
+        None,
+        optional(integer(1)),
+        help="With bound=permutation: number of label permutations, each with as many halves as "
+        "the true label; by default 19, or as many as the bound needs.",
+        symbol="P",
+    )
+
+    @property
+    def permuting(self) -> bool:
+        """Whether the bound is that of permuted labels."""
+        raise NotImplementedError
+
+    @property
+    def least_rate(self) -> float:
+        """The expected number, or share, of false features that is to be bounded."""
+        raise NotImplementedError
+
+    @property
+    def labellings(self) -> int:
+        """Number of labellings: the true one, and the permuted ones."""
+        if not self.permuting:
+            return 1
+        made = self.permutations
+        return 1 + (max(_FEWEST, math.ceil(2 / self.least_rate) - 1) if made is None else made)
 
     def check_parameters(self) -> Iterator[str]:
-        """Refuse more fits than can be counted."""
-        yield from too_many(2 * self.pairs, f"pairs={self.pairs}")
+        """Refuse more fits than can be counted, and permutations that decide nothing."""
+        halves = 2 * self.pairs
+        if self.labellings == 1:
+            yield from too_many(halves, f"pairs={self.pairs}")
+        else:
+            yield from too_many(
+                halves * self.labellings,
+                f"pairs={self.pairs} with {self.labellings - 1:.6g} permutations",
+            )
+        if self.permutations is None:
+            return
+        if not self.permuting:
+            yield "permutations is for bound=permutation"
+        elif self.least_rate * self.labellings < 1 - 1e-9:
+            yield (
+                f"with permutations={self.permutations} nothing could be kept at "
+                f"{self.least_rate:g}; at least {math.ceil(1 / self.least_rate - 1e-9) - 1} are "
+                "needed"
+            )
+
+    def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
+        """Those of its base, and a drift of the label in time."""
+        yield from super().forewarnings(data, n_tests)
+        if self.permuting and (drift := drift_of_label(data)):
+            yield drift
+
+    def role_problems(self, data: Dataset) -> Iterator[str]:
+        yield from super().role_problems(data)
+        if not self.permuting or data.covariates is None:
+            return
+        for column, what in ((data.groups, "groups"), (data.times, "a time")):
+            if column is not None:
+                yield (
+                    f"{self.method_name()}: bound=permutation permutes labels within the strata of "
+                    f"{', '.join(data.covariates.names)} or respects {what}, not both: omit one of "
+                    "them"
+                )
 
     def statement(self, base: Selector | None = None) -> Statement:
-        """That of the base: what it keeps on most halves."""
-        return NEEDED if base is not None and base.joint else RELEVANT
+        """That of the base, whose choice on most halves is kept; compared with permuted labels,
+        which depend on no feature, relevance only."""
+        joint = base is not None and base.joint and not self.permuting
+        return NEEDED if joint else RELEVANT
 
     def base_fits(self, p: int) -> int | None:
-        """Two for each pair."""
-        return 2 * self.pairs
+        """Two for each pair and labelling."""
+        return 2 * self.pairs * self.labellings
 
     def on_halves(
         self,
@@ -51,8 +130,24 @@ class HalvesSelector(ResamplingSelector):
         recurring: Recurring,
         *parts: str,
     ) -> Iterator[Selection]:
-        """The selection of `base` on every half; `recurring` counts its warnings."""
-        counts = complementary_halves(data, class_codes(data), run, DRAWS, self.pairs)
-        for selection in self.results(base, data, counts, upstream, run, *parts):
-            recurring.add(selection.warnings)
-            yield selection
+        """The selection of `base` on every half, labelling by labelling, the true label first;
+        `recurring` counts its warnings."""
+        halves = 2 * self.pairs
+        total = halves * self.labellings
+        for labelling in range(self.labellings):
+            first, each = labelling * halves, base
+            table = permuted(data, run, labelling)
+            counts = complementary_halves(
+                table, class_codes(table), run, DRAWS, self.pairs, labelling
+            )
+            if labelling:
+                owners = np.full(halves, labelling)
+                each = cast(Base, Relabelled.of(base, run, owners, first, PERMUTATION))
+
+            def relay(progress: Progress, first: int = first) -> None:
+                run.progress(first + progress.done, total, progress.label)
+
+            heard = run if self.labellings == 1 else attrs.evolve(run, listener=relay)
+            for selection in self.results(each, data, counts, upstream, heard, *parts, first=first):
+                recurring.add(selection.warnings)
+                yield selection

@@ -26,7 +26,7 @@ from fsframe_npfs.engine.candidates import (
     FragileColumns,
 )
 from fsframe_npfs.engine.decisions import CORRECTIONS
-from fsframe_npfs.engine.labellings import ResamplingSelector
+from fsframe_npfs.engine.labellings import PERMUTATION, ResamplingSelector, drift_of_label
 from fsframe_npfs.engine.procedure import Procedure
 from fsframe_npfs.methods.outcome import caveats, feature_selection, pair_selection
 
@@ -332,6 +332,12 @@ class Npfs(ResamplingSelector):
 
     def statement(self, base: Selector | None = None) -> Statement:
         return RELEVANT_PAIR if self.of == "pairs" else RELEVANT
+
+    def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
+        """Those of its base, and a drift of the label in time."""
+        yield from super().forewarnings(data, n_tests)
+        if self.null == PERMUTATION and (drift := drift_of_label(data)):
+            yield drift
 
     def adjusts_base(self) -> bool:
         """Whether labels are permuted within the strata of the covariates."""

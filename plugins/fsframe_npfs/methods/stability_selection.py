@@ -17,6 +17,7 @@ from fsframe.params import choice, flag, integer, optional, param, real
 from fsframe.resampling.resamples import Recurring, too_many
 from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
+from fsframe.text import some_of
 from fsframe_npfs.engine.bounds import (
     BOUNDS,
     complete_ranks,
@@ -26,8 +27,10 @@ from fsframe_npfs.engine.bounds import (
     least_false_rates,
     linear_scores,
     list_ranks,
+    rates_of,
 )
-from fsframe_npfs.engine.labellings import DRAWS, ResamplingSelector, class_codes
+from fsframe_npfs.engine.chance import near_copies, normal_false, pooled_expected
+from fsframe_npfs.engine.labellings import DRAWS, PERMUTATION, ResamplingSelector, class_codes
 from fsframe_npfs.engine.resample_counts import BootstrapSampler
 from fsframe_npfs.methods.halves import HalvesSelector
 
@@ -132,8 +135,10 @@ class Cpss(HalvesSelector):
         selected.
     threshold : float in (0, 1], optional
         Instead: keep features that at least this share of the halves select.
-    bound : {"worst-case", "unimodal", "r-concave"}
-        What is assumed of how often a rarely selected feature is selected.
+    bound : {"worst-case", "unimodal", "r-concave", "permutation"}
+        What is assumed of how often a rarely selected feature is selected; or permuted labels.
+    permutations : int ≥ 1, optional
+        Number of permuted labellings, for bound="permutation"; by default 19.
 
     Notes
     -----
@@ -141,11 +146,17 @@ class Cpss(HalvesSelector):
     kept feature whose probability of selection on a half is at most θ = q/p, where q is the mean
     number of features that the base keeps on a half: one that the base prefers no more than a
     random choice would. With "worst-case", nothing is assumed but that rows are independent:
-    neither about the base, nor that noise features are exchangeable. The other bounds keep more,
-    and are missed where their assumption fails, as with blocks of copies. What a selection means is
+    neither about the base, nor that noise features are exchangeable. "unimodal" and "r-concave"
+    keep more, and are missed where their assumption fails: "r-concave" where few of many features
+    are kept, both with blocks of copies; warnings say so. "permutation" repeats everything with
+    permuted labels, and keeps the features selected at least τ often, for the smallest τ reached by
+    at most `false_selections` features per labelling, the true one included. If the label depends
+    on no feature, at most so many are kept in expectation, for any base and any dependence of the
+    features (`fsframe_npfs.engine.chance.pooled_expected`); it does not say that a feature is
+    needed, and promises nothing of the others where some are relevant. What a selection means is
     up to the base: with `lasso`, that the feature is needed given the others; with a filter, that
     it is relevant by itself. The bound is small only if the base keeps few features: at most √p of
-    p for one false selection. Cost: 2B fits on half of the rows.
+    p for one false selection. Cost: 2B fits on half of the rows, for each labelling.
 
     References
     ----------
@@ -170,66 +181,144 @@ class Cpss(HalvesSelector):
     )
     bound: str = param(
         "worst-case",
-        choice(*BOUNDS),
+        choice(*BOUNDS, PERMUTATION),
         help="What is assumed of the proportions of a rarely selected feature: nothing "
-        "(worst-case, theorem 1), unimodal (theorem 2), or r-concave (the paper's recommendation).",
+        "(worst-case, theorem 1), unimodal (theorem 2), or r-concave (the paper's recommendation); "
+        "or permutation: what permuted labels select.",
         source="theorems 1, 2, §3.3",
     )
 
     def check_parameters(self) -> Iterator[str]:
         """Refuse more fits than can be counted, and a threshold without a bound."""
         yield from super().check_parameters()
-        if self.threshold is not None and self.threshold <= 0.5 and self.bound != "r-concave":
+        assumed = self.bound in ("worst-case", "unimodal")
+        if self.threshold is not None and self.threshold <= 0.5 and assumed:
             yield f"bound={self.bound} needs a threshold above 0.5, not {self.threshold:g}"
+
+    @property
+    def permuting(self) -> bool:
+        return self.bound == PERMUTATION
+
+    @property
+    def least_rate(self) -> float:
+        """`false_selections`."""
+        return self.false_selections
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
-        times, sizes = np.zeros(data.n_features, dtype=np.int64), []
+        halves = 2 * self.pairs
+        times, sizes = np.zeros((self.labellings, data.n_features), dtype=np.int64), []
         recurring = Recurring()
-        for selection in self.on_halves(base, data, upstream, run, recurring):
-            times[selection.selected] += 1
-            sizes.append(selection.selected.size)
-        warnings = list(recurring.lines(2 * self.pairs, "halves"))
-        return self._decide(times, np.array(sizes), warnings)
+        for number, selection in enumerate(self.on_halves(base, data, upstream, run, recurring)):
+            times[number // halves, selection.selected] += 1
+            if number < halves:
+                sizes.append(selection.selected.size)
+        warnings = list(recurring.lines(halves * self.labellings, "halves"))
+        return self._decide(data, times, np.array(sizes), warnings)
 
     def _decide(
-        self, times: NDArray[np.int64], sizes: NDArray[np.int64], warnings: list[str]
+        self,
+        data: Dataset,
+        times: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        warnings: list[str],
     ) -> Selection:
-        p, kept = times.size, float(sizes.mean())
-        if self.threshold is None:
-            needed = least_count(self.false_selections, self.pairs, kept, p, self.bound)
-        else:
-            # A share such as 0.57 of 100 is compared up to rounding.
-            needed = int(np.ceil(self.threshold * 2 * self.pairs * (1 - 1e-12)))
-        scores = times / (2 * self.pairs)
+        p, kept, halves = times.shape[1], float(sizes.mean()), 2 * self.pairs
+        needed = self._needed(times, kept)
+        scores = times[0] / halves
         order = rank_by_score(scores)
         tables = {"frequency": scores, "kept": sizes}
+        if self.permuting:
+            tables["expected-false"] = pooled_expected(times)
         if needed is None:
             stable = order[:0]
-            warnings.append(
-                f"nothing is kept: with {kept:.4g} of {p} features on a half, no threshold bounds "
-                f"the expected false selections by {self.false_selections:g}; "
-                f"{_advice(self.false_selections, self.pairs, p, self.bound)}"
-            )
+            warnings.append(self._nothing(kept, p))
         else:
-            stable = order[times[order] >= needed]
-            false = expected_false(needed, self.pairs, kept, p, self.bound)
-            tables["threshold"] = np.array([needed / (2 * self.pairs)])
+            stable = order[times[0, order] >= needed]
+            share = needed / halves
+            if self.permuting:
+                false = float(np.count_nonzero(times >= needed) / self.labellings)
+            else:
+                false = expected_false(needed, self.pairs, kept, p, self.bound)
+            tables["threshold"] = np.array([share])
             tables["false-selections-bound"] = np.array([false])
             if self.threshold is not None and not false <= max(1.0, stable.size / 2):
                 warnings.append(
                     f"{false:.3g} false selections can be expected at this threshold, of "
-                    f"{stable.size} kept; {_advice(1.0, self.pairs, p, self.bound)}"
+                    f"{stable.size} kept; {self._advised(1.0, p)}"
                 )
-        if needed is not None and not stable.size:
-            warnings.append(
-                f"no feature is selected on a share of {needed / (2 * self.pairs):.3g} of the "
-                "halves"
-            )
+            chance = normal_false(needed, self.pairs, kept, p)
+            if self.bound in _ASSUMING and chance > false:
+                warnings.append(
+                    f"{chance:.2g} false selections, not {false:.2g}, can be expected at the share "
+                    f"of {share:.3g} that bound={self.bound} requires, if no feature is relevant "
+                    "and the scores of the base are nearly normal: too few of too many features "
+                    "are kept on a half for its assumption; use bound=unimodal or permutation"
+                )
+            if not stable.size:
+                warnings.append(f"no feature is selected on a share of {share:.3g} of the halves")
         if self.top is not None:
             stable = order[: self.keep_count(p, 0)]
+        if self.bound in _ASSUMING and (copied := _copied(data, stable)):
+            warnings.append(
+                f"{some_of(copied, 3)}: nearly copies of other columns (correlation {_COPY:g} or "
+                f"more), on which bound={self.bound} is missed (1.6 to 2.7 false ones where 1 is "
+                "promised); keep one of each, or use bound=worst-case"
+            )
         return Selection(selected=stable, scores=scores, tables=tables, warnings=warnings)
+
+    def _needed(self, times: NDArray[np.int64], kept: float) -> int | None:
+        """The number of halves that must select a feature; None if no number is enough."""
+        halves = 2 * self.pairs
+        if self.threshold is not None:
+            # A share such as 0.57 of 100 is compared up to rounding.
+            return int(np.ceil(self.threshold * halves * (1 - 1e-12)))
+        if not self.permuting:
+            return least_count(self.false_selections, self.pairs, kept, times.shape[1], self.bound)
+        reached = np.cumsum(np.bincount(times.ravel(), minlength=halves + 1)[::-1])[::-1]
+        enough = reached[1:] <= self.false_selections * self.labellings * (1 + 1e-12)
+        return 1 + int(np.argmax(enough)) if enough.any() else None
+
+    def _nothing(self, kept: float, p: int) -> str:
+        """Why nothing is kept."""
+        if self.permuting:
+            return (
+                f"nothing is kept: more than {self.false_selections:g} features per labelling are "
+                "selected on all halves, the true label's among them; let the base keep fewer "
+                "(`top`), or raise permutations or false_selections"
+            )
+        return (
+            f"nothing is kept: with {kept:.4g} of {p} features on a half, no threshold bounds "
+            f"the expected false selections by {self.false_selections:g}; "
+            f"{self._advised(self.false_selections, p)}"
+        )
+
+    def _advised(self, most_false: float, p: int) -> str:
+        """What to do for so few false selections."""
+        if self.permuting:
+            return "raise the threshold, or leave it out"
+        return _advice(most_false, self.pairs, p, self.bound)
+
+
+_ASSUMING = ("unimodal", "r-concave")
+_COPY = 0.95
+
+
+def _copied(data: Dataset, kept: NDArray[np.intp]) -> list[str]:
+    """Names of kept numeric columns that are nearly copies of another column."""
+    kept = kept[~data.categorical[kept]]
+    if not kept.size:
+        return []
+    columns = np.asarray(data.take_columns(kept).X, dtype=np.float64)
+    found = np.zeros(kept.size, dtype=bool)
+    for start, stop in data.column_blocks():
+        others = np.asarray(data.columns(start, stop), dtype=np.float64)
+        usable = ~data.categorical[start:stop]
+        for place, column in enumerate(kept):
+            apart = usable & (np.arange(start, stop) != column)
+            found[place] |= near_copies(columns[:, [place]], others[:, apart], _COPY)[0]
+    return [data.feature_names[column] for column in kept[found]]
 
 
 def _advice(most_false: float, pairs: int, p: int, bound: str) -> str:
@@ -240,6 +329,9 @@ def _advice(most_false: float, pairs: int, p: int, bound: str) -> str:
     if not possible:
         return "raise false_selections or pairs"
     return f"let the base keep at most {possible} (`top`), or raise false_selections"
+
+
+_WIDE = 200
 
 
 @attrs.frozen(kw_only=True)
@@ -260,6 +352,10 @@ class Ipss(HalvesSelector):
         How far down the thresholds go: until the bound on the integral of a path exceeds this.
     delta : float
         Weight of thresholds, λ^(−δ); 1: equal ratios weigh equally.
+    bound : {"published", "permutation"}
+        Where the bound on false features comes from.
+    permutations : int ≥ 1, optional
+        Number of permuted labellings, for bound="permutation"; by default 19, or 2/`level` − 1.
 
     Notes
     -----
@@ -269,8 +365,12 @@ class Ipss(HalvesSelector):
     bound/τ false ones in expectation. A q-value is the smallest such bound divided by the number
     of features kept. The base must give scores that mean the same on every half; `lasso` gives the
     penalty at which a feature enters, so that the path is the path of the penalty, `importance` the
-    importance in a forest. Features that score below the first threshold are never selected. Cost:
-    2B fits on half of the rows, 16·B·p bytes for their scores and 800·p for the paths.
+    importance in a forest. Features that score below the first threshold are never selected. With
+    "permutation", E(FP) of a feature is the number of features that reach its integral, on average
+    over the labellings, over common thresholds; `false_selections` is then a bound, without the
+    published assumption, if the label depends on no feature, and q-values are those of Benjamini
+    and Hochberg for p-values in the pool of all labellings. Cost: 2B fits on half of the rows for
+    each labelling, 32·B·p bytes for their scores, and 1600·p for the paths.
 
     References
     ----------
@@ -301,14 +401,42 @@ class Ipss(HalvesSelector):
         1.0, real(), help="Thresholds are weighted by λ^-δ; 1 weighs ratios equally.", symbol="δ"
     )
 
+    bound: str = param(
+        "published",
+        choice("published", PERMUTATION),
+        help="published: from the sizes of the halves' selections, if false features are selected "
+        "evenly and nearly independently; permutation: what permuted labels select.",
+    )
+
     _steps: ClassVar[int] = 100
+
+    @property
+    def permuting(self) -> bool:
+        return self.bound == PERMUTATION
+
+    @property
+    def least_rate(self) -> float:
+        """`level`, or `false_selections`."""
+        return self.level if self.false_selections is None else self.false_selections
+
+    def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
+        """Its own: the published bound fails on wide tables."""
+        yield from super().forewarnings(data, n_tests)
+        p = data.n_features if n_tests is None else n_tests
+        if not self.permuting and p > _WIDE:
+            yield (
+                f"bound=published is missed with many features ({p}; on tables of 1,000 without a "
+                "relevant one, four in ten keep some where one in ten is promised): use "
+                "bound=permutation"
+            )
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
-        p, halves = data.n_features, 2 * self.pairs
+        p, halves = data.n_features, 2 * self.pairs * self.labellings
         run.must_hold(
-            8 * p * (halves + self._steps), f"ipss: scores of {halves} halves and their paths"
+            8 * p * (2 * halves + 2 * self._steps),
+            f"ipss: scores of {halves} halves and their paths",
         )
         scores, recurring = np.empty((halves, p)), Recurring()
         found = self.on_halves(base, data, upstream, run, recurring, "scores")
@@ -317,14 +445,19 @@ class Ipss(HalvesSelector):
         warnings = list(recurring.lines(halves, "halves"))
         if np.isnan(scores).all():
             raise RequestError("ipss: its base gives no scores; put a selector with scores before")
-        integrals, bound, thresholds, paths = integrate_paths(
-            scores,
+        every, bound, thresholds, paths = integrate_paths(
+            scores.reshape(self.labellings, -1, p),
             power=self.power,
             cutoff=self.cutoff,
             steps=self._steps,
             delta=self.delta,
         )
-        expected, q_values = least_false_rates(integrals, bound)
+        integrals = every[0]
+        if self.permuting:
+            expected = np.where(integrals > 0, pooled_expected(every), float(p))
+            q_values = rates_of(expected)
+        else:
+            expected, q_values = least_false_rates(integrals, bound)
         if self.false_selections is None:
             passed = q_values <= self.level
         else:

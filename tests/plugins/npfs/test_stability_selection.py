@@ -222,31 +222,30 @@ def test_the_bound_is_the_moment_of_a_binomial_mean(power: int) -> None:
 
 def test_a_path_is_integrated_by_hand() -> None:
     # Four halves; feature 0 always scores 8, feature 1 scores 8 once and 1 otherwise.
-    scores = np.array([[8.0, 1.0], [8.0, 1.0], [8.0, 1.0], [8.0, 8.0]])
+    scores = np.array([[[8.0, 1.0], [8.0, 1.0], [8.0, 1.0], [8.0, 8.0]]])
     integrals, bound, thresholds, paths = integrate_paths(
         scores, power=3, cutoff=100.0, steps=4, delta=1.0
     )
     np.testing.assert_allclose(thresholds, [8.0, 4.0, 2.0, 1.0])
     np.testing.assert_array_equal(paths, [[1, 0.25], [1, 0.25], [1, 0.25], [1, 1]])
-    np.testing.assert_allclose(integrals, [1.0, 0.25])
+    np.testing.assert_allclose(integrals, [[1.0, 0.25]])
     sizes = np.array([1.25, 1.25, 1.25, 2.0])
     assert bound == pytest.approx(bound_of_sizes(sizes, 2, 2, 3).mean())
 
 
 def test_thresholds_end_where_the_cutoff_is_exceeded() -> None:
-    scores = np.random.default_rng(0).exponential(size=(20, 30))
+    scores = np.random.default_rng(0).exponential(size=(1, 20, 30))
     _, bound, thresholds, _ = integrate_paths(scores, power=3, cutoff=0.05, steps=50, delta=1.0)
     assert 0 < bound <= 0.05
     assert 0 < thresholds.size < 50
 
 
 def test_scores_that_are_not_positive_are_never_selected() -> None:
-    scores = np.tile([1.0, 0.0, -3.0, np.nan], (4, 1))
+    scores = np.tile([1.0, 0.0, -3.0, np.nan], (1, 4, 1))
     integrals, *_ = integrate_paths(scores, power=2, cutoff=9.0, steps=5, delta=1.0)
-    np.testing.assert_array_equal(integrals[1:], 0.0)
-    assert integrals[0] == 1.0
+    np.testing.assert_array_equal(integrals, [[1.0, 0.0, 0.0, 0.0]])
     nothing, bound, thresholds, _ = integrate_paths(
-        np.zeros((4, 3)), power=2, cutoff=9.0, steps=5, delta=1.0
+        np.zeros((1, 4, 3)), power=2, cutoff=9.0, steps=5, delta=1.0
     )
     assert not nothing.any() and bound == 0.0 and not thresholds.size
 

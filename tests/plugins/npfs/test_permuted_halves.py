@@ -1,0 +1,185 @@
+"""Bounds of `cpss` and `ipss` by permuted labels, and where the other bounds say that they fail."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsframe import Chain, Dataset, Run
+from fsframe.errors import RequestError
+from fsframe.method.statement import NEEDED, RELEVANT
+from fsframe_npfs.engine.bounds import expected_false, least_count
+from fsframe_npfs.engine.chance import near_copies, normal_false, pooled_expected
+from fsframe_npfs.engine.labellings import drift_of_label
+from fsframe_npfs.methods.stability_selection import Cpss, Ipss
+
+
+def noise(seed: int, n: int, p: int, copies: int = 1, relevant: int = 0) -> Dataset:
+    draw = np.random.default_rng(seed)
+    y = draw.permutation(np.arange(n) % 2)
+    X = draw.normal(size=(n, p))
+    X[:, :relevant] += 1.5 * y[:, None]
+    return Dataset.from_arrays(np.repeat(X, copies, axis=1), y, name="noise")
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(2, 8).flatmap(
+        lambda p: st.lists(st.lists(st.integers(0, 5), min_size=p, max_size=p), min_size=2)
+    ),
+    st.floats(0.1, 4.0),
+)
+def test_no_more_are_kept_on_average_whichever_labelling_is_the_true_one(
+    rows: list[list[int]], most: float
+) -> None:
+    # The proof of the promise: exchangeable labellings are true ones in equal parts.
+    values = np.array(rows)
+    kept = [
+        int((pooled_expected(np.roll(values, k, axis=0)) <= most).sum()) for k in range(len(values))
+    ]
+    assert np.mean(kept) <= most + 1e-9
+
+
+def test_what_cpss_keeps_is_what_the_pool_allows() -> None:
+    data = noise(3, 60, 12, relevant=2)
+    found = Chain.parse("anova-f:top=3 cpss:bound=permutation,pairs=8").select(data, seed=1)
+    allowed = np.flatnonzero(found.tables["expected-false"] <= 1.0)
+    assert set(found.selected) == set(allowed) >= {0, 1}
+    assert found.tables["false-selections-bound"][0] <= 1.0
+    assert found.tables["frequency"][found.selected].min() >= found.tables["threshold"][0]
+
+
+@pytest.mark.parametrize(
+    ("chain", "copies", "most"),
+    [
+        ("anova-f:top=5 cpss:bound=permutation,pairs=3,permutations=9", 4, 1.0),
+        ("relieff:top=5 cpss:bound=permutation,pairs=3,permutations=9", 1, 1.0),
+        ("anova-f ipss:bound=permutation,pairs=3,permutations=9,false_selections=1", 4, 1.0),
+    ],
+)
+def test_the_promise_holds_on_wide_noise_and_on_copies(
+    chain: str, copies: int, most: float
+) -> None:
+    kept = [
+        Chain.parse(chain).select(noise(seed, 30, 80 // copies, copies), seed=seed).selected.size
+        for seed in range(16)
+    ]
+    assert np.mean(kept) <= most + 2 * np.std(kept) / np.sqrt(len(kept))
+    assert max(kept) > 0  # A stage that keeps nothing would pass.
+
+
+def test_q_values_of_permuted_labels_hold_their_level() -> None:
+    chain = Chain.parse("anova-f ipss:pairs=4,level=0.2,bound=permutation,permutations=9")
+    kept = [chain.select(noise(seed, 40, 60), seed=seed).selected.size > 0 for seed in range(20)]
+    assert 0 < sum(kept) <= 8  # Four expected; more than eight in 1 of 100 draws.
+
+
+def test_relevant_features_are_kept_by_both() -> None:
+    data = noise(0, 60, 100, relevant=4)
+    for chain in (
+        "relieff:top=5 cpss:bound=permutation,pairs=15",
+        "anova-f ipss:bound=permutation",
+    ):
+        assert len({0, 1, 2, 3} & set(Chain.parse(chain).select(data, seed=0).selected)) >= 3
+
+
+@pytest.mark.parametrize("stage", ["cpss", "ipss"])
+def test_an_executor_changes_no_bit(stage: str) -> None:
+    data = noise(1, 40, 20, relevant=2)
+    chain = Chain.parse(f"anova-f:top=4 {stage}:bound=permutation,pairs=4")
+    alone = chain.select(data, seed=5)
+    with ThreadPoolExecutor(2) as executor:
+        shared = chain.select(data, run=Run(entropy=5, executor=executor))
+    for name, values in alone.tables.items():
+        np.testing.assert_array_equal(values, shared.tables[name])
+
+
+def test_groups_are_permuted_as_wholes() -> None:
+    people = np.repeat(np.arange(12), 5)
+    y = (people % 2).astype(int)
+    kept = []
+    for seed in range(10):
+        draw = np.random.default_rng(seed)
+        X = draw.normal(size=(12, 20))[people] + 0.1 * draw.normal(size=(60, 20))
+        data = Dataset.from_arrays(X, y, groups=people)
+        chain = Chain.parse("anova-f:top=4 cpss:bound=permutation,pairs=4,permutations=9")
+        kept.append(chain.select(data, seed=seed).selected.size)
+    assert np.mean(kept) <= 1.0 + 2 * np.std(kept) / np.sqrt(len(kept))
+
+
+def test_settings_that_decide_nothing_are_refused() -> None:
+    with pytest.raises(RequestError, match="permutations is for bound=permutation"):
+        Cpss(permutations=9)
+    with pytest.raises(RequestError, match=r"nothing could be kept at 0\.05; at least 19 are"):
+        Ipss(level=0.05, bound="permutation", permutations=18)
+    assert Ipss(level=0.01, bound="permutation").labellings == 200
+
+
+def test_permuted_labels_say_that_a_feature_is_relevant_not_needed() -> None:
+    (lasso,) = Chain.parse("lasso:top=3").stages
+    assert Cpss(bound="permutation").statement(lasso.method) == RELEVANT  # type: ignore[arg-type]
+    assert Cpss().statement(lasso.method) == NEEDED  # type: ignore[arg-type]
+
+
+def test_the_normal_law_says_where_r_concavity_fails() -> None:
+    # Simulated: the table's statistic z, and each pair's w.
+    draw = np.random.default_rng(0)
+    count, pairs, kept, p = 16, 50, 5, 200
+    cut = -np.sqrt(2) * normal_quantile(kept / p / 2)
+    z, w = draw.normal(size=(40_000, 1)), draw.normal(size=(40_000, pairs))
+    times = (np.abs(z + w) > cut).sum(axis=1) + (np.abs(z - w) > cut).sum(axis=1)
+    simulated = p * (times >= count).mean()
+    assert normal_false(count, pairs, kept, p) == pytest.approx(simulated, rel=0.05)
+    few = least_count(1.0, 50, 5, 1000, "r-concave")
+    assert few is not None and expected_false(few, 50, 5, 1000, "r-concave") <= 1 < 3 < (
+        normal_false(few, 50, 5, 1000)
+    )
+
+
+def normal_quantile(share: float) -> float:
+    from scipy.stats import norm
+
+    return float(norm.ppf(share))
+
+
+def test_results_name_the_assumption_that_fails() -> None:
+    wide = Chain.parse("anova-f:top=5 cpss:bound=r-concave,pairs=50")
+    assert any("not 0.9" in w or "can be expected at the share" in w
+               for w in wide.select(noise(0, 40, 600), seed=0).warnings)  # fmt: skip
+    for bound, told in (("r-concave", True), ("worst-case", False)):
+        chain = Chain.parse(f"anova-f:top=4 cpss:bound={bound},false_selections=3")
+        found = chain.select(noise(0, 80, 10, copies=3, relevant=1), seed=0)
+        assert found.selected.size
+        assert any("nearly copies" in w for w in found.warnings) == told
+    narrow = Chain.parse("anova-f:top=3 cpss:bound=r-concave").select(noise(0, 80, 30, relevant=2))
+    assert narrow.selected.size and not narrow.warnings
+    assert list(Ipss().forewarnings(noise(0, 20, 300), None))
+    assert not list(Ipss(bound="permutation").forewarnings(noise(0, 20, 300), None))
+    assert not list(Ipss().forewarnings(noise(0, 20, 100), None))
+
+
+def test_copies_are_told_from_constants_and_gaps() -> None:
+    x = np.random.default_rng(0).normal(size=50)
+    gaps = np.where(np.arange(50) == 3, np.nan, x)
+    others = np.column_stack([np.ones(50), gaps])
+    assert not near_copies(np.column_stack([x, np.ones(50)]), others, 0.95).any()
+    assert near_copies(x[:, None], np.column_stack([others, 2 - x]), 0.95).all()
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_label_that_drifts_is_told(task: str) -> None:
+    draw, time = np.random.default_rng(0), np.arange(120.0)
+    for slope, told in ((0.0, False), (3.0, True)):
+        y = slope * time / 120 + draw.normal(size=120)
+        label = (y > np.median(y)).astype(int) if task == "classification" else y
+        X = np.column_stack([draw.normal(size=(120, 3)), time])
+        data = Dataset.from_arrays(X, label, ["a", "b", "c", "day"], task=task)
+        data = data.with_roles(time="day")
+        assert ("label changes with 'day'" in drift_of_label(data)) == told
+        said = list(Chain.parse("anova-f npfs" if task != "regression" else "correlation npfs")
+                    .forewarnings(data))  # fmt: skip
+        assert any("shifted in time" in line for line in said) == told
