@@ -22,6 +22,13 @@ SETTINGS = {"permutations": 99, "stop": "significant"}
 """What makes tests of methods that test by request only."""
 
 
+def settings_of(name: str) -> dict[str, object]:
+    """Of `SETTINGS`, those of a method; permutations of one with a bound are a choice of it."""
+    names = {field.name for field in attrs.fields(selectors[name])}
+    left_out = {"permutations"} if "bound" in names else set()
+    return {key: value for key, value in SETTINGS.items() if key in names - left_out}
+
+
 def with_levels() -> list[str]:
     """Every installed method that can control an error rate."""
     return [
@@ -47,9 +54,8 @@ def stated(text: str) -> list[tuple[str, Statement]]:
 @pytest.mark.parametrize("name", with_levels())
 def test_every_method_that_controls_an_error_rate_states_what_it_tests(name: str) -> None:
     method = selectors[name]
-    names = {field.name for field in attrs.fields(method)}
     try:
-        made = method(**{key: value for key, value in SETTINGS.items() if key in names})
+        made = method(**settings_of(name))
     except RequestError as error:  # Of a family with permutations, but without them itself.
         assert "permutations are not supported" in str(error) and method().statement() is None
         return
@@ -69,7 +75,8 @@ def test_json_says_what_every_method_with_a_level_tests(name: str) -> None:
         event=np.ones(60) if task == "survival" else None,
     )  # fmt: skip
     wrapped = "correlation:threshold=1,top=2 " if getattr(method, "wrapping", False) else ""
-    given = [f"{key}={value}" for key, value in (SETTINGS | FEW).items() if key in names]
+    few = {key: value for key, value in FEW.items() if key in names}
+    given = [f"{key}={value}" for key, value in (settings_of(name) | few).items()]
     text = f"{wrapped}{name}{':' if given else ''}{','.join(given)}"
     try:
         record = Chain.parse(text).run(data)

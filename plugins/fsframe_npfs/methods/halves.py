@@ -49,8 +49,8 @@ class HalvesSelector(ResamplingSelector):
     permutations: int | None = param(
         None,
         optional(integer(1)),
-        help="With bound=permutation: number of label permutations, each with as many halves as "
-        "the true label; by default 19, or as many as the bound needs.",
+        help="With bound=permutation: number of label permutations; by default 19, or as many as "
+        "the bound needs.",
         symbol="P",
     )
 

@@ -183,8 +183,8 @@ class Cpss(HalvesSelector):
         "worst-case",
         choice(*BOUNDS, PERMUTATION),
         help="What is assumed of the proportions of a rarely selected feature: nothing "
-        "(worst-case, theorem 1), unimodal (theorem 2), or r-concave (the paper's recommendation); "
-        "or permutation: what permuted labels select.",
+        "(worst-case, theorem 1), unimodal (theorem 2), or r-concave (the paper's choice); or "
+        "permutation: what permuted labels select.",
         source="theorems 1, 2, §3.3",
     )
 
@@ -404,8 +404,8 @@ class Ipss(HalvesSelector):
     bound: str = param(
         "published",
         choice("published", PERMUTATION),
-        help="published: from the sizes of the halves' selections, if false features are selected "
-        "evenly and nearly independently; permutation: what permuted labels select.",
+        help="published: if false features are selected evenly and nearly independently; "
+        "permutation: what permuted labels select.",
     )
 
     _steps: ClassVar[int] = 100
