@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import int64, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -21,13 +21,19 @@ from fsframe.kernels.compiled import njit
 
 
 @intrinsic
-def _double_from_bits(typing_context: Any, bits: Any) -> Any:
-    """The double whose bit pattern is a given int64 (numba has no scalar view)."""
+def _power_of_two(typing_context: Any, shifted: Any) -> Any:
+    """2^k, from k + 1.5 · 2^52, a whole −1022 ≤ k ≤ 1023 in the lowest bits of a double.
+
+    Conversion of a double to an integer vectorises with AVX-512 only.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], ir.DoubleType())
+        word = ir.IntType(64)
+        biased = builder.add(builder.bitcast(arguments[0], word), ir.Constant(word, 1023))
+        bits = builder.shl(biased, ir.Constant(word, 52))
+        return builder.bitcast(bits, ir.DoubleType())
 
-    return types.float64(types.int64), generate
+    return types.float64(types.float64), generate
 
 
 @njit(inline="always")
@@ -57,7 +63,7 @@ def exp_nonpositive(x: float) -> float:
     p = p * r + 0.5
     p = p * r + 1.0
     p = p * r + 1.0
-    value = p * _double_from_bits((int64(k) + 1023) << 52)  # type: ignore[call-arg]
+    value = p * _power_of_two(k + 6755399441055744.0)  # type: ignore[call-arg]
     return value if x > -708.0 else 0.0
 
 
@@ -221,10 +227,11 @@ def row_sums(
 
     q/σ = a·first + b·second, which are row i of the measurements.
     """
-    for low, high, sums in ((i + 1, end[i], hits), (end[i], first.size, misses)):
-        e = buffer[: high - low]
-        _mixed_exponentials(first[low:high], second[low:high], a, b, e)
-        sums[i] += _share_out(e, count[low:high], count[i], sums[low:high])
+    low, middle = i + 1, end[i]
+    e = buffer[: first.size - low]
+    _mixed_exponentials(first[low:], second[low:], a, b, e)
+    hits[i] += _share_out(e[: middle - low], count[low:middle], count[i], hits[low:middle])
+    misses[i] += _share_out(e[middle - low :], count[middle:], count[i], misses[middle:])
 
 
 @njit()
@@ -268,19 +275,17 @@ def _both_shares(
 
 
 @njit(fastmath=ELEMENTWISE)
-def _both_shares_directly(
-    q: Floats,
-    inverse: float,
-    rate: Floats,
-    count: Floats,
-    own_rate: float,
-    own_count: float,
-    sign: float,
-    c: Floats,
+def _exponentials(q: Floats, inverse: float, out: Floats) -> None:
+    for p in range(out.size):
+        out[p] = exp_nonpositive(-q[p] * inverse)
+
+
+@njit(fastmath=ELEMENTWISE)
+def _weigh_both(
+    rate: Floats, count: Floats, own_rate: float, own_count: float, sign: float, c: Floats
 ) -> None:
     for p in range(c.size):
-        e = sign * exp_nonpositive(-q[p] * inverse)
-        c[p] = e * (own_rate * count[p] + rate[p] * own_count)
+        c[p] = sign * c[p] * (own_rate * count[p] + rate[p] * own_count)
 
 
 @njit()
@@ -294,13 +299,13 @@ def row_coefficients(q: Floats, i: int, j: int, n: int, by: Shares, c: Floats) -
     last = j + n
     hits, misses = c[: middle - j], c[middle - j : n]
     if by.hit_rate.size:
-        _both_shares_directly(
-            q[j:middle], by.inverse, by.hit_rate[j:middle], by.counts[j:middle],
-            by.hit_rate[i], by.counts[i], 1.0, hits,
-        )  # fmt: skip
-        _both_shares_directly(
-            q[middle:last], by.inverse, by.miss_rate[middle:last], by.counts[middle:last],
-            by.miss_rate[i], by.counts[i], -1.0, misses,
+        _exponentials(q[j:last], by.inverse, c[:n])
+        _weigh_both(
+            by.hit_rate[j:middle], by.counts[j:middle], by.hit_rate[i], by.counts[i], 1.0, hits
+        )
+        _weigh_both(
+            by.miss_rate[middle:last], by.counts[middle:last], by.miss_rate[i], by.counts[i], -1.0,
+            misses,
         )  # fmt: skip
         return
     _both_shares(
