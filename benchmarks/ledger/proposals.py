@@ -108,7 +108,7 @@ def section(ledger: Ledger) -> list[str]:
     for rule in rules():
         if rule.question != question:
             question = rule.question
-            lines.append(f"|*{question}*|||||")
+            lines.append(f"|*{question or 'where no other chain takes the table'}*|||||")
         own = [v for v in found if v.rule == rule]
         shown = "; ".join(
             f"{v.design.name} {v.own.short()}"

@@ -39,7 +39,7 @@ from fsframe.remarks import remark
 from fsframe.show.comparison_results import ComparisonResult, StudyResult
 from fsframe.show.comparisons import check_folder
 from fsframe.show.page import check_study_folder, write_folder
-from fsframe.show.proposals import proposed_chains
+from fsframe.show.proposals import proposals_for
 from fsframe.show.results import EvaluationResult, SelectionResult, StabilityResult, as_result
 from fsframe.table.frames import is_frame
 
@@ -422,7 +422,7 @@ def study(
         `out` and the options of the run are given with it.
     chains : several Chain or str, optional
         With their classifiers. If neither chains nor selectors nor classifiers are given: the
-        methods that ``fsframe inspect`` proposes for the tables, with the default classifier.
+        chains that ``fsframe inspect`` proposes for the tables, with the default classifier.
     label, groups
         As in `select`, for every data frame and file.
     selectors, classifiers : several str, optional
@@ -537,7 +537,8 @@ def _plan(data: Any, roles: dict[str, Any], given: dict[str, Any]) -> StudyPlan:
             said[key.replace("_", "-")] = given[key]
     said["classifiers"] = [classifier_text(text) for text in said.get("classifiers", [])]
     if tables and not any(said.get(key) for key in ("chains", "selectors", "classifiers")):
-        said["chains"] = list(dict.fromkeys(c for t in tables for c in proposed_chains(t.data)))
+        proposed = (each.chain for table in tables for each in proposals_for(table.data))
+        said["chains"] = list(dict.fromkeys(proposed))
     said = {key: value for key, value in said.items() if value != []}
     return plan_of(said, tables, _source(said, tables, roles), faults)
 

@@ -288,15 +288,6 @@ class Selector(Parameterised):
         """
         return None
 
-    @classmethod
-    def proposal(cls, data: Dataset, gaps: bool) -> str:
-        """The stage to start with on a table of a supported task; empty if another is better.
-
-        Authors override this if the entry has `proposed`. `gaps` says that values are missing: if
-        `takes_missing` is False, a stage that fills them is put before it.
-        """
-        return ""
-
     def resampled_forewarning(self) -> str:
         """A sentence for the user before a stage repeats this method in resamples; mostly empty.
 

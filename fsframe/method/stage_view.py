@@ -114,7 +114,7 @@ def selectors_for(task: str) -> str:
 def selectors_that(does: Callable[[Any], bool], *, wrapping: bool = False) -> str:
     """The first bundled selectors with a property, as a list for a message.
 
-    Those that ``fsframe inspect`` proposes come first.
+    The best known come first (`SelectorEntry.named`).
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def selectors_that(does: Callable[[Any], bool], *, wrapping: bool = False) -> st
 
 
 def _place(offer: Offer) -> tuple[float, str]:
-    return getattr(offer.entry, "proposed", 0) or math.inf, offer.name
+    return getattr(offer.entry, "named", 0) or math.inf, offer.name
 
 
 def nominal_problems(name: str, takes_nominal: bool, data: Dataset) -> Iterator[str]:

@@ -204,9 +204,8 @@ class SelectorEntry(Entry):
     pair in the heading of a list, with a hint for reading after a colon. `chosen` names, for
     tables of its result, the parameters whose values these hold as far as the method chose them
     (`n` if none was given); methods texts print them. `compiles`: it uses
-    kernels compiled by numba, so ``fsframe warm`` runs its family. `proposed` is its priority among
-    the methods that ``fsframe inspect`` suggests, from 1; 0 means never. Its class then implements
-    `Selector.proposal` and `Selector.cost`.
+    kernels compiled by numba, so ``fsframe warm`` runs its family. `named`: its place among the
+    methods that refusals name first, from 1; of bundled plugins only.
 
     >>> SelectorEntry(name="variance", target="my_package.variance:Variance").kind
     'selector'
@@ -224,7 +223,7 @@ class SelectorEntry(Entry):
     pair_weight: str = attrs.field(default="", validator=_check_line)
     chosen: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
     compiles: bool = False
-    proposed: int = 0
+    named: int = 0
 
 
 @attrs.frozen(kw_only=True)
@@ -456,7 +455,7 @@ FALSE_SHARE = "of those kept at most 5% are false, on average"
 TABLE_WORDS = frozenset(
     {
         "classification", "regression", "survival", "covariates", "time", "groups", "nominal",
-        "gaps", "heavy-tails", "correlated",
+        "gaps", "heavy-tails", "correlated", "parts",
     }
 )  # fmt: skip
 """What a `ProposalEntry` may say of tables: kind of label, roles of columns and rows, values."""
@@ -475,21 +474,25 @@ class ProposalEntry(Entry):
     ----------
     question : str
         What the kept features answer. One chain is proposed for each question: that of the smallest
-        `place` whose tables are such and whose chain takes this one.
+        `place` whose tables are such and whose chain takes this one. Empty for a last resort, which
+        is proposed if no other chain is.
     chain, gaps : str
         The chain, and the one where values are missing; by default the same.
     promise : str
         What the chain bounds, in words.
     place : int
-        Up to 100 are those of fsframe.
+        Up to 160 are those of fsframe.
     tables : str
         The tables it is for, in words.
     when, unless : set of str
-        What tables must have, and must not have, of `TABLE_WORDS`.
+        What tables must have, and must not have, of `TABLE_WORDS`. Only entries that say ``parts``
+        are for tables in parts.
     fewest_columns, most_columns : int
         Smallest and largest number of columns; 0 for any.
     rows_per_column : int
         Smallest number of rows for each column.
+    most_hours : float
+        Longest forecast (`Chain.cost`) with which it is proposed; 0 for any, or none.
     designs : tuple of str
         Designs of fsframe's ledger (docs/ledger.md) in which it is first, or within a standard
         error of the first; empty if none has such tables.
@@ -500,7 +503,7 @@ class ProposalEntry(Entry):
     base: ClassVar[str] = "fsframe.show.proposals:Proposal"
 
     target: str = attrs.field(default="fsframe.show.proposals:Proposal", init=False)
-    question: str = attrs.field(validator=_check_line)
+    question: str = attrs.field(default="", validator=_check_line)
     chain: str = attrs.field(validator=_check_line)
     gaps: str = attrs.field(
         default=attrs.Factory(lambda entry: entry.chain, takes_self=True), validator=_check_line
@@ -517,6 +520,7 @@ class ProposalEntry(Entry):
     fewest_columns: int = 0
     most_columns: int = 0
     rows_per_column: int = 0
+    most_hours: float = 0.0
     designs: tuple[str, ...] = attrs.field(default=(), converter=_tuple)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError
 from fsframe.method.run import Cost
-from fsframe.show.proposals import Proposal, first_in_parts, proposals_for
+from fsframe.show.proposals import Proposal, proposals_for
 from fsframe.table.column_facts import ColumnFacts, Contents, Covariate, guess_label
 from fsframe.table.column_guesses import Guesses, as_words, spelled_key
 from fsframe.table.column_kinds import alike_spellings, as_ordinal
@@ -500,10 +500,12 @@ def inspect_parts(path: str | os.PathLike[str], **options: Any) -> PartsInspecti
     `options` are the arguments of `fsframe.read`, which raises its errors.
     """
     data = read(path, **options)
-    words = ["fsframe", "chain", first_in_parts(data), "on", str(path), "--label", data.label_name]
+    proposals = proposals_for(data)
+    chain = proposals[0].chain if proposals else ""
+    words = ["fsframe", "chain", chain, "on", str(path), "--label", data.label_name]
     return PartsInspection(
         path=str(path),
         data=data,
         forecast=PartsForecast.of(data),
-        command=shlex.join(words) if words[2] else "",
+        command=shlex.join(words) if chain else "",
     )

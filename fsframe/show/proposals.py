@@ -9,7 +9,6 @@ disagree.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -18,8 +17,7 @@ import numpy as np
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError
 from fsframe.method.run import Cost
-from fsframe.method.selector import Selector
-from fsframe.registry import proposals, selectors
+from fsframe.registry import proposals
 from fsframe.registry.entries import ProposalEntry
 from fsframe.table.dataset import Dataset
 
@@ -39,8 +37,6 @@ _BY_CHANCE = 4.0
 _COPIES = 0.95
 """Correlation from which columns are copies of each other: none of them is needed, and the bound
 of `cpss` is missed there (1.60 ± 0.17 false on `copies`, one promised)."""
-
-_HOUR = 3600.0
 
 
 @attrs.frozen(kw_only=True)
@@ -63,25 +59,27 @@ class Shape:
 
     @classmethod
     def of(cls, data: Dataset) -> Shape:
-        """The shape of a table in memory."""
+        """The shape of a table; of one in parts without what takes a pass over its values."""
         nominal, gaps = bool(data.categorical.any()), _has_gaps(data)
-        plain = data.n_features <= _MOST_CORRELATED and not (nominal or gaps)
+        plain = data.n_features <= _MOST_CORRELATED and not (nominal or gaps or data.in_parts)
         found = {
             "covariates": data.covariates is not None,
             "time": data.times is not None,
             "groups": data.groups is not None,
             "nominal": nominal,
             "gaps": gaps,
-            "heavy-tails": _heavy_tails(data),
+            "heavy-tails": data.in_memory and _heavy_tails(data),
             "correlated": plain and _correlated(data),
+            "parts": data.in_parts,
         }
         words = {data.task, *(word for word, there in found.items() if there)}
         return cls(rows=data.n_samples, columns=data.n_features, words=frozenset(words))
 
     def fits(self, entry: ProposalEntry) -> bool:
-        """Whether an entry is for such tables."""
+        """Whether an entry is for such tables; for tables in parts, it must say so."""
         return (
             entry.when <= self.words
+            and ("parts" in entry.when or "parts" not in self.words)
             and not entry.unless & self.words
             and entry.fewest_columns <= self.columns <= (entry.most_columns or self.columns)
             and self.rows >= entry.rows_per_column * self.columns
@@ -89,6 +87,8 @@ class Shape:
 
 
 def _has_gaps(data: Dataset) -> bool:
+    if data.in_parts:
+        return bool(data.matrix.facts.missing.any())
     return any(np.isnan(data.columns(a, b)).any() for a, b in data.column_blocks())
 
 
@@ -129,7 +129,7 @@ def _heavy_tails(data: Dataset) -> bool:
 def rules() -> list[ProposalEntry]:
     """What plugins propose, in the order in which they are tried."""
     found: list[Any] = [offer.entry for offer in proposals.offers()]
-    return sorted(found, key=lambda entry: (entry.place, entry.name))
+    return sorted(found, key=lambda entry: (not entry.question, entry.place, entry.name))
 
 
 @attrs.frozen(kw_only=True)
@@ -140,7 +140,7 @@ class Proposal:
     ----------
     chain : str
     question : str
-        What the kept features answer; empty if unknown.
+        What the kept features answer; empty for a last resort.
     promise : str
         What the chain bounds, in words; empty if unknown.
     cost : Cost, optional
@@ -154,71 +154,22 @@ class Proposal:
 
 def proposals_for(data: Dataset) -> list[Proposal]:
     """One chain for each question, by the first entry whose tables are such and whose chain takes
-    this one; if there is none, the first chain that methods propose themselves."""
+    this one; if there is none, that of the first such entry without a question."""
     shape = Shape.of(data)
-    gaps = "gaps" in shape.words
     found: dict[str, Proposal] = {}
     for rule in rules():
-        if rule.question in found or not shape.fits(rule):
+        if rule.question in found or (found and not rule.question) or not shape.fits(rule):
             continue
-        text = rule.gaps if gaps else rule.chain
+        text = rule.gaps if "gaps" in shape.words else rule.chain
         try:
             chain = Chain.parse(text)
             chain.check_request(data)
         except FsframeError:  # A plugin is blocked, or a role of the table is refused.
             continue
-        found[rule.question] = Proposal(
-            chain=text,
-            question=rule.question,
-            promise=rule.promise,
-            cost=chain.cost(data.n_samples, data.n_features),
-        )
-    if not found:
-        text, cost = _of_methods(data, gaps)
-        return [Proposal(chain=text, cost=cost)] if text else []
-    return list(found.values())
-
-
-def _of_methods(data: Dataset, gaps: bool) -> tuple[str, Cost | None]:
-    """The first chain that methods propose and that takes less than an hour, else the last; empty
-    if nothing is proposed for such a table."""
-    found: list[tuple[str, Cost | None]] = []
-    for test in _proposals(data, gaps, wraps=True):
-        for base in _proposals(data, gaps, wraps=False):
-            chain = f"{base} {test}"
-            cost = Chain.parse(chain).cost(data.n_samples, data.n_features)
-            found.append((chain, cost))
-            if cost is not None and cost.seconds < _HOUR:
-                return found[-1]
-    return found[-1] if found else ("", None)
-
-
-def proposed_chains(data: Dataset) -> list[str]:
-    """Every stage that methods propose for such a table as a separate chain, by priority."""
-    return list(_proposals(data, _has_gaps(data), wraps=False))
-
-
-def first_in_parts(data: Dataset) -> str:
-    """The stage to start with on a table in parts: the first proposed one that works on such a
-    table; empty if there is none."""
-    gaps = bool(data.matrix.facts.missing.any())
-    for text in _proposals(data, gaps, wraps=False):
-        methods = [stage.method for stage in Chain.parse(text).stages]
-        if all(isinstance(m, Selector) and m.works_in_parts(data) for m in methods):
-            return text
-    return ""
-
-
-def _proposals(data: Dataset, gaps: bool, *, wraps: bool) -> Iterator[str]:
-    """The stages that entries propose, by priority."""
-    offers = [o for o in selectors.offers() if getattr(o.entry, "proposed", 0)]
-    for offer in sorted(offers, key=lambda o: (getattr(o.entry, "proposed", 0), o.name)):
-        if getattr(offer.entry, "wraps", False) != wraps:
+        cost = chain.cost(data.n_samples, data.n_features)
+        if rule.most_hours and (cost is None or cost.seconds > 3600.0 * rule.most_hours):
             continue
-        method: type[Selector] = selectors[offer.name]
-        text = method.proposal(data, gaps) if wraps or data.task in method.tasks else ""
-        if text and gaps and not wraps and not method.takes_missing:
-            fill = [o.name for o in selectors.offers() if "fill" in getattr(o.entry, "gives", ())]
-            text = f"{fill[0]} {text}" if fill else ""
-        if text:
-            yield text
+        found[rule.question] = Proposal(
+            chain=text, question=rule.question, promise=rule.promise, cost=cost
+        )
+    return list(found.values())

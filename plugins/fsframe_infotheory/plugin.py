@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.entries import ProposalEntry, SelectorEntry
 from fsframe.registry.hookspecs import hookimpl
 
 _BROWN = (
@@ -109,5 +109,19 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             pair_weight="information about the class" if weighs_pairs else "",
             reference=reference,
             compiles=True,
-            proposed=3 if weighs_pairs else 0,
+            named=3 if weighs_pairs else 0,
         )
+
+
+@hookimpl
+def fsframe_proposals() -> Iterator[ProposalEntry]:
+    """What is proposed for tables in parts, which few methods take."""
+    yield ProposalEntry(
+        name="parts",
+        place=160,
+        tables="rows in parts",
+        when={"parts"},
+        unless={"survival"},
+        chain="jmi:top=100",
+        gaps="jmi:top=100,missing=level",
+    )

@@ -134,7 +134,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             pair_weight=_METRIC_WEIGHT if "pair-weights" in gives else "",
             reference=reference,
             compiles=True,
-            proposed=1 if name == "immigrate" else 0,
+            named=1 if name == "immigrate" else 0,
         )
 
 

@@ -18,7 +18,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         family="resampling",
         gives=frozenset({"scores", "pair-weights"}),
         wraps=True,
-        proposed=1,
+        named=1,
         pair_weight="share of resamples",
         chosen={"numbers": ("n", "permutations", "permuted_n"), "level": ("largest p kept",)},
         reference="Ditzler, Polikar, Rosen 2015, A bootstrap based Neyman-Pearson test for "
@@ -87,7 +87,7 @@ def fsframe_nulls() -> Iterator[NullEntry]:
 
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
-    """What is proposed where rows of one group have different labels."""
+    """What is proposed where rows of one group have different labels, and where nothing else is."""
     yield ProposalEntry(
         name="groups",
         question=RELEVANT_QUESTION,
@@ -98,4 +98,44 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         chain="anova-f npfs",
         gaps="anova-f:missing=pairwise npfs",
         promise="of those that say nothing about the label at most 1% are kept, on average",
+    )
+    # Above 200 features npfs has a corrected test, which needs a screen; thousands of fits of
+    # immigrate to more features, or to many rows, take hours.
+    yield ProposalEntry(
+        name="weights",
+        place=110,
+        tables="classes and at most 200 columns, if it takes less than an hour",
+        when={"classification"},
+        unless={"survival"},
+        most_columns=200,
+        most_hours=1.0,
+        chain="immigrate npfs",
+        gaps="impute immigrate npfs",
+    )
+    yield ProposalEntry(
+        name="neighbours",
+        place=120,
+        tables="at most 200 columns, if it takes less than an hour",
+        unless={"survival"},
+        most_columns=200,
+        most_hours=1.0,
+        chain="relieff npfs",
+    )
+    yield ProposalEntry(
+        name="narrow",
+        place=130,
+        tables="at most 200 columns",
+        unless={"survival"},
+        most_columns=200,
+        chain="mim npfs",
+        gaps="mim:missing=pairwise npfs",
+    )
+    yield ProposalEntry(
+        name="wide",
+        place=140,
+        tables="more than 200 columns",
+        fewest_columns=201,
+        unless={"survival"},
+        chain="mim:top=100 npfs",
+        gaps="mim:top=100,missing=pairwise npfs",
     )

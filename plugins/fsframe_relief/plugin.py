@@ -108,7 +108,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
             gives={"scores", "weights"},
             reference=reference,
             compiles=True,
-            proposed=2 if name == "relieff" else 0,
+            named=2 if name == "relieff" else 0,
         )
     yield SelectorEntry(
         name="turf",

@@ -250,10 +250,6 @@ class CoxScore(Selector):
     def cost(self, n: int, p: int) -> Cost:
         return Cost(seconds=5e-4 + 1e-5 * n + 2e-8 * n * p, formula="5e-4 + 1e-5 n + 2e-8 np")
 
-    @classmethod
-    def proposal(cls, data: Dataset, gaps: bool) -> str:
-        return "cox-score"
-
     def role_problems(self, data: Dataset) -> Iterator[str]:
         yield from super().role_problems(data)
         yield from row_problems(data, self, "cox-score")

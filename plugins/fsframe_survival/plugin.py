@@ -31,7 +31,7 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
         family="survival",
         gives=frozenset({"scores", "p-values"}),
         reference=_COX,
-        proposed=4,
+        named=4,
     )
 
 
@@ -60,4 +60,12 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         gaps="impute cox-score:alpha=0.05",
         promise=FALSE_SHARE,
         designs=("survival",),
+    )
+    yield ProposalEntry(
+        name="ordered-survival",
+        place=150,
+        tables="times until an event, and roles that only a test by resampling supports",
+        when={"survival"},
+        chain="cox-score npfs",
+        gaps="impute cox-score npfs",
     )

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 import fsframe
 from fsframe.errors import RequestError, StoreError
+from fsframe.show.proposals import proposals_for
 from fsframe.sklearn import ChainClassifier, ChainRegressor
 from tests.command_line import fsframe as command
 
@@ -153,9 +154,11 @@ def test_a_comparison_gives_its_best_chain_or_a_named_one(frames):
         found.to_sklearn("mim")
 
 
-def test_without_chains_the_proposed_methods_are_compared(frames):
+def test_without_chains_those_that_inspect_proposes_are_compared(frames):
+    proposed = [each.chain for each in proposals_for(fsframe.read(frames["one"], label="kind"))]
     found = fsframe.study(frames["one"], label="kind", folds=3)
-    assert "relieff" in found.chains and "mim" in found.chains and found.data == ("data",)
+    assert len(proposed) > 1 and found.data == ("data",)
+    assert [chain.removesuffix(" weighted-knn") for chain in found.chains] == proposed
     assert found.measures == ("accuracy",)
 
 

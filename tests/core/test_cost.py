@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import polars
 import pytest
 
 import fsframe
 from fsframe import Dataset
-from fsframe.show.proposals import first_in_parts
 
 
 @pytest.mark.parametrize(
@@ -37,14 +35,3 @@ def test_hours_are_reported_before_a_run_and_by_parameters():
     assert told.startswith("forecast: about 21.")
     few = fsframe.Chain.parse("boruta:trees=5,max_runs=5 npfs:n=10")
     assert not [w for w in few.forewarnings(data) if "hours" in w]
-
-
-def test_the_stage_to_begin_with_in_parts_is_a_proposal_that_works_there(tmp_path, monkeypatch):
-    frame = polars.DataFrame({"a": [0, 1, 2, 1], "b": [0.5, 1.5, 2.5, None], "y": [0, 1, 1, 0]})
-    frame.write_parquet(tmp_path / "0.parquet")
-    data = fsframe.read(str(tmp_path))
-    assert first_in_parts(data) == "jmi:top=100,missing=level"
-    monkeypatch.setattr(fsframe.selectors["jmi"], "proposal", classmethod(lambda *given: ""))
-    # `mim` proposes to leave gaps out, which is not counted over parts.
-    assert first_in_parts(data) == ""
-    assert first_in_parts(fsframe.read(polars.LazyFrame(frame.drop("b")))) == "mim"

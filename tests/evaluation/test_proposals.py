@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 
 import fsframe
@@ -129,11 +130,38 @@ def test_which_correlated_columns_are_needed_is_a_question_of_its_own() -> None:
     assert NEEDED_QUESTION not in chains(Dataset.from_arrays(X, y, categorical=[0]))
 
 
-def test_without_the_plugin_of_a_rule_methods_propose_themselves(monkeypatch) -> None:
-    data = Dataset.from_arrays(numbers(60, 8), np.arange(60) % 2)
-    monkeypatch.setattr("fsframe.show.proposals.rules", list)
+@pytest.mark.parametrize(
+    ("n", "p", "label", "chain"),
+    [
+        (60, 60, "classes", "immigrate npfs"),
+        (3000, 60, "classes", "relieff npfs"),  # Fits of immigrate would take hours.
+        (40_000, 60, "classes", "mim npfs"),
+        (60, 60, "numbers", "relieff npfs"),
+        (60, 250, "numbers", "mim:top=100 npfs"),
+    ],
+)
+def test_a_last_resort_is_proposed_where_no_other_chain_is(
+    n: int, p: int, label: str, chain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    y = np.arange(n) % 2 if label == "classes" else numbers(n, 1, 1)[:, 0]
+    data = Dataset.from_arrays(numbers(n, p), y)
+    assert "" not in chains(data)
+    asked = [rule for rule in rules() if rule.question]
+    last = [rule for rule in rules() if not rule.question]
+    assert rules() == [*asked, *last] and last
+    monkeypatch.setattr("fsframe.show.proposals.rules", lambda: last)
     (found,) = proposals_for(data)
-    assert (found.chain, found.question) == ("immigrate npfs", "") and found.cost is not None
+    assert (found.chain, found.question) == (chain, "") and found.cost is not None
+
+
+def test_only_entries_that_say_so_are_for_tables_in_parts() -> None:
+    frame = polars.DataFrame({"a": [0, 1, 2, 1], "b": [0.5, 1.5, 2.5, None], "y": [0, 1, 1, 0]})
+    (gaps,) = proposals_for(fsframe.read(frame.lazy()))
+    assert gaps.chain == "jmi:top=100,missing=level"
+    (complete,) = proposals_for(fsframe.read(frame.drop("b").lazy()))
+    assert complete.chain == "jmi:top=100"
+    times = frame.select("a", e=[0, 1, 1, 1], y=[1.0, 2.0, 3.0, 4.0])
+    assert not proposals_for(fsframe.read(times.lazy(), label="y", event="e"))
 
 
 def test_rows_with_a_time_are_tested_by_what_keeps_their_order() -> None:

@@ -60,12 +60,6 @@ class Mim(PairParameters, ScoredFilter):
         seconds = 1e-3 + 3e-6 * p + 2.5e-9 * n * p
         return Cost(seconds=seconds, formula="0.001 + 3e-6 p + 2.5e-9 np")
 
-    @classmethod
-    def proposal(cls, data: Dataset, gaps: bool) -> str:
-        # Above 200 features npfs has a corrected test, and a screen has to go before it.
-        parts = ["top=100"] * (data.n_features > 200) + ["missing=pairwise"] * gaps
-        return f"mim:{','.join(parts)}" if parts else "mim"
-
     def adjusts(self) -> bool:
         # Bins by mdl follow the label, and the two labels of the difference have other bins.
         plain = self.estimator == "plug-in" and self.pairs == "none"
@@ -346,11 +340,6 @@ class Jmi(PairParameters, EstimatingGreedyFilter):
         help="Sum of joint relevances, or Brown's mean, which ranks identically.",
         source="Brown et al. 2012, eq. 20",
     )
-
-    @classmethod
-    def proposal(cls, data: Dataset, gaps: bool) -> str:
-        # In memory a test of all features, with a screen before it, comes first.
-        return ("jmi:top=100" + ",missing=level" * gaps) if data.in_parts else ""
 
     def criterion(self) -> Criterion:
         """Σ I(X, X_s; Y), or I(X; Y) minus the mean of I(X; X_s) − I(X; X_s | Y)."""

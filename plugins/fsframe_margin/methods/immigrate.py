@@ -200,11 +200,6 @@ class Immigrate(TunedSelector):
             formula="0.008 + 5e-10 n²p²" if m == n else f"0.008 + 5e-10 p² × {m}²",
         )
 
-    @classmethod
-    def proposal(cls, data: Dataset, gaps: bool) -> str:
-        # A thousand fits of more features take hours (`cost`).
-        return "immigrate" if data.n_features <= 200 else ""
-
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.methods import immigrate_fit as routes

@@ -258,10 +258,6 @@ class Npfs(ResamplingSelector):
             return None
         return settings.resamples + made * settings.permuted_resamples
 
-    @classmethod
-    def proposal(cls, data: Dataset, gaps: bool) -> str:
-        return "npfs"
-
     @property
     def _corrected(self) -> bool:
         """Whether scores are compared with a correction; "auto" is decided with the table."""

@@ -9,7 +9,6 @@ import attrs
 
 from fsframe.method.run import Cost
 from fsframe.params import choice, integer, optional, param
-from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Sigmoid
 from fsframe_relief.methods.problem import decay_parameter, ties_parameter
 from fsframe_relief.methods.selector import ReliefSelector
@@ -140,10 +139,6 @@ class Relieff(ReliefSelector):
             seconds=1e-3 + 5e-11 * m * n * p,
             formula="0.001 + 5e-11 n²p" if m == n else f"0.001 + 5e-11 np × {m}",
         )
-
-    @classmethod
-    def proposal(cls, data: Dataset, gaps: bool) -> str:
-        return "relieff" if data.n_features <= 200 else ""
 
     def rule(self) -> Rule:
         k = self.k if self.k is not None else (10 if self.weighting == "equal" else 70)
