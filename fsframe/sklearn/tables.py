@@ -19,6 +19,7 @@ from fsframe.method.classifier import Classifier
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.registry import Offer, classifiers, find_offer, selectors
+from fsframe.registry.declared import declared_exceptions
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.parameters import SETTINGS, settings_of
 from fsframe.table.arrays import kept_columns
@@ -26,7 +27,6 @@ from fsframe.table.columns import find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import FrameParts, frame_names, frame_texts, is_frame, take_frame
 from fsframe.table.side_columns import LABELS, SideColumns, feature_sets, signed_times
-from fsframe.testing.declarations import declared_exceptions
 from fsframe.text import did_you_mean
 
 

@@ -195,14 +195,17 @@ def assert_refused(call: Callable[[], Any], what: str) -> None:
     raise AssertionError(f"{what}: neither declared nor refused")
 
 
-OF_ESTIMATORS = frozenset(
-    {
-        *("fit", "transform", "fit_transform", "inverse_transform", "get_support", "score"),
-        *("predict", "predict_proba", "decision_function", "get_params", "set_params"),
-        *("set_output", "set_fit_request", "get_feature_names_out", "get_metadata_routing"),
-    }
-)
-"""Methods of estimators: no parameter of a method can have such a name."""
+@functools.cache
+def _names_of_estimators() -> frozenset[str]:
+    """What estimators of methods have besides parameters, which would be hidden by one."""
+    from fsframe.sklearn.estimators import (
+        ClassifierEstimator,
+        RegressorEstimator,
+        WeightedSelectorEstimator,
+    )
+
+    bases = (ClassifierEstimator, RegressorEstimator, WeightedSelectorEstimator)
+    return frozenset(n for base in bases for n in dir(base) if not n.startswith("_"))
 
 
 def check_declarations(method: Parameterised, name: str | None) -> None:
@@ -215,9 +218,9 @@ def check_declarations(method: Parameterised, name: str | None) -> None:
     assert attrs.has(cls) and cls.__setattr__ is not object.__setattr__, (
         f"{cls.__name__} is not frozen; put @attrs.frozen(kw_only=True) above it"
     )
-    hidden = OF_ESTIMATORS & {p.name for p in method.parameters()}
+    hidden = _names_of_estimators() & {p.name for p in method.parameters()}
     assert not hidden, (
-        f"parameter {', '.join(sorted(hidden))}: its scikit-learn estimator has a method of that "
+        f"parameter {', '.join(sorted(hidden))}: its scikit-learn estimator has a member of that "
         "name, which the parameter would hide; rename it"
     )
     silent = [p.name for p in method.parameters() if not p.help.strip()]

@@ -24,14 +24,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import attrs
 import numpy as np
 
-from fsframe.errors import FsframeError, PluginError, RequestError, one_line
+from fsframe.errors import FsframeError, RequestError, one_line
 from fsframe.grammar import StageText, parse_stages
 from fsframe.method.run import Run
 from fsframe.method.selector import Selector
@@ -47,6 +45,7 @@ from fsframe.registry import (
     selectors,
     stability_metrics,
 )
+from fsframe.registry.declared import declared, declared_exceptions
 from fsframe.table.dataset import Dataset
 from fsframe.testing.conformance import Conformance, Outcome, peak_bytes
 from fsframe.testing.measures import MeasureConformance, StabilityMetricConformance
@@ -149,33 +148,6 @@ def _advice(offer: Offer, params: Mapping[str, str]) -> str:
         "with a base that keeps all columns, a stage that counts what is kept cannot tell them "
         f"apart: fsframe check '{tried}'"
     )
-
-
-def declared_exceptions(offer: Offer) -> dict[str, str]:
-    """Reasons for the exceptions that are declared for a method, by check."""
-    found = declared(offer, "EXCEPTIONS")
-    return {**found.get("*", {}), **found.get(offer.entry.name, {})}
-
-
-def declared(offer: Offer, what: str) -> Mapping[str, Any]:
-    """The mapping `what` of the ``conformance`` module nearest to the method's; {} without one."""
-    package = offer.entry.target.partition(":")[0]
-    while package:
-        path = f"{package}.conformance"
-        try:
-            present = find_spec(path) is not None
-        except ModuleNotFoundError:
-            # The method's own module is not a package.
-            present = False
-        if present:
-            break
-        package = package.rpartition(".")[0]
-    else:
-        return {}
-    found = getattr(import_module(path), what, {})
-    if not isinstance(found, Mapping):
-        raise PluginError(f"{path}.{what} must be a mapping from method names")
-    return found
 
 
 def _tried_as(offer: Offer) -> StageText:
