@@ -76,7 +76,7 @@ def planned_runs(
             path=table.path or "",
             source=table.source or str(table.path or ""),
             memory=memory,
-            beside=held - table.data.nbytes,
+            other_tables=held - table.data.nbytes,
             part=f"run {number} of {total}",
         )
         optional = cell.chain >= len(plan.methods)

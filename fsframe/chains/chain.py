@@ -439,8 +439,6 @@ class Chain:
         overwrite: bool = False,
         listener: Callable[[Progress], None] | None = None,
         memory: int | None = None,
-        beside: int = 0,
-        route: int | None = None,
         threads: int | None = None,
         executor: Engine | Executor | None = None,
         checkpoint: Checkpoint | None = None,
@@ -470,8 +468,6 @@ class Chain:
             not interpreters and libraries; by default each fit is limited, as in Run.
         threads : int, optional
             Bound, as in Run.
-        beside, route : int, optional
-            As for `fsframe.chains.stage.shares_of`.
         executor : Engine or concurrent.futures.Executor, optional
             Where resamples are computed, such as a process pool or a dask client's executor; by
             default in this process, one after the other. Results do not depend on it.
@@ -524,8 +520,6 @@ class Chain:
             source=source,
             command=command,
             memory=memory,
-            beside=beside,
-            route=route,
             threads=threads,
             overwrite=overwrite,
             restart=restart,

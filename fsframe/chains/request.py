@@ -16,7 +16,14 @@ import attrs
 
 from fsframe.atomic import existing_file
 from fsframe.chains.recording import record_of
-from fsframe.chains.stage import ChainResult, RunsInSteps, registry_of_class, route_of, shares_of
+from fsframe.chains.stage import (
+    ChainResult,
+    MemoryShares,
+    RunsInSteps,
+    registry_of_class,
+    route_of,
+    shares_of,
+)
 from fsframe.errors import Forewarning, FsframeWarning, RequestError, StoreError, one_line
 from fsframe.method.run import DEFAULT_MEMORY, Observers, Run
 from fsframe.registry import observers
@@ -45,8 +52,10 @@ class Request:
         File of the table, which must not be replaced; empty if there is none.
     source, command : str
         For the run file: where the table is, and how the run was asked for.
-    memory, beside, route, threads : int, optional
+    memory, threads : int, optional
         As for `Chain.run`.
+    other_tables, route : int, optional
+        As for `fsframe.chains.stage.shares_of`.
     overwrite, restart, mixed : bool
         As for `Chain.run`.
     details : mapping of str to str
@@ -63,7 +72,7 @@ class Request:
     source: str = ""
     command: str = ""
     memory: int | None = None
-    beside: int = 0
+    other_tables: int = 0
     route: int | None = None
     threads: int | None = None
     overwrite: bool = False
@@ -74,7 +83,14 @@ class Request:
 
     def chosen_route(self) -> int:
         """Bytes by which methods choose their algorithm: part of what identifies the request."""
-        return self.route or route_of(self.chain, self.data, self.memory, self.beside)
+        return self.route or route_of(self.chain, self.data, self.memory, self.other_tables)
+
+    def shares(self, executor: Engine | Executor | None = None) -> MemoryShares | None:
+        """How the run divides its memory; `fsframe.chains.stage.shares_of`."""
+        return shares_of(
+            self.chain, self.data, self.memory, executor,
+            other_tables=self.other_tables, route=self.route,
+        )  # fmt: skip
 
     def answer(self) -> RunRecord | None:
         """The result, if `out` holds it already; None if it is to be computed.
@@ -162,9 +178,7 @@ class Request:
         self, executor: Engine | Executor | None, listener: Callable[[Progress], None] | None
     ) -> Run:
         """What the stages are given besides the table, within the limits of the request."""
-        shares = shares_of(
-            self.chain, self.data, self.memory, executor, beside=self.beside, route=self.route
-        )
+        shares = self.shares(executor)
         limits = {
             "threads": self.threads,
             "memory": None if shares is None else shares.one_fit,

@@ -194,7 +194,7 @@ def shares_of(
     bound: int | None,
     executor: Any = None,
     *,
-    beside: int = 0,
+    other_tables: int = 0,
     route: int | None = None,
 ) -> MemoryShares | None:
     """How a run of `chain` on `data` divides its memory; None without a limit.
@@ -207,7 +207,7 @@ def shares_of(
         Memory limit of all processes of the run together, in bytes; on a cluster, of each process.
     executor : Engine or Executor, optional
         Where resamples are computed.
-    beside : int
+    other_tables : int
         Bytes of other tables in memory.
     route : int, optional
         The `MemoryShares.route` that the run was started with, if it is continued with another
@@ -246,10 +246,10 @@ def shares_of(
         shared = fits * table  # Without mapping, each worker is sent a copy.
     if not here:
         # Each worker has its own table and limit.
-        fits, beside = 1, 0
+        fits, other_tables = 1, 0
     methods = [stage.method for stage in chain.stages]
     copied = _copied_bytes(chain, data)
-    own = table + beside if here else 0
+    own = table + other_tables if here else 0
     n, p = data.n_samples, data.n_features
     room = working_memory(n, p, 0 if executor is None else fits)
     if not here:
@@ -257,7 +257,7 @@ def shares_of(
     one_fit = (bound - own - shared - room) // fits - copied
     shares = MemoryShares(
         bound=bound, table=own, shared=shared, copied=copied, room=room, fits=fits,
-        one_fit=one_fit, route=route or route_of(chain, data, bound, beside),
+        one_fit=one_fit, route=route or route_of(chain, data, bound, other_tables),
     )  # fmt: skip
     least = max(LEAST_SHARE, int(values * most_tables_held(methods, p)))
     if one_fit < least:
@@ -268,7 +268,7 @@ def shares_of(
     return shares
 
 
-def route_of(chain: RunsInSteps, data: Dataset, bound: int | None, beside: int = 0) -> int:
+def route_of(chain: RunsInSteps, data: Dataset, bound: int | None, other_tables: int = 0) -> int:
     """Bytes by which methods choose their algorithm: those of a single fit within `bound`.
 
     Parameters as in `shares_of`. It depends on the table and the bound, not on workers, and is part
@@ -276,7 +276,9 @@ def route_of(chain: RunsInSteps, data: Dataset, bound: int | None, beside: int =
     """
     if bound is None:
         return DEFAULT_MEMORY
-    alone = 2 * _table_bytes(data) + beside + working_memory(data.n_samples, data.n_features, 1)
+    alone = (
+        2 * _table_bytes(data) + other_tables + working_memory(data.n_samples, data.n_features, 1)
+    )
     return max(LEAST_SHARE, bound - alone - _copied_bytes(chain, data))
 
 

@@ -159,7 +159,6 @@ def run_request(
     `options` are those of `engine_options`. An `engine` of a command that makes many requests stays
     open.
     """
-    from fsframe.chains.stage import shares_of
     from fsframe.storage import check_destination
 
     out = None
@@ -174,10 +173,7 @@ def run_request(
         if engine is not None:
             engine.tell = reporter.note
         # Before anything is written.
-        shares_of(
-            request.chain, request.data, request.memory, engine, beside=request.beside,
-            route=request.route,
-        )  # fmt: skip
+        request.shares(engine)
         checkpoint = request.checkpoint()
         if checkpoint is not None:
             _report_earlier(checkpoint, reporter)

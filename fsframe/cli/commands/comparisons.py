@@ -141,7 +141,7 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
             metric=metric or leading,
             rope=options["rope"],
             all_features=options["all_features"],
-            before=lambda requests: _check_memory(requests, options["memory"], engine),
+            before=lambda requests: _check_memory(requests, engine),
             tell=reporter.note,
         )
     if options["as_json"]:
@@ -158,14 +158,14 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
         say(f"folder: {options['out']}")
 
 
-def _check_memory(requests: Sequence[Request], memory: int | None, engine: Engine | None) -> None:
+def _check_memory(requests: Sequence[Request], engine: Engine | None) -> None:
     """Refuse a limit that is too small for some requests, naming one that is enough for all."""
-    from fsframe.chains.stage import LimitTooSmall, shares_of
+    from fsframe.chains.stage import LimitTooSmall
 
     refused = []
     for each in requests:
         try:
-            shares_of(each.chain, each.data, memory, engine, beside=each.beside)
+            each.shares(engine)
         except LimitTooSmall as error:
             refused.append(error)
     if refused:
