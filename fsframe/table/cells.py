@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.text_file import is_missing, is_number, unquote
+from fsframe.table.dialect import unquote
+from fsframe.table.text_file import is_missing, is_number
 
 if TYPE_CHECKING:
     import polars as pl

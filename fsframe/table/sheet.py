@@ -17,20 +17,15 @@ from fsframe.errors import DataError, RequestError
 from fsframe.table.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
 from fsframe.table.column_kinds import spelled_numbers
 from fsframe.table.columns import column_word
-from fsframe.table.reader import Form
-from fsframe.table.text_file import (
-    MAX_COLUMNS,
+from fsframe.table.dialect import (
     check_quotes,
-    check_size,
     choose_delimiter,
     decimal_mark,
     delimiter_name,
     field_splitter,
     first_record,
     is_header,
-    is_number,
     joined_names,
-    load_text,
     second_names,
     sign_of,
     title_end,
@@ -38,6 +33,8 @@ from fsframe.table.text_file import (
     trimmed,
     unquote,
 )
+from fsframe.table.reader import Form
+from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_text
 from fsframe.text import some_of
 
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")

@@ -21,6 +21,7 @@ from fsframe.table.cells import Missing
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
 from fsframe.table.column_kinds import ColumnKind, numbers_of, spelled_numbers
 from fsframe.table.columns import check_finite, column_word
+from fsframe.table.dialect import delimiter_name, unquote
 from fsframe.table.frames import columns_of, frame_names, series_texts, series_values
 from fsframe.table.reader import (
     IN_BLOCKS,
@@ -34,7 +35,7 @@ from fsframe.table.reader import (
     spelled_text,
 )
 from fsframe.table.sheet import Sheet, load_sheet
-from fsframe.table.text_file import defused, delimiter_name, is_formula, is_number, unquote
+from fsframe.table.text_file import defused, is_formula, is_number
 from fsframe.text import did_you_mean, some_of
 
 

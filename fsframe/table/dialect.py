@@ -1,0 +1,329 @@
+"""The dialect of a table in a text file: delimiter, quotes, lines of names, decimal mark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from fsframe.errors import DataError, RequestError
+from fsframe.table.text_file import is_missing, is_number
+
+_WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
+_CANDIDATES = (",", "\t", ";")
+_NAMES = {",": "comma", "\t": "tab", ";": "semicolon", " ": "space"}
+
+
+def sign_of(given: str | None) -> str | None:
+    """The character that a delimiter given by word or character means; None if there is none."""
+    sign = None if given is None else _WORDS.get(given, given)
+    return sign if sign is not None and len(sign) == 1 and sign not in '"\n\r\0' else None
+
+
+def choose_delimiter(
+    first_line: str,
+    path: Path,
+    given: str | None,
+    *,
+    decimal: str = ".",
+    one_column: bool = False,
+) -> str:
+    """The delimiter: the given one, that of the file's ending, or the most common in line 1.
+
+    A ``.csv`` whose first line has no comma is tried with semicolon and tab, as some spreadsheets
+    save it; without any of these, a bar or blanks may separate the fields. With decimal commas, a
+    comma is not a delimiter. A table that may have `one_column` needs no delimiter. RequestError if
+    the given one is not one character, or is the sign of decimals; DataError if the first line
+    holds none.
+    """
+    if given is not None:
+        delimiter = _WORDS.get(given, given)
+        # Bytes of the command line that are not UTF-8 arrive as surrogates.
+        half = any("\ud800" <= sign <= "\udfff" for sign in delimiter)
+        if len(delimiter) != 1 or half or delimiter in '"\n\r\0' or delimiter.isalnum():
+            raise RequestError(
+                f"delimiter {given!r} must be one character, not a letter, digit or quote, or one "
+                "of: tab, comma, semicolon, space"
+            )
+        if delimiter == decimal:
+            raise RequestError(f"{given!r} cannot be both the delimiter and the decimal mark")
+        return delimiter
+    bare = re.sub(r'"[^"]*"', "", first_line)
+    counts = {sign: bare.count(sign) for sign in _CANDIDATES if sign != decimal}
+    endings = {suffix.lower() for suffix in path.suffixes[-2:]}
+    if endings & {".tsv", ".tab"} and counts["\t"]:
+        return "\t"
+    if ".csv" in endings and counts.get(","):
+        return ","
+    best = max(counts, key=lambda candidate: counts[candidate])
+    if counts[best]:
+        return best
+    if "|" in bare:
+        return "|"
+    if not one_column and len(bare.split(" ")) > 1 and bare.strip(" ").count(" "):
+        return " "
+    if one_column:
+        return "\t" if endings & {".tsv", ".tab"} or decimal == "," else ","
+    raise DataError(
+        f"{path}, line 1: one column only: no comma, tab, semicolon, bar or blank found; a table "
+        "needs features and a label (delimiter=, --delimiter for another delimiter)"
+    )
+
+
+def trimmed(raw: bytes, path: Path) -> tuple[bytes, int]:
+    """The text without blank lines at both ends, and the number of its first line, from 1."""
+    stop = len(raw)
+    while stop:
+        # In steps, so that no copy of the whole is made.
+        begin = max(0, stop - _BACK)
+        kept = len(raw[begin:stop].rstrip(b" \n"))
+        stop = begin + kept
+        if kept:
+            break
+    if not stop:
+        raise DataError(f"{path} is empty: a table needs a line of names and at least two rows")
+    feed = raw.find(b"\n", stop)
+    stop = feed + 1 if feed >= 0 else len(raw)
+    blank = _BLANK_LINES.match(raw)
+    start = blank.end() if blank else 0
+    if start or stop < len(raw):
+        return raw[start:stop], raw.count(b"\n", 0, start) + 1
+    return raw, 1
+
+
+_BACK = 1 << 16
+_BLANK_LINES = re.compile(rb"(?: *+\n)*+")
+
+
+def first_record(raw: bytes, start: int = 0) -> int:
+    """The end of the record that begins at `start`, after its line feed."""
+    stop, place, inside = start, start, 0
+    while True:
+        stop = raw.find(b"\n", place) + 1 or len(raw)
+        inside = (inside + raw.count(b'"', place, stop)) % 2
+        if not inside or stop == len(raw):
+            return stop
+        place = stop
+
+
+def check_quotes(raw: bytes, first_line: int, path: Path) -> None:
+    """Raise DataError, naming the line in which the record begins, if a quote is not closed."""
+    # Searching is much faster than counting.
+    if b'"' not in raw or raw.count(b'"') % 2 == 0:
+        return
+    start, line = 0, first_line
+    while True:
+        stop = first_record(raw, start)
+        if raw.count(b'"', start, stop) % 2:
+            break
+        line += raw.count(b"\n", start, stop)
+        start = stop
+    raise DataError(
+        f'{path}, line {line}: a quote (") is opened and never closed; close it, or double it if '
+        "it belongs to the text"
+    )
+
+
+@cache
+def field_splitter(delimiter: str) -> Callable[[str], list[str]]:
+    """A function from a record to its fields as spelled, quotes and blanks included.
+
+    >>> field_splitter(",")('a,"b,c", d,')
+    ['a', '"b,c"', ' d', '']
+    """
+    sign = re.escape(delimiter)
+    # Possessive, so that no text can make it slow.
+    pattern = re.compile(rf'(?:\A|{sign})((?:[^{sign}"]++|"[^"]*+"?)*+)')
+
+    def split(record: str) -> list[str]:
+        return pattern.findall(record) if '"' in record else record.split(delimiter)
+
+    return split
+
+
+def unquote(field: str) -> str:
+    """The text of a field, without outer blanks and quotes, doubled quotes halved.
+
+    >>> unquote(' "say ""hi"" twice" ')
+    'say "hi" twice'
+    """
+    text = field.strip()
+    if len(text) >= 2 and text[0] == text[-1] == '"':
+        return text[1:-1].replace('""', '"').strip()
+    return text
+
+
+def delimiter_name(delimiter: str) -> str:
+    """A word for a delimiter, for messages."""
+    return _NAMES.get(delimiter, repr(delimiter))
+
+
+def is_header(
+    first: Sequence[str],
+    rest: Callable[[int], Iterable[list[str]]],
+    label: str | int | None,
+) -> bool:
+    """Whether the first record, of fields without quotes, holds names.
+
+    It does if it contains the name of the requested `label`, or if any of its fields outside the
+    label column is neither a number nor missing. If all others are numbers, it does only if its
+    label field is text that labels no other row (`rest` gives the other cells of a column, block by
+    block): ``1,2,3,class`` over numbered columns is a line of names, ``5.1,3.5,1.4,setosa`` is a
+    row.
+    """
+    if isinstance(label, str) and label in first:
+        return True
+    place = label if isinstance(label, int) else -1
+    if not -len(first) <= place < len(first):
+        return not all(is_number(cell) or is_missing(cell) for cell in first)
+    place %= len(first)
+
+    def is_word(cell: str) -> bool:
+        return not is_number(cell) and not is_missing(cell)
+
+    if any(is_word(cell) for column, cell in enumerate(first) if column != place):
+        return True
+    if not is_word(first[place]):
+        return False
+    return all(first[place] not in cells for cells in rest(place))
+
+
+_LOOKED_AT, _MOST_TITLES, _FEWEST, _WIDTH = 12, 4, 3, 3
+_SIGNS = (",", "\t", ";")
+_ABSENT = {"-", "--", ".", "n.d.", "nd", "unknown", "missing", "not done"}
+_COMMA, _POINT = (re.compile(rf"[+-]?[0-9]*{mark}[0-9]+") for mark in (",", r"\."))
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
+_TOTAL = re.compile(
+    r"(grand |column )?(totals?|sums?|means?|averages?|medians?|summe|gesamt|mittelwert)\s*:?",
+    re.IGNORECASE,
+)
+
+
+def title_end(raw: bytes, sign: str | None = None) -> int:
+    """Where the line of names begins: after lines of a title, of which at most one field is filled.
+
+    0 if there is none. All lines after them have the same number of fields, at least three.
+
+    >>> title_end(b"Study A, 2021\\n\\nid;x;y\\n1;2;3\\n2;3;4\\n3;4;5\\n")
+    15
+    """
+    records, ends = _records(raw, 0)
+    if len(records) < _FEWEST + 1:
+        return 0
+    for one in _SIGNS if sign is None else (sign,):
+        split = field_splitter(one)
+        head = [[unquote(field) for field in split(record)] for record in records[:2]]
+        if len(head[0]) == len(head[1]) and sum(map(bool, head[0])) > 1:
+            continue
+        fields = [[unquote(field) for field in split(record)] for record in records]
+        width = len(fields[-1])
+        if width < _WIDTH:
+            continue
+        for k in range(1, min(_MOST_TITLES, len(fields) - _FEWEST + 1)):
+            above, names = fields[:k], fields[k]
+            if any(len(row) != width for row in fields[k:]):
+                continue
+            if not all(_is_title(row, width) for row in above):
+                break
+            if sum(map(bool, names)) >= max(2, width // 2) and not any(map(is_number, names)):
+                return ends[k - 1]
+    return 0
+
+
+def _is_title(row: Sequence[str], width: int) -> bool:
+    filled = sum(map(bool, row))
+    return filled <= 1 if len(row) == width else 2 * len(row) <= width
+
+
+def second_names(
+    raw: bytes, start: int, split: Callable[[str], list[str]], first: Sequence[str]
+) -> list[str] | None:
+    """The fields of a second line of names at `start`, such as units; None if a row begins there.
+
+    It holds no number, and at least two of its fields are above columns of numbers.
+    """
+    records, _ = _records(raw, start)
+    if len(records) < _FEWEST + 1:
+        return None
+    second = [unquote(field) for field in split(records[0])]
+    if len(second) != len(first) or len(first) < _WIDTH or any(map(is_number, second)):
+        return None
+    rest = [[unquote(field) for field in split(record)] for record in records[1:]]
+    if any(len(row) != len(first) for row in rest):
+        return None
+    above, numeric = 0, 0
+    for column, text in enumerate(second):
+        below = {row[column] for row in rest}
+        if text and text in below:
+            return None
+        numbers = [cell for cell in below if not is_missing(cell)]
+        if numbers and all(map(is_number, numbers)):
+            numeric += 1
+            above += not is_missing(text) and text.lower() not in _ABSENT
+    return second if above >= 2 and 2 * above >= numeric else None
+
+
+def joined_names(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """One name for each column of two lines of names.
+
+    The first line is kept if its names are complete and differ; otherwise the first is repeated to
+    the right, where cells were merged, and the second appended.
+
+    >>> joined_names(["age", "CRP"], ["years", "mg/l"])
+    ['age', 'CRP']
+    >>> joined_names(["id", "before", "", "after", ""], ["", "x", "y", "x", "y"])
+    ['id', 'before x', 'before y', 'after x', 'after y']
+    """
+    if all(first) and len(set(first)) == len(first):
+        return list(first)
+    names, over = [], ""
+    for upper, lower in zip(first, second, strict=True):
+        over = upper or over
+        names.append(f"{over} {lower}".strip() if lower else upper)
+    return names
+
+
+def totals_begin(raw: bytes, split: Callable[[str], list[str]]) -> int:
+    """Where a last line of totals begins, which says so in its first filled field; else the end."""
+    stop = len(raw.rstrip(b"\n"))
+    start = raw.rfind(b"\n", 0, stop) + 1
+    if not start or b'"' in raw[start:stop]:
+        return len(raw)
+    fields = [unquote(field) for field in split(raw[start:stop].decode(errors="ignore"))]
+    first = next((field for field in fields if field), "")
+    return start if _TOTAL.fullmatch(first) and sum(map(bool, fields)) > 1 else len(raw)
+
+
+def decimal_mark(raw: bytes, start: int, sign: str) -> str:
+    r"""The decimal mark: a comma if the first rows have numbers with commas and none with points
+    but those that separate thousands.
+
+    >>> decimal_mark(b"1,5;2;x\n2,5;3;y\n", 0, ";"), decimal_mark(b"1.5;2,5\n", 0, ";")
+    (',', '.')
+    >>> decimal_mark(b"1,5;20.000\n", 0, ";"), decimal_mark(b"1,500;20.000\n", 0, ";")
+    (',', '.')
+    """
+    if sign == ",":
+        return "."
+    split = field_splitter(sign)
+    cells = {unquote(field) for record in _records(raw, start)[0] for field in split(record)}
+    commas = {cell for cell in cells if _COMMA.fullmatch(cell)}
+    points = {cell for cell in cells if _POINT.fullmatch(cell)}
+    if points:
+        # `1,500` beside `20.000` leaves open which is which.
+        sure = any(_THOUSANDS.fullmatch(cell.replace(",", ".")) is None for cell in commas)
+        return "," if sure and all(_THOUSANDS.fullmatch(cell) for cell in points) else "."
+    return "," if commas else "."
+
+
+def _records(raw: bytes, start: int) -> tuple[list[str], list[int]]:
+    """The first records, and where each ends."""
+    records: list[str] = []
+    ends: list[int] = []
+    while start < len(raw) and len(records) < _LOOKED_AT:
+        end = first_record(raw, start)
+        records.append(raw[start:end].decode(errors="ignore").removesuffix("\n"))
+        ends.append(end)
+        start = end
+    return records, ends
