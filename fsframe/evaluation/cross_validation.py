@@ -12,11 +12,16 @@ from fsframe.chains.chain import Chain
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.chains.stage import most_tables_held
 from fsframe.errors import DataError, FsframeError, RequestError
-from fsframe.evaluation.folds import (
-    FoldTask,
+from fsframe.evaluation.folds import FoldTask, gather_folds
+from fsframe.evaluation.grid import ChainGrid, default_classifier
+from fsframe.evaluation.measuring import (
+    default_measures,
+    find_measures,
+    least_scores,
+)
+from fsframe.evaluation.splits import (
     Split,
     folds_in_time,
-    gather_folds,
     grouped_folds,
     inner_places,
     leave_one_group_out,
@@ -24,12 +29,6 @@ from fsframe.evaluation.folds import (
     repeated_folds,
     strata,
     unstratified_folds,
-)
-from fsframe.evaluation.grid import ChainGrid, default_classifier
-from fsframe.evaluation.measuring import (
-    default_measures,
-    find_measures,
-    least_scores,
 )
 from fsframe.method.classifier import Classifier
 from fsframe.method.run import Run

@@ -12,8 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from fsframe.chains.chain import Chain, Stage
 from fsframe.errors import DataError, FsframeError, RequestError
-from fsframe.evaluation.folds import deal, full_ranking
+from fsframe.evaluation.folds import full_ranking
 from fsframe.evaluation.grid import ChainGrid
+from fsframe.evaluation.splits import deal
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector

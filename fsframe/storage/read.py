@@ -26,8 +26,8 @@ from fsframe.storage.records import (
     RunRecord,
     StageRecord,
     axes_text,
-    selection_of,
 )
+from fsframe.storage.selection_arrays import selection_of
 from fsframe.storage.spec import Limits, check_seal
 from fsframe.system import open_for_reading
 from fsframe.table.hdf5 import no_hdf5_plugins

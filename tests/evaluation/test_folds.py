@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
-from fsframe.evaluation.folds import (
+from fsframe.evaluation.splits import (
     deal,
-    deal_groups,
     grouped_folds,
     leave_one_out,
     repeated_folds,
     unstratified_folds,
 )
 from fsframe.method.run import Run
+from fsframe.resampling.groups import deal_groups
 from fsframe.table.dataset import Dataset
 
 LABELS = np.repeat([0, 1, 2], [23, 31, 12])
