@@ -300,8 +300,8 @@ def _test_differences(
         yield untested or "no pair was tested", np.inf
     elif then.digest != now.digest:
         yield from _different_fields(then, now, "name", "provider", "seed")
-        yield from _different_fields(then.found, now.found, "n_chosen_from", "n_tested")
-        yield from _array_differences(pair_test_items(then.found), pair_test_items(now.found))
+        yield from _different_fields(then.tests, now.tests, "n_chosen_from", "n_tested")
+        yield from _array_differences(pair_test_items(then.tests), pair_test_items(now.tests))
 
 
 def _different_fields(then: Any, now: Any, *names: str) -> Iterator[tuple[str, float]]:

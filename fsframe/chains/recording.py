@@ -292,7 +292,7 @@ def _tests_record(
     if problems:
         raise PluginError(f"{name} returned invalid tests of pairs: {'; '.join(problems)}")
     return PairTestRecord(
-        name=name, provider=offer.provider, provider_version=offer.version, seed=key, found=found
+        name=name, provider=offer.provider, provider_version=offer.version, seed=key, tests=found
     )
 
 

@@ -418,7 +418,7 @@ def study_of_runs(
         if protocol_name(record) != "cross-validation":
             raise RequestError(f"{printable(record.chain, longest=60)} is not an evaluation")
         recorded = recorded_evaluation(record)
-        here = list(recorded.found.measures)
+        here = list(recorded.evaluation.measures)
         common = here if not place else [measure for measure in common if measure in here]
         key = (record.data.name, recorded.base)
         if key in found:

@@ -35,7 +35,7 @@ class RecordedEvaluation:
     ----------
     base : str
         The evaluated chain, with its sets.
-    found : Evaluation
+    evaluation : Evaluation
     chosen : tuple of str
         The chain chosen in each split.
     chains : tuple of str
@@ -43,7 +43,7 @@ class RecordedEvaluation:
     """
 
     base: str
-    found: Evaluation
+    evaluation: Evaluation
     chosen: tuple[str, ...]
     chains: tuple[str, ...]
 
@@ -93,7 +93,7 @@ def recorded_evaluation(record: RunRecord) -> RecordedEvaluation:
         )
     return RecordedEvaluation(
         base=base,
-        found=summarise_tables(tables, None if record.groups is None else record.groups[1]),
+        evaluation=summarise_tables(tables, None if record.groups is None else record.groups[1]),
         chosen=tuple(texts[number] for number in tables.chosen),
         chains=tuple(texts),
     )

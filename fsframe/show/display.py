@@ -52,7 +52,7 @@ def evaluation_object(
     record: RunRecord, recorded: RecordedEvaluation, out: Path | None
 ) -> dict[str, Any]:
     """An evaluation as one object for ``--json``, which writes NaN as null."""
-    found = recorded.found
+    found = recorded.evaluation
     return {
         **result_object(record, out),
         "evaluated": recorded.base,
@@ -95,7 +95,7 @@ def evaluation_lines(
     record: RunRecord, recorded: RecordedEvaluation, out: Path | None
 ) -> Iterator[str]:
     """An evaluation as lines for a terminal."""
-    found = recorded.found
+    found = recorded.evaluation
     yield (
         f"{recorded.base} on {printable(record.data.name)}: {size_facts(record)}, "
         f"{counted(found.n_splits, 'split')}"
@@ -218,7 +218,7 @@ def _choice_lines(recorded: RecordedEvaluation) -> Iterator[str]:
     yield ""
     yield "Chosen inside the folds:"
     # Equally often chosen ones in the order of the grid.
-    grid = dict(sorted(zip(recorded.found.chosen.tolist(), recorded.chosen, strict=True)))
+    grid = dict(sorted(zip(recorded.evaluation.chosen.tolist(), recorded.chosen, strict=True)))
     times = Counter(recorded.chosen)
     rows = [[str(times[chain]), chain] for chain in dict.fromkeys(grid.values())]
     rows.sort(key=lambda row: -int(row[0]))
@@ -331,10 +331,10 @@ def _chain_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     yield f"{record.chain} on {printable(record.data.name)}: {table_facts(record)}"
     yield ""
     yield from stage_lines(record)
-    evaluation, study = _protocol(record)
-    if evaluation is not None:
+    recorded, study = _protocol(record)
+    if recorded is not None:
         yield ""
-        yield from measure_lines(evaluation.found, record.stages[-1].seconds)
+        yield from measure_lines(recorded.evaluation, record.stages[-1].seconds)
     elif study is not None:
         yield ""
         yield from table_lines(*metric_rows(study.tables.metrics))
@@ -397,10 +397,10 @@ def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
     StoreError
         If the file exists already, or cannot be written.
     """
-    evaluation, _ = _whole_protocol(record)
-    if evaluation is None:
+    recorded, _ = _whole_protocol(record)
+    if recorded is None:
         raise RequestError("--csv writes the folds of an evaluation; this run is not an evaluation")
-    write_folds(path, evaluation.found, overwrite=overwrite)
+    write_folds(path, recorded.evaluation, overwrite=overwrite)
 
 
 def _whole_protocol(record: RunRecord) -> _Protocol:

@@ -91,7 +91,7 @@ def methods_paragraph(record: RunRecord) -> str:
             f"Rows of one {printable(name)} were kept together in every resample ({number} groups)."
         )
     if record.pair_tests is not None:
-        name, tests = record.pair_tests.name, record.pair_tests.found
+        name, tests = record.pair_tests.name, record.pair_tests.tests
         mark = f" [{numbers[name]}]" if name in numbers else ""
         text.append(
             f"{tests.n_tested} pairs of features were tested for interaction by "
@@ -244,7 +244,7 @@ def checklist(record: RunRecord) -> Iterator[Item]:
             "q is adjusted for the number of features tested.",
         )
     if evaluation is not None:
-        found = evaluation.found
+        found = evaluation.evaluation
         rule = found.baseline.name
         yield Item(
             "Is performance reported with its uncertainty and against baselines?",

@@ -159,9 +159,9 @@ def _overview(records: Sequence[RunRecord]) -> Iterator[str]:
         protocol, leading, phi = recorded_protocol(record), "—", "—"
         chain = record.chain if protocol is None else protocol.base
         if isinstance(protocol, RecordedEvaluation):
-            first = protocol.found.leading
+            first = protocol.evaluation.leading
             leading = f"{measure_words(first.name)} {first.mean:.3f}"
-            phi = f"{protocol.found.stability.value:.3f}"
+            phi = f"{protocol.evaluation.stability.value:.3f}"
         kept = str(record.selected.size)
         rows.append([str(number), chain, record.data.name, kept, leading, phi, str(record.seed)])
     header = ["run", "chain", "table", "kept", "quality", "stability φ", "seed"]

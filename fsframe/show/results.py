@@ -233,7 +233,7 @@ class EvaluationResult(_ProtocolResult):
     @property
     def evaluation(self) -> Evaluation:
         """All measures, with their values on every split."""
-        return self.recorded.found
+        return self.recorded.evaluation
 
     @property
     def measures(self) -> Mapping[str, Measure]:

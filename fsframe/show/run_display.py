@@ -99,7 +99,7 @@ def _tests_object(record: RunRecord) -> dict[str, Any] | None:
     """The tests of pairs, the smallest p first; None where there are none."""
     if record.pair_tests is None:
         return None
-    tests, names = record.pair_tests.found, record.feature_names
+    tests, names = record.pair_tests.tests, record.feature_names
     listed = zip(tests.pairs, tests.p_values, tests.q_values, strict=True)
     sizes = [tests.tables[name] for name in _EFFECT if name in tests.tables]
     return {
@@ -344,9 +344,9 @@ def pair_rows(record: RunRecord) -> Rows:
     if record.pair_tests is not None:
         header += ["p", "q"]
         for row, (a, b, _) in zip(rows, shown, strict=True):
-            tested = record.pair_tests.found.of(a, b)
+            tested = record.pair_tests.tests.of(a, b)
             row += ["—", "—"] if tested is None else [f"{value:.2g}" for value in tested]
-        sizes = [record.pair_tests.found.values_of(a, b, _EFFECT) for a, b, _ in shown]
+        sizes = [record.pair_tests.tests.values_of(a, b, _EFFECT) for a, b, _ in shown]
         if any(np.isfinite(values).any() for values in sizes):
             header += ["effect", "± se"]
             for row, values in zip(rows, sizes, strict=True):

@@ -183,7 +183,7 @@ class Measures(Section):
     def _blocks(self, about: About) -> Iterator[Block]:
         protocol = recorded_protocol(about.record)
         if isinstance(protocol, RecordedEvaluation):
-            found = protocol.found
+            found = protocol.evaluation
             yield Heading(f"Performance on held-out rows ({found.n_splits} splits)")
             yield Table(*_named(measure_rows(found), "measures"))
             yield Table(*_named(kept_rows(found), "kept features"))

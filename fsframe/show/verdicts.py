@@ -166,7 +166,7 @@ def pair_test_words(record: RunRecord) -> list[str]:
     """
     if record.pair_tests is None:
         return []
-    tests, method = record.pair_tests.found, record.pair_tests.name
+    tests, method = record.pair_tests.tests, record.pair_tests.name
     names = record.feature_names
     significant = int((tests.q_values <= _LEVEL).sum())
     said = [
@@ -198,7 +198,7 @@ def heading(record: RunRecord) -> str:
     """The subject of the run and its main figure."""
     name, protocol = printable(record.data.name), recorded_protocol(record)
     if isinstance(protocol, RecordedEvaluation):
-        leading = protocol.found.leading
+        leading = protocol.evaluation.leading
         return f"{name}: {measure_words(leading.name)} {leading.mean:.2f} on held-out rows"
     if isinstance(protocol, RecordedStability):
         metric = protocol.tables.metrics[0]
@@ -312,7 +312,7 @@ def _as_by_chance(record: RunRecord) -> str:
 
 
 def _of_evaluation(record: RunRecord, recorded: RecordedEvaluation) -> tuple[str, str]:
-    found = recorded.found
+    found = recorded.evaluation
     balanced = found.measures.get("balanced-accuracy")
     rule = f"the {found.baseline.name}"
     rule += " for all" if found.task == "survival" else ""

@@ -342,7 +342,7 @@ def _pair_tests(group: GuardedGroup, version: int) -> tuple[PairTestRecord, str]
     tests = PairTestRecord(
         **_fields(top, {"digest", "n_chosen_from", "n_tested", "seed"}),
         seed=_seed(top["seed"], group.path),
-        found=PairTests(
+        tests=PairTests(
             **arrays,
             n_tested=top["n_tested"],
             n_chosen_from=top["n_chosen_from"],

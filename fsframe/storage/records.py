@@ -134,7 +134,7 @@ class PairTestRecord:
         The testing method by its registry name, and the distribution of its code.
     seed : tuple of int
         Its key into the run's random streams.
-    found : PairTests
+    tests : PairTests
         In column numbers of the original table.
     """
 
@@ -142,7 +142,7 @@ class PairTestRecord:
     provider: str = ""
     provider_version: str = ""
     seed: tuple[int, ...] = attrs.field(default=(), converter=_key)
-    found: PairTests = attrs.field(repr=False)
+    tests: PairTests = attrs.field(repr=False)
 
     @cached_property
     def digest(self) -> str:
@@ -150,10 +150,10 @@ class PairTestRecord:
         seed = json_text(list(self.seed), "seed of the tests of pairs")
         texts = {"name": (self.name,), "provider": (self.provider,), "seed": (seed,)}
         numbers = {
-            name: np.array([getattr(self.found, name)], dtype=np.int64)
+            name: np.array([getattr(self.tests, name)], dtype=np.int64)
             for name in ("n_chosen_from", "n_tested")
         }
-        return content_digest(pair_test_items(self.found) | texts | numbers)
+        return content_digest(pair_test_items(self.tests) | texts | numbers)
 
 
 def stage_items(stage: StageRecord) -> dict[str, Any]:
@@ -413,7 +413,7 @@ class RunRecord:
         tests = self.pair_tests
         # If the method also ran as a stage, its tables have these results and more.
         own = tests is not None and any(stage.name == tests.name for stage in self.stages)
-        found = None if tests is None or own else tests.found
+        found = None if tests is None or own else tests.tests
         return pair_table(self.feature_names, self.ranking_stages(), found)
 
     def to_frame(
@@ -550,7 +550,7 @@ class RunRecord:
                     )
                 before = stage.selection
         if self.pair_tests is not None:
-            found += [f"/pair_tests: {text}" for text in self.pair_tests.found.problems(p)]
+            found += [f"/pair_tests: {text}" for text in self.pair_tests.tests.problems(p)]
         return found
 
 

@@ -216,11 +216,11 @@ def _items(group: Any, items: dict[str, Any], written: _Written) -> None:
 
 def _pair_tests(root: Any, tests: PairTestRecord, written: _Written) -> None:
     group = _group(root, "pair_tests")
-    _items(group, pair_test_items(tests.found), written)
+    _items(group, pair_test_items(tests.tests), written)
     special: dict[str, str | int] = {
         "seed": json_text(list(tests.seed), "seed of the tests of pairs"),
-        "n_tested": tests.found.n_tested,
-        "n_chosen_from": tests.found.n_chosen_from,
+        "n_tested": tests.tests.n_tested,
+        "n_chosen_from": tests.tests.n_chosen_from,
     }
     _attributes(group, spec.PAIR_TEST_ATTRIBUTES, tests, special)
 

@@ -112,9 +112,9 @@ def test_tests_of_pairs_are_made_again():
         ("/stages/00-lfe", "same bits"), ("/pair_tests", "same bits"),
     ]  # fmt: skip
     tests = record.pair_tests
-    p = np.array(tests.found.p_values)
+    p = np.array(tests.tests.p_values)
     p[0] /= 2
-    forged = attrs.evolve(tests, found=attrs.evolve(tests.found, p_values=p))
+    forged = attrs.evolve(tests, tests=attrs.evolve(tests.tests, p_values=p))
     verdict = audit_run(attrs.evolve(record, pair_tests=forged), data, Run())[-1]
     assert (verdict.verdict, verdict.where) == ("differs", "p_values")
     assert len(audit_run(attrs.evolve(record, pair_tests=forged), data, Run(), [])) == 0

@@ -31,7 +31,7 @@ def record():
 
 
 def test_a_pair_that_interacts_is_found_whatever_the_weights_say(record):
-    tests = record.pair_tests.found
+    tests = record.pair_tests.tests
     assert (record.pair_tests.name, record.pair_tests.provider) == ("interactions", "interactions")
     assert tests.pairs[0].tolist() == [2, 5] and tests.q_values[0] < 1e-20
     assert tests.of(5, 2) == tests.of(2, 5) == (tests.p_values[0], tests.q_values[0])
@@ -39,7 +39,7 @@ def test_a_pair_that_interacts_is_found_whatever_the_weights_say(record):
 
 
 def test_p_is_that_of_the_method_itself_and_q_allows_for_every_pair_that_was_weighed(record):
-    tests = record.pair_tests.found
+    tests = record.pair_tests.tests
     own = Interactions(draws=20).select(xor())
     exact = {
         tuple(pair): g2
@@ -57,7 +57,7 @@ def test_p_is_that_of_the_method_itself_and_q_allows_for_every_pair_that_was_wei
 
 def test_all_pairs_of_kept_columns_are_tested_and_those_of_the_largest_weights():
     record = Chain.parse("mim:top=2,pairs=synergy").run(xor())
-    tests = record.pair_tests.found
+    tests = record.pair_tests.tests
     assert tests.columns.tolist() == sorted(record.selected.tolist())
     told = {tuple(pair) for pair in tests.pairs.tolist()}
     assert {(min(a, b), max(a, b)) for a, b, _ in record.strongest_pairs(10)} <= told
@@ -66,9 +66,9 @@ def test_all_pairs_of_kept_columns_are_tested_and_those_of_the_largest_weights()
 
 def test_a_filter_that_looks_at_each_feature_alone_costs_no_allowance():
     behind = Chain.parse("mim:top=5 immigrate:top=3").run(xor())
-    assert behind.pair_tests.found.n_chosen_from == 10
+    assert behind.pair_tests.tests.n_chosen_from == 10
     together = Chain.parse("relieff:top=5 immigrate:top=3").run(xor())
-    assert together.pair_tests.found.n_chosen_from == 28
+    assert together.pair_tests.tests.n_chosen_from == 28
 
 
 def test_without_pair_weights_nothing_is_tested():
@@ -77,7 +77,7 @@ def test_without_pair_weights_nothing_is_tested():
 
 def test_a_chain_of_the_test_itself_reports_its_own_tests():
     record = Chain.parse("interactions").run(xor())
-    tests, tables = record.pair_tests.found, record.stages[0].tables
+    tests, tables = record.pair_tests.tests, record.stages[0].tables
     assert np.array_equal(tests.p_values, tables["p_values"])
     assert np.array_equal(tests.q_values, tables["q_values"])
     assert tests.n_chosen_from == tests.n_tested == 28
@@ -88,11 +88,11 @@ def test_groups_are_tested_by_their_means_and_else_the_record_says_why():
     data = xor()
     twice = np.repeat(np.arange(data.n_samples), 2)
     doubled = attrs.evolve(data.take_rows(twice), groups=twice.astype(np.int64), group_name="who")
-    tests = Chain.parse("immigrate:top=3").run(doubled).pair_tests.found
-    for a, b in single.pair_tests.found.pairs.tolist():
+    tests = Chain.parse("immigrate:top=3").run(doubled).pair_tests.tests
+    for a, b in single.pair_tests.tests.pairs.tolist():
         if tests.of(a, b) is not None:
-            assert tests.of(a, b)[0] == single.pair_tests.found.of(a, b)[0]
-    assert tests.pairs[0].tolist() == single.pair_tests.found.pairs[0].tolist()
+            assert tests.of(a, b)[0] == single.pair_tests.tests.of(a, b)[0]
+    assert tests.pairs[0].tolist() == single.pair_tests.tests.pairs[0].tolist()
     record = Chain.parse("immigrate:top=3").run(xor(groups=np.arange(300) // 3))
     assert record.pair_tests is None
     assert any("the label varies within" in text for text in record.warnings)

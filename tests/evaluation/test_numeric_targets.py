@@ -56,7 +56,7 @@ def test_figures_are_scikit_learns_on_a_real_table(voices, options):
 
     text = f"sklearn:estimator=Ridge,standardize=yes,options={options}"
     record = evaluated(text, voices)
-    found = recorded_evaluation(record).found
+    found = recorded_evaluation(record).evaluation
     fold = record.stages[-1].tables["fold"]
     want = {name: [] for name in ("r2", "mae", "rmse", "concordance")}
     for row in fold:
@@ -112,7 +112,7 @@ def test_a_row_drawn_twice_counts_twice(stage):
 def test_the_rule_without_features_is_the_mean_of_the_training_rows():
     data = small()
     record = evaluated("correlation:top=2 knn:k=3", data)
-    found = recorded_evaluation(record).found
+    found = recorded_evaluation(record).evaluation
     fold = record.stages[-1].tables["fold"]
     want = []
     for row in fold:
@@ -158,11 +158,11 @@ def test_groups_are_kept_together_and_leave_one_out_is_measured_over_all():
     tables = evaluated("knn:k=3", grouped, "folds=4,repeats=2").stages[-1].tables
     for row in tables["fold"]:
         assert all(np.unique(part).size == 1 for part in row.reshape(12, 5))
-    alone = recorded_evaluation(evaluated("knn:k=3", grouped, "scheme=leave-one-out")).found
+    alone = recorded_evaluation(evaluated("knn:k=3", grouped, "scheme=leave-one-out")).evaluation
     assert alone.n_splits == 12
     found = recorded_evaluation(
         evaluated("correlation:top=2 knn:k=3", data, "scheme=leave-one-out,curve=[1,2]")
-    ).found
+    ).evaluation
     r2 = found.measures["r2"]
     assert r2.pooled and 0 < r2.mean < 1 and np.isnan(r2.standard_error)
     assert found.curve[1].accuracy == pytest.approx(r2.mean)

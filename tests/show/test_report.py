@@ -291,7 +291,7 @@ def test_the_page_of_a_null_result_claims_nothing():
     rng = np.random.default_rng(5)
     noise = Dataset.from_arrays(rng.standard_normal((60, 6)), np.arange(60) % 2, name="noise")
     record = Chain.parse("immigrate:max_iter=5,top=3").run(noise, seed=1)
-    assert record.pair_tests is not None and record.pair_tests.found.q_values.min() > 0.05
+    assert record.pair_tests is not None and record.pair_tests.tests.q_values.min() > 0.05
     drawn = {figure.heading: figure.caption for figure in figures(record, noise)}
     assert not any("interact" in text for pair in drawn.items() for text in pair)
     assert "The features by their scores" in drawn and "Which features matter" not in drawn
@@ -315,7 +315,7 @@ def test_the_verdict_of_an_evaluation_tells_balanced_accuracy_and_chance():
     from fsframe.show.verdicts import verdict
 
     record = Chain.parse("cross-validation:base=(mim:top=1 knn),folds=2,repeats=1").run(small())
-    mean = recorded_evaluation(record).found.measures["balanced-accuracy"].mean
+    mean = recorded_evaluation(record).evaluation.measures["balanced-accuracy"].mean
     assert f"; balanced accuracy is {mean:.2f}, 0.50 by chance" in verdict(record)[0]
 
 

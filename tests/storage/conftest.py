@@ -94,7 +94,7 @@ def build_record(**changes: Any) -> RunRecord:
             provider="stranger",
             provider_version="9",
             seed=(4,),
-            found=PairTests(
+            tests=PairTests(
                 columns=[0, 2, 5],
                 pairs=[[0, 5], [2, 5], [1, 6]],
                 p_values=[1e-300, 0.25, 1.0],

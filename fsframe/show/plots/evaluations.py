@@ -47,10 +47,10 @@ def evaluation_of(record: RunRecord) -> RecordedEvaluation:
 def chosen_measures(found: Sequence[RecordedEvaluation], metric: str | None) -> list[Measure]:
     """The measure of every run, by default their leading one."""
     name = _leading(found) if metric is None else metric
-    measures = [each.found.measures.get(name) for each in found]
+    measures = [each.evaluation.measures.get(name) for each in found]
     known = [measure for measure in measures if measure is not None]
     if len(known) < len(measures):
-        some = ", ".join(found[measures.index(None)].found.measures)
+        some = ", ".join(found[measures.index(None)].evaluation.measures)
         raise RequestError(f"not all of the runs were measured by {name!r}; one has {some}")
     return known
 
@@ -62,7 +62,7 @@ def axis_name(name: str) -> str:
 
 def _leading(found: Sequence[RecordedEvaluation]) -> str:
     """The leading measure of the runs, if it is the same for all."""
-    names = {each.found.leading.name for each in found}
+    names = {each.evaluation.leading.name for each in found}
     if len(names) > 1:
         raise RequestError(
             f"the runs have different leading measures ({', '.join(sorted(names))}); draw those "
@@ -97,7 +97,7 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
         If the run is not an evaluation, or has no curve.
     """
     recorded = evaluation_of(record)
-    found, quality = recorded.found, axis_name(_leading([recorded]))
+    found, quality = recorded.evaluation, axis_name(_leading([recorded]))
     if not found.curve:
         raise lacks(record, "accuracy by number of features", "evaluate with --curve")
     sizes = [point.size for point in found.curve]
@@ -310,7 +310,7 @@ def accuracy_against_stability(
     found = [evaluation_of(record) for record in records]
     measures = chosen_measures(found, metric)
     quality, sign = axis_name(measures[0].name), 1 if measures[0].larger_is_better else -1
-    points = [(e.found.stability.value, m.mean) for e, m in zip(found, measures, strict=True)]
+    points = [(e.evaluation.stability.value, m.mean) for e, m in zip(found, measures, strict=True)]
     known = [k for k, point in enumerate(points) if drawable(np.array(point)).all()]
     if len(known) < 2:
         raise RequestError(f"fewer than two of the runs have both {quality} and a stability")
@@ -326,7 +326,7 @@ def accuracy_against_stability(
         )
         for number, k in enumerate(known):
             x, y = points[k]
-            measure, stability = measures[k], found[k].found.stability
+            measure, stability = measures[k], found[k].evaluation.stability
             look = number % len(COLOURS)
             error = measure.standard_error if drawable(measure.standard_error) else 0.0
             sides = [[0.0], [0.0]]

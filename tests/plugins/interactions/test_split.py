@@ -93,8 +93,8 @@ def test_an_interaction_is_found_and_reported_as_the_answers_own_test() -> None:
     record = Chain.parse("relieff:top=4 interactions-split").run(data, seed=1)
     assert sorted(record.selected.tolist()) == [2, 5]
     tests = record.pair_tests
-    assert tests.name == "interactions-split" and tests.found.n_tested == 6
-    assert tests.found.of(2, 5)[1] < 0.05
+    assert tests.name == "interactions-split" and tests.tests.n_tested == 6
+    assert tests.tests.of(2, 5)[1] < 0.05
     y = X[:, 2] * X[:, 5] + rng.normal(size=400)
     numeric = Chain.parse("mim:top=8 interactions-split").run(Dataset.from_arrays(X, y), seed=1)
     assert sorted(numeric.selected.tolist())[:2] == [2, 5] or {2, 5} <= set(numeric.selected)

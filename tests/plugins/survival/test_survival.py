@@ -152,7 +152,7 @@ def test_the_c_index_of_an_evaluation_is_that_of_its_folds() -> None:
         risk = Cox().fit(train, kept).predict(data.X[rows])
         np.testing.assert_allclose(held["predicted"][0, rows], risk, rtol=1e-9)
         values.append(CIndex.of(data.y[rows], risk))
-    found = recorded_evaluation(record).found
+    found = recorded_evaluation(record).evaluation
     assert found.leading.name == "c-index" and found.baseline.mean == 0.5
     assert found.leading.mean == pytest.approx(np.mean(values), rel=1e-9)
 
