@@ -160,7 +160,7 @@ def test_only_entries_that_say_so_are_for_tables_in_parts() -> None:
     assert gaps.chain == "jmi:top=100,missing=level"
     (complete,) = proposals_for(fsframe.read(frame.drop("b").lazy()))
     assert complete.chain == "jmi:top=100"
-    times = frame.select("a", e=[0, 1, 1, 1], y=[1.0, 2.0, 3.0, 4.0])
+    times = frame.select("a", e=polars.Series([0, 1, 1, 1]), y=polars.Series([1.0, 2.0, 3.0, 4.0]))
     assert not proposals_for(fsframe.read(times.lazy(), label="y", event="e"))
 
 
