@@ -309,8 +309,8 @@ def page(rows: Rows, chosen: Rows) -> str:
     text += ["## What follows", "", *conclusions(rows, chosen, columns, found)]
     text += [
         "",
-        "Rows of your own method: `python benchmarks/wide/run.py --data DATA --methods "
-        "'mine=my-method:top={SIZES}'`; `python benchmarks/wide/page.py` writes this page.",
+        "Your own method: `python benchmarks/wide/run.py --data DATA --methods "
+        "'mine=my-method:top={SIZES}'`, then `python benchmarks/wide/page.py`.",
     ]
     return "\n".join(text) + "\n"
 
@@ -342,7 +342,7 @@ def conclusions(rows: Rows, chosen: Rows, columns: dict[str, int], found: list[L
         else "* Bommert et al. 2022 (14 filters, 11 tables of survival): the variance filter is "
         "the best. Here, with classes, it is number "
         f"{order.index('variance') + 1} of {len(order)}.",
-        f"* Groups that rank alike, as in both papers (first {CHOSEN} features agree by {ALIKE:g} "
+        f"* Groups that rank alike (first {CHOSEN} features agree by {ALIKE:g} "
         "or more beyond chance): "
         + "; ".join(", ".join(group) for group in groups(chosen, columns))
         + ".",
