@@ -121,8 +121,8 @@ def test_pairs_after_a_chain_are_tested_as_in_memory(tmp_path: Path) -> None:
     chain = Chain.parse("jmi:top=4,pairs=synergy")
     whole = chain.run(fsframe.read(frame.select(kept))).pair_tests
     found = chain.run(divided(frame.select(kept), tmp_path / "p", (300,))).pair_tests
-    assert len(whole.found.p_values) >= 6
-    assert found.found.p_values.tobytes() == whole.found.p_values.tobytes()
+    assert len(whole.tests.p_values) >= 6
+    assert found.tests.p_values.tobytes() == whole.tests.p_values.tobytes()
     assert found.digest == whole.digest
 
 
