@@ -26,7 +26,7 @@ from fsframe.resampling.resamples import Recurring, select_resamples, too_many
 from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe.storage.records import array_name
 from fsframe.table.dataset import Dataset
-from fsframe.table.standardising import even_blocks
+from fsframe.table.standardising import even_blocks, unit_columns
 
 
 @attrs.frozen(kw_only=True)
@@ -302,15 +302,8 @@ def _similarity(data: Dataset) -> NDArray[np.float64]:
     """Absolute correlations of the columns; a constant column is similar only to itself."""
     scaled = np.empty((data.n_samples, data.n_features))
     for start, stop in even_blocks(*scaled.shape):
-        X = np.asarray(data.columns(start, stop), dtype=np.float64)
-        known = ~np.isnan(X)
-        members = np.maximum(known.sum(axis=0), 1)
-        X = np.where(known, X, 0.0)
-        centred = np.where(known, X - X.sum(axis=0) / members, 0.0)
-        spread = np.sqrt((centred**2).sum(axis=0))
-        # Rounding may leave a constant column with a tiny spread, by which it must not be divided.
-        live = spread > 1e-12 * np.abs(X).max(axis=0) * np.sqrt(data.n_samples)
-        scaled[:, start:stop] = np.where(live, centred / np.where(live, spread, 1.0), 0.0)
+        block = np.asarray(data.columns(start, stop), dtype=np.float64)
+        scaled[:, start:stop] = unit_columns(block)
     # One thread: the bits of a product depend on how its sums are divided.
     with threadpool_limits(1):
         alike = np.abs(scaled.T @ scaled)

@@ -18,7 +18,13 @@ def declared_exceptions(offer: Offer) -> dict[str, str]:
 
 
 def declared(offer: Offer, what: str) -> Mapping[str, Any]:
-    """The mapping `what` of the ``conformance`` module nearest to the method's; {} without one."""
+    """The mapping `what` of the ``conformance`` module nearest to the method's; {} without one.
+
+    Raises
+    ------
+    PluginError
+        If it is no mapping.
+    """
     package = offer.entry.target.partition(":")[0]
     while package:
         path = f"{package}.conformance"

@@ -176,8 +176,8 @@ def checklist(record: RunRecord) -> Iterator[Item]:
     Sci. Adv. 10:eadk3452. Collins et al. 2024, TRIPOD+AI statement, BMJ 385:e078378.
     """
     protocol = recorded_protocol(record)
-    evaluation = protocol if isinstance(protocol, RecordedEvaluation) else None
-    judged = evaluation is not None
+    recorded = protocol if isinstance(protocol, RecordedEvaluation) else None
+    judged = recorded is not None
     leak, methods = "REFORMS, data leakage", "TRIPOD+AI, analytical methods"
     yield Item(
         "Were features selected without looking at test rows?",
@@ -198,13 +198,13 @@ def checklist(record: RunRecord) -> Iterator[Item]:
         if judged
         else "Nothing was predicted.",
     )
-    if evaluation is not None:
-        tuned = len(evaluation.chains) > 1
+    if recorded is not None:
+        tuned = len(recorded.chains) > 1
         yield Item(
             "Were parameters tuned on rows other than the test rows?",
             f"REFORMS, modelling; {methods}",
             "yes" if tuned else "n/a",
-            f"Among {len(evaluation.chains)} chains, by inner folds of the training rows."
+            f"Among {len(recorded.chains)} chains, by inner folds of the training rows."
             if tuned
             else "One chain was evaluated; nothing was tuned.",
         )
@@ -243,8 +243,8 @@ def checklist(record: RunRecord) -> Iterator[Item]:
             "yes",
             "q is adjusted for the number of features tested.",
         )
-    if evaluation is not None:
-        found = evaluation.evaluation
+    if recorded is not None:
+        found = recorded.evaluation
         rule = found.baseline.name
         yield Item(
             "Is performance reported with its uncertainty and against baselines?",

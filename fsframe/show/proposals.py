@@ -20,6 +20,7 @@ from fsframe.method.run import Cost
 from fsframe.registry import proposals
 from fsframe.registry.entries import ProposalEntry
 from fsframe.table.dataset import Dataset
+from fsframe.table.standardising import unit_columns
 
 _SAMPLE = 500
 """Columns that are looked at for heavy tails, evenly spread."""
@@ -95,14 +96,8 @@ def _has_gaps(data: Dataset) -> bool:
 def _correlated(data: Dataset) -> bool:
     """Whether columns are correlated more than by chance, and none is a copy of another; constant
     columns have no correlation."""
-    X = np.asarray(data.columns(0, data.n_features), dtype=np.float64)
-    # Scaled before squares are summed: values of 1e200 overflow.
-    X = X / np.maximum(np.abs(X).max(axis=0), np.finfo(float).tiny)
-    X = X - X.mean(axis=0)
-    size = np.sqrt((X**2).sum(axis=0))
-    # Equal values, whose mean is rounded, vary by less.
-    X = X[:, size > 1e-12] / size[size > 1e-12]
-    found = np.abs(X.T @ X)
+    units = unit_columns(np.asarray(data.columns(0, data.n_features), dtype=np.float64))
+    found = np.abs(units.T @ units)
     np.fill_diagonal(found, 0.0)
     largest = float(found.max(initial=0.0))
     return _BY_CHANCE / np.sqrt(data.n_samples) < largest < _COPIES

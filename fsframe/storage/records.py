@@ -410,11 +410,11 @@ class RunRecord:
 
     def pair_table(self) -> AnswerTable:
         """Results of every pair, best first; `fsframe.method.answer.pair_table`."""
-        tests = self.pair_tests
+        made = self.pair_tests
         # If the method also ran as a stage, its tables have these results and more.
-        own = tests is not None and any(stage.name == tests.name for stage in self.stages)
-        found = None if tests is None or own else tests.tests
-        return pair_table(self.feature_names, self.ranking_stages(), found)
+        own = made is not None and any(stage.name == made.name for stage in self.stages)
+        tests = None if made is None or own else made.tests
+        return pair_table(self.feature_names, self.ranking_stages(), tests)
 
     def to_frame(
         self, *, pairs: bool = False, data: Dataset | None = None, library: str = "polars"

@@ -214,15 +214,15 @@ def _items(group: Any, items: dict[str, Any], written: _Written) -> None:
         _array(inner[folder] if slash else group, name if slash else path, value, written)
 
 
-def _pair_tests(root: Any, tests: PairTestRecord, written: _Written) -> None:
+def _pair_tests(root: Any, record: PairTestRecord, written: _Written) -> None:
     group = _group(root, "pair_tests")
-    _items(group, pair_test_items(tests.tests), written)
+    _items(group, pair_test_items(record.tests), written)
     special: dict[str, str | int] = {
-        "seed": json_text(list(tests.seed), "seed of the tests of pairs"),
-        "n_tested": tests.tests.n_tested,
-        "n_chosen_from": tests.tests.n_chosen_from,
+        "seed": json_text(list(record.seed), "seed of the tests of pairs"),
+        "n_tested": record.tests.n_tested,
+        "n_chosen_from": record.tests.n_chosen_from,
     }
-    _attributes(group, spec.PAIR_TEST_ATTRIBUTES, tests, special)
+    _attributes(group, spec.PAIR_TEST_ATTRIBUTES, record, special)
 
 
 def _group(parent: Any, name: str) -> Any:

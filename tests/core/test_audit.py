@@ -111,10 +111,10 @@ def test_tests_of_pairs_are_made_again():
     assert [(a.path, a.verdict) for a in found] == [
         ("/stages/00-lfe", "same bits"), ("/pair_tests", "same bits"),
     ]  # fmt: skip
-    tests = record.pair_tests
-    p = np.array(tests.tests.p_values)
+    made = record.pair_tests
+    p = np.array(made.tests.p_values)
     p[0] /= 2
-    forged = attrs.evolve(tests, tests=attrs.evolve(tests.tests, p_values=p))
+    forged = attrs.evolve(made, tests=attrs.evolve(made.tests, p_values=p))
     verdict = audit_run(attrs.evolve(record, pair_tests=forged), data, Run())[-1]
     assert (verdict.verdict, verdict.where) == ("differs", "p_values")
     assert len(audit_run(attrs.evolve(record, pair_tests=forged), data, Run(), [])) == 0

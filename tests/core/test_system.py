@@ -116,7 +116,7 @@ import sys, json, os, signal
 system, missing = {system!r}, {missing!r}
 import click, h5py, llvmlite, matplotlib, numba, numpy, polars, pluggy, scipy, sklearn
 import multiprocessing.connection, concurrent.futures.process, socket, subprocess, tempfile, shutil
-import threadpoolctl
+import threadpoolctl, urllib.request
 threadpoolctl.threadpool_info = list  # Some of its versions ask for libraries of Windows.
 shutil.which = lambda *_, **__: None  # From Python 3.12 on it asks Windows.
 for module, names in missing.items():

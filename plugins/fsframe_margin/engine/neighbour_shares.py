@@ -36,6 +36,10 @@ def _power_of_two(typing_context: Any, shifted: Any) -> Any:
     return types.float64(types.float64), generate
 
 
+_WHOLE = 1.5 * 2.0**52
+"""Plus a whole number, a double whose lowest bits are that number."""
+
+
 @njit(inline="always")
 def exp_nonpositive(x: float) -> float:
     """exp(x) for x ≤ 0 (or above by rounding), to 2 units in the last place; 0 below −708.
@@ -63,7 +67,7 @@ def exp_nonpositive(x: float) -> float:
     p = p * r + 0.5
     p = p * r + 1.0
     p = p * r + 1.0
-    value = p * _power_of_two(k + 6755399441055744.0)  # type: ignore[call-arg]
+    value = p * _power_of_two(k + _WHOLE)  # type: ignore[call-arg]
     return value if x > -708.0 else 0.0
 
 

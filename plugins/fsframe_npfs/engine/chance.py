@@ -81,33 +81,3 @@ def normal_false(count: int, pairs: int, kept: float, n_features: int, sides: in
     chosen = special.ndtr(z - cut) + (special.ndtr(-z - cut) if sides == 2 else 0.0)
     reached = special.bdtrc(count - 1, 2 * pairs, np.minimum(chosen, 1.0))
     return float(n_features * (weights @ reached) / weights.sum())
-
-
-def near_copies(columns: Floats, others: Floats, least: float) -> NDArray[np.bool_]:
-    """Which of some columns correlate by `least` or more with one of the others.
-
-    Parameters
-    ----------
-    columns : (n, m) float64
-    others : (n, k) float64
-        Constant columns, and those with missing values, correlate with none.
-
-    Examples
-    --------
-    >>> x = np.arange(4.0)
-    >>> near_copies(x[:, None], np.column_stack([-2 * x, x**0]), 0.95)
-    array([ True])
-    """
-
-    def unit(values: Floats) -> Floats:
-        centred = values - values.mean(axis=0)
-        length = np.sqrt((centred**2).sum(axis=0))
-        # The sum of squares of a constant is rounding.
-        usable = length > 1e-9 * (np.abs(values).max(axis=0, initial=0.0) + 1e-300)
-        found: Floats = np.where(usable, centred / np.where(usable, length, 1.0), 0.0)
-        return found
-
-    if not others.shape[1]:
-        return np.zeros(columns.shape[1], dtype=bool)
-    size = np.abs(unit(columns).T @ unit(others))
-    return np.asarray((size >= least).any(axis=1))

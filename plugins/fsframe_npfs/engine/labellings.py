@@ -103,9 +103,21 @@ def constant_runs(labellings: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 def drift_of_label(data: Dataset) -> str:
     """A warning if the label changes with time, which rotated labels do not take into account.
 
+    Parameters
+    ----------
+    data : Dataset
+
+    Returns
+    -------
+    str
+        Empty without a time (only the first of several is looked at), or if the label does not
+        change with it.
+
+    Notes
+    -----
     Told from three standard errors of the largest rank correlation between the time and a numeric
     target or whether a row is of a class, as for independent rows: a long cycle of the label, which
-    rotations do take into account, is told too.
+    rotations do take into account, is told too. O(n log n) for each class.
     """
     if data.times is None:
         return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import attrs
 import numpy as np
@@ -36,8 +36,11 @@ class HalvesSelector(ResamplingSelector):
     """Base of methods that run a selector on complementary pairs of halves of the table.
 
     Derived classes have a parameter `bound`, of which "permutation" repeats everything with
-    permuted labels.
+    permuted labels, and a property `least_rate`.
     """
+
+    if TYPE_CHECKING:
+        bound: str
 
     pairs: int = param(
         50,
@@ -57,7 +60,7 @@ class HalvesSelector(ResamplingSelector):
     @property
     def permuting(self) -> bool:
         """Whether the bound is that of permuted labels."""
-        raise NotImplementedError
+        return self.bound == PERMUTATION
 
     @property
     def least_rate(self) -> float:
@@ -74,14 +77,10 @@ class HalvesSelector(ResamplingSelector):
 
     def check_parameters(self) -> Iterator[str]:
         """Refuse more fits than can be counted, and permutations that decide nothing."""
-        halves = 2 * self.pairs
-        if self.labellings == 1:
-            yield from too_many(halves, f"pairs={self.pairs}")
-        else:
-            yield from too_many(
-                halves * self.labellings,
-                f"pairs={self.pairs} with {self.labellings - 1:.6g} permutations",
-            )
+        said = f"pairs={self.pairs}"
+        if self.permuting:
+            said += f" with {self.labellings - 1:.6g} permutations"
+        yield from too_many(2 * self.pairs * self.labellings, said)
         if self.permutations is None:
             return
         if not self.permuting:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from fsframe.errors import RequestError
 from fsframe.method.run import Run
@@ -17,6 +18,7 @@ from fsframe.params import choice, flag, integer, optional, param, real
 from fsframe.resampling.resamples import Recurring, too_many
 from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
+from fsframe.table.standardising import unit_columns
 from fsframe.text import some_of
 from fsframe_npfs.engine.bounds import (
     BOUNDS,
@@ -29,7 +31,7 @@ from fsframe_npfs.engine.bounds import (
     list_ranks,
     rates_of,
 )
-from fsframe_npfs.engine.chance import near_copies, normal_false, pooled_expected
+from fsframe_npfs.engine.chance import normal_false, pooled_expected
 from fsframe_npfs.engine.labellings import DRAWS, PERMUTATION, ResamplingSelector, class_codes
 from fsframe_npfs.engine.resample_counts import BootstrapSampler
 from fsframe_npfs.methods.halves import HalvesSelector
@@ -196,10 +198,6 @@ class Cpss(HalvesSelector):
             yield f"bound={self.bound} needs a threshold above 0.5, not {self.threshold:g}"
 
     @property
-    def permuting(self) -> bool:
-        return self.bound == PERMUTATION
-
-    @property
     def least_rate(self) -> float:
         """`false_selections`."""
         return self.false_selections
@@ -260,7 +258,7 @@ class Cpss(HalvesSelector):
                 warnings.append(f"no feature is selected on a share of {share:.3g} of the halves")
         if self.top is not None:
             stable = order[: self.keep_count(p, 0)]
-        if self.bound in _ASSUMING and (copied := _copied(data, stable)):
+        if self.bound in _ASSUMING and (copied := near_copies(data, stable)):
             warnings.append(
                 f"{some_of(copied, 3)}: nearly copies of other columns (correlation {_COPY:g} or "
                 f"more), on which bound={self.bound} is missed (1.6 to 2.7 false ones where 1 is "
@@ -305,19 +303,31 @@ _ASSUMING = ("unimodal", "r-concave")
 _COPY = 0.95
 
 
-def _copied(data: Dataset, kept: NDArray[np.intp]) -> list[str]:
-    """Names of kept numeric columns that are nearly copies of another column."""
+def near_copies(data: Dataset, kept: NDArray[np.intp]) -> list[str]:
+    """Names of kept numeric columns whose correlation with another column is at least 0.95.
+
+    Parameters
+    ----------
+    kept : (m,) int
+        Columns of `data`; a missing value counts as the mean of its column.
+
+    Notes
+    -----
+    O(nmp), in blocks of columns.
+    """
     kept = kept[~data.categorical[kept]]
     if not kept.size:
         return []
-    columns = np.asarray(data.take_columns(kept).X, dtype=np.float64)
+    mine = unit_columns(np.asarray(data.take_columns(kept).X, dtype=np.float64))
     found = np.zeros(kept.size, dtype=bool)
     for start, stop in data.column_blocks():
-        others = np.asarray(data.columns(start, stop), dtype=np.float64)
-        usable = ~data.categorical[start:stop]
-        for place, column in enumerate(kept):
-            apart = usable & (np.arange(start, stop) != column)
-            found[place] |= near_copies(columns[:, [place]], others[:, apart], _COPY)[0]
+        others = unit_columns(np.asarray(data.columns(start, stop), dtype=np.float64))
+        # One thread: the bits of a product depend on how its sums are divided.
+        with threadpool_limits(1):
+            alike = np.abs(mine.T @ others) >= _COPY
+        alike[:, data.categorical[start:stop]] = False
+        alike &= np.arange(start, stop) != kept[:, None]
+        found |= alike.any(axis=1)
     return [data.feature_names[column] for column in kept[found]]
 
 
@@ -409,10 +419,6 @@ class Ipss(HalvesSelector):
     )
 
     _steps: ClassVar[int] = 100
-
-    @property
-    def permuting(self) -> bool:
-        return self.bound == PERMUTATION
 
     @property
     def least_rate(self) -> float:

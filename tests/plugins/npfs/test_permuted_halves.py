@@ -13,9 +13,9 @@ from fsframe import Chain, Dataset, Run
 from fsframe.errors import RequestError
 from fsframe.method.statement import NEEDED, RELEVANT
 from fsframe_npfs.engine.bounds import expected_false, least_count
-from fsframe_npfs.engine.chance import near_copies, normal_false, pooled_expected
+from fsframe_npfs.engine.chance import normal_false, pooled_expected
 from fsframe_npfs.engine.labellings import drift_of_label
-from fsframe_npfs.methods.stability_selection import Cpss, Ipss
+from fsframe_npfs.methods.stability_selection import Cpss, Ipss, near_copies
 
 
 def noise(seed: int, n: int, p: int, copies: int = 1, relevant: int = 0) -> Dataset:
@@ -163,11 +163,15 @@ def test_results_name_the_assumption_that_fails() -> None:
 
 
 def test_copies_are_told_from_constants_and_gaps() -> None:
-    x = np.random.default_rng(0).normal(size=50)
-    gaps = np.where(np.arange(50) == 3, np.nan, x)
-    others = np.column_stack([np.ones(50), gaps])
-    assert not near_copies(np.column_stack([x, np.ones(50)]), others, 0.95).any()
-    assert near_copies(x[:, None], np.column_stack([others, 2 - x]), 0.95).all()
+    x, other = np.random.default_rng(0).normal(size=(2, 50))
+    codes = np.round(3 * x) - np.round(3 * x).min()
+    X = np.column_stack([x, np.ones(50), other, codes])
+    data = Dataset.from_arrays(X, np.arange(50) % 2, list("abcd"), categorical=[3])
+    assert near_copies(data, np.arange(4)) == []
+    gaps = np.where(np.arange(50) == 3, np.nan, 1e149 * x)
+    X = np.column_stack([X, 1e-149 * (2 - other), gaps])
+    data = Dataset.from_arrays(X, np.arange(50) % 2, list("abcdef"), categorical=[3])
+    assert near_copies(data, np.array([5, 1, 2, 3])) == ["f", "c"]
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
