@@ -16,11 +16,12 @@ from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError
 from fsframe.method.run import Cost
 from fsframe.show.proposals import Proposal, proposals_for
-from fsframe.table.column_facts import ColumnFacts, Contents, Covariate, guess_label
+from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_guesses import Guesses, as_words, spelled_key
 from fsframe.table.column_kinds import alike_spellings, as_ordinal
 from fsframe.table.columns import as_keys, column_word, find_column, find_columns
 from fsframe.table.dataset import Dataset
+from fsframe.table.label_guess import Covariate, guess_label
 from fsframe.table.read import read
 from fsframe.table.roles import ROLES, check_asked
 from fsframe.table.source import contents

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, UntidyTableError
-from fsframe.table.column_facts import (
-    ColumnFacts,
-    Contents,
+from fsframe.table.column_facts import ColumnFacts, Contents, contents_of_frame
+from fsframe.table.column_kinds import as_ordinal
+from fsframe.table.frames import columns_of, values_of
+from fsframe.table.label_guess import (
     Covariate,
     adjusted_for,
-    contents_of_frame,
     covariates_of,
     guess_label,
     is_likely_label,
@@ -28,8 +28,6 @@ from fsframe.table.column_facts import (
     looks_like_identifier,
     looks_measured,
 )
-from fsframe.table.column_kinds import as_ordinal
-from fsframe.table.frames import columns_of, values_of
 from fsframe.table.roles import AskedColumns, only
 
 _MANY, _FEWEST_NAMES = 20, 8

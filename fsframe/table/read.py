@@ -16,11 +16,6 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.array_files import check_asked_of_arrays, dataset_from_arrays
 from fsframe.table.arrays import EXACT, freeze, unlabelled_left_out
-from fsframe.table.column_facts import (
-    is_usual_label,
-    likely_names,
-    looks_measured,
-)
 from fsframe.table.column_guesses import check_default_label, untidy
 from fsframe.table.column_kinds import (
     ColumnKind,
@@ -48,6 +43,7 @@ from fsframe.table.columns import (
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import is_annotated, is_frame, is_labelled
+from fsframe.table.label_guess import is_usual_label, likely_names, looks_measured
 from fsframe.table.reader import (
     ArrayTable,
     Form,

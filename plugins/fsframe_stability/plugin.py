@@ -27,7 +27,7 @@ _OFFERED = {
         "and Applications, pp. 390-395",
     ),
     "nogueira": (
-        "coefficients:Nogueira",
+        "nogueira:Nogueira",
         "Nogueira's φ with confidence interval, for sets of any size",
         "Nogueira, Sechidis, Brown 2018, On the stability of feature selection algorithms, "
         "J. Mach. Learn. Res. 18(174):1-54",

@@ -1,0 +1,373 @@
+"""Which column looks like the label, and which like an identifier or a covariate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError
+from fsframe.table.column_facts import ColumnFacts, Contents
+
+USUAL_LABELS = ("class", "label", "target", "y", "outcome")
+"""Names that mean the label wherever the column is."""
+
+_LIKELY = frozenset({
+    "class", "classes", "label", "labels", "target", "outcome", "diagnosis", "dx", "response",
+    "responder", "status", "disease", "phenotype", "condition", "state", "result", "survival",
+    "survived", "relapse", "recurrence", "remission", "progression", "death", "died", "event",
+    "subtype", "type", "group", "grade", "stage", "case", "control", "treatment", "arm",
+    "severity", "verdict", "quality", "risk",
+})  # fmt: skip
+TECHNICAL = frozenset({
+    "batch", "plate", "centre", "center", "site", "hospital", "clinic", "ward", "run", "lot",
+    "lane", "chip", "slide", "scanner", "operator", "machine", "instrument", "lab",
+    "laboratory", "kit",
+})  # fmt: skip
+"""Words in names of columns that tell how samples were taken or measured."""
+
+PERSONAL = frozenset({
+    "age", "sex", "gender", "race", "ethnicity", "smoker", "smoking",
+})  # fmt: skip
+"""Words in names of columns that describe a person."""
+
+_IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_FEW, _MANY, _FEWEST_ROWS, _NEIGHBOURS = 10, 20, 8, 10
+
+
+@attrs.frozen(kw_only=True)
+class LabelGuess:
+    """The column that is probably the label.
+
+    Parameters
+    ----------
+    place : int
+    doubts : tuple of str
+        Why another column may be meant.
+    sure : bool
+        Whether a command may take it without being told.
+    """
+
+    place: int
+    doubts: tuple[str, ...] = ()
+    sure: bool = True
+
+
+def name_words(name: str) -> list[str]:
+    """The words of a column name, in lower case.
+
+    >>> name_words("ER_status"), name_words("PatientID"), name_words("Batch no. 2")
+    (['er', 'status'], ['patient', 'id'], ['batch', 'no', '2'])
+    """
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def is_usual_label(name: str) -> bool:
+    """Whether a name is one of `USUAL_LABELS`, in any case."""
+    return name.strip().lower() in USUAL_LABELS
+
+
+def is_likely_label(column: ColumnFacts) -> bool:
+    """Whether a column has the name and the few values of a label."""
+    if is_usual_label(column.name):
+        return column.different > 1
+    return 2 <= column.different <= _FEW and bool(_LIKELY & set(name_words(column.name)))
+
+
+def likely_names(names: Sequence[str]) -> list[str]:
+    """Those of the names that labels often have.
+
+    >>> likely_names(["age", "Diagnosis", "ER_status", "g1"])
+    ['Diagnosis', 'ER_status']
+    """
+    return [name for name in names if _LIKELY & set(name_words(name))]
+
+
+def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
+    """Whether a column counts the rows, or names every row differently."""
+    if column.counts_rows:
+        return True
+    if n_rows < _FEWEST_ROWS or column.missing or column.different < n_rows:
+        return False
+    named = bool(_IDENTIFIER.match(column.name.strip().lower())) or column.name.endswith("ID")
+    return column.kind == "text" or (column.kind == "whole number" and named)
+
+
+def looks_measured(kind: str, different: int, n_rows: int) -> bool:
+    """Whether a column of numbers has so many different ones that it looks like a measurement.
+
+    >>> looks_measured("number", 120, 120), looks_measured("whole number", 3, 120)
+    (True, False)
+    """
+    if different > _MANY:
+        return kind in ("number", "whole number")
+    return kind == "number" and different > max(2, n_rows // 2)
+
+
+def guess_label(
+    columns: Sequence[ColumnFacts], n_rows: int, skip: Collection[int] = (), what: object = "table"
+) -> LabelGuess:
+    """The column that is probably the label, and whether that is sure.
+
+    Parameters
+    ----------
+    columns : sequence of ColumnFacts
+    n_rows : int
+    skip : collection of int
+        Columns that are left out, or have another role.
+    what : object
+        Names the table in messages.
+
+    Raises
+    ------
+    DataError
+        If no column can be the label.
+
+    Notes
+    -----
+    It is sure if the last column is called class, label, target, y or outcome; or if it does not
+    look like a measurement and no column has such a name. Otherwise the column with such a name is
+    the guess; or the one with few values whose name comes nearest (diagnosis, response, …), text
+    before numbers and the first before others; or the last column, which is sure if it is the only
+    measurement, as in a regression on few values.
+    """
+    usable = [
+        k
+        for k, column in enumerate(columns)
+        if k not in skip
+        and not looks_like_identifier(column, n_rows)
+        and column.kind != "date"
+        and column.different > 1
+    ]
+    if not usable:
+        raise DataError(
+            f"{what} has no column that could be a label: all are left out, hold row "
+            "names, or have a single value"
+        )
+    last = usable[-1]
+    lowered = {columns[k].name.strip().lower(): k for k in reversed(usable)}
+    usual = [lowered[word] for word in USUAL_LABELS if word in lowered]
+    if last in usual:
+        return LabelGuess(place=last)
+    name = columns[last].name
+    if usual:
+        doubt = f"it is not the last column, which is {name!r}"
+        return LabelGuess(place=usual[0], doubts=(doubt,), sure=False)
+    alike = _one_of_many(columns, usable)
+    measured = looks_measured(columns[last].kind, columns[last].different, n_rows) or (
+        columns[last].kind == "text" and 2 * columns[last].different > n_rows > _MANY
+    )
+    if not measured and not alike:
+        return LabelGuess(place=last)
+    what_is = (
+        f"{columns[last].different} different {_noun(columns[last])}"
+        if measured
+        else "the values of the columns before it"
+    )
+    few = _candidates(columns, usable, alike)
+    if few:
+        doubt = f"chosen because it has few values; the last column, {name!r}, has {what_is}"
+        return LabelGuess(place=few[0], doubts=(doubt,), sure=False)
+    before = [columns[k] for k in usable[-1 - _NEIGHBOURS : -1]]
+    like_it = sum(looks_measured(c.kind, c.different, n_rows) for c in before)
+    sure = columns[last].kind != "text" and not alike and 2 * like_it < len(before) + (not before)
+    doubt = f"{what_is}: if it is not what is to be predicted, name the label"
+    return LabelGuess(place=last, doubts=(doubt,), sure=sure)
+
+
+def _noun(column: ColumnFacts) -> str:
+    return "texts" if column.kind == "text" else "numbers, like a measurement"
+
+
+def _one_of_many(columns: Sequence[ColumnFacts], usable: Sequence[int]) -> bool:
+    """Whether the last column has few numbers, the same range as all those before it, and another
+    column has others: one of many genotypes or answers."""
+    if len(usable) < 2 * _NEIGHBOURS:
+        return False
+    last, before = columns[usable[-1]], [columns[k] for k in usable[-1 - _NEIGHBOURS : -1]]
+    if last.kind not in ("two values", "whole number"):
+        return False
+    shape = (last.kind, last.different, last.low, last.high)
+    if any((c.kind, c.different, c.low, c.high) != shape for c in before):
+        return False
+    return any(is_likely_label(columns[k]) for k in usable[:-1])
+
+
+def _candidates(columns: Sequence[ColumnFacts], usable: Sequence[int], alike: bool) -> list[int]:
+    """Columns of few values that may be the label, the likeliest first."""
+    few = []
+    for k in usable[:-1]:
+        column = columns[k]
+        likely = is_likely_label(column)
+        if not 2 <= column.different <= _FEW or (TECHNICAL | PERSONAL) & set(
+            name_words(column.name)
+        ):
+            continue
+        if likely or (not alike and column.kind in ("text", "two values")):
+            few.append((not likely, column.kind != "text", k != usable[0], k))
+    return [k for *_, k in sorted(few)]
+
+
+_CODE = re.compile(r"(b|batch|c|centre|center|site|p|plate|run|lot)[ _-]?[0-9]{1,2}", re.IGNORECASE)
+_MOST_LEVELS, _CLASSES = 24, 10
+_PURE, _LEVEL, _FEWEST, _PARTS = 5, 0.05, 5, 5
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Covariate:
+    """A column that may explain why a feature is associated with the label, no cause itself.
+
+    Parameters
+    ----------
+    column : int
+    technical : bool
+        Whether its name says that it tells how samples were taken or measured (batch, centre, …).
+    p : float
+        p-value of independence of the label; NaN where the label is a number.
+    pure : int
+        Rows of levels that have one class only, of at least five rows each.
+    same : bool
+        Whether every level has one class only, so that its effect and that of the label are the
+        same.
+    shown : str
+        The classes in each level, in words.
+    """
+
+    column: int
+    technical: bool
+    p: float
+    pure: int
+    same: bool
+    shown: str
+
+
+def covariates_of(found: Contents, columns: Iterable[int], label: int) -> list[Covariate]:
+    """Those of the columns that look like covariates, the most confounded first.
+
+    They are named so (batch, centre, plate, sex, age, …), or hold few codes such as B1, B2, B3.
+    """
+    described = []
+    for k in columns:
+        column = found.columns[k]
+        technical = _is_technical(column)
+        if technical or _is_personal(column) or _is_shaped(column, _few_levels(found, k)):
+            described.append(_described(found, k, label, technical))
+    described.sort(key=lambda c: (not c.same, not c.pure, not c.technical, not c.p < 1, c.p))
+    return described
+
+
+def adjusted_for(
+    found: Contents,
+    covariates: Sequence[Covariate],
+    known: Collection[int],
+    grouped: bool,
+) -> tuple[list[int], list[int]]:
+    """Covariates to adjust for, and those to leave out because that is impossible.
+
+    Technical columns are never features. Columns about people are adjusted for if they go with the
+    label. Strata keep at least five rows on average.
+    """
+    n_rows = found.n_rows
+    adjust: list[int] = []
+    aside: list[int] = []
+    strata = np.zeros(n_rows, dtype=np.int64)
+    for one in covariates:
+        if one.column in known or not (one.technical or one.p < _LEVEL):
+            continue
+        joint = strata
+        if not (grouped or one.same or found.columns[one.column].missing):
+            own, _ = _levels(found, one.column)
+            joint = np.unique(strata * (own.max() + 1) + own, return_inverse=True)[1]
+        if joint is not strata and (joint.max() + 1) * _FEWEST <= n_rows:
+            strata = joint
+            adjust.append(one.column)
+        elif one.technical:
+            aside.append(one.column)
+    return adjust, aside
+
+
+def _is_technical(column: ColumnFacts) -> bool:
+    few = 2 <= column.different <= _MOST_LEVELS and not is_likely_label(column)
+    kinds = ("text", "two values", "whole number")
+    return few and column.kind in kinds and bool(TECHNICAL & set(name_words(column.name)))
+
+
+def _is_shaped(column: ColumnFacts, levels: Sequence[str]) -> bool:
+    """Whether the levels are codes of batches, plates or centres: B1, B2, B3."""
+    if column.kind != "text" or not 2 <= column.different <= _FEW or is_likely_label(column):
+        return False
+    return bool(levels) and all(map(_CODE.fullmatch, levels))
+
+
+def _few_levels(found: Contents, k: int) -> list[str]:
+    return found.levels(k) if found.columns[k].kind == "text" else []
+
+
+def _is_personal(column: ColumnFacts) -> bool:
+    words = set(name_words(column.name))
+    if "age" in words and column.kind in ("number", "whole number", "two values"):
+        return True
+    few = 2 <= column.different <= _FEW and column.kind != "date"
+    return few and bool(PERSONAL & words)
+
+
+def _levels(found: Contents, column: int) -> tuple[NDArray[np.int64], list[str]]:
+    """Codes of the levels of a column and their names; many numbers are cut at their quintiles."""
+    codes, names = found.codes(column), found.levels(column)
+    if len(names) <= _MOST_LEVELS and found.columns[column].different <= _FEW:
+        return codes, names
+    if found.columns[column].kind == "text":
+        return codes, names
+    values = np.array([float(name) for name in names])
+    known = np.where(codes < 0, np.nan, values[codes])
+    cuts = np.unique(np.nanquantile(known, np.arange(1, _PARTS) / _PARTS))
+    edges = [f"{cut:g}" for cut in cuts]
+    named = [f"up to {edge}" for edge in edges] + [f"above {edges[-1]}"]
+    return np.where(codes < 0, -1, np.searchsorted(cuts, known, side="left")), named
+
+
+def _described(found: Contents, k: int, label: int, technical: bool) -> Covariate:
+    if found.columns[label].different > _CLASSES:
+        return Covariate(
+            column=k, technical=technical, p=float("nan"), pure=0, same=False, shown=""
+        )
+    own, levels = _levels(found, k)
+    of_label, classes = found.classes(label)
+    counts = np.zeros((len(levels), len(classes)), dtype=np.int64)
+    known = (own >= 0) & (of_label >= 0)
+    np.add.at(counts, (own[known], of_label[known]), 1)
+    there = counts.sum(axis=1) > 0
+    alone = (counts > 0).sum(axis=1) == 1
+    large = alone & (counts.sum(axis=1) >= _PURE)
+    order = sorted(np.flatnonzero(there).tolist(), key=lambda level: not large[level])
+    shown = "; ".join(
+        f"{levels[level]} is "
+        + ", ".join(
+            f"{count} {name}" for count, name in zip(counts[level].tolist(), classes, strict=True)
+        )
+        for level in order[:4]
+    )
+    more = len(order) - 4
+    return Covariate(
+        column=k,
+        technical=technical,
+        p=_independence(counts[there]),
+        pure=int(counts[large].sum()),
+        same=bool(alone[there].all() and large.sum() > 1),
+        shown=shown + (f"; and {more} more" if more > 0 else ""),
+    )
+
+
+def _independence(counts: NDArray[Any]) -> float:
+    """p-value of the χ² test of a table of counts without empty rows."""
+    counts = counts[:, counts.sum(axis=0) > 0]
+    if min(counts.shape) < 2:
+        return 1.0
+    from scipy.stats import chi2_contingency
+
+    return float(chi2_contingency(counts, correction=False).pvalue)
