@@ -12,7 +12,8 @@ import pytest
 from fsframe.errors import DataError, RequestError
 from fsframe.registry import readers
 from fsframe.table.read import read
-from fsframe.table.source import read_table, write_reduced
+from fsframe.table.reduced import write_reduced
+from fsframe.table.source import read_table
 
 FRAME = polars.DataFrame(
     {"a": [1.5, None, 3.0, 4.0], "n": [1, 2, 3, 5], "kind": ["x", "y", "x", "y"]}

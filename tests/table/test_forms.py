@@ -11,7 +11,8 @@ import pytest
 from fsframe.errors import DataError, RequestError
 from fsframe.table import text_file
 from fsframe.table.read import read
-from fsframe.table.source import read_table, write_reduced
+from fsframe.table.reduced import write_reduced
+from fsframe.table.source import read_table
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6.125,ill\n7,8,well\n"
 

@@ -20,7 +20,8 @@ from fsframe.errors import DataError, RequestError
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import columns_of
 from fsframe.table.read import read
-from fsframe.table.source import contents, read_table, write_reduced
+from fsframe.table.reduced import write_reduced
+from fsframe.table.source import contents, read_table
 from fsframe_tables.matrices import MatrixMarketReader
 
 N, P = 24, 5
