@@ -522,6 +522,12 @@ FIGURES: dict[str, list[Figure]] = {
             whole,
         ),
         Figure(
+            "cpss and ipss on designs of the ledger: features kept, by bound",
+            "python benchmarks/resampling/halves_on_designs.py --out FILE",
+            ("resampling/results/halves_on_designs.csv",),
+            whole,
+        ),
+        Figure(
             "knockoffs: share of false features among the kept, and of true ones that are kept",
             "python benchmarks/resampling/knockoffs_fdr.py --out FILE",
             ("resampling/results/knockoffs_fdr.csv",),

@@ -59,3 +59,38 @@ def test_the_example_of_ipss_is_the_one_measured() -> None:
     found = [r["here"] for r in rows("published_examples.csv") if r["method"] == "ipss"]
     false, true = (text.removesuffix(" (24 tables)") for text in found)
     assert f"24 tables) keeps {false} false and {true} true." in FLAT
+
+
+def on_designs(chain: str, design: str, label: str = "null", column: str = "false") -> str:
+    """A figure of a chain on a design of the ledger."""
+    (row,) = [
+        r
+        for r in rows("halves_on_designs.csv")
+        if (r["chain"], r["design"], r["label"]) == (chain, design, label)
+    ]
+    error = {"false": "false_se", "share_false": "share_se"}[column]
+    return f"{row[column]} ± {row[error]}"
+
+
+def test_figures_on_designs_of_the_ledger_are_those_measured() -> None:
+    top, permuted = "relieff:top=5 cpss:bound=", "permutation,pairs=15"
+    wide, rare = "60x1000", "95-5"
+    pieces = [
+        f"`relieff` {on_designs(top + 'r-concave', wide)}, "
+        f"`anova-f` {on_designs('anova-f:top=5 cpss:bound=r-concave', wide)}, "
+        f"unimodal {on_designs(top + 'unimodal', wide)}.",
+        f"`relieff` {on_designs(top + 'r-concave', rare)} (classes of 95 and 5 %)",
+        *(
+            f"{on_designs(f'{base} ipss', wide, 'null', 'share_false')} (`{base}`)"
+            for base in ("relieff", "anova-f")
+        ),
+        " and ".join(
+            on_designs(f"{base} ipss", wide, "signal", "share_false")
+            for base in ("relieff", "anova-f")
+        ),
+        f"keeps {on_designs(top + permuted, wide)} (60 × 1000), {on_designs(top + permuted, rare)} "
+        f"(95 and 5 %), {on_designs(top + permuted, 'blocks')} (`blocks`), of 0.1 `ipss` "
+        f"{on_designs(f'relieff ipss:bound={permuted}', wide)}.",
+    ]
+    for piece in pieces:
+        assert piece in FLAT
