@@ -181,7 +181,8 @@ def audit_run(
             )
             then, begin = record.stages[number], perf_counter()
             try:
-                now = stage_record(next(chain.steps(data, run, upstream, number)))
+                result = next(chain.steps(data, run, upstream, number))
+                now = stage_record(chain.stages[number], run.child(number), result)
             except PluginError as error:
                 parts = _failure(error, recorded=upstream is not None)
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fsframe.execution import Engine
     from fsframe.storage.units.checkpoint import Checkpoint
 
-__all__ = ["Chain", "Stage", "StageResult"]
+__all__ = ["Chain", "Stage"]
 
 
 # A forecast of more seconds is reported before a chain runs.
@@ -346,24 +346,17 @@ class Chain:
             context = run.child(position) if part is None else run.stage(position).child(part)
             method = stage.method
             table = self._adjusted(data, position)
-            started = time.perf_counter()
-            fitted = None
             if isinstance(method, Classifier):
-                fitted = method.fit(table, upstream, context)
-            elif wraps_left(method):
+                yield method.fit(table, upstream, context)
+                return
+            if wraps_left(method):
                 base = Chain(self.stages[:position])
                 by_parts = table.in_parts and method.works_in_parts(table)
                 inside = table if by_parts else table.loaded()
                 upstream = method.select_wrapped(base, inside, upstream, context)
             else:
                 upstream = method.select(table, upstream, context)
-            yield StageResult(
-                stage=stage,
-                key=context.key,
-                seconds=time.perf_counter() - started,
-                selection=upstream if fitted is None else None,
-                fitted=fitted,
-            )
+            yield upstream
 
     def select(
         self,
@@ -423,11 +416,10 @@ class Chain:
         RequestError
             If the chain does not end with a classifier.
         """
-        fitted = None
-        for result in self.steps(data, make_run(run, seed)):
-            fitted = result.fitted
-        if fitted is None:
+        if self.classifier is None:
             raise RequestError(f"the chain `{self}` does not end with a classifier")
+        fitted = deque(self.steps(data, make_run(run, seed)), maxlen=1).pop()
+        assert isinstance(fitted, FittedOnColumns)
         return fitted
 
     def run(
@@ -529,10 +521,8 @@ class Chain:
 
 
 def _last(results: Iterator[StageResult]) -> Selection:
-    found = None
-    for result in results:
-        found = result.selection
-    assert found is not None
+    found = deque(results, maxlen=1).pop()
+    assert isinstance(found, Selection)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import platform
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -85,12 +86,12 @@ def record_of(
     """
     stages: list[StageRecord] = []
     selected, scores = np.arange(data.n_features), np.full(data.n_features, np.nan)
-    for result in _results(chain, data, run):
-        stages.append(stage_record(result))
+    for stage in _recorded_stages(chain, data, run):
+        stages.append(stage)
         if active:
-            active.notify("stage_ended", len(stages) - 1, stages[-1])
-        if result.selection is not None:
-            selected, scores = result.selection.selected, result.selection.scores
+            active.notify("stage_ended", len(stages) - 1, stage)
+        if stage.selection is not None:
+            selected, scores = stage.selection.selected, stage.selection.scores
     parts = [] if run.checkpoint is None else list(run.checkpoint.mixed)
     # Executors of other libraries do not know their workers' fingerprints.
     others: tuple[str, ...] = getattr(run.executor, "other_numerics", tuple)()
@@ -133,31 +134,30 @@ def record_of(
     )
 
 
-def _results(chain: RunsInSteps, data: Dataset, run: Run) -> Iterator[StageResult]:
-    """The result of each stage: finished ones from the checkpoint, then the rest computed."""
-    if run.checkpoint is None:
-        yield from chain.steps(data, run)
-        return
+def _recorded_stages(chain: RunsInSteps, data: Dataset, run: Run) -> Iterator[StageRecord]:
+    """The record of each stage: finished ones from the checkpoint, then the rest computed."""
+    keeper = run.checkpoint
     upstream: Selection | None = None
     start = 0
-    for start, stage in enumerate(chain.stages):
-        known = run.checkpoint.units(_stage_call(chain, data, run, start, upstream))
+    while keeper is not None and start < len(chain.stages):
+        known = keeper.units(_stage_call(chain, data, run, start, upstream))
         if not known:
             break
         shape = (data.n_features, data.n_samples)
-        (upstream,), seconds = unpack_selections(run.checkpoint.load(known[0]), shape)
-        key = run.child(start).key
-        yield StageResult(stage=stage, key=key, seconds=float(seconds), selection=upstream)
-    else:
-        return
-    for position, result in enumerate(chain.steps(data, run, upstream, start), start):
-        if result.selection is not None:
-            call = _stage_call(chain, data, run, position, upstream)
-            run.checkpoint.commit(
-                Unit(call, 0, 1), pack_selections([result.selection], result.seconds)
-            )
-            upstream = result.selection
-        yield result
+        (upstream,), seconds = unpack_selections(keeper.load(known[0]), shape)
+        yield stage_record(chain.stages[start], run.child(start), upstream, float(seconds))
+        start += 1
+    steps = chain.steps(data, run, upstream, start)
+    for position in range(start, len(chain.stages)):
+        began = time.perf_counter()
+        result = next(steps)
+        seconds = time.perf_counter() - began
+        if isinstance(result, Selection):
+            if keeper is not None:
+                call = _stage_call(chain, data, run, position, upstream)
+                keeper.commit(Unit(call, 0, 1), pack_selections([result], seconds))
+            upstream = result
+        yield stage_record(chain.stages[position], run.child(position), result, seconds)
 
 
 def _stage_call(
@@ -168,23 +168,22 @@ def _stage_call(
     return call_key(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
 
 
-def stage_record(result: StageResult) -> StageRecord:
-    """The record of a stage for the run file."""
-    method = result.stage.method
-    offer = registry_of_class(type(method)).offer(result.stage.name)
+def stage_record(stage: Stage, run: Run, found: StageResult, seconds: float = 0.0) -> StageRecord:
+    """The record of a stage with its result, for the run file."""
+    offer = registry_of_class(type(stage.method)).offer(stage.name)
+    values = stage.method.values()
     common: dict[str, Any] = {
-        "name": result.stage.name,
+        "name": stage.name,
         "provider": offer.provider,
         "provider_version": offer.version,
-        "params": {k: list(v) if isinstance(v, tuple) else v for k, v in method.values().items()},
-        "seconds": result.seconds,
-        "seed": result.key,
+        "params": {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()},
+        "seconds": seconds,
+        "seed": run.key,
     }
-    if result.selection is not None:
-        return StageRecord(kind="selector", selection=result.selection, **common)
-    assert result.fitted is not None
-    arrays: dict[str, Any] = getattr(result.fitted.inner, "arrays", dict)()
-    return StageRecord(kind="classifier", features_in=result.fitted.columns, model=arrays, **common)
+    if isinstance(found, Selection):
+        return StageRecord(kind="selector", selection=found, **common)
+    arrays: dict[str, Any] = getattr(found.inner, "arrays", dict)()
+    return StageRecord(kind="classifier", features_in=found.columns, model=arrays, **common)
 
 
 _STRONGEST = 50

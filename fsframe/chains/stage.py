@@ -38,15 +38,8 @@ class Stage:
         return format_stages([self.text])
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class StageResult:
-    """Result of one stage: a Selection or a fitted classifier, and its running time."""
-
-    stage: Stage
-    key: tuple[int, ...]
-    seconds: float
-    selection: Selection | None = None
-    fitted: FittedOnColumns | None = None
+StageResult = Selection | FittedOnColumns
+"""Result of one stage: what a selector keeps, or a fitted classifier."""
 
 
 class RunsInSteps(Protocol):

@@ -187,8 +187,7 @@ def _selected(chain: Chain, train: Dataset, upstream: Selection | None, run: Run
     """What the selectors of `chain` keep; all columns if it is a classifier only."""
     found = upstream
     if chain.selecting:
-        for result in Chain(chain.selecting).steps(train, run, upstream):
-            found = result.selection
+        found = Chain(chain.selecting).select(train, upstream, run)
     if found is None:
         every = np.arange(train.n_features)
         found = Selection(selected=every, scores=np.full(train.n_features, np.nan))

@@ -16,6 +16,7 @@ from sklearn.model_selection import (
 )
 
 from fsframe.chains.chain import Chain, Stage
+from fsframe.method.classifier import FittedOnColumns
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.sklearn.estimators import (
@@ -103,10 +104,11 @@ class ChainEstimator(StageEstimator):
             )
             chain.check_request(training.data)
             results = list(chain.steps(training.data, run, training.upstream))
-        self._set_selections([result.selection for result in results], training.codes)
+        selections = [each if isinstance(each, Selection) else None for each in results]
+        self._set_selections(selections, training.codes)
         if isinstance(self, PredictsRows):
-            fitted = results[-1].fitted
-            assert fitted is not None
+            fitted = results[-1]
+            assert isinstance(fitted, FittedOnColumns)
             self._set_fitted(training, fitted)
         warn_each(self._warnings(training), type(self).__name__)
 

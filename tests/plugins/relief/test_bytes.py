@@ -64,7 +64,7 @@ def test_bytes_give_the_bits_of_numbers_and_are_not_widened(
     tables: dict[str, Dataset], chain: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def found(data: Dataset) -> Any:
-        return list(fsframe.Chain.parse(chain).steps(data, Run(entropy=4)))[-1].selection
+        return list(fsframe.Chain.parse(chain).steps(data, Run(entropy=4)))[-1]
 
     expected, of_many = found(tables["numbers"]), found(tables["many numbers"])
 
