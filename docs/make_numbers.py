@@ -510,6 +510,12 @@ FIGURES: dict[str, list[Figure]] = {
             ),
         ),
         Figure(
+            "Logistic ℓ₁ paths of lasso beside those of liblinear",
+            "python benchmarks/sklearn_stages/paths.py --out FILE",
+            ("sklearn_stages/results/paths.csv",),
+            whole,
+        ),
+        Figure(
             "NPFS: agreement between seeds",
             "python benchmarks/resampling/npfs_agreement.py TABLE CHAIN",
             ("resampling/results/npfs_agreement.csv",),

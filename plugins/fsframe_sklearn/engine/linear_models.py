@@ -207,6 +207,8 @@ def indicators(X: NDArray[Any], levels: Levels) -> NDArray[Any]:
 _STEPS = 200
 _SWEEPS = 2_000
 _HALVINGS = 40
+_ROUNDING = 1e-13
+"""Relative error of an objective, a sum over rows; many times that of 10⁶ rows."""
 _LEAST = 1e-5
 """Least p (1 − p) in the curvature: near 0 or 1 a step would be far too long."""
 
@@ -340,7 +342,9 @@ def solve_logistic(columns, y, share, coef, intercept, l1, l2, tolerance):
         size = 1.0
         for _ in range(_HALVINGS):
             at = _objective(linear, moved, y, share, coef, trial, size, l1, l2)
-            if at <= value:
+            # Near the minimum a step gains less than rounding of the objective, which must not halve
+            # it: the slopes, known far better, tell when all is done.
+            if at <= value + _ROUNDING * abs(value):
                 break
             size *= 0.5
         else:

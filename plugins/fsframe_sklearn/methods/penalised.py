@@ -108,9 +108,7 @@ class Lasso(Selector):
         # With cross-validation, how long a path takes depends on how many features it has.
         if self.top is None:
             return None
-        return Cost(
-            seconds=6e-3 + 3e-6 * p + 5e-10 * n * n * p, formula="0.006 + 3e-6 p + 5e-10 n²p"
-        )
+        return Cost(seconds=6e-3 + 9e-8 * n * p, formula="0.006 + 9e-8 np")
 
     def unlike_copies(self) -> str:
         return COPIES_IN_ONE_FOLD if self.top is None else ""
