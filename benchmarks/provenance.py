@@ -52,6 +52,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "published": (*RESAMPLES, *(f"plugins/fsframe_{m}" for m in METHODS)),
     "relief": ("plugins/fsframe_relief",),
     "report": ("fsframe/report", "fsframe/plots", "fsframe/show"),
+    "sklearn_stages": ("plugins/fsframe_sklearn",),
     "resampling": ("fsframe/resampling", "plugins/fsframe_npfs"),
     "tables": ("fsframe/tables", "fsframe/table", "plugins/fsframe_tables"),
     "wide": (*RESAMPLES, *(f"plugins/fsframe_{m}" for m in METHODS)),
@@ -66,7 +67,7 @@ def definitions(source: str) -> set[str]:
 
 
 def _named(source: str) -> dict[str, str]:
-    """What a module defines by name; the texts do not depend on layout or comments."""
+    """What a module defines by name; texts do not depend on layout, comments or local names."""
     named: dict[str, str] = {}
 
     def visit(body: Iterable[ast.stmt], prefix: str) -> None:
@@ -79,7 +80,7 @@ def _named(source: str) -> dict[str, str]:
             name = getattr(node, "name", None) or ast.unparse(node).split("=")[0].strip()
             if name == "__all__":
                 continue
-            named[prefix + name] = prefix + ast.unparse(_without_docstrings(node))
+            named[prefix + name] = prefix + ast.unparse(_numbered(_without_docstrings(node)))
 
     visit(ast.parse(source).body, "")
     return named
@@ -99,6 +100,24 @@ def _without_docstrings(node: ast.stmt) -> ast.stmt:
         if isinstance(body, list):
             # A body of a docstring alone would leave none, which no syntax has.
             inner.body = [n for n in body if not _is_docstring(n)] or [ast.Pass()]  # type: ignore
+    return node
+
+
+def _numbered(node: ast.stmt) -> ast.stmt:
+    """A function whose parameters and variables are numbered in order of occurrence."""
+    if not isinstance(node, ast.FunctionDef):
+        return node
+    nodes = list(ast.walk(node))
+    stored = [n.arg for n in nodes if isinstance(n, ast.arg)]
+    stored += [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    numbers = {name: f"_{number}" for number, name in enumerate(dict.fromkeys(stored))}
+    for inner in nodes:
+        if isinstance(inner, ast.arg):
+            inner.arg = numbers[inner.arg]
+        elif isinstance(inner, ast.Name):
+            inner.id = numbers.get(inner.id, inner.id)
+        elif isinstance(inner, ast.Nonlocal):
+            inner.names = [numbers.get(name, name) for name in inner.names]
     return node
 
 
