@@ -2,7 +2,8 @@
 
 Other packages are optional: `pip install Boruta ipss knockpy skrebate` (Stabl is not in the
 package index). They get the columns and the label, categories as codes, and no roles, since none
-of them knows groups, time or covariates.
+of them knows groups, time or covariates. Chains without a promise stand beside packages without
+one: `anova-f, top 10` keeps as many columns as SelectKBest by default.
 """
 
 from __future__ import annotations
@@ -204,6 +205,9 @@ CONTENDERS: tuple[Contender, ...] = (
           tasks=_BOTH, seconds=3.0, promise="any", level=0.05),
     _ours("interactions", "interactions", tasks=_BOTH, seconds=5.0, widest=100, promise="any",
           level=0.05, false_if_not="interacting"),
+    _ours("anova-f, top 10", "anova-f:top=10", tasks=_BOTH, seconds=0.01),
+    _ours("relieff, top 10", "relieff:top=10", seconds=0.05),
+    _ours("lasso, cross-validated", "lasso", tasks=_BOTH, seconds=0.5),
     Contender(name="BorutaPy", fit=_boruta, package="Boruta", tasks=_BOTH, seconds=3.0,
               promise="any", level=0.05),
     Contender(name="ipss, l1", fit=_ipss("l1"), package="ipss", tasks=_BOTH, seconds=3.0,
