@@ -389,10 +389,13 @@ def picture(found: list[Line], path: Path) -> None:
             )  # fmt: skip
         # Names stand on the side of the front, where there are no other points.
         side = 1 if axis is axes[0] else -1
-        for line in shown:
+        above = np.inf
+        for line in sorted(shown, key=lambda line: -line.gain):
             if line.method in ahead:
+                # Names of neighbours would overlap: 0.55 points are a line of text.
+                above = min(100 * line.gain, above - 0.55)
                 axis.annotate(
-                    line.method, (value(line), 100 * line.gain), xytext=(7 * side, -3),
+                    line.method, (value(line), above), xytext=(7 * side, -3),
                     textcoords="offset points", ha="left" if side > 0 else "right",
                 )  # fmt: skip
         axis.margins(x=0.3, y=0.1)

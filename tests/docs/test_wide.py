@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -122,3 +123,16 @@ def test_stability_is_that_of_the_metric_with_all_similarities(wide: ModuleType)
     assert run.similar(kept, run.similarity(X)) == pytest.approx(
         float(metric(kept, np.minimum(alike, 1.0)).value), abs=1e-6
     )
+
+
+def test_the_readme_cites_the_page(wide: ModuleType) -> None:
+    page = wide.PAGE.read_text(encoding="utf-8")
+    said = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    gains = {
+        method: re.search(rf"^\|{method}\|\+(\S+?)\|", page, re.MULTILINE)[1]
+        for method in ("elastic-net", "anova-f")
+    }
+    assert f"`elastic-net` gains {gains['elastic-net']} points" in said
+    assert f"`anova-f` {gains['anova-f']};" in said
+    tables = re.search(r"(\d+) of 17 tables", page)[1]
+    assert f"Over {tables} wide tables" in said and "With `svm` all features are best" in page
