@@ -297,10 +297,10 @@ class StudyResult(ComparisonResult):
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> data = fsframe.Dataset.from_arrays(X, X[:, 2] > 0, name="toy")
     >>> chains = ["mim:top=1 knn", "mim:top=4 knn"]
-    >>> found = fsframe.study(data, chains, measures=["auc"], folds=3)
-    >>> found.best()
+    >>> result = fsframe.study(data, chains, measures=["auc"], folds=3)
+    >>> result.best()
     'mim:top=1 knn'
-    >>> found.to_frame().columns[:4]
+    >>> result.to_frame().columns[:4]
     ['data', 'chain', 'metric', 'value']
     """
 

@@ -55,10 +55,10 @@ class SelectionResult(ChainResult):
     >>> import fsframe
     >>> X = [[1, 5], [2, 5], [9, 4], [8, 6]]
     >>> data = fsframe.Dataset.from_arrays(X, ["a", "a", "b", "b"], name="toy")
-    >>> found = fsframe.select("mim:top=1,bins=2", data)
-    >>> found.selected_names
+    >>> result = fsframe.select("mim:top=1,bins=2", data)
+    >>> result.selected_names
     ('f1',)
-    >>> found.to_frame().columns
+    >>> result.to_frame().columns
     ['rank', 'feature', 'kept', 'score']
     """
 
