@@ -91,7 +91,7 @@ def annotation(kind: Kind) -> str:
     "int | Literal['auto', 'all'] | None"
     """
     make = getattr(kind, "annotation", None)
-    return str(make()) if callable(own) else "Any"
+    return str(make()) if callable(make) else "Any"
 
 
 def choice(*words: str) -> Kind:

@@ -88,13 +88,11 @@ class SideColumns:
         """
         codes = np.zeros(len(self.values), dtype=np.int64)
         for values, nominal in zip(self.values.T, self.nominal, strict=True):
-            column_codes = np.unique(values, return_inverse=True)[1]
-            if not nominal and column_codes.max() >= _LEVELS:
+            level_codes = np.unique(values, return_inverse=True)[1]
+            if not nominal and level_codes.max() >= _LEVELS:
                 cuts = np.quantile(values, np.arange(1, _PARTS) / _PARTS)
-                column_codes = np.searchsorted(cuts, values, side="left")
-            codes = np.unique(codes * (column_codes.max() + 1) + column_codes, return_inverse=True)[
-                1
-            ]
+                level_codes = np.searchsorted(cuts, values, side="left")
+            codes = np.unique(codes * (level_codes.max() + 1) + level_codes, return_inverse=True)[1]
         return codes
 
     def design(self) -> NDArray[np.float64]:
