@@ -425,14 +425,14 @@ class RunRecord:
 
     def ranking_stages(self) -> list[tuple[str, Selection]]:
         """Names and results of the stages that rank features, from left to right."""
-        pairs = [(s.name, s.selection) for s in self.stages if s.selection is not None]
+        selecting = [(s.name, s.selection) for s in self.stages if s.selection is not None]
         # Stages that fill gaps prepare the table; their scores rank nothing.
-        ranking = [pair for pair in pairs if not _fills(pair[1])]
+        ranking = [pair for pair in selecting if not _fills(pair[1])]
         if not ranking:
-            return pairs
+            return selecting
         # A last one may have left out columns without any value.
         same = set(ranking[-1][1].selected.tolist()) == set(self.selected.tolist())
-        return ranking if same else [*ranking, pairs[-1]]
+        return ranking if same else [*ranking, selecting[-1]]
 
     @property
     def pair_weights(self) -> PairWeights | None:
