@@ -90,8 +90,8 @@ def annotation(kind: Kind) -> str:
     >>> annotation(optional(either(integer(1), choice("auto", "all"))))
     "int | Literal['auto', 'all'] | None"
     """
-    own = getattr(kind, "annotation", None)
-    return str(own()) if callable(own) else "Any"
+    make = getattr(kind, "annotation", None)
+    return str(make()) if callable(make) else "Any"
 
 
 def choice(*words: str) -> Kind:
@@ -166,14 +166,14 @@ class _Number(_Worded):
     """Base of kinds of numbers: `_taken` gives the stored number, or None for one out of range."""
 
     def convert(self, value: Any) -> Any:
-        found = None
+        number = None
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
             # 10**400 has no float.
             with contextlib.suppress(OverflowError):
-                found = self._taken(value)
-        if found is None:
+                number = self._taken(value)
+        if number is None:
             raise ValueError(f"must be {self.describe()}")  # type: ignore[attr-defined]
-        return found
+        return number
 
     def parse(self, text: str) -> Any:
         try:
@@ -197,8 +197,8 @@ class _Real(_Number):
     below: float | None = None
 
     def _taken(self, number: Any) -> float | None:
-        found = float(number)
-        return found if math.isfinite(found) and _within(found, self) else None
+        converted = float(number)
+        return converted if math.isfinite(converted) and _within(converted, self) else None
 
     def describe(self) -> str:
         return "a number" + _range(self)
@@ -379,8 +379,8 @@ class _Stages(_Worded):
 
     def convert(self, value: Any) -> str:
         try:
-            found = parse_stages(value if isinstance(value, str) else str(value))
-            return format_stages(StageText(_real_name(s.name), s.params) for s in found)
+            stages = parse_stages(value if isinstance(value, str) else str(value))
+            return format_stages(StageText(_real_name(s.name), s.params) for s in stages)
         except RequestError as error:
             raise ValueError(f"must be {self.describe()}: {error}") from None
 

@@ -232,14 +232,14 @@ class Parameterised:
     @classmethod
     def parameters(cls) -> tuple[Parameter, ...]:
         """The declared parameters, the class's own before the common ones."""
-        found = []
+        parameters = []
         for field in attrs.fields(cls):
             declared = field.metadata.get("fsframe")
             if declared is not None:
-                found.append(
+                parameters.append(
                     (field.inherited, Parameter(name=field.name, default=field.default, **declared))
                 )
-        return tuple(p for inherited, p in sorted(found, key=lambda pair: pair[0]))
+        return tuple(p for inherited, p in sorted(parameters, key=lambda pair: pair[0]))
 
     @classmethod
     def from_texts(cls, values: Mapping[str, str]) -> Any:

@@ -58,26 +58,26 @@ def missing_protections() -> tuple[str, ...]:
     >>> missing_protections()
     ()
     """
-    found = []
+    missing = []
     if user_number() is None:
-        found.append(
+        missing.append(
             "owners of files cannot be checked: nothing is kept beside tables, and kernels are "
             "compiled in every process"
         )
     if fcntl is None:
-        found.append(
+        missing.append(
             "files have no locks that end with their process: after a run was killed, its lock "
             "has to be removed by hand"
         )
     if not can_limit_processes():
-        found.append("processes have no limit of memory: --contained is refused")
+        missing.append("processes have no limit of memory: --contained is refused")
     if not hasattr(os, "O_NOFOLLOW"):
-        found.append("a link that takes the place of a file just before it is opened is followed")
+        missing.append("a link that takes the place of a file just before it is opened is followed")
     if not _HAS_TIMER:
-        found.append("a plugin whose import does not end is waited for")
+        missing.append("a plugin whose import does not end is waited for")
     if not CAN_SHARE_MEMORY:
-        found.append("each worker is sent a copy of the table")
-    return tuple(found)
+        missing.append("each worker is sent a copy of the table")
+    return tuple(missing)
 
 
 # Owners of files
@@ -115,11 +115,11 @@ def is_private_group(user: int, group: int) -> bool:
         import grp
         import pwd
 
-        owner, found = pwd.getpwuid(user), grp.getgrgid(group)
+        owner, entry = pwd.getpwuid(user), grp.getgrgid(group)
     except (ImportError, KeyError):
         return False
-    alone = set(found.gr_mem) <= {owner.pw_name}
-    return owner.pw_gid == group and found.gr_name == owner.pw_name and alone
+    alone = set(entry.gr_mem) <= {owner.pw_name}
+    return owner.pw_gid == group and entry.gr_name == owner.pw_name and alone
 
 
 # Opening files

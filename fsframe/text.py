@@ -292,13 +292,13 @@ def unexpected(function: str, given: Iterable[str], known: Iterable[str]) -> str
     """
     known = list(known)
     wrong = list(given)
-    told = f"{function}() got {'an ' if len(wrong) == 1 else ''}unexpected keyword argument"
-    told += "s" * (len(wrong) > 1) + " " + ", ".join(map(repr, wrong))
+    message = f"{function}() got {'an ' if len(wrong) == 1 else ''}unexpected keyword argument"
+    message += "s" * (len(wrong) > 1) + " " + ", ".join(map(repr, wrong))
     near = []
     for word in wrong:
         meant = meant_by(word, known)
         close = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.7)
         near += [f"`{name}=`" for name in (meant or close)[:1]]
     if len(near) == len(wrong):
-        return f"{told}; did you mean {', '.join(dict.fromkeys(near))}?"
-    return f"{told}; it takes {', '.join(known)}"
+        return f"{message}; did you mean {', '.join(dict.fromkeys(near))}?"
+    return f"{message}; it takes {', '.join(known)}"

@@ -65,7 +65,7 @@ def planned_runs(
     total = len(plan.tables) * len(methods) * len(plan.seeds)
     places = itertools.product(*(range(len(each)) for each in (plan.tables, methods, plan.seeds)))
     held = sum(table.data.nbytes for table in plan.tables)
-    found = []
+    runs = []
     for number, cell in enumerate(itertools.starmap(StudyCell, places), start=1):
         table, method = plan.tables[cell.table], methods[cell.chain]
         request = Request(
@@ -80,10 +80,10 @@ def planned_runs(
             part=f"run {number} of {total}",
         )
         optional = cell.chain >= len(plan.methods)
-        found.append(
+        runs.append(
             PlannedRun(cell=cell, table=table, method=method, request=request, optional=optional)
         )
-    return found
+    return runs
 
 
 def _answered(
@@ -100,13 +100,13 @@ def _answered(
             if record is None and run.optional:
                 for problem in request_problems([run.method], asked.data, asked.seed):
                     raise problem
-            found = record or ask(asked)
+            record = record or ask(asked)
         except (DataError, RequestError) as error:
             if not run.optional:
                 raise
             tell(f"{run.method.base} on all features of {run.table.name}: {error}")
             continue
-        yield run, found
+        yield run, record
 
 
 def _as_chain(method: CrossValidation) -> Chain:
@@ -144,14 +144,14 @@ def request_problems(
 ) -> Iterator[FsframeError]:
     """Requests that are known to fail on a table, before anything is computed; what several chains
     have in common once."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for method in methods:
         try:
             _as_chain(method).check_request(table)
             method.check(table, Run(entropy=seed).child(0))
         except FsframeError as error:
-            new = [line for line in str(error).splitlines() if line not in told]
-            told.update(new)
+            new = [line for line in str(error).splitlines() if line not in reported]
+            reported.update(new)
             if len(new) == len(str(error).splitlines()):
                 yield error
             elif new:
@@ -223,7 +223,7 @@ def compare_on(
     runs = planned_runs(plan, file, memory)
     before([run.request for run in runs if not run.optional])
     answered = _answered(runs, ask, mixed=mixed, tell=tell)
-    result = ComparisonResult(record=plan.record({run.cell: found for run, found in answered}))
+    result = ComparisonResult(record=plan.record({run.cell: record for run, record in answered}))
     write_comparison(result.comparison, folder, csv_out, overwrite=overwrite)
     return result
 

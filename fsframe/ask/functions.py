@@ -167,8 +167,8 @@ def evaluate(
     >>> import numpy as np, fsframe
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> data = fsframe.Dataset.from_arrays(X, X[:, 2] > 0)
-    >>> found = fsframe.evaluate("mim:top=1 knn", data, folds=5, repeats=1)
-    >>> found.accuracy > 0.9, found.selected_names
+    >>> result = fsframe.evaluate("mim:top=1 knn", data, folds=5, repeats=1)
+    >>> result.accuracy > 0.9, result.selected_names
     (True, ('f3',))
     """
     given = texts_of(
@@ -184,9 +184,9 @@ def evaluate(
         }
     )
     protocol = evaluation_chain(str(chain), given)
-    found = _asked(evaluate, protocol, data, label, groups, seed, out, options)
-    assert isinstance(found, EvaluationResult)
-    return found
+    result = _asked(evaluate, protocol, data, label, groups, seed, out, options)
+    assert isinstance(result, EvaluationResult)
+    return result
 
 
 def stability(
@@ -251,9 +251,9 @@ def stability(
         }
     )
     study = stability_chain(str(chain), given)
-    found = _asked(stability, study, data, label, groups, seed, out, options)
-    assert isinstance(found, StabilityResult)
-    return found
+    result = _asked(stability, study, data, label, groups, seed, out, options)
+    assert isinstance(result, StabilityResult)
+    return result
 
 
 def compare(
@@ -312,8 +312,8 @@ def compare(
     >>> import numpy as np, fsframe
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> data = fsframe.Dataset.from_arrays(X, X[:, 2] > 0)
-    >>> found = fsframe.compare(["mim:top=1 knn", "mim:top=4 knn"], data, folds=3, repeats=2)
-    >>> found.accuracy.shape, found.to_frame("pairs").columns[:3]
+    >>> result = fsframe.compare(["mim:top=1 knn", "mim:top=4 knn"], data, folds=3, repeats=2)
+    >>> result.accuracy.shape, result.to_frame("pairs").columns[:3]
     ((1, 2), ['data', 'a', 'b'])
     """
     if isinstance(chains, (str, Chain)):
@@ -463,12 +463,12 @@ def study(
     >>> import numpy as np, fsframe
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> data = fsframe.Dataset.from_arrays(X, X[:, 2] > 0, name="toy")
-    >>> found = fsframe.study(
+    >>> result = fsframe.study(
     ...     {"one": data}, selectors=["mim:top={1,4}"], classifiers=["knn"], seeds=[0, 1], folds=3
     ... )
-    >>> found.chains
+    >>> result.chains
     ('mim:top=1 knn', 'mim:top=4 knn')
-    >>> found.comparison.accuracy.shape
+    >>> result.comparison.accuracy.shape
     (1, 2)
     """
     asked: dict[str, Any] = {
@@ -518,10 +518,10 @@ def _run_plan(plan: StudyPlan, ask: Ask, folder: Path | None, options: RunOption
             mixed=options.get("mixed", False),
             tell=remark,
         )
-    found = StudyResult(record=record)
+    result = StudyResult(record=record)
     if folder is not None:
-        write_folder(record, found.comparisons, folder, overwrite=overwrite)
-    return found
+        write_folder(record, result.comparisons, folder, overwrite=overwrite)
+    return result
 
 
 def _plan(data: Any, roles: dict[str, Any], given: dict[str, Any]) -> StudyPlan:

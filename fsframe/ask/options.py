@@ -117,8 +117,8 @@ def table_options(
     of_table = [*TableOptions.__annotations__, *(role.name for role in side_roles())]
     unknown = [name for name in options if name not in {*of_run, *of_table}]
     if unknown:
-        own = inspect.signature(function).parameters
-        known = [name for name in own if name not in ("data", "chain", "chains", "options")]
+        arguments = inspect.signature(function).parameters
+        known = [name for name in arguments if name not in ("data", "chain", "chains", "options")]
         raise TypeError(
             unexpected(function.__name__, unknown, dict.fromkeys(known + of_table + of_run))
         )

@@ -127,8 +127,8 @@ def _ended(arguments: Sequence[str] | None) -> int:
             options = [each.name for each in error.ctx.command.params if each.name]
             meant = meant_by(error.option_name.lstrip("-").replace("-", "_"), options)
             if meant:
-                told = f"No such option '{error.option_name}'. Did you mean '--{meant[0]}'?"
-                error = click.UsageError(told, ctx=error.ctx)
+                message = f"No such option '{error.option_name}'. Did you mean '--{meant[0]}'?"
+                error = click.UsageError(message, ctx=error.ctx)
         say_usage(error)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):

@@ -130,18 +130,18 @@ class CommandGroup(click.Group):
         return list(self._commands.listed())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        found: click.Command | None = self._commands.get(cmd_name)
-        if found is None and not ctx.resilient_parsing:
+        command: click.Command | None = self._commands.get(cmd_name)
+        if command is None and not ctx.resilient_parsing:
             raise self._commands.unknown(cmd_name)
-        return found
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        found = super().resolve_command(ctx, args)
-        if found[0] not in _LIGHT and not ctx.resilient_parsing and not {"-h", "--help"} & {*args}:
+        named = super().resolve_command(ctx, args)
+        if named[0] not in _LIGHT and not ctx.resilient_parsing and not {"-h", "--help"} & {*args}:
             check_address_space()
-        return found
+        return named
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = [*args]
@@ -182,9 +182,9 @@ class CommandGroup(click.Group):
             )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        found = [
+        items = [
             CompletionItem(name, help=line)
             for name, line in self._commands.listed().items()
             if name.startswith(incomplete)
         ]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+        return items + click.Command.shell_complete(self, ctx, incomplete)

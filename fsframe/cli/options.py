@@ -84,9 +84,9 @@ class MemorySize(click.ParamType):
     def convert(self, value: Any, param: Any, ctx: Any) -> int:
         if isinstance(value, int):
             return value
-        found = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(I?)B?", str(value).strip().upper())
+        match = re.fullmatch(r"([0-9.]+)\s*([KMGT]?)(I?)B?", str(value).strip().upper())
         try:
-            number, unit, binary = found.groups() if found else ("", "", "")
+            number, unit, binary = match.groups() if match else ("", "", "")
             # 2GB is 2·10⁹ bytes, 2GiB is 2·2³⁰.
             amount = int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
         except (ValueError, OverflowError):

@@ -36,8 +36,8 @@ def _of_role(name: str) -> Callable[[F], F]:
     """The option of a role of columns."""
     role = ROLES[name]
     make: Any = _list_option if role.given == "columns" else click.option
-    found: Callable[[F], F] = make(role.option, metavar=role.metavar, help=role.help)
-    return found
+    option: Callable[[F], F] = make(role.option, metavar=role.metavar, help=role.help)
+    return option
 
 
 _FORM = (
@@ -184,7 +184,7 @@ def _list(text: str | None) -> tuple[str, ...]:
 
 def _orders(text: str | None) -> dict[str, tuple[str, ...]]:
     """`size=S<M<L,grade` as the order of levels by column."""
-    found = {}
+    orders = {}
     for part in _list(text):
         name, sign, order = part.partition("=")
         levels = tuple(level.strip() for level in order.split("<")) if sign else ()
@@ -193,8 +193,8 @@ def _orders(text: str | None) -> dict[str, tuple[str, ...]]:
                 f"--ordinal {part}: write the levels from the lowest to the highest, with < "
                 "between them, such as size=S<M<L"
             )
-        found[name.strip()] = levels
-    return found
+        orders[name.strip()] = levels
+    return orders
 
 
 def _column(text: str | None, option: str) -> str | int | None:

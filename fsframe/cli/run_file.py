@@ -43,7 +43,7 @@ def find_run(text: str) -> Path:
     if path.is_dir():
         raise StoreError(f"{text} is a folder; name a run file in it")
     if path.name == text:
-        below = sorted(found for found in Path().glob(f"*/{glob.escape(text)}") if found.is_file())
+        below = sorted(file for file in Path().glob(f"*/{glob.escape(text)}") if file.is_file())
         if len(below) == 1:
             say(f"note: reading {below[0]}", err=True)
             return below[0]
@@ -54,7 +54,7 @@ def find_run(text: str) -> Path:
                 f"{several}; name one of them"
             )
     folder = path.parent
-    near = [str(found) for found in folder.glob("*.h5")] if folder.is_dir() else []
+    near = [str(file) for file in folder.glob("*.h5")] if folder.is_dir() else []
     raise StoreError(f"there is no run file {text!r}{did_you_mean(text, near)}")
 
 
@@ -68,17 +68,17 @@ def find_runs(texts: Sequence[str]) -> list[Path]:
     """
     from fsframe.storage.spec import is_run_file
 
-    found: list[Path] = []
+    paths: list[Path] = []
     for text in texts:
         folder = Path(text)
         if not folder.is_dir():
-            found.append(find_run(text))
+            paths.append(find_run(text))
             continue
         inside = [path for path in sorted(folder.glob("*.h5")) if is_run_file(path)]
         if not inside:
             raise StoreError(f"there is no run file in the folder {text}")
-        found += inside
-    return found
+        paths += inside
+    return paths
 
 
 def open_run(text: str) -> tuple[Path, RunRecord]:
@@ -112,12 +112,12 @@ def stored_reading(record: RunRecord) -> dict[str, Any]:
     """The arguments of `fsframe.read` stored in a run file; invalid ones are ignored."""
     from fsframe.evaluation.study_plan import READING, of_texts
 
-    found = record.environment.get("reading")
+    reading = record.environment.get("reading")
     # A path of a file of groups could come from anybody.
     kinds = {**READING, **dict.fromkeys(("x", "y", "names"), (str,)), "feature_groups": (dict,)}
     return {
         key: value
-        for key, value in (found.items() if isinstance(found, dict) else ())
+        for key, value in (reading.items() if isinstance(reading, dict) else ())
         if type(value) in kinds.get(key, ()) and of_texts(value, (str, int))
     }
 
@@ -126,8 +126,8 @@ def check_reader_of_run(record: RunRecord, path: str) -> None:
     """Raise PluginError if `path` would be parsed, where the run's table was read by a plugin."""
     from fsframe.table.reader import check_reader
 
-    found = record.environment.get("reading")
-    reader = found.get("reader") if isinstance(found, dict) else None
+    reading = record.environment.get("reading")
+    reader = reading.get("reader") if isinstance(reading, dict) else None
     check_reader(reader, path, record.data.source)
 
 
@@ -305,8 +305,8 @@ def run_path(data: Path, stages: Sequence[StageText]) -> Path:
     if plain != row or len(row) > _LONGEST:
         digest = hashlib.sha256(row.encode()).hexdigest()[:8]
         plain = f"{plain[: _LONGEST - 9]}-{digest}"
-    beside = data if data.is_dir() or not in_parts(data) else data.parent.resolve()
-    return beside.with_name(f"{table_name(data)}.{plain}.h5")
+    neighbour = data if data.is_dir() or not in_parts(data) else data.parent.resolve()
+    return neighbour.with_name(f"{table_name(data)}.{plain}.h5")
 
 
 def _stage_name(stage: StageText) -> str:

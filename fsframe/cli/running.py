@@ -163,8 +163,8 @@ def run_request(
 
     out = None
     if request.out is not None:
-        own = [request.path]
-        out = check_destination(request.out, overwrite=request.overwrite, apart_from=own)
+        read = [request.path]
+        out = check_destination(request.out, overwrite=request.overwrite, apart_from=read)
     log = check_log(options.get("log"), [Path(request.path), out, options.get("csv_out")])
     with (
         logging_to(log, this_command(), reporter.note),
@@ -387,12 +387,12 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
 
     Compiled code does not check for signals, so another thread works while this one waits.
     """
-    found: list[R] = []
+    results: list[R] = []
     failed: list[BaseException] = []
 
     def target() -> None:
         try:
-            found.append(work())
+            results.append(work())
         except BaseException as error:
             failed.append(error)
 
@@ -403,11 +403,11 @@ def stoppable(work: Callable[[], R], stop: Callable[[int], NoReturn]) -> R:
             thread.start()
             while thread.is_alive():
                 thread.join(1.0)
-    except _Stopped as told:
-        stop(*told.args)
+    except _Stopped as stopped:
+        stop(*stopped.args)
     if failed:
         raise failed[0]
-    return found[0]
+    return results[0]
 
 
 @contextlib.contextmanager

@@ -240,10 +240,10 @@ class StageGroup(click.Group):
         name, colon, rest = incomplete.partition(":")
         if colon:
             return _complete_compact(name, rest)
-        found = completions([*selectors.offers(), *classifiers.offers()], incomplete)
+        items = completions([*selectors.offers(), *classifiers.offers()], incomplete)
         if self._last_name.startswith(incomplete):
-            found.append(CompletionItem(self._last_name, help="the table to run on"))
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+            items.append(CompletionItem(self._last_name, help="the table to run on"))
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
 
 def _complete_compact(name: str, rest: str) -> list[CompletionItem]:

@@ -151,12 +151,12 @@ def _replacement(error: UnicodeError) -> tuple[str, int]:
     """Replace our own symbols by ASCII, others by JSON escapes, which keep --json valid."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    found = []
+    replacements = []
     for character in error.object[error.start : error.end]:
         units = character.encode("utf-16-be", "surrogatepass").hex()
         escaped = "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
-        found.append(_IN_ASCII.get(character, escaped))
-    return "".join(found), error.end
+        replacements.append(_IN_ASCII.get(character, escaped))
+    return "".join(replacements), error.end
 
 
 def escape_unencodable() -> None:

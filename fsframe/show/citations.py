@@ -36,7 +36,7 @@ def references_of(chains: Iterable[str], metrics: Iterable[str]) -> dict[str, st
     mapping of str to str
         From names to references; without methods that are not installed or declare none.
     """
-    found: dict[str, str] = {}
+    references: dict[str, str] = {}
     for text in chains:
         for name in _names(text):
             try:
@@ -44,28 +44,28 @@ def references_of(chains: Iterable[str], metrics: Iterable[str]) -> dict[str, st
             except FsframeError:
                 continue
             if reference:
-                found[name] = reference
+                references[name] = reference
     for text in metrics:
         try:
             offer = find_offer(parse_stages(text)[0].name, measures)[1]
         except FsframeError:
             continue
         if offer.entry.reference:
-            found[offer.name] = offer.entry.reference
-    return found
+            references[offer.name] = offer.entry.reference
+    return references
 
 
 def _names(text: str) -> list[str]:
-    found = []
+    names = []
     for stage in parse_stages(text):
-        found.append(stage.name)
+        names.append(stage.name)
         base = stage.params.get("base")
         if base:
             try:
-                found += _names(base)
+                names += _names(base)
             except RequestError:
                 continue
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(names))
 
 
 def cited_keys(reference: str) -> list[str]:
@@ -79,13 +79,13 @@ def cited_keys(reference: str) -> list[str]:
 
 def _publications(reference: str) -> list[tuple[str, str]]:
     """(key, text) of each part; a part without a year is keyed by its first word."""
-    found = []
+    parts = []
     for text in publications(reference):
         first = re.match(r"[^\W\d_]+", text)
         if first:
             year = _YEAR.search(text)
-            found.append((_plain(first[0]) + (year[0] if year else ""), text))
-    return found
+            parts.append((_plain(first[0]) + (year[0] if year else ""), text))
+    return parts
 
 
 def publications(reference: str) -> list[str]:
@@ -99,8 +99,8 @@ def identifiers(publication: str) -> dict[str, str]:
     >>> identifiers("Breiman 2001, Random forests, Mach. Learn. 45:5, doi:10.1023/A:1010933404324")
     {'doi': '10.1023/A:1010933404324'}
     """
-    found = {name: pattern.search(publication) for name, pattern in _IDENTIFIERS.items()}
-    return {name: match[1] for name, match in found.items() if match}
+    matches = {name: pattern.search(publication) for name, pattern in _IDENTIFIERS.items()}
+    return {name: match[1] for name, match in matches.items() if match}
 
 
 def _plain(word: str) -> str:
@@ -145,19 +145,19 @@ def _record(key: str, text: str) -> str:
     if year:
         fields.append(("year", year[0]))
     place = _PLACE.search(rest)
-    told = _PLACE.sub("", rest)
+    publication = _PLACE.sub("", rest)
     for pattern in _IDENTIFIERS.values():
-        told = pattern.sub("", told)
-    told, kind = told.strip(" ,.:"), "misc"
-    if (article := _ARTICLE.fullmatch(told)) and (article["number"] or article["pages"]):
-        kind, found = "article", article.groupdict()
-    elif part := _IN_PROCEEDINGS.fullmatch(told):
-        kind, found = "inproceedings", part.groupdict()
+        publication = pattern.sub("", publication)
+    publication, kind = publication.strip(" ,.:"), "misc"
+    if (article := _ARTICLE.fullmatch(publication)) and (article["number"] or article["pages"]):
+        kind, details = "article", article.groupdict()
+    elif part := _IN_PROCEEDINGS.fullmatch(publication):
+        kind, details = "inproceedings", part.groupdict()
     else:
-        found = {"howpublished": told}
-    if found.get("pages"):
-        found["pages"] = re.sub("[-–]+", "--", found["pages"])
-    fields += [(name, tex(value)) for name, value in found.items() if value]
+        details = {"howpublished": publication}
+    if details.get("pages"):
+        details["pages"] = re.sub("[-–]+", "--", details["pages"])
+    fields += [(name, tex(value)) for name, value in details.items() if value]
     fields += list(identifiers(rest).items())
     if place:
         fields.append(("note", place[1]))

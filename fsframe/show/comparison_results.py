@@ -35,12 +35,12 @@ from fsframe.storage.write import run_file_content
 from fsframe.text import counted, did_you_mean, html_block, html_table, listed, printable
 
 
-def _usual_kind(found: Comparison, data: int | None = None) -> str:
+def _usual_kind(comparison: Comparison, data: int | None = None) -> str:
     """The default kind of plot of a comparison, or of one of its tables."""
-    if data is None and len(found.data) > 1:
+    if data is None and len(comparison.data) > 1:
         return "cd"
     # A chain that always keeps everything has no stability.
-    known = np.isfinite(found.stability[data or 0]).sum()
+    known = np.isfinite(comparison.stability[data or 0]).sum()
     return "pareto" if known >= 2 else "roc"
 
 
@@ -130,9 +130,9 @@ class ComparisonResult:
         )
         if cell not in self.record.runs:
             raise RequestError(f"{every[cell.chain]} does not take all features of {data}")
-        found = as_result(self.record.runs[cell])
-        assert isinstance(found, EvaluationResult)
-        return found
+        result = as_result(self.record.runs[cell])
+        assert isinstance(result, EvaluationResult)
+        return result
 
     def best(self, data: int | str | None = None) -> str:
         """The chain to prefer, on all tables or one of them (`Comparison.best`).
@@ -242,10 +242,10 @@ class ComparisonResult:
 
     def _repr_html_(self) -> str:
         tables = (
-            html_table([f"{data}, {found.metric}", *header[1:]], rows, numbers)
-            for found in self.comparisons.values()
+            html_table([f"{data}, {comparison.metric}", *header[1:]], rows, numbers)
+            for comparison in self.comparisons.values()
             for data, (header, rows, numbers) in (
-                (data, result_rows(found, d, self.chains)) for d, data in enumerate(self.data)
+                (data, result_rows(comparison, d, self.chains)) for d, data in enumerate(self.data)
             )
         )
         return html_block(self._title(), [*described_tables(self.record), MARKS], *tables)
@@ -297,10 +297,10 @@ class StudyResult(ComparisonResult):
     >>> X = np.random.default_rng(0).standard_normal((60, 4))
     >>> data = fsframe.Dataset.from_arrays(X, X[:, 2] > 0, name="toy")
     >>> chains = ["mim:top=1 knn", "mim:top=4 knn"]
-    >>> found = fsframe.study(data, chains, measures=["auc"], folds=3)
-    >>> found.best()
+    >>> result = fsframe.study(data, chains, measures=["auc"], folds=3)
+    >>> result.best()
     'mim:top=1 knn'
-    >>> found.to_frame().columns[:4]
+    >>> result.to_frame().columns[:4]
     ['data', 'chain', 'metric', 'value']
     """
 

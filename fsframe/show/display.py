@@ -52,11 +52,11 @@ def evaluation_object(
     record: RunRecord, recorded: RecordedEvaluation, out: Path | None
 ) -> dict[str, Any]:
     """An evaluation as one object for ``--json``, which writes NaN as null."""
-    found = recorded.evaluation
+    evaluation = recorded.evaluation
     return {
         **result_object(record, out),
         "evaluated": recorded.base,
-        "n_splits": found.n_splits,
+        "n_splits": evaluation.n_splits,
         "measures": {
             name: {
                 **_estimate(measure),
@@ -66,24 +66,26 @@ def evaluation_object(
                 "baseline": measure.baseline,
                 "all_features": measure.all_features,
             }
-            for name, measure in found.measures.items()
+            for name, measure in evaluation.measures.items()
         },
-        "baseline": _estimate(found.baseline),
-        "all_features": None if found.all_features is None else _estimate(found.all_features),
-        "task": found.task,
-        "confusion": {"classes": record.class_names, "rows": found.confusion},
-        "by_group": None if found.by_group is None else attrs.asdict(found.by_group),
-        "agreement": None if found.agreement is None else attrs.asdict(found.agreement),
-        "kept": found.kept,
+        "baseline": _estimate(evaluation.baseline),
+        "all_features": None
+        if evaluation.all_features is None
+        else _estimate(evaluation.all_features),
+        "task": evaluation.task,
+        "confusion": {"classes": record.class_names, "rows": evaluation.confusion},
+        "by_group": None if evaluation.by_group is None else attrs.asdict(evaluation.by_group),
+        "agreement": None if evaluation.agreement is None else attrs.asdict(evaluation.agreement),
+        "kept": evaluation.kept,
         "stability": {
             "metric": next(iter(default_names(stability_metrics)), ""),
-            "value": found.stability.value,
-            "interval": found.stability.interval,
-            "undefined": found.stability.undefined,
+            "value": evaluation.stability.value,
+            "interval": evaluation.stability.interval,
+            "undefined": evaluation.stability.undefined,
         },
         "chosen": recorded.chosen,
-        "curve": [attrs.astuple(point) for point in found.curve],
-        "one_standard_error": found.one_standard_error,
+        "curve": [attrs.astuple(point) for point in evaluation.curve],
+        "one_standard_error": evaluation.one_standard_error,
     }
 
 
@@ -95,88 +97,94 @@ def evaluation_lines(
     record: RunRecord, recorded: RecordedEvaluation, out: Path | None
 ) -> Iterator[str]:
     """An evaluation as lines for a terminal."""
-    found = recorded.evaluation
+    evaluation = recorded.evaluation
     yield (
         f"{recorded.base} on {printable(record.data.name)}: {size_facts(record)}, "
-        f"{counted(found.n_splits, 'split')}"
+        f"{counted(evaluation.n_splits, 'split')}"
     )
     yield label_facts(record)
     yield ""
-    yield from measure_lines(found, record.stages[-1].seconds, record.class_names)
-    lacking = [name for name in _OF_PROBABILITIES if name not in found.measures]
-    if found.task == "classification" and lacking and not record.stages[-1].params.get("metric"):
+    yield from measure_lines(evaluation, record.stages[-1].seconds, record.class_names)
+    lacking = [name for name in _OF_PROBABILITIES if name not in evaluation.measures]
+    if (
+        evaluation.task == "classification"
+        and lacking
+        and not record.stages[-1].params.get("metric")
+    ):
         yield f"Not measured: {', '.join(lacking)}: the classifier gives no probabilities."
-    yield from _group_lines(found)
-    yield from _confusion_lines(found, record.class_names)
+    yield from _group_lines(evaluation)
+    yield from _confusion_lines(evaluation, record.class_names)
     yield from _choice_lines(recorded)
-    yield from _curve_lines(found)
+    yield from _curve_lines(evaluation)
     yield ""
     yield from frequency_lines(record)
     yield from closing_lines(record, out)
 
 
-def measure_lines(found: Evaluation, seconds: float, classes: Sequence[str] = ()) -> Iterator[str]:
+def measure_lines(
+    evaluation: Evaluation, seconds: float, classes: Sequence[str] = ()
+) -> Iterator[str]:
     """Measures, kept features and stability of an evaluation, as lines for a terminal."""
-    yield from table_lines(*measure_rows(found))
+    yield from table_lines(*measure_rows(evaluation))
     yield ""
-    yield from list(table_lines(*kept_rows(found)))[1:]
-    yield f"seconds per split  {seconds / found.n_splits:.3g}"
-    if found.agreement is not None:
-        alike = found.agreement
+    yield from list(table_lines(*kept_rows(evaluation)))[1:]
+    yield f"seconds per split  {seconds / evaluation.n_splits:.3g}"
+    if evaluation.agreement is not None:
+        alike = evaluation.agreement
         yield (
             f"same prediction    {alike.share:.4f} of pairs of repetitions; "
             f"{alike.n_always} of {alike.n_rows} rows always"
         )
-    yield from _notes(found, classes)
+    yield from _notes(evaluation, classes)
 
 
-def measure_rows(found: Evaluation) -> tuple[list[str], list[list[str]], set[int]]:
+def measure_rows(evaluation: Evaluation) -> tuple[list[str], list[list[str]], set[int]]:
     """The measures as a table: names of columns, rows, and which columns hold numbers."""
-    header = ["measure", "value", "±", "95 %", found.baseline.name]
-    wide = any(measure.all_features is not None for measure in found.measures.values())
+    header = ["measure", "value", "±", "95 %", evaluation.baseline.name]
+    wide = any(measure.all_features is not None for measure in evaluation.measures.values())
     header += ["all features"] * wide
     rows = []
-    for name, measure in found.measures.items():
+    for name, measure in evaluation.measures.items():
         if measure.undefined:
             rows.append([name, "—", *[""] * (len(header) - 2)])
             continue
         reach = "" if measure.interval is None else "{:.3f} … {:.3f}".format(*measure.interval)
-        beside = [measure.baseline, *[measure.all_features] * wide]
+        baselines = [measure.baseline, *[measure.all_features] * wide]
         rows.append(
             [
                 name + "°" * measure.pooled,
                 f"{measure.mean:.4f}",
                 number_text(measure.standard_error),
                 reach,
-                *map(number_text, beside),
+                *map(number_text, baselines),
             ]
         )
     return header, rows, set(range(1, len(header)))
 
 
-def kept_rows(found: Evaluation) -> tuple[list[str], list[list[str]], set[int]]:
+def kept_rows(evaluation: Evaluation) -> tuple[list[str], list[list[str]], set[int]]:
     """How many features the splits keep, and how stable they are, as a table."""
-    phi = found.stability
+    phi = evaluation.stability
     rows = [
-        ["features kept", f"{found.kept.mean():.1f}", _span(found.kept)],
+        ["features kept", f"{evaluation.kept.mean():.1f}", _span(evaluation.kept)],
         ["stability φ", number_text(phi.value, 3), phi.undefined or interval_text(phi.interval)],
     ]
     return ["", "", ""], rows, {1}
 
 
-def _notes(found: Evaluation, classes: Sequence[str]) -> Iterator[str]:
+def _notes(evaluation: Evaluation, classes: Sequence[str]) -> Iterator[str]:
     yield "± is corrected for training sets that overlap (Nadeau, Bengio 2003); 95 % is"
     yield "Student's t on the logit scale (log for losses), so within the measure's range."
-    if any(measure.pooled for measure in found.measures.values()):
-        lacking = "not every class" if found.task == "classification" else "equal targets only"
+    if any(measure.pooled for measure in evaluation.measures.values()):
+        lacking = "not every class" if evaluation.task == "classification" else "equal targets only"
         yield f"° over all predictions of a repetition: some fold has {lacking}."
-    of_one = [name for name in ("sensitivity", "specificity", "f1") if name in found.measures]
+    of_one = [name for name in ("sensitivity", "specificity", "f1") if name in evaluation.measures]
     if of_one and len(classes) == 2:
         yield f"{', '.join(of_one)}: of the class {classes[1]}"
         yield "(--metric NAME:positive=LABEL for another)."
 
 
-def _confusion_lines(found: Evaluation, classes: Sequence[str]) -> Iterator[str]:
+def _confusion_lines(evaluation: Evaluation, classes: Sequence[str]) -> Iterator[str]:
     """Predicted against true classes, for as many as fit on a screen."""
     if not 2 <= len(classes) <= _MOST_CLASSES:
         return
@@ -184,27 +192,27 @@ def _confusion_lines(found: Evaluation, classes: Sequence[str]) -> Iterator[str]
     yield "Rows by class (down) and predicted class (across), mean over repetitions:"
     rows = [
         [label, *(f"{cell:.1f}" for cell in row), f"{row[place] / row.sum():.0%}"]
-        for place, (label, row) in enumerate(zip(classes, found.confusion, strict=True))
+        for place, (label, row) in enumerate(zip(classes, evaluation.confusion, strict=True))
         if row.sum()
     ]
     shown = [label if len(label) <= 12 else f"{label[:11]}…" for label in classes]
     yield from table_lines(["", *shown, "correct"], rows, right=set(range(1, len(classes) + 2)))
 
 
-def _group_lines(found: Evaluation) -> Iterator[str]:
-    if found.by_group is None:
+def _group_lines(evaluation: Evaluation) -> Iterator[str]:
+    if evaluation.by_group is None:
         return
-    each = sorted(found.by_group.accuracies.tolist())
+    each = sorted(evaluation.by_group.accuracies.tolist())
     mean = sum(each) / len(each)
     yield ""
     yield (
         f"Each of {len(each)} groups counted once: accuracy {mean:.4f} (from {each[0]:.2f} to "
         f"{each[-1]:.2f}, median {median(each):.2f})"
     )
-    if found.by_group.n_voting:
+    if evaluation.by_group.n_voting:
         yield (
-            f"One vote per group (its rows' most frequent prediction): {found.by_group.vote:.4f} "
-            f"of {found.by_group.n_voting} correct"
+            f"One vote per group (its rows' most frequent prediction): "
+            f"{evaluation.by_group.vote:.4f} of {evaluation.by_group.n_voting} correct"
         )
 
 
@@ -225,37 +233,41 @@ def _choice_lines(recorded: RecordedEvaluation) -> Iterator[str]:
     yield from table_lines(["times", "chain"], rows, right={0})
 
 
-def _curve_lines(found: Evaluation) -> Iterator[str]:
-    if not found.curve:
+def _curve_lines(evaluation: Evaluation) -> Iterator[str]:
+    if not evaluation.curve:
         return
     yield ""
     yield "By number of features (the best of every fold's own ranking):"
     rows = []
-    for point in found.curve:
-        mark = "← smallest within ± of the best" if (point.size == found.one_standard_error) else ""
+    for point in evaluation.curve:
+        mark = (
+            "← smallest within ± of the best"
+            if (point.size == evaluation.one_standard_error)
+            else ""
+        )
         numbers = [number_text(point.accuracy), number_text(point.standard_error)]
         rows.append([str(point.size), *numbers, number_text(point.stability, 3), mark])
     yield from table_lines(
-        ["features", found.leading.name, "±", "stability φ", ""], rows, right={0, 1, 2, 3}
+        ["features", evaluation.leading.name, "±", "stability φ", ""], rows, right={0, 1, 2, 3}
     )
 
 
-def write_folds(path: Path, found: Evaluation, *, overwrite: bool) -> None:
+def write_folds(path: Path, evaluation: Evaluation, *, overwrite: bool) -> None:
     """A table of one line per fold at `path`: what it kept, and every measure of it."""
-    columns = fold_columns(found)
+    columns = fold_columns(evaluation)
     rows = zip(*columns.values(), strict=True)
     lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
     place_file(path, ("\n".join(lines) + "\n").encode(), overwrite=overwrite)
 
 
-def fold_columns(found: Evaluation) -> dict[str, list[Any]]:
+def fold_columns(evaluation: Evaluation) -> dict[str, list[Any]]:
     """One value per split in each column: what it kept, and every measure that splits have."""
-    names = [name for name, measure in found.measures.items() if measure.mean == measure.mean]
-    names = [name for name in names if len(found.measures[name].values) == found.n_splits]
+    names = [name for name, measure in evaluation.measures.items() if measure.mean == measure.mean]
+    names = [name for name in names if len(evaluation.measures[name].values) == evaluation.n_splits]
     return {
-        "split": list(range(found.n_splits)),
-        "features_kept": [int(kept) for kept in found.kept],
-        **{name: [float(value) for value in found.measures[name].values] for name in names},
+        "split": list(range(evaluation.n_splits)),
+        "features_kept": [int(kept) for kept in evaluation.kept],
+        **{name: [float(value) for value in evaluation.measures[name].values] for name in names},
     }
 
 
@@ -263,11 +275,11 @@ def stability_object(
     record: RunRecord, study: RecordedStability, out: Path | None
 ) -> dict[str, Any]:
     """A stability study as one object for ``--json``, which writes NaN as null."""
-    found = {
+    metrics = {
         m.name: {"value": m.value, "interval": m.interval, "by_size": m.by_size}
         for m in study.tables.metrics
     }
-    return {**result_object(record, out), "studied": study.base, "stability": found}
+    return {**result_object(record, out), "studied": study.base, "stability": metrics}
 
 
 def stability_lines(record: RunRecord, study: RecordedStability, out: Path | None) -> Iterator[str]:

@@ -54,7 +54,7 @@ def findings_of(
     suggested : mapping of str to JSON values
         Suggested arguments of `fsframe.read`.
     """
-    found, facts = guesses.found, guesses.found.columns
+    file_contents, facts = guesses.found, guesses.found.columns
     covariates = [c for c in guesses.covariates if c.column not in known]
     yield from (_covariate(c, guesses, suggested) for c in covariates if c.same)
     for k in guesses.twice:
@@ -109,17 +109,17 @@ def findings_of(
     ):  # fmt: skip
         yield from _grouped(guesses, what, columns, option)
     yield from _spelled_alike(guesses, {*asked, *known, *(c.column for c in covariates)})
-    equal = [(guesses.names[a], guesses.names[b]) for a, b in found.repeated_columns]
+    equal = [(guesses.names[a], guesses.names[b]) for a, b in file_contents.repeated_columns]
     if equal:
         shown = ", ".join(f"{a} = {b}" for a, b in equal[:5])
         more = f" and {len(equal) - 5} more" if len(equal) > 5 else ""
         yield Finding(columns=(), what=f"columns that are equal: {shown}{more}")
-    if found.repeated_rows:
-        many = found.repeated_rows
+    if file_contents.repeated_rows:
+        many = file_contents.repeated_rows
         yield Finding(
             columns=(),
-            what=f"{many} of {found.n_rows} rows repeat{'s' * (many == 1)} an earlier one in all "
-            "columns",
+            what=f"{many} of {file_contents.n_rows} rows repeat{'s' * (many == 1)} an earlier one "
+            "in all columns",
         )
 
 
@@ -191,19 +191,19 @@ def _few_rows(guesses: Guesses) -> Iterator[Finding]:
 
 def _spelled_alike(guesses: Guesses, columns: Collection[int]) -> Iterator[Finding]:
     """Classes and categories that are probably one, spelled in several ways."""
-    label, found = guesses.label, guesses.found
-    if found.columns[label].kind == "text":
-        merged = alike_spellings(found.levels(label))
+    label, file_contents = guesses.label, guesses.found
+    if file_contents.columns[label].kind == "text":
+        merged = alike_spellings(file_contents.levels(label))
         if merged:
             shown = some_of([" = ".join(spellings) for spellings in merged])
             yield Finding(columns=(guesses.names[label],), what=f"spellings are merged: {shown}")
     named = {one.column for one in guesses.covariates}
     together: dict[str, list[int]] = {}
     for k in sorted(columns):
-        column = found.columns[k]
+        column = file_contents.columns[k]
         if column.kind == "text" and column.different <= _CLASSES:
             # Of genotypes in single letters, a and A are two.
-            alike = alike_spellings(found.levels(k), 1 if k in named else 2)
+            alike = alike_spellings(file_contents.levels(k), 1 if k in named else 2)
             shown = some_of([" and ".join(spellings) for spellings in alike], 3)
             together.setdefault(shown, []).append(k)
     together.pop("", None)
@@ -326,14 +326,16 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         declared = as_keys(declared)
         options |= {"categorical": declared} if declared else {}
     form = {key: options[key] for key in _FORM if key in options}
-    found = contents(path, label=options.get("label"), **form)
-    names = tuple(column.name for column in found.columns)
-    commas = tuple(column.name for column in found.columns if _decimal_commas(column))
+    file_contents = contents(path, label=options.get("label"), **form)
+    names = tuple(column.name for column in file_contents.columns)
+    commas = tuple(column.name for column in file_contents.columns if _decimal_commas(column))
     if commas and "decimal" not in options:
         with contextlib.suppress(DataError):
             read_so = inspect_table(path, **options, decimal=",")
-            told = Finding(columns=commas, what="numbers with decimal commas", option="--decimal ,")
-            return attrs.evolve(read_so, findings=(told, *read_so.findings))
+            finding = Finding(
+                columns=commas, what="numbers with decimal commas", option="--decimal ,"
+            )
+            return attrs.evolve(read_so, findings=(finding, *read_so.findings))
     n = len(names)
 
     def find(role: str, keys: Sequence[str | int]) -> list[int]:
@@ -351,18 +353,18 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         categorical |= set(find("categorical", declared))
     # Declared columns are not questioned.
     categorical |= set(find("ordinal", ordinal))
-    if found.row_names:
+    if file_contents.row_names:
         dropped.add(0)
     group = None if groups is None else find_column(names, n, groups, f"{path}, groups")
     skip = {column for column in range(n) if column in dropped or column == group}
-    label, doubts = _label(found, names, options.get("label"), skip)
-    judged = Guesses(found, label, skip)
+    label, doubts = _label(file_contents, names, options.get("label"), skip)
+    judged = Guesses(file_contents, label, skip)
     if options.get("dates"):
         judged.dates = []
     suggested = judged.suggested(options, group, categorical)
     findings = [*findings_of(judged, categorical, group, suggested)]
     suggested["label"] = judged.keys[label]
-    if found.label_array == label and options.get("label") is None:
+    if file_contents.label_array == label and options.get("label") is None:
         del suggested["label"]
     data, refused = None, ""
     try:
@@ -386,9 +388,9 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         roles[find_column(names, n, suggested["groups"], "groups")] = "groups"
     roles[label] = "label"
     return Inspection(
-        contents=found,
+        contents=file_contents,
         label=label,
-        said=options.get("label") is not None or found.label_array == label,
+        said=options.get("label") is not None or file_contents.label_array == label,
         doubts=tuple(doubts),
         roles=roles,
         findings=tuple(findings),
@@ -422,18 +424,20 @@ def _command(path: str | os.PathLike[str], chain: str, options: Mapping[str, Any
 
 
 def _label(
-    found: Contents, names: tuple[str, ...], said: str | int | None, skip: set[int]
+    file_contents: Contents, names: tuple[str, ...], said: str | int | None, skip: set[int]
 ) -> tuple[int, Sequence[str]]:
     """The label column, and doubts about it."""
     if said is not None:
-        return find_column(names, len(names), said, f"{found.path}, label"), []
-    if found.label_array is not None:
-        return found.label_array, []
-    if found.beside:
-        first = len(found.columns) - found.beside
-        beside = guess_label(found.columns, found.n_rows, {*skip, *range(first)}, found.path)
-        return beside.place, beside.doubts
-    guess = guess_label(found.columns, found.n_rows, skip, found.path)
+        return find_column(names, len(names), said, f"{file_contents.path}, label"), []
+    if file_contents.label_array is not None:
+        return file_contents.label_array, []
+    if file_contents.beside:
+        first = len(file_contents.columns) - file_contents.beside
+        guess = guess_label(
+            file_contents.columns, file_contents.n_rows, {*skip, *range(first)}, file_contents.path
+        )
+        return guess.place, guess.doubts
+    guess = guess_label(file_contents.columns, file_contents.n_rows, skip, file_contents.path)
     return guess.place, guess.doubts
 
 
@@ -470,7 +474,10 @@ class PartsForecast:
         facts, n, p = data.matrix.facts, data.n_samples, data.n_features
         known = [facts.levels(column) for column in range(p)]
         levels = np.array(
-            [_BINS_OF_PARTS if found is None or found.size > 32 else found.size for found in known]
+            [
+                _BINS_OF_PARTS if values is None or values.size > 32 else values.size
+                for values in known
+            ]
         )
         rows = np.maximum(levels - 1, 0).astype(float)
         return cls(

@@ -20,24 +20,24 @@ _NAME = 24
 _VALUES = 26
 
 
-def inspection_lines(found: Inspection) -> Iterator[str]:
+def inspection_lines(inspection: Inspection) -> Iterator[str]:
     """The table as lines of at most 80 characters; the last are the command to start with."""
-    held = found.contents
-    size = f"{counted(held.n_rows, 'row')} × {counted(len(held.columns), 'column')}"
-    yield from _wrapped(f"{held.path}: {held.form}")
-    yield f"{size}, {_gaps(found)}"
+    contents = inspection.contents
+    size = f"{counted(contents.n_rows, 'row')} × {counted(len(contents.columns), 'column')}"
+    yield from _wrapped(f"{contents.path}: {contents.form}")
+    yield f"{size}, {_gaps(inspection)}"
     yield ""
-    yield from _wrapped(f"label: {_label(found)}", indent="  ")
-    for doubt in found.doubts:
+    yield from _wrapped(f"label: {_label(inspection)}", indent="  ")
+    for doubt in inspection.doubts:
         yield from _wrapped(f"doubt: {doubt} (--label)", indent="  ")
-    features = [c for k, c in enumerate(held.columns) if k not in found.roles]
+    features = [c for k, c in enumerate(contents.columns) if k not in inspection.roles]
     yield from _wrapped(f"features: {len(features)}{_kinds(features)}", indent="  ")
     yield ""
-    yield from _column_lines(found)
-    if found.findings:
+    yield from _column_lines(inspection)
+    if inspection.findings:
         yield ""
         yield "Questions and remarks:"
-        for finding in found.findings:
+        for finding in inspection.findings:
             shown = ", ".join(printable(name, _NAME) for name in finding.columns[:5])
             more = len(finding.columns) - 5
             shown += f" and {more} more" if more > 0 else ""
@@ -46,58 +46,60 @@ def inspection_lines(found: Inspection) -> Iterator[str]:
             if finding.option:
                 yield f"    {_cut(finding.option, _WIDTH - 4)}"
     yield ""
-    if found.refused:
+    if inspection.refused:
         yield from _wrapped(
-            f"A chain would refuse this table as it is: {found.refused}", indent="  "
+            f"A chain would refuse this table as it is: {inspection.refused}", indent="  "
         )
         return
     yield "Suggested command:"
-    yield from _continued(printable(found.command))
-    if found.forecast is not None:
-        seconds = duration(found.forecast.seconds)
+    yield from _continued(printable(inspection.command))
+    if inspection.forecast is not None:
+        seconds = duration(inspection.forecast.seconds)
         yield from _wrapped(
             f"forecast: about {seconds} of processor time, correct within a factor of three",
             indent="  ",
             first="  ",
         )
-    for place, (proposal, command) in enumerate(zip(found.proposals, found.commands, strict=True)):
+    for place, (proposal, command) in enumerate(
+        zip(inspection.proposals, inspection.commands, strict=True)
+    ):
         if place:
             yield "For another question:"
             yield from _continued(printable(command))
         if proposal.question:
-            told = f"answers: {proposal.question}; {proposal.promise}"
-            yield from _wrapped(told, indent="  ", first="  ")
+            answer = f"answers: {proposal.question}; {proposal.promise}"
+            yield from _wrapped(answer, indent="  ", first="  ")
         if place and proposal.cost is not None:
             seconds = duration(proposal.cost.seconds)
             yield f"  costs: about {seconds} of processor time"
 
 
-def _gaps(found: Inspection) -> str:
-    cells = sum(column.missing for column in found.contents.columns)
+def _gaps(inspection: Inspection) -> str:
+    cells = sum(column.missing for column in inspection.contents.columns)
     if not cells:
         return "no cell is empty"
-    columns = sum(column.missing > 0 for column in found.contents.columns)
+    columns = sum(column.missing > 0 for column in inspection.contents.columns)
     return f"{counted(cells, 'cell')} empty, in {counted(columns, 'column')}"
 
 
-def _label(found: Inspection) -> str:
-    column = found.contents.columns[found.label]
-    how = "" if found.said else ", a guess"
+def _label(inspection: Inspection) -> str:
+    column = inspection.contents.columns[inspection.label]
+    how = "" if inspection.said else ", a guess"
     name = printable(column.name)
-    if found.data is None:
+    if inspection.data is None:
         return f"{name}{how} ({counted(column.different, 'different value')})"
-    if found.data.task == "regression":
+    if inspection.data.task == "regression":
         return f"{name}{how} (regression: {column.low:.6g} to {column.high:.6g})"
-    if found.data.task == "survival":
-        events = int(times_and_events(found.data.y)[1].sum())
+    if inspection.data.task == "survival":
+        events = int(times_and_events(inspection.data.y)[1].sum())
         return f"{name}{how} (time to {column.high:.6g}, {counted(events, 'event')} seen)"
-    sizes = found.data.class_sizes()
+    sizes = inspection.data.class_sizes()
     classes = [
         f"{printable(str(label), 30)} {size}"
-        for label, size in zip(found.data.classes[:8], sizes, strict=False)
+        for label, size in zip(inspection.data.classes[:8], sizes, strict=False)
     ]
-    more = ", …" if len(found.data.classes) > 8 else ""
-    number = counted(len(found.data.classes), "class")
+    more = ", …" if len(inspection.data.classes) > 8 else ""
+    number = counted(len(inspection.data.classes), "class")
     return f"{name}{how} ({number}: {', '.join(classes)}{more})"
 
 
@@ -108,12 +110,12 @@ def _kinds(features: list[ColumnFacts]) -> str:
     return f" ({', '.join(f'{kind} {n}' for kind, n in kinds.items())})" if kinds else ""
 
 
-def _column_lines(found: Inspection) -> Iterator[str]:
+def _column_lines(inspection: Inspection) -> Iterator[str]:
     """At most thirty columns: those with a role or missing values first, then from the left."""
-    columns = found.contents.columns
+    columns = inspection.contents.columns
     order = list(range(len(columns)))
     if len(order) > _SHOWN:
-        order.sort(key=lambda k: (k not in found.roles, not columns[k].missing, k))
+        order.sort(key=lambda k: (k not in inspection.roles, not columns[k].missing, k))
         order = sorted(order[:_SHOWN])
     rows = []
     for k in order:
@@ -126,7 +128,7 @@ def _column_lines(found: Inspection) -> Iterator[str]:
                 column.kind,
                 str(column.different),
                 str(column.missing or ""),
-                found.roles.get(k, ""),
+                inspection.roles.get(k, ""),
                 printable(values),
             ]
         )
@@ -189,19 +191,19 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 360_000 else f"{seconds / 86_400:.0f} days"
 
 
-def inspection_object(found: Inspection) -> dict[str, Any]:
+def inspection_object(inspection: Inspection) -> dict[str, Any]:
     """The object of `inspect --json`: every column and finding."""
-    held = found.contents
-    names = [column.name for column in held.columns]
+    contents = inspection.contents
+    names = [column.name for column in contents.columns]
     return {
-        "path": str(held.path),
-        "form": held.form,
-        "rows": held.n_rows,
+        "path": str(contents.path),
+        "form": contents.form,
+        "rows": contents.n_rows,
         "columns": [
             {
                 "name": column.name,
                 "kind": column.kind,
-                "part": found.roles.get(k, "feature"),
+                "part": inspection.roles.get(k, "feature"),
                 "different": column.different,
                 "empty": column.missing,
                 "low": column.low,
@@ -210,29 +212,32 @@ def inspection_object(found: Inspection) -> dict[str, Any]:
                 "constant": column.constant,
                 "codes": [list(code) for code in column.codes],
             }
-            for k, column in enumerate(held.columns)
+            for k, column in enumerate(contents.columns)
         ],
         "label": {
-            "name": names[found.label],
-            "said": found.said,
-            "doubts": list(found.doubts),
-            "task": None if found.data is None else found.data.task,
+            "name": names[inspection.label],
+            "said": inspection.said,
+            "doubts": list(inspection.doubts),
+            "task": None if inspection.data is None else inspection.data.task,
             "classes": None
-            if found.data is None
+            if inspection.data is None
             else {
                 str(label): int(size)
-                for label, size in zip(found.data.classes, found.data.class_sizes(), strict=True)
+                for label, size in zip(
+                    inspection.data.classes, inspection.data.class_sizes(), strict=True
+                )
             }
-            if found.data.task == "classification"
+            if inspection.data.task == "classification"
             else {},
         },
         "findings": [
-            {"columns": list(f.columns), "what": f.what, "option": f.option} for f in found.findings
+            {"columns": list(f.columns), "what": f.what, "option": f.option}
+            for f in inspection.findings
         ],
-        "repeated_rows": held.repeated_rows,
-        "refused": found.refused,
-        "chain": found.chain,
-        "command": found.command,
+        "repeated_rows": contents.repeated_rows,
+        "refused": inspection.refused,
+        "chain": inspection.chain,
+        "command": inspection.command,
         "proposals": [
             {
                 "chain": proposal.chain,
@@ -241,20 +246,23 @@ def inspection_object(found: Inspection) -> dict[str, Any]:
                 "promise": proposal.promise,
                 "processor_seconds": None if proposal.cost is None else proposal.cost.seconds,
             }
-            for proposal, command in zip(found.proposals, found.commands, strict=True)
+            for proposal, command in zip(inspection.proposals, inspection.commands, strict=True)
         ],
         "forecast": None
-        if found.forecast is None
-        else {"processor_seconds": found.forecast.seconds, "formula": found.forecast.formula},
+        if inspection.forecast is None
+        else {
+            "processor_seconds": inspection.forecast.seconds,
+            "formula": inspection.forecast.formula,
+        },
     }
 
 
-def parts_lines(found: PartsInspection) -> Iterator[str]:
+def parts_lines(inspection: PartsInspection) -> Iterator[str]:
     """The table as lines; the last are the command to start with and its cost."""
-    data, forecast = found.data, found.forecast
+    data, forecast = inspection.data, inspection.forecast
     holes = int(data.matrix.facts.missing.sum())
     share = 100 * holes / (data.n_samples * data.n_features)
-    yield f"{printable(found.path)}: a table in parts"
+    yield f"{printable(inspection.path)}: a table in parts"
     yield (
         f"{counted(data.n_samples, 'row')} × {counted(data.n_features, 'feature')}, "
         f"{'no gaps' if not holes else f'{share:.2g}% of the values missing'}"
@@ -268,9 +276,9 @@ def parts_lines(found: PartsInspection) -> Iterator[str]:
         yield "Questions and remarks:"
         yield from (f"* {printable(warning)}" for warning in data.warnings)
     yield ""
-    if found.command:
+    if inspection.command:
         yield "Suggested command:"
-        yield f"  {found.command}"
+        yield f"  {inspection.command}"
     total = forecast.taking_in + 100 * forecast.feature
     yield (
         f"  forecast, not measured: {duration(forecast.taking_in)} of processor time to read it "
@@ -283,26 +291,26 @@ def parts_lines(found: PartsInspection) -> Iterator[str]:
     yield f"  {size_text(forecast.memory)} of memory at least; correct within a factor of three"
 
 
-def parts_object(found: PartsInspection) -> dict[str, Any]:
+def parts_object(inspection: PartsInspection) -> dict[str, Any]:
     """The object of `inspect --json` for a table in parts."""
-    data = found.data
+    data = inspection.data
     classes = {}
     if data.task == "classification":
         sizes = data.class_sizes().tolist()
         classes = {str(label): size for label, size in zip(data.classes, sizes, strict=True)}
     return {
-        "path": found.path,
+        "path": inspection.path,
         "form": "parts",
         "rows": data.n_samples,
         "features": data.n_features,
         "missing": int(data.matrix.facts.missing.sum()),
         "label": {"name": data.label_name, "task": data.task, "classes": classes},
         "warnings": list(data.warnings),
-        "command": found.command,
+        "command": inspection.command,
         "forecast": {
-            "processor_seconds_once": found.forecast.taking_in,
-            "processor_seconds_per_feature": found.forecast.feature,
-            "bytes_of_codes": found.forecast.disk,
-            "bytes_of_memory": found.forecast.memory,
+            "processor_seconds_once": inspection.forecast.taking_in,
+            "processor_seconds_per_feature": inspection.forecast.feature,
+            "bytes_of_codes": inspection.forecast.disk,
+            "bytes_of_memory": inspection.forecast.memory,
         },
     }

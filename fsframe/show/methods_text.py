@@ -32,12 +32,12 @@ Cite = Callable[[Sequence[str]], str]
 
 def references(record: RunRecord) -> list[tuple[str, str]]:
     """(method, reference) of every method of the run that is installed."""
-    found = {}
+    by_method = {}
     for name in record.providers():
         offer = _offer(name)
         if offer is not None and offer.entry.reference:
-            found[name] = offer.entry.reference
-    return list(found.items())
+            by_method[name] = offer.entry.reference
+    return list(by_method.items())
 
 
 def _offer(name: str) -> Offer | None:
@@ -126,15 +126,15 @@ def _chosen(stage: StageRecord, given: Mapping[str, Any]) -> dict[str, Any]:
     """Values of parameters that the method chose, as its entry says where to find them."""
     offer = _offer(stage.name)
     declared: Mapping[str, tuple[str, ...]] = getattr(offer and offer.entry, "chosen", {})
-    found: dict[str, Any] = {}
+    chosen: dict[str, Any] = {}
     for table, names in declared.items():
         values = stage.tables.get(table)
         # Files may come from anybody.
         if values is None or values.shape != (len(names),) or values.dtype.kind not in "iuf":
             continue
         pairs = zip(names, values.tolist(), strict=True)
-        found |= {name: value for name, value in pairs if name not in given}
-    return found
+        chosen |= {name: value for name, value in pairs if name not in given}
+    return chosen
 
 
 def versions(record: RunRecord) -> str:
@@ -145,14 +145,14 @@ def versions(record: RunRecord) -> str:
 
 def commands(record: RunRecord, path: str | None) -> list[str]:
     """The command of the run, and commands to verify and export it."""
-    found = [printable(record.command)] if record.command else []
+    lines = [printable(record.command)] if record.command else []
     if not protocol_name(record) and record.data.source and not record.command:
-        found.append(
+        lines.append(
             f'fsframe chain "{printable(record.chain)}" on {printable(record.data.source)} '
             f"--seed {record.seed}"
         )
     where = "RUN.h5" if path is None else printable(path)
-    return [*found, f"fsframe verify {where}", f"fsframe table {where} -o features.csv"]
+    return [*lines, f"fsframe verify {where}", f"fsframe table {where} -o features.csv"]
 
 
 @attrs.frozen
@@ -244,14 +244,14 @@ def checklist(record: RunRecord) -> Iterator[Item]:
             "q is adjusted for the number of features tested.",
         )
     if recorded is not None:
-        found = recorded.evaluation
-        rule = found.baseline.name
+        evaluation = recorded.evaluation
+        rule = evaluation.baseline.name
         yield Item(
             "Is performance reported with its uncertainty and against baselines?",
             f"REFORMS, metrics and uncertainty; {methods}",
-            "yes" if found.leading.interval is not None else "no",
-            f"{found.n_splits} splits with corrected standard errors; compared with the {rule}"
-            + (" and all features." if found.all_features is not None else "."),
+            "yes" if evaluation.leading.interval is not None else "no",
+            f"{evaluation.n_splits} splits with corrected standard errors; compared with the {rule}"
+            + (" and all features." if evaluation.all_features is not None else "."),
         )
     yield Item(
         "Can the computation be repeated?",

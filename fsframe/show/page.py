@@ -196,8 +196,8 @@ def report_page_of_study(
     StoreError
         If the runs do not fit together.
     """
-    found = study_comparisons(record)
-    first = found[record.measures[0]]
+    comparisons = study_comparisons(record)
+    first = comparisons[record.measures[0]]
     number = f"{len(record.chains)} chains on {counted(len(record.tables), 'table')}"
     facts = (
         f"Compared by {measure_words(first.metric)} on identical folds; {len(record.runs)} runs, "
@@ -207,7 +207,7 @@ def report_page_of_study(
         Text(facts, "quiet"),
         Text(" ".join(verdict_of_comparison(first)), "verdict"),
         *_warnings(record),
-        *(block for result in found.values() for block in _results(result)),
+        *(block for comparison in comparisons.values() for block in _results(comparison)),
         *_tests(first),
         *_checklist(record),
         Heading("For the methods section"),
@@ -226,16 +226,16 @@ def report_page_of_study(
 
 def _warnings(record: StudyRecord) -> Iterator[Block]:
     """Warnings of the runs, each once, with the run or the number of runs."""
-    found: dict[str, list[StudyCell]] = {}
+    cells_by_text: dict[str, list[StudyCell]] = {}
     for cell, run in sorted(record.runs.items(), key=lambda item: attrs.astuple(item[0])):
         for text in dict.fromkeys(run.all_warnings()):
-            found.setdefault(text, []).append(cell)
-    if not found:
+            cells_by_text.setdefault(text, []).append(cell)
+    if not cells_by_text:
         return
     names = [*record.chains, *record.beside]
     yield Heading("Limitations of these results")
     lines = []
-    for text, cells in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
+    for text, cells in sorted(cells_by_text.items(), key=lambda item: (-len(item[1]), item[0])):
         first = cells[0]
         one = f"{names[first.chain]} on {record.tables[first.table]}"
         whose = one if len(cells) == 1 else f"{len(cells)} of {len(record.runs)} runs"
@@ -245,11 +245,13 @@ def _warnings(record: StudyRecord) -> Iterator[Block]:
         yield Text(f"… and {len(lines) - _WARNINGS} more warnings in the run files.", "quiet")
 
 
-def _results(found: Comparison) -> Iterator[Block]:
+def _results(comparison: Comparison) -> Iterator[Block]:
     """Results of every chain on every table, and of the baselines."""
-    shown = [result_rows(found, d, found.chains) for d in range(len(found.data))]
-    rows = [[data, *row] for data, (_, of, _) in zip(found.data, shown, strict=True) for row in of]
-    name = measure_words(found.metric)
+    shown = [result_rows(comparison, d, comparison.chains) for d in range(len(comparison.data))]
+    rows = [
+        [data, *row] for data, (_, of, _) in zip(comparison.data, shown, strict=True) for row in of
+    ]
+    name = measure_words(comparison.metric)
     yield Heading(f"Results by {name}")
     yield Text(f"{MARKS} all: a classifier on all features.", "quiet")
     header = ["table", "chain", name, *shown[0][0][2:-1], "mark"]
@@ -289,29 +291,31 @@ def _drawn(figures: Iterator[Figure], about: About, name: str, seed: str) -> Ite
         yield from Picture(attrs.evolve(figure, heading=heading, caption=caption)).lines(about)
 
 
-def _tests(found: Comparison) -> Iterator[Block]:
+def _tests(comparison: Comparison) -> Iterator[Block]:
     """The chains against the best, and all pairs of chains on every table."""
-    if not found.papers and found.ranks is None:
+    if not comparison.papers and comparison.ranks is None:
         return
     yield Heading("The chains against the best")
-    yield Text(" ".join(words_of_tests(found)), "quiet")
-    header, rows, numbers = against_best(found, found.chains)
+    yield Text(" ".join(words_of_tests(comparison)), "quiet")
+    header, rows, numbers = against_best(comparison, comparison.chains)
     yield Table(["chain", *header[1:]], rows, "chains against the best", numbers)
-    if not found.papers:
+    if not comparison.papers:
         return
     rows = []
-    for (d, i, j), test in found.papers.items():
-        worse, equal, better = found.posterior[d, i, j]
-        corrected = found.corrected[d, i, j].p_value
+    for (d, i, j), test in comparison.papers.items():
+        worse, equal, better = comparison.posterior[d, i, j]
+        corrected = comparison.corrected[d, i, j].p_value
         figures = [f"{test.difference:.4f}", f"{corrected:.3g}", f"{test.p_value:.3g}"]
         chances = [f"{x:.2f}" for x in (better, equal, worse)]
-        rows.append([found.data[d], found.chains[i], found.chains[j], *figures, *chances])
+        rows.append(
+            [comparison.data[d], comparison.chains[i], comparison.chains[j], *figures, *chances]
+        )
     yield Heading("All pairs of chains, by table")
     yield Text(
         "Corrected: the corrected resampled t-test, which keeps its level; paired: Student's "
         "t-test over the folds, as in many papers, which does not. Neither is adjusted for the "
         "number of pairs. The last columns are the probabilities that the first is better by "
-        f"more than {found.rope:g}, practically equal, or worse by more than that (correlated "
+        f"more than {comparison.rope:g}, practically equal, or worse by more than that (correlated "
         "Bayesian t-test).",
         "quiet",
     )
@@ -378,7 +382,7 @@ def check_study_folder(folder: Path, plan: StudyPlan, *, overwrite: bool = False
 
 def write_folder(
     record: StudyRecord,
-    found: Mapping[str, Comparison],
+    comparisons: Mapping[str, Comparison],
     folder: Path,
     *,
     overwrite: bool = False,
@@ -395,19 +399,19 @@ def write_folder(
     except OSError as error:
         raise StoreError(f"cannot use {folder}: {error.strerror or error}") from error
     # Made again from the runs at every call.
-    place_tracked_files(folder, _files(record, found), overwrite=overwrite)
+    place_tracked_files(folder, _files(record, comparisons), overwrite=overwrite)
 
 
-def _files(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, bytes]:
+def _files(record: StudyRecord, comparisons: Mapping[str, Comparison]) -> dict[str, bytes]:
     """The contents of the files of results, by name."""
-    texts = {name: text.encode() for name, text in _texts(record, found).items()}
+    texts = {name: text.encode() for name, text in _texts(record, comparisons).items()}
     return texts | _figures(record)
 
 
-def _texts(record: StudyRecord, found: Mapping[str, Comparison]) -> dict[str, str]:
-    files = {"results.csv": csv_text(found.values()), "methods.md": _markdown(record)}
-    for metric, result in found.items():
-        files[_table_name(metric)] = _latex_table(result)
+def _texts(record: StudyRecord, comparisons: Mapping[str, Comparison]) -> dict[str, str]:
+    files = {"results.csv": csv_text(comparisons.values()), "methods.md": _markdown(record)}
+    for metric, comparison in comparisons.items():
+        files[_table_name(metric)] = _latex_table(comparison)
     text = methods_text(record, lambda keys: f"~\\cite{{{','.join(keys)}}}", tex)
     files["methods.tex"] = text + "\n"
     files["references.bib"] = bibliography(record)
@@ -431,15 +435,15 @@ def _figures(record: StudyRecord) -> dict[str, bytes]:
     ]
     asked = {"cd": [run for row in first for run in row]}
     asked |= {f"pareto-{place + 1}": row for place, row in enumerate(first)}
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for name, runs in asked.items():
         try:
             figure = draw(name.partition("-")[0], runs, metric=record.measures[0])
         except RequestError:
             continue
-        found |= {f"figure-{name}.{form}": figure_bytes(figure, form) for form in _FORMS}
-    found["report.html"] = report_page_of_study(record, path=Path("study.zip")).encode()
-    return found
+        files |= {f"figure-{name}.{form}": figure_bytes(figure, form) for form in _FORMS}
+    files["report.html"] = report_page_of_study(record, path=Path("study.zip")).encode()
+    return files
 
 
 def study_file_names(measures: Iterable[str], n_tables: int) -> list[str]:

@@ -42,14 +42,14 @@ class ProgressBars:
     def __init__(
         self, stream: TextIO | None = None, after: float = _AFTER, notebook: bool | None = None
     ) -> None:
-        own = sys.stderr if stream is None else stream
+        target = sys.stderr if stream is None else stream
         if notebook is None:
             notebook = in_notebook() and find_spec("tqdm") is not None
         self._make: Callable[[str, int], _Bar] | None = None
         if notebook:
             self._make = _NotebookBar
-        elif own is not None and own.isatty():
-            self._make = lambda label, total: _TerminalBar(label, total, own)
+        elif target is not None and target.isatty():
+            self._make = lambda label, total: _TerminalBar(label, total, target)
         self._begun = time.monotonic()
         self._after = after
         self._part = ""

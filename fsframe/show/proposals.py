@@ -63,7 +63,7 @@ class Shape:
         """The shape of a table; of one in parts without what takes a pass over its values."""
         nominal, gaps = bool(data.categorical.any()), _has_gaps(data)
         plain = data.n_features <= _MOST_CORRELATED and not (nominal or gaps or data.in_parts)
-        found = {
+        present = {
             "covariates": data.covariates is not None,
             "time": data.times is not None,
             "groups": data.groups is not None,
@@ -73,7 +73,7 @@ class Shape:
             "correlated": plain and _correlated(data),
             "parts": data.in_parts,
         }
-        words = {data.task, *(word for word, there in found.items() if there)}
+        words = {data.task, *(word for word, there in present.items() if there)}
         return cls(rows=data.n_samples, columns=data.n_features, words=frozenset(words))
 
     def fits(self, entry: ProposalEntry) -> bool:
@@ -97,9 +97,9 @@ def _correlated(data: Dataset) -> bool:
     """Whether columns are correlated more than by chance, and none is a copy of another; constant
     columns have no correlation."""
     units = unit_columns(np.asarray(data.columns(0, data.n_features), dtype=np.float64))
-    found = np.abs(units.T @ units)
-    np.fill_diagonal(found, 0.0)
-    largest = float(found.max(initial=0.0))
+    correlations = np.abs(units.T @ units)
+    np.fill_diagonal(correlations, 0.0)
+    largest = float(correlations.max(initial=0.0))
     return _BY_CHANCE / np.sqrt(data.n_samples) < largest < _COPIES
 
 
@@ -123,8 +123,8 @@ def _heavy_tails(data: Dataset) -> bool:
 
 def rules() -> list[ProposalEntry]:
     """What plugins propose, in the order in which they are tried."""
-    found: list[Any] = [offer.entry for offer in proposals.offers()]
-    return sorted(found, key=lambda entry: (not entry.question, entry.place, entry.name))
+    entries: list[Any] = [offer.entry for offer in proposals.offers()]
+    return sorted(entries, key=lambda entry: (not entry.question, entry.place, entry.name))
 
 
 @attrs.frozen(kw_only=True)
@@ -151,9 +151,13 @@ def proposals_for(data: Dataset) -> list[Proposal]:
     """One chain for each question, by the first entry whose tables are such and whose chain takes
     this one; if there is none, that of the first such entry without a question."""
     shape = Shape.of(data)
-    found: dict[str, Proposal] = {}
+    by_question: dict[str, Proposal] = {}
     for rule in rules():
-        if rule.question in found or (found and not rule.question) or not shape.fits(rule):
+        if (
+            rule.question in by_question
+            or (by_question and not rule.question)
+            or not shape.fits(rule)
+        ):
             continue
         text = rule.gaps if "gaps" in shape.words else rule.chain
         try:
@@ -164,7 +168,7 @@ def proposals_for(data: Dataset) -> list[Proposal]:
         cost = chain.cost(data.n_samples, data.n_features)
         if rule.most_hours and (cost is None or cost.seconds > 3600.0 * rule.most_hours):
             continue
-        found[rule.question] = Proposal(
+        by_question[rule.question] = Proposal(
             chain=text, question=rule.question, promise=rule.promise, cost=cost
         )
-    return list(found.values())
+    return list(by_question.values())

@@ -55,10 +55,10 @@ class SelectionResult(ChainResult):
     >>> import fsframe
     >>> X = [[1, 5], [2, 5], [9, 4], [8, 6]]
     >>> data = fsframe.Dataset.from_arrays(X, ["a", "a", "b", "b"], name="toy")
-    >>> found = fsframe.select("mim:top=1,bins=2", data)
-    >>> found.selected_names
+    >>> result = fsframe.select("mim:top=1,bins=2", data)
+    >>> result.selected_names
     ('f1',)
-    >>> found.to_frame().columns
+    >>> result.to_frame().columns
     ['rank', 'feature', 'kept', 'score']
     """
 
@@ -135,15 +135,15 @@ class SelectionResult(ChainResult):
         """
         from fsframe.sklearn.chain_estimators import fitted_selector
 
-        found = [stage.selection for stage in self.stages if stage.selection is not None]
-        if len(found) < len(self.stages):
+        selections = [stage.selection for stage in self.stages if stage.selection is not None]
+        if len(selections) < len(self.stages):
             raise RequestError(
                 f"the chain `{self.chain}` ends with a classifier: use it in "
                 "fsframe.sklearn.ChainClassifier instead"
             )
         return fitted_selector(
             self.chain,
-            found,
+            selections,
             self.feature_names,
             task=self.data.task,
             **self._estimator_settings(),
@@ -243,8 +243,8 @@ class EvaluationResult(_ProtocolResult):
     @property
     def accuracy(self) -> float:
         """Mean accuracy over the splits; NaN if it was not measured, as for a numeric target."""
-        found = self.measures.get("accuracy")
-        return float("nan") if found is None else found.mean
+        measure = self.measures.get("accuracy")
+        return float("nan") if measure is None else measure.mean
 
     @property
     def stability(self) -> float:
@@ -301,10 +301,10 @@ class EvaluationResult(_ProtocolResult):
         return "sizes" if self.curve else "roc"
 
     def _measure_columns(self) -> dict[str, Any]:
-        found = self.evaluation
-        rows = {**found.measures, found.baseline.name: found.baseline}
-        if found.all_features is not None:
-            rows["all features"] = found.all_features
+        evaluation = self.evaluation
+        rows = {**evaluation.measures, evaluation.baseline.name: evaluation.baseline}
+        if evaluation.all_features is not None:
+            rows["all features"] = evaluation.all_features
         return {
             "measure": list(rows),
             "mean": [measure.mean for measure in rows.values()],
@@ -383,12 +383,12 @@ def frame_of(tables: Mapping[str, Callable[[], Mapping[str, Any]]], what: str, l
 
 
 def _column(values: Any) -> NDArray[Any]:
-    found = np.asarray(values)
-    if found.dtype.kind in "US":
-        return found.astype(object)
-    if found.dtype.kind == "b":
-        return found
-    return found.astype(np.int64) if found.dtype.kind == "i" else found.astype(np.float64)
+    array = np.asarray(values)
+    if array.dtype.kind in "US":
+        return array.astype(object)
+    if array.dtype.kind == "b":
+        return array
+    return array.astype(np.int64) if array.dtype.kind == "i" else array.astype(np.float64)
 
 
 _KINDS: Mapping[str, type[SelectionResult]] = {

@@ -244,10 +244,10 @@ def _number_lines(record: RunRecord) -> Iterator[str]:
     p, scores = columns["p"], columns["score"]
     known = (p > 0) & (scores < sys.float_info.max)
     logs = known.any() and np.allclose(scores[known], -np.log10(p[known]), rtol=1e-6, atol=1e-9)
-    told = "score: −log₁₀ p. " if logs else ""
+    score_note = "score: −log₁₀ p. " if logs else ""
     yield from wrapped(
-        f"{told}p: probability of such a result if the label carried no information. q: p adjusted "
-        f"for {counted(int((~np.isnan(p)).sum()), 'tested feature')}."
+        f"{score_note}p: probability of such a result if the label carried no information. q: p "
+        f"adjusted for {counted(int((~np.isnan(p)).sum()), 'tested feature')}."
     )
 
 
@@ -264,11 +264,11 @@ def _order_lines(record: RunRecord) -> Iterator[str]:
 
 def verdict_lines(record: RunRecord) -> Iterator[str]:
     """The three verdicts of a test, and what would change each; none without a test."""
-    found = decisions(record)
-    if not any(each.tested for each in found):
+    verdicts = decisions(record)
+    if not any(each.tested for each in verdicts):
         return
     yield ""
-    for each in found:
+    for each in verdicts:
         names = some_of([printable(name) for name in each.names], _VERDICT_NAMES)
         yield from wrapped(f"{each.verdict.capitalize()} ({len(each.names)}): {names}")
         yield from wrapped(each.change, indent="  ")
@@ -304,7 +304,7 @@ def _bars(scores: NDArray[np.float64], room: int) -> list[str]:
 
 def _earlier_scores(record: RunRecord) -> list[StageRecord]:
     """The last selecting stage but one, whose scores are shown beside the final ones."""
-    ranking = {id(found) for _, found in record.ranking_stages()}
+    ranking = {id(selection) for _, selection in record.ranking_stages()}
     return [stage for stage in record.stages if id(stage.selection) in ranking][-2:-1]
 
 
@@ -358,20 +358,20 @@ def cluster_lines(record: RunRecord) -> Iterator[str]:
     """The features that were left out because they are redundant with a kept one."""
     names = record.feature_names
     for stage in record.stages:
-        found = clusters(stage)
-        if not found:
+        represented = clusters(stage)
+        if not represented:
             continue
-        largest = sorted(found, key=lambda column: (-len(found[column]), column))
+        largest = sorted(represented, key=lambda column: (-len(represented[column]), column))
         yield ""
         yield f"{stage.name}: features that represent a cluster"
         rows = []
         for column in largest[:_CLUSTERS_SHOWN]:
-            members = ", ".join(printable(names[c]) for c in found[column][:_MEMBERS_SHOWN])
-            more = len(found[column]) - _MEMBERS_SHOWN
+            members = ", ".join(printable(names[c]) for c in represented[column][:_MEMBERS_SHOWN])
+            more = len(represented[column]) - _MEMBERS_SHOWN
             rows.append([printable(names[column]), members + (f" and {more} more" * (more > 0))])
         yield from table_lines(["feature", "represents"], rows)
-        if len(found) > _CLUSTERS_SHOWN:
-            yield f"… and {len(found) - _CLUSTERS_SHOWN} more (the run file has all)"
+        if len(represented) > _CLUSTERS_SHOWN:
+            yield f"… and {len(represented) - _CLUSTERS_SHOWN} more (the run file has all)"
 
 
 def frequency_lines(record: RunRecord) -> Iterator[str]:

@@ -207,7 +207,7 @@ class Section(ABC):
         PluginError
             If the author's code fails, or yields anything but blocks.
         """
-        found: list[str] = []
+        lines: list[str] = []
         with in_stage(type(self), type(self).__name__, "report section"):
             for block in self._blocks(about):
                 if not isinstance(block, Block):
@@ -216,8 +216,8 @@ class Section(ABC):
                         "Heading, Text, Bullets, Numbered, Code, Table and Picture of "
                         "fsframe.show.section"
                     )
-                found.extend(block.lines(about))
-        yield from found
+                lines.extend(block.lines(about))
+        yield from lines
 
     @abstractmethod
     def _blocks(self, about: About) -> Iterable[Block]:

@@ -89,9 +89,9 @@ def _words(kind: str, record: RunRecord) -> tuple[str, str]:
     if kind == "scores":
         return _heading_of_scores(record), caption
     if kind == "pair":
-        found = interacting(record)
+        interacts = interacting(record)
         return "The pair " + (
-            "that interacts most clearly" if found else "of the largest weight"
+            "that interacts most clearly" if interacts else "of the largest weight"
         ), caption
     return heading, caption
 
@@ -105,12 +105,12 @@ def _heading_of_scores(record: RunRecord) -> str:
 
 
 def _words_of_test(record: RunRecord) -> Iterator[str]:
-    found = [t for t in map(bootstrap_tables, record.stages) if t is not None]
-    relevant = any(tables.relevant.any() for tables in found)
+    tests = [t for t in map(bootstrap_tables, record.stages) if t is not None]
+    relevant = any(tables.relevant.any() for tables in tests)
     yield "Features above the line are kept." if relevant else "No feature is above the line."
-    if any(tables.borderline.any() for tables in found):
+    if any(tables.borderline.any() for tables in tests):
         yield "Hollow diamonds are borderline: another seed may decide otherwise."
-    for tables in found:
+    for tables in tests:
         yield from tables.promise
 
 
@@ -183,10 +183,10 @@ class Measures(Section):
     def _blocks(self, about: About) -> Iterator[Block]:
         protocol = recorded_protocol(about.record)
         if isinstance(protocol, RecordedEvaluation):
-            found = protocol.evaluation
-            yield Heading(f"Performance on held-out rows ({found.n_splits} splits)")
-            yield Table(*_named(measure_rows(found), "measures"))
-            yield Table(*_named(kept_rows(found), "kept features"))
+            evaluation = protocol.evaluation
+            yield Heading(f"Performance on held-out rows ({evaluation.n_splits} splits)")
+            yield Table(*_named(measure_rows(evaluation), "measures"))
+            yield Table(*_named(kept_rows(evaluation), "kept features"))
         elif isinstance(protocol, RecordedStability):
             yield Heading("How stable the choice is")
             yield Table(*_named(metric_rows(protocol.tables.metrics), "measures"))

@@ -32,11 +32,11 @@ def doubtful(record: RunRecord) -> NDArray[np.int64] | None:
     None where the last selecting stage does not know the probability of that.
     """
     stages = [stage for stage in record.stages if stage.selection is not None]
-    found = bootstrap_tables(stages[-1]) if stages else None
-    if found is None or found.doubt is None:
+    tables = bootstrap_tables(stages[-1]) if stages else None
+    if tables is None or tables.doubt is None:
         return None
-    order = np.argsort(-found.doubt, kind="stable")
-    return found.columns[order[found.borderline[order]]]
+    order = np.argsort(-tables.doubt, kind="stable")
+    return tables.columns[order[tables.borderline[order]]]
 
 
 @attrs.frozen(kw_only=True)
@@ -78,7 +78,7 @@ def decisions(record: RunRecord) -> list[Decision]:
     others = [*ranked, *sorted(set(range(record.n_features)) - set(ranked))]
     rest = [c for c in others if c not in chosen and c not in near]
     names = record.feature_names
-    found = (
+    verdicts = (
         Decision(
             verdict="kept",
             tested=tested,
@@ -105,7 +105,7 @@ def decisions(record: RunRecord) -> list[Decision]:
             "they are irrelevant. Larger limits keep more.",
         ),
     )
-    return [each for each in found if each.names]
+    return [each for each in verdicts if each.names]
 
 
 def stated(record: RunRecord) -> list[tuple[str, Statement]]:
@@ -227,7 +227,7 @@ def verdict_of_several(records: Sequence[RunRecord]) -> tuple[str, str]:
     sets = [set(record.selected_names) for record in records]
     common = sorted(set.intersection(*sets))
     every = set.union(*sets)
-    alone = sum(1 for name in every if sum(name in own for own in sets) == 1)
+    alone = sum(1 for name in every if sum(name in kept for kept in sets) == 1)
     n = len(records)
     who = "Both runs keep" if n == 2 else f"All {n} runs keep"
     if len({record.data.sha256 for record in records}) > 1:
@@ -255,18 +255,18 @@ def _certainty(record: RunRecord) -> str:
         borderline = f"{m} {'is' if m == 1 else 'are'} borderline" if m else ""
         settled = k - int(np.isin(record.selected, near).sum())
         if not k:
-            told = f"; {borderline}" if m else ""
-            return f"None stands out from what permuted or random labels give{told}."
+            claim = f"; {borderline}" if m else ""
+            return f"None stands out from what permuted or random labels give{claim}."
         if settled == k:
-            told = f"would almost always keep {'it' if k == 1 else 'all of them'} too"
+            claim = f"would almost always keep {'it' if k == 1 else 'all of them'} too"
         elif settled:
-            told = f"would almost always keep {settled} of the {k} too"
+            claim = f"would almost always keep {settled} of the {k} too"
         else:
-            told = f"may drop {'it' if k == 1 else 'any of them'}"
+            claim = f"may drop {'it' if k == 1 else 'any of them'}"
         # Where any of the kept may go, the count of borderline ones says nothing more.
-        told += f"; {borderline}" if m > (0 if settled else k) else ""
+        claim += f"; {borderline}" if m > (0 if settled else k) else ""
         return (
-            f"On these rows another seed {told}. Whether other rows would decide the same was not "
+            f"On these rows another seed {claim}. Whether other rows would decide the same was not "
             f"tested.{_as_by_chance(record)}"
         )
     if not k:
@@ -282,12 +282,12 @@ def _certainty(record: RunRecord) -> str:
         small = int((table.columns["q"][kept] <= _LEVEL).sum())
         tested = int((~np.isnan(table.columns["q"])).sum())
         if k == 1:
-            told = f"It has q {'≤' if small else '>'} {_LEVEL:g}"
+            claim = f"It has q {'≤' if small else '>'} {_LEVEL:g}"
         else:
-            told = f"{small} of the {k} kept have q ≤ {_LEVEL:g}"
+            claim = f"{small} of the {k} kept have q ≤ {_LEVEL:g}"
         again = "it" if k == 1 else "they"
         return (
-            f"{told}, of {tested} features tested; how often {again} would be selected again was "
+            f"{claim}, of {tested} features tested; how often {again} would be selected again was "
             "not tested."
         )
     return (
@@ -312,27 +312,30 @@ def _as_by_chance(record: RunRecord) -> str:
 
 
 def _of_evaluation(record: RunRecord, recorded: RecordedEvaluation) -> tuple[str, str]:
-    found = recorded.evaluation
-    balanced = found.measures.get("balanced-accuracy")
-    rule = f"the {found.baseline.name}"
-    rule += " for all" if found.task == "survival" else ""
-    beside = [f"{found.baseline.mean:.2f} for always predicting {rule}"]
-    if found.all_features is not None:
-        beside.insert(0, f"{found.all_features.mean:.2f} with all features")
-    leading = found.leading
+    evaluation = recorded.evaluation
+    balanced = evaluation.measures.get("balanced-accuracy")
+    rule = f"the {evaluation.baseline.name}"
+    rule += " for all" if evaluation.task == "survival" else ""
+    baselines = [f"{evaluation.baseline.mean:.2f} for always predicting {rule}"]
+    if evaluation.all_features is not None:
+        baselines.insert(0, f"{evaluation.all_features.mean:.2f} with all features")
+    leading = evaluation.leading
     value = _with_interval(leading.mean, leading.interval)
     if leading.name == "accuracy":
-        told = f"predicts {value} of the labels correctly"
+        performance = f"predicts {value} of the labels correctly"
     else:
-        told = f"has {measure_words(leading.name)} {value}"
+        performance = f"has {measure_words(leading.name)} {value}"
         if leading.name != "r2":
             baseline = number_text(leading.baseline, 2)
-            beside = [f"{baseline} for always predicting {rule}"]
-    first = f"On held-out rows, {_quoted(recorded.base)} {told}, against {' and '.join(beside)}"
+            baselines = [f"{baseline} for always predicting {rule}"]
+    first = (
+        f"On held-out rows, {_quoted(recorded.base)} {performance}, against "
+        f"{' and '.join(baselines)}"
+    )
     if balanced is not None and np.isfinite(balanced.mean) and record.class_names:
         chance = 1 / len(record.class_names)
         first += f"; balanced accuracy is {balanced.mean:.2f}, {chance:.2f} by chance"
-    kept, phi = found.kept.mean(), found.stability
+    kept, phi = evaluation.kept.mean(), evaluation.stability
     second = f"It keeps {kept:.1f} of {record.n_features} features on average"
     if np.isfinite(phi.value):
         second += (
@@ -384,38 +387,41 @@ def _alike(phi: float) -> str:
     return "intermediate to good agreement" if phi >= 0.4 else "poor agreement"
 
 
-def verdict_of_comparison(found: Comparison) -> tuple[str, str]:
+def verdict_of_comparison(comparison: Comparison) -> tuple[str, str]:
     """Which chain is best and by how much, and whether it differs from the others."""
-    if np.isnan(found.values).any():
+    if np.isnan(comparison.values).any():
         return (
-            f"{_capital(_measure(found))} has no value for some of the "
-            f"{len(found.chains)} chains on {_tables(found)}.",
+            f"{_capital(_measure(comparison))} has no value for some of the "
+            f"{len(comparison.chains)} chains on {_tables(comparison)}.",
             "Chains are not ranked by it.",
         )
-    return _on_one_table(found) if len(found.data) == 1 else _over_tables(found)
+    return _on_one_table(comparison) if len(comparison.data) == 1 else _over_tables(comparison)
 
 
-def _on_one_table(found: Comparison) -> tuple[str, str]:
-    better = found.values[0] if found.larger_is_better else -found.values[0]
+def _on_one_table(comparison: Comparison) -> tuple[str, str]:
+    better = comparison.values[0] if comparison.larger_is_better else -comparison.values[0]
     best = np.flatnonzero(better == better.max()).tolist()
-    first, low_high = best[0], found.intervals[0, best[0]]
+    first, low_high = best[0], comparison.intervals[0, best[0]]
     value = _with_interval(
-        found.values[0, first], low_high if np.isfinite(low_high).all() else None
+        comparison.values[0, first], low_high if np.isfinite(low_high).all() else None
     )
-    beside = [f"{name} on all features" for name in map(_quoted, found.all_features)]
-    values = [float(of[0]) for of in found.all_features.values()]
-    beside, values = [*beside, f"the {found.rule}"], [*values, float(found.larger_class[0])]
-    against = [f"{v:.2f} of {name}" for name, v in zip(beside, values, strict=True) if v == v]
-    comparison = f", against {' and '.join(against)}" if against else ""
+    names = [f"{name} on all features" for name in map(_quoted, comparison.all_features)]
+    values = [float(of[0]) for of in comparison.all_features.values()]
+    names, values = [*names, f"the {comparison.rule}"], [*values, float(comparison.larger_class[0])]
+    against = [f"{v:.2f} of {name}" for name, v in zip(names, values, strict=True) if v == v]
+    compared_with = f", against {' and '.join(against)}" if against else ""
     one = (
-        f"On {_tables(found)} {_best_named(found, best)} the "
-        f"best {_measure(found)} of {len(found.chains)} chains: {value}{comparison}."
+        f"On {_tables(comparison)} {_best_named(comparison, best)} the "
+        f"best {_measure(comparison)} of {len(comparison.chains)} chains: {value}{compared_with}."
     )
-    if not found.papers:
-        return one, f"{_capital(_measure(found))} has no value in some folds, so nothing is tested."
-    others = len(found.chains) - 1
-    wins = int((found.outcome["corrected"][0, first] == "win").sum())
-    whom = f"`{printable(found.chains[first], longest=120)}`" if len(best) > 1 else "it"
+    if not comparison.papers:
+        return (
+            one,
+            f"{_capital(_measure(comparison))} has no value in some folds, so nothing is tested.",
+        )
+    others = len(comparison.chains) - 1
+    wins = int((comparison.outcome["corrected"][0, first] == "win").sum())
+    whom = f"`{printable(comparison.chains[first], longest=120)}`" if len(best) > 1 else "it"
     two = (
         f"By the corrected resampled t-test, {whom} is significantly better than {wins} of the "
         f"{others} others (p < 0.05 each, not adjusted for their number)"
@@ -423,31 +429,32 @@ def _on_one_table(found: Comparison) -> tuple[str, str]:
         else "By the corrected resampled t-test, the two "
         f"{'differ' if wins else 'do not differ'} significantly (p < 0.05)"
     )
-    fewest = int(found.fewest[0])
+    fewest = int(comparison.fewest[0])
     if fewest >= 0:
         two += (
             "; the fewest features within one standard error of the best, "
-            f"{found.kept[0, fewest]:.1f} on average, are kept by {_quoted(found.chains[fewest])}"
+            f"{comparison.kept[0, fewest]:.1f} on average, are kept by "
+            f"{_quoted(comparison.chains[fewest])}"
         )
     return one, f"{two}."
 
 
-def _over_tables(found: Comparison) -> tuple[str, str]:
-    ranks, p = found.ranks, found.adjusted_p
+def _over_tables(comparison: Comparison) -> tuple[str, str]:
+    ranks, p = comparison.ranks, comparison.adjusted_p
     assert ranks is not None and p is not None
     order = ranks.mean_ranks.round(9)
     best = np.flatnonzero(order == order.min()).tolist()
-    first, n, m = best[0], len(found.data), len(found.chains)
-    sign = 1 if found.larger_is_better else -1
-    above = int((sign * found.values[:, first] > sign * found.larger_class).sum())
-    whom = f"`{printable(found.chains[first], longest=120)}`" if len(best) > 1 else "it"
+    first, n, m = best[0], len(comparison.data), len(comparison.chains)
+    sign = 1 if comparison.larger_is_better else -1
+    above = int((sign * comparison.values[:, first] > sign * comparison.larger_class).sum())
+    whom = f"`{printable(comparison.chains[first], longest=120)}`" if len(best) > 1 else "it"
     one = (
-        f"Over {n} tables {_best_named(found, best)} the best "
-        f"mean rank of {m} chains by {_measure(found)}, {ranks.mean_ranks[first]:.2f}"
+        f"Over {n} tables {_best_named(comparison, best)} the best "
+        f"mean rank of {m} chains by {_measure(comparison)}, {ranks.mean_ranks[first]:.2f}"
     )
-    if not np.isnan(found.larger_class).any():
+    if not np.isnan(comparison.larger_class).any():
         on = f"all {n}" if above == n else f"{above} of the {n}"
-        one += f"; {whom} does better than the {found.rule} on {on}"
+        one += f"; {whom} does better than the {comparison.rule} on {on}"
     apart = int((p[first] < ranks.level).sum())
     test = "Wilcoxon's signed-rank test with Holm's adjustment"
     # The smallest possible p: the same chain wins on every table.
@@ -462,9 +469,9 @@ def _over_tables(found: Comparison) -> tuple[str, str]:
     )
 
 
-def _best_named(found: Comparison, places: Sequence[int]) -> str:
+def _best_named(comparison: Comparison, places: Sequence[int]) -> str:
     """The best chains and their verb."""
-    names = [_quoted(found.chains[place]) for place in places[:_BEST_NAMED]]
+    names = [_quoted(comparison.chains[place]) for place in places[:_BEST_NAMED]]
     if len(places) == 1:
         return f"{names[0]} has"
     more = len(places) - len(names)
@@ -472,12 +479,16 @@ def _best_named(found: Comparison, places: Sequence[int]) -> str:
     return f"{', '.join(names)} and {last} share"
 
 
-def _tables(found: Comparison) -> str:
-    return printable(found.data[0]) if len(found.data) == 1 else f"{len(found.data)} tables"
+def _tables(comparison: Comparison) -> str:
+    return (
+        printable(comparison.data[0])
+        if len(comparison.data) == 1
+        else f"{len(comparison.data)} tables"
+    )
 
 
-def _measure(found: Comparison) -> str:
-    return measure_words(found.metric)
+def _measure(comparison: Comparison) -> str:
+    return measure_words(comparison.metric)
 
 
 def _capital(text: str) -> str:

@@ -81,10 +81,10 @@ class CheckedArrays:
         return len(self._of(name, "iu", (None, None)))
 
     def finite(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
-        found = self.reals(name, shape)
-        if not np.isfinite(found).all():
+        numbers = self.reals(name, shape)
+        if not np.isfinite(numbers).all():
             raise self.refuse(name, "holds numbers that are not finite")
-        return found
+        return numbers
 
     def predictions(
         self,
@@ -95,16 +95,16 @@ class CheckedArrays:
     ) -> NDArray[Any]:
         """Class codes, −1 for none; without classes numbers, NaN for none; of all tested rows."""
         if n_classes:
-            found: NDArray[Any] = self.whole(name, shape, -1, n_classes)
-            known = found >= 0
+            predictions: NDArray[Any] = self.whole(name, shape, -1, n_classes)
+            known = predictions >= 0
         else:
-            found = self.reals(name, shape)
-            known = np.isfinite(found)
-            if np.isinf(found).any():
+            predictions = self.reals(name, shape)
+            known = np.isfinite(predictions)
+            if np.isinf(predictions).any():
                 raise self.refuse(name, "holds infinite numbers")
         if tested is not None and not known[..., tested].all():
             raise self.refuse(name, "lacks rows that a fold tests")
-        return found
+        return predictions
 
     def texts(self, name: str) -> tuple[str, ...]:
         return tuple(str(text) for text in self._of(name, "U", (None,)))
@@ -443,13 +443,13 @@ def clusters(stage: StageRecord) -> dict[int, list[int]] | None:
     None where the stage has no table ``stands-for`` (n_in,): for each column that it saw, the place
     among these of the one that is kept in its stead, its own where that is itself.
     """
-    found, seen = stage.tables.get("stands-for"), stage.features_in
-    if found is None or found.shape != seen.shape or found.dtype.kind not in "iu":
+    stands_for, seen = stage.tables.get("stands-for"), stage.features_in
+    if stands_for is None or stands_for.shape != seen.shape or stands_for.dtype.kind not in "iu":
         return None
-    if not found.size or found.min() < 0 or found.max() >= found.size:
+    if not stands_for.size or stands_for.min() < 0 or stands_for.max() >= stands_for.size:
         return None
     members: dict[int, list[int]] = {}
-    for column, stand in enumerate(found.tolist()):
+    for column, stand in enumerate(stands_for.tolist()):
         if stand != column:
             members.setdefault(int(seen[stand]), []).append(int(seen[column]))
     return members
@@ -460,5 +460,5 @@ def convergence(stage: StageRecord) -> NDArray[np.float64] | None:
     cost = stage.tables.get("cost")
     if cost is None or cost.ndim != 1 or cost.size < 2 or cost.dtype.kind not in "fiu":
         return None
-    found = cost.astype(np.float64, copy=False)
-    return found if np.isfinite(found).all() else None
+    costs = cost.astype(np.float64, copy=False)
+    return costs if np.isfinite(costs).all() else None

@@ -46,25 +46,25 @@ def fingerprint() -> Mapping[str, str]:
     """
     import llvmlite.binding as llvm
 
-    found = {
+    parts = {
         "blas": "; ".join(_blas()) or "unknown",
         "simd": _simd(),
         "kernels": _compile_target(),
         "libm": " ".join([*platform.libc_ver(), *_fused(llvm.get_host_cpu_features())]).strip(),
     }
-    return MappingProxyType(found | {name: release(name) for name in NUMERIC_LIBRARIES})
+    return MappingProxyType(parts | {name: release(name) for name in NUMERIC_LIBRARIES})
 
 
-def numeric_differences(found: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def numeric_differences(stored: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Differences of two fingerprints, in words; parts missing in one are ignored.
 
     >>> numeric_differences({"blas": "openblas Haswell"}, {"blas": "openblas SkylakeX"})
     ["blas 'openblas Haswell', not 'openblas SkylakeX'"]
     """
     return [
-        f"{name} {str(found[name])[:200]!r}, not {str(now[name])!r}"
+        f"{name} {str(stored[name])[:200]!r}, not {str(now[name])!r}"
         for name in (*NUMERIC_PARTS, *NUMERIC_LIBRARIES)
-        if name in found and name in now and found[name] != now[name]
+        if name in stored and name in now and stored[name] != now[name]
     ]
 
 
@@ -91,9 +91,9 @@ def _blas() -> list[str]:
     _load_blas_of_scipy(site)
     loaded = [i for i in threadpoolctl.threadpool_info() if i["user_api"] == "blas"]
     # Wheels bring their own; libraries loaded by other packages do not matter.
-    own = [i for i in loaded if _is_of(Path(i["filepath"]), site)] or loaded
+    libraries = [i for i in loaded if _is_of(Path(i["filepath"]), site)] or loaded
     keys = ("internal_api", "version", "architecture")
-    return sorted({" ".join(str(i[key]) for key in keys if i.get(key)) for i in own})
+    return sorted({" ".join(str(i[key]) for key in keys if i.get(key)) for i in libraries})
 
 
 def _load_blas_of_scipy(site: Path) -> None:

@@ -137,14 +137,14 @@ class GuardedGroup:
     def attributes(self, expected: dict[str, type]) -> dict[str, Any]:
         """The attributes by name; exactly those expected, with the expected types."""
         count = h5py.h5a.get_num_attrs(self._group)
-        found: dict[str, Any] = {}
+        attributes: dict[str, Any] = {}
         if count != len(expected):
             raise self._refuse(f"has {count} attributes, not {len(expected)}")
         for name, kind in expected.items():
             if not h5py.h5a.exists(self._group, name.encode()):
                 raise self._refuse(f"lacks the attribute {name}")
-            found[name] = self._attribute(name, kind)
-        return found
+            attributes[name] = self._attribute(name, kind)
+        return attributes
 
     def _attribute(self, name: str, kind: type) -> Any:
         attribute = h5py.h5a.open(self._group, name.encode())
@@ -190,9 +190,9 @@ class GuardedGroup:
         dtype = _plain_type(stored)
         if dtype is None:
             raise StoreError(f"{where} has a type that is not allowed in a run file")
-        found = "text" if dtype.kind == "S" else dtype.name
-        if kind is not None and found != kind:
-            raise StoreError(f"{where} holds {found}, not {kind}")
+        stored_kind = "text" if dtype.kind == "S" else dtype.name
+        if kind is not None and stored_kind != kind:
+            raise StoreError(f"{where} holds {stored_kind}, not {kind}")
         shape = self._sound_shape(dataset, dtype, where)
         array = np.zeros(shape, dtype=dtype)
         if array.size:
@@ -269,9 +269,9 @@ class GuardedGroup:
             raise StoreError(f"{where} is cut into {expected} chunks, too many for its size")
         if dataset.get_num_chunks() != expected:
             raise StoreError(f"{where} has {dataset.get_num_chunks()} chunks, not {expected}")
-        found: list[Any] = []
-        dataset.chunk_iter(found.append)
-        for info in found:
+        chunks: list[Any] = []
+        dataset.chunk_iter(chunks.append)
+        for info in chunks:
             if info.filter_mask:
                 raise StoreError(f"{where} has a chunk without its checksum")
             if not gzip:

@@ -114,7 +114,7 @@ def _all_of(file: Any, size: int, where: str) -> bytes:
 
 def _neighbours(path: Path) -> str:
     try:
-        names = [found.name for found in path.parent.iterdir() if found.suffix == ".h5"]
+        names = [file.name for file in path.parent.iterdir() if file.suffix == ".h5"]
     except OSError:
         return f": there is no folder {printable(str(path.parent))}"
     return did_you_mean(path.name, map(printable, names))

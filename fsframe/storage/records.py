@@ -164,12 +164,12 @@ def stage_items(stage: StageRecord) -> dict[str, Any]:
         "warnings": stage.warnings,
     }
     if stage.selection is not None:
-        found = selection_arrays(stage.selection)
+        arrays = selection_arrays(stage.selection)
         # Donors passed on by an earlier stage are stored with that stage.
         carried = "donors" in stage.selection.carried
         items |= {
             path: array
-            for path, array in found.items()
+            for path, array in arrays.items()
             if path not in items and not (carried and path.startswith("donors/"))
         }
     items |= {f"model/{name}": array for name, array in stage.model.items()}
@@ -199,15 +199,15 @@ def stage_texts(stage: StageRecord) -> dict[str, str]:
     }
 
 
-def pair_test_items(found: PairTests) -> dict[str, NDArray[Any]]:
+def pair_test_items(tests: PairTests) -> dict[str, NDArray[Any]]:
     """The arrays of tests of pairs under the names of the format."""
     items: dict[str, NDArray[Any]] = {
-        "columns": np.asarray(found.columns, dtype=np.int64),
-        "pairs": np.asarray(found.pairs, dtype=np.int64),
-        "p_values": found.p_values,
-        "q_values": found.q_values,
+        "columns": np.asarray(tests.columns, dtype=np.int64),
+        "pairs": np.asarray(tests.pairs, dtype=np.int64),
+        "p_values": tests.p_values,
+        "q_values": tests.q_values,
     }
-    return items | {f"tables/{name}": array for name, array in found.tables.items()}
+    return items | {f"tables/{name}": array for name, array in tests.tables.items()}
 
 
 def _reals(value: Any) -> NDArray[np.float64]:
@@ -412,8 +412,8 @@ class RunRecord:
         """Results of every pair, best first; `fsframe.method.answer.pair_table`."""
         made = self.pair_tests
         # If the method also ran as a stage, its tables have these results and more.
-        own = made is not None and any(stage.name == made.name for stage in self.stages)
-        tests = None if made is None or own else made.tests
+        as_stage = made is not None and any(stage.name == made.name for stage in self.stages)
+        tests = None if made is None or as_stage else made.tests
         return pair_table(self.feature_names, self.ranking_stages(), tests)
 
     def to_frame(
@@ -425,14 +425,14 @@ class RunRecord:
 
     def ranking_stages(self) -> list[tuple[str, Selection]]:
         """Names and results of the stages that rank features, from left to right."""
-        found = [(s.name, s.selection) for s in self.stages if s.selection is not None]
+        selecting = [(s.name, s.selection) for s in self.stages if s.selection is not None]
         # Stages that fill gaps prepare the table; their scores rank nothing.
-        ranking = [pair for pair in found if not _fills(pair[1])]
+        ranking = [pair for pair in selecting if not _fills(pair[1])]
         if not ranking:
-            return found
+            return selecting
         # A last one may have left out columns without any value.
         same = set(ranking[-1][1].selected.tolist()) == set(self.selected.tolist())
-        return ranking if same else [*ranking, found[-1]]
+        return ranking if same else [*ranking, selecting[-1]]
 
     @property
     def pair_weights(self) -> PairWeights | None:
@@ -462,10 +462,10 @@ class RunRecord:
     def pair_stage(self) -> StageRecord | None:
         """The stage that made `pair_weights`; later stages may have passed them on."""
         for stage in reversed(self.stages):
-            found = stage.selection
-            if found is None or found.pair_weights is None:
+            selection = stage.selection
+            if selection is None or selection.pair_weights is None:
                 continue
-            if "pair_weights" not in found.carried:
+            if "pair_weights" not in selection.carried:
                 return stage
         return None
 
@@ -495,8 +495,8 @@ class RunRecord:
 
     def providers(self) -> dict[str, str]:
         """Provider of each method of the chain, by its name in the chain."""
-        found = self.environment.get("providers")
-        nested = found.items() if isinstance(found, Mapping) else ()
+        providers = self.environment.get("providers")
+        nested = providers.items() if isinstance(providers, Mapping) else ()
         return {str(name): str(provider) for name, provider in nested} | {
             stage.name: stage.provider for stage in self.stages
         }
@@ -514,11 +514,11 @@ class RunRecord:
         (`fsframe.storage.encoding`) are equal.
         """
         placed = zip(self.stage_paths(), self.stages, strict=True)
-        found = {path: stage.digest() for path, stage in placed}
-        found["/result"] = result_digest(self.selected, self.scores)
+        digests = {path: stage.digest() for path, stage in placed}
+        digests["/result"] = result_digest(self.selected, self.scores)
         if self.pair_tests is not None:
-            found["/pair_tests"] = self.pair_tests.digest
-        return found
+            digests["/pair_tests"] = self.pair_tests.digest
+        return digests
 
     def _answers_for_last_stage(self) -> bool:
         selecting = [s.selection for s in self.stages if s.selection is not None]
@@ -529,29 +529,29 @@ class RunRecord:
 
     def problems(self) -> list[str]:
         """Inconsistencies of the record; empty if it is valid."""
-        found = []
+        problems = []
         p, n = self.n_features, self.n_samples
         result = Selection(selected=self.selected, scores=self.scores)
-        found += [f"/result: {problem}" for problem in result.problems(p, n)]
+        problems += [f"/result: {problem}" for problem in result.problems(p, n)]
         if not self._answers_for_last_stage():
-            found.append("/result: does not match the last stage that selects")
+            problems.append("/result: does not match the last stage that selects")
         before: Selection | None = None
         for path, stage in zip(self.stage_paths(), self.stages, strict=True):
             seen = stage.features_in
             if seen.ndim != 1 or (
                 seen.size and (seen.min() < 0 or seen.max() >= p or np.any(np.diff(seen) <= 0))
             ):
-                found.append(f"{path}: features_in are not ascending columns below {p}")
+                problems.append(f"{path}: features_in are not ascending columns below {p}")
             if stage.selection is not None:
-                found += [f"{path}: {problem}" for problem in stage.selection.problems(p, n)]
+                problems += [f"{path}: {problem}" for problem in stage.selection.problems(p, n)]
                 if "donors" in stage.selection.carried and not same_donors(stage.selection, before):
-                    found.append(
+                    problems.append(
                         f"{path}: says that donors came from the stage before, which has others"
                     )
                 before = stage.selection
         if self.pair_tests is not None:
-            found += [f"/pair_tests: {text}" for text in self.pair_tests.tests.problems(p)]
-        return found
+            problems += [f"/pair_tests: {text}" for text in self.pair_tests.tests.problems(p)]
+        return problems
 
 
 def protocol_name(record: RunRecord) -> str:

@@ -25,16 +25,16 @@ def selection_arrays(selection: Selection) -> dict[str, NDArray[Any]]:
 
     Column numbers are int64 on any machine.
 
-    >>> found = Selection(selected=[1], scores=[0.1, 0.9], tables={"cost": [3.0]})
-    >>> sorted(selection_arrays(found))
+    >>> selection = Selection(selected=[1], scores=[0.1, 0.9], tables={"cost": [3.0]})
+    >>> sorted(selection_arrays(selection))
     ['scores', 'selected', 'tables/cost']
     """
-    found = {name: getattr(selection, name) for name in spec.STAGE_ARRAYS}
+    arrays = {name: getattr(selection, name) for name in spec.STAGE_ARRAYS}
     pairs = selection.pair_weights
     if pairs is not None:
-        found |= {f"pair_weights/{name}": getattr(pairs, name) for name in spec.PAIR_ARRAYS}
+        arrays |= {f"pair_weights/{name}": getattr(pairs, name) for name in spec.PAIR_ARRAYS}
     if selection.donors is not None:
-        found |= {
+        arrays |= {
             f"donors/{name}": np.asarray(getattr(selection.donors, name)).reshape(
                 (1,) if name in _SINGLE else np.shape(getattr(selection.donors, name))
             )
@@ -42,10 +42,10 @@ def selection_arrays(selection: Selection) -> dict[str, NDArray[Any]]:
         }
     for folder in _FREE:
         members: Mapping[str, NDArray[Any]] = getattr(selection, folder)
-        found |= {f"{folder}/{name}": array for name, array in members.items()}
+        arrays |= {f"{folder}/{name}": array for name, array in members.items()}
     return {
         path: array.astype(np.int64, copy=False) if _names_columns(path) else array
-        for path, array in found.items()
+        for path, array in arrays.items()
         if array is not None
     }
 

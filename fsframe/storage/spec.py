@@ -200,8 +200,8 @@ def check_seal(content: bytes, where: str) -> int:
         return version
     declared = re.search(rb"\nbytes ([0-9]{1,19})\n", content[:SEAL_BYTES])
     if declared and int(declared[1]) != len(image):
-        found, meant = len(content), int(declared[1]) + SEAL_BYTES
-        problem = f"is {'cut short' if found < meant else 'too long'}: {found} bytes, not {meant}"
+        size, whole = len(content), int(declared[1]) + SEAL_BYTES
+        problem = f"is {'cut short' if size < whole else 'too long'}: {size} bytes, not {whole}"
     else:
         problem = "was changed after it was written: its SHA-256 is not the sealed one"
     raise StoreError(f"{where} {problem}; take a copy from a backup, or run the chain again")

@@ -222,7 +222,7 @@ def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int, where: 
 
 
 def _texts(plan: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
-    found = plan.get(name)
-    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+    texts = plan.get(name)
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise StoreError(f"{where}: {name} is not a list of texts")
-    return tuple(found)
+    return tuple(texts)

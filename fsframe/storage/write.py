@@ -123,13 +123,13 @@ def _left_plain(written: _Written, missing: int) -> frozenset[int]:
     enough = [position for position in order if written.sizes[position] >= missing]
     if enough:
         return frozenset(enough[:1])
-    found: list[int] = []
+    chosen: list[int] = []
     for position in reversed(order):
-        found.append(position)
+        chosen.append(position)
         missing -= written.sizes[position]
         if missing <= 0:
             break
-    return frozenset(found)
+    return frozenset(chosen)
 
 
 def _image(record: RunRecord, written: _Written) -> bytes:

@@ -258,11 +258,11 @@ def dataset_from_arrays(
         return names[place], _columns_of(table.X, place, place + 1)[:, 0]
 
     # The label array, even if a feature has its name.
-    own = label is None or label == table.label_name
-    label_name, raw = (table.label_name, table.y) if own else of_role("label")
+    own_label = label is None or label == table.label_name
+    label_name, raw = (table.label_name, table.y) if own_label else of_role("label")
     if raw is None:
         raise _no_label(table)
-    aside = {only(asked, role) for role in ("groups", "weight", *(() if own else ("label",)))}
+    aside = {only(asked, role) for role in ("groups", "weight", *(() if own_label else ("label",)))}
     aside |= set(asked["drop"])
     columns = [column for column in range(p) if column not in aside]
     if not columns:
@@ -309,18 +309,18 @@ def _annotations(table: ArrayTable) -> list[str]:
 
 def check_asked_of_arrays(table: ArrayTable, **roles: Any) -> AskedColumns:
     """Call `check_asked` with the features and the annotations of the rows, and its arguments."""
-    names, p, beside = table.feature_names, table.X.shape[1], _annotations(table)
+    names, p, annotations = table.feature_names, table.X.shape[1], _annotations(table)
 
     def find(role: str, keys: Sequence[str | int]) -> list[int]:
-        own = [key for key in keys if key in beside and ROLES[role].of_rows]
-        others = [key for key in keys if key not in own]
+        annotated = [key for key in keys if key in annotations and ROLES[role].of_rows]
+        others = [key for key in keys if key not in annotated]
         return [
-            *(p + beside.index(str(key)) for key in own),
+            *(p + annotations.index(str(key)) for key in annotated),
             *find_columns(names, p, others, f"{table.path}, {ROLES[role].word}"),
         ]
 
     def word(place: int) -> str:
-        column = repr(beside[place - p]) if place >= p else column_word(place, names[place])
+        column = repr(annotations[place - p]) if place >= p else column_word(place, names[place])
         return f"{table.path}: {column}"
 
     if roles["label"] is None and table.y is not None:

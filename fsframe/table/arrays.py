@@ -51,8 +51,8 @@ def too_large(values: NDArray[Any]) -> NDArray[np.bool_] | None:
     within = np.fmin.reduce(values, axis=None) >= -LARGEST
     if within and np.fmax.reduce(values, axis=None) <= LARGEST:
         return None
-    found = np.abs(values) > LARGEST
-    return found if found.any() else None
+    mask = np.abs(values) > LARGEST
+    return mask if mask.any() else None
 
 
 def too_large_in_words(many: int, row: int, column: int) -> str:
@@ -285,11 +285,11 @@ class SparseColumns:
         """Columns ``start … stop-1`` as (n_samples, stop-start), zeros written out."""
         stop = max(start, stop)
         # In C order like a dense table, so that sums over a block have the same order of terms.
-        found = np.zeros((self.n_samples, stop - start), dtype=self.dtype)
+        block = np.zeros((self.n_samples, stop - start), dtype=self.dtype)
         first, last = int(self.starts[start]), int(self.starts[stop])
         column = np.repeat(np.arange(stop - start), np.diff(self.starts[start : stop + 1]))
-        found[self.rows[first:last], column] = self.values[first:last]
-        return found
+        block[self.rows[first:last], column] = self.values[first:last]
+        return block
 
     def take(self, columns: NDArray[np.intp]) -> SparseColumns:
         """Only these columns, in this order."""
@@ -345,16 +345,16 @@ def as_table(matrix: Any) -> SparseColumns | NDArray[Any]:
         raise DataError(f"the features must be a table of real numbers, not of {matrix.dtype}")
     if 0 in matrix.shape:
         raise DataError(f"a matrix of shape {matrix.shape} holds no table")
-    found = _of(matrix)
-    wrong = too_large(found.values)
+    sparse = _of(matrix)
+    wrong = too_large(sparse.values)
     if wrong is not None:
         place = int(np.flatnonzero(wrong)[0])
-        column = int(np.searchsorted(found.starts, place, side="right")) - 1
-        raise DataError(too_large_in_words(int(wrong.sum()), int(found.rows[place]), column))
-    n, p = found.shape
-    if 2 * found.nbytes <= found.dtype.itemsize * n * p:
-        return found
-    return np.ascontiguousarray(found.read(0, p))
+        column = int(np.searchsorted(sparse.starts, place, side="right")) - 1
+        raise DataError(too_large_in_words(int(wrong.sum()), int(sparse.rows[place]), column))
+    n, p = sparse.shape
+    if 2 * sparse.nbytes <= sparse.dtype.itemsize * n * p:
+        return sparse
+    return np.ascontiguousarray(sparse.read(0, p))
 
 
 def _of(matrix: Any) -> SparseColumns:
@@ -495,14 +495,14 @@ def _plain_labels(labels: NDArray[Any], label_name: str) -> NDArray[Any]:
     """Labels of Python objects as numbers if all are numbers, else as text."""
     if labels.dtype.kind != "O" or labels.ndim != 1:
         return labels
-    found = labels.tolist()
-    for row, label in enumerate(found, start=1):
+    listed = labels.tolist()
+    for row, label in enumerate(listed, start=1):
         # NaN is the one value that differs from itself.
         if label is None or label != label:
             raise DataError(f"label {label_name!r} is missing in row {row}")
-    if all(isinstance(label, numbers.Real) for label in found):
-        return np.array(found)
-    texts = [str(label) for label in found]
+    if all(isinstance(label, numbers.Real) for label in listed):
+        return np.array(listed)
+    texts = [str(label) for label in listed]
     # NumPy stores every text in the size of the longest.
     long = max(map(len, texts), default=0) > _LONG
     return np.array(texts, dtype=object if long else None)
@@ -513,10 +513,10 @@ def _codes(labels: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
     if labels.dtype.kind != "O":
         values, codes = np.unique(labels, return_inverse=True)
         return values, codes
-    found = labels.tolist()
-    different = sorted(set(found))
+    listed = labels.tolist()
+    different = sorted(set(listed))
     code = {text: place for place, text in enumerate(different)}
-    return different, np.array([code[text] for text in found], dtype=np.int64)
+    return different, np.array([code[text] for text in listed], dtype=np.int64)
 
 
 def unlabelled_left_out(rows: int) -> str:
@@ -640,17 +640,19 @@ def whole_weights(given: Any, n_samples: int, name: str) -> NDArray[np.int64]:
     more.
     """
     try:
-        found = np.asarray(given, dtype=np.float64)
+        weights = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(f"weights {name!r} are not numbers") from None
-    if found.shape != (n_samples,):
-        raise DataError(f"weights {name!r} have shape {found.shape}, not ({n_samples},)")
-    wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0) & (found == np.floor(found))))
+    if weights.shape != (n_samples,):
+        raise DataError(f"weights {name!r} have shape {weights.shape}, not ({n_samples},)")
+    wrong = np.flatnonzero(
+        ~(np.isfinite(weights) & (weights >= 0) & (weights == np.floor(weights)))
+    )
     if len(wrong):
         raise DataError(
             f"weights {name!r} must be whole numbers ≥ 0, the number of rows that each row stands "
-            f"for; row {wrong[0] + 1} has {found[wrong[0]]:g}. Scale fractions to counts"
+            f"for; row {wrong[0] + 1} has {weights[wrong[0]]:g}. Scale fractions to counts"
         )
-    if not 0 < found.sum() < 2**31:
-        raise DataError(f"weights {name!r} add up to {found.sum():g}; they must be from 1 to 2³¹")
-    return freeze(found.astype(np.int64))
+    if not 0 < weights.sum() < 2**31:
+        raise DataError(f"weights {name!r} add up to {weights.sum():g}; they must be from 1 to 2³¹")
+    return freeze(weights.astype(np.int64))

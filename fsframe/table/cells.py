@@ -206,8 +206,8 @@ class CellText:
 
     def texts(self, column: int) -> Iterator[list[str]]:
         """The cells of a column as text, block by block."""
-        for (found,) in self._columns_of_blocks([column]):
-            yield _meant(found)
+        for (cells,) in self._columns_of_blocks([column]):
+            yield _meant(cells)
 
     def take(
         self,
@@ -233,16 +233,16 @@ class CellText:
         codes = [code for code in missing.numbers if np.isfinite(code)]
         for block in self._blocks():
             if digits:
-                found = single_digits(block, self.sign, n, columns, texts)
-                digits = found is not None
-                if found is not None:
-                    rows = slice(row, row + len(found[0]))
-                    if codes and taken.X.dtype == np.uint8 and np.isin(found[0], codes).any():
+                parsed = single_digits(block, self.sign, n, columns, texts)
+                digits = parsed is not None
+                if parsed is not None:
+                    rows = slice(row, row + len(parsed[0]))
+                    if codes and taken.X.dtype == np.uint8 and np.isin(parsed[0], codes).any():
                         taken.X = _widened(taken.X, row)
-                    taken.X[rows] = found[0]
+                    taken.X[rows] = parsed[0]
                     if texts:
-                        taken.texts[texts[0]] += found[1]
-                        watch(texts[0], found[1], row)
+                        taken.texts[texts[0]] += parsed[1]
+                        watch(texts[0], parsed[1], row)
                     row = rows.stop
                     if taken.X.dtype == np.float64:
                         taken.coded += _uncode(taken.X[rows], codes)
@@ -256,8 +256,8 @@ class CellText:
                 cells, ends = self._cells(block, row)
                 rows = slice(row, row + len(ends) // n)
                 lists = [_column_of(cells, column, n) for column in texts]
-            for column, found_in in zip(texts, lists, strict=True):
-                meant = _meant(found_in)
+            for column, raw in zip(texts, lists, strict=True):
+                meant = _meant(raw)
                 taken.texts[column] += meant
                 watch(column, meant, row)
             if len(columns) and self._small:
@@ -297,15 +297,15 @@ class CellText:
             if all(map(math.isfinite, plain)):
                 return plain
         meaning = {text: self._number(unquote(text), missing) for text in set(cells)}
-        found = []
+        numbers = []
         for place, cell in enumerate(cells):
             value = meaning[cell]
             if value is None:
                 _add_bad(taken, column, row + place, unquote(cell))
             elif value != value and unquote(cell) in missing.codes:
                 taken.coded += 1
-            found.append(math.nan if value is None else value)
-        return found
+            numbers.append(math.nan if value is None else value)
+        return numbers
 
     def _blocks(self) -> Iterator[bytes]:
         raw, start, size = self.raw, self.start, len(self.raw)
@@ -431,9 +431,9 @@ class CellText:
         if not special:
             return
         at = np.flatnonzero(texts.is_in(special).fill_null(False).to_numpy())
-        found = texts.gather(at).to_list()
+        occurrences = texts.gather(at).to_list()
         wrong = []
-        for place, text in zip(at.tolist(), found, strict=True):
+        for place, text in zip(at.tolist(), occurrences, strict=True):
             if text in numbers:
                 values.flat[odd[place]] = numbers[text]
             else:
@@ -457,8 +457,8 @@ BLANK_LOOKED_AT = 4096
 
 
 def _column_of(cells: pl.Series, column: int, n_fields: int) -> list[str]:
-    found: list[str] = cells.gather_every(n_fields, column).fill_null("").to_list()
-    return found
+    texts: list[str] = cells.gather_every(n_fields, column).fill_null("").to_list()
+    return texts
 
 
 def _meant(cells: Sequence[str]) -> list[str]:

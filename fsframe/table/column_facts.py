@@ -135,7 +135,7 @@ def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
     A code is an outlier: it is further from the other values than these are from each other, or it
     is the only negative one. The others must be at least three different ones.
     """
-    found = []
+    codes = []
     for code in (np.nanmin(values), np.nanmax(values)):
         times = int(np.count_nonzero(values == code))
         if code not in USUAL_CODES or times < 2:
@@ -147,8 +147,8 @@ def likely_codes(values: NDArray[np.float64]) -> list[tuple[float, int]]:
         gap = low - code if code < low else code - high
         apart = gap > high - low or (code <= -9 and low >= 0)
         if apart and len(np.unique(rest)) >= 3:
-            found.append((float(code), times))
-    return found
+            codes.append((float(code), times))
+    return codes
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -226,8 +226,8 @@ def contents_of_frame(frame: Any, name: str) -> Contents:
 
     names = [title for title, _ in columns]
     blocks = (one_column(k, column(k)) for k in range(len(names)))
-    found = gathered(Path(name), "data frame", names, len(frame), column, blocks)
-    return attrs.evolve(found, takes_codes=False)
+    contents = gathered(Path(name), "data frame", names, len(frame), column, blocks)
+    return attrs.evolve(contents, takes_codes=False)
 
 
 def one_column(column: int, values: Column) -> Block:
@@ -255,19 +255,19 @@ def gathered(
     for start, X, texts in blocks:
         odd = draw.integers(1, 1 << 63, (X.shape[1],), dtype=np.uint64)
         factors = odd * np.uint64(2) + np.uint64(1)
-        for k, found in enumerate(_number_facts(X, names[start : start + X.shape[1]])):
+        for k, column_facts in enumerate(_number_facts(X, names[start : start + X.shape[1]])):
             column = start + k
             if column in texts:
                 cells = texts[column]
-                found = _text_facts(cells, names[column], decimal)
+                column_facts = _text_facts(cells, names[column], decimal)
                 bits = np.array([hash_of(text) for text in cells], dtype=np.uint64)
             else:
                 # Zero equals minus zero; all missing values are equal.
                 bits = np.where(np.isnan(X[:, k]), np.nan, X[:, k] + 0.0).view(np.uint64)
-            facts.append(found)
+            facts.append(column_facts)
             rows += bits * factors[k]
             earlier = signs.setdefault(hash(bits.tobytes()), column)
-            if earlier != column and not found.constant and found.different:
+            if earlier != column and not column_facts.constant and column_facts.different:
                 repeated.append((column, earlier))
     return Contents(
         path=path,

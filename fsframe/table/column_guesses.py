@@ -34,13 +34,13 @@ _MANY, _FEWEST_NAMES = 20, 8
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
 
 
-def column_keys(found: Contents) -> tuple[str | int, ...]:
+def column_keys(contents: Contents) -> tuple[str | int, ...]:
     """Keys of the columns: names, or positions where a name is ambiguous or looks like one."""
-    names = [column.name for column in found.columns]
+    names = [column.name for column in contents.columns]
     times = Counter(names)
     return tuple(
         name
-        if found.named
+        if contents.named
         and name
         and times[name] == 1
         and "," not in name
@@ -60,7 +60,7 @@ class Guesses:
 
     Parameters
     ----------
-    found : Contents
+    contents : Contents
     label : int
         The column of the label.
     skip : set of int
@@ -74,24 +74,24 @@ class Guesses:
     values as rows.
     """
 
-    def __init__(self, found: Contents, label: int, skip: set[int]) -> None:
-        self.found = found
+    def __init__(self, contents: Contents, label: int, skip: set[int]) -> None:
+        self.found = contents
         self.label = label
-        self.names = tuple(column.name for column in found.columns)
-        self.keys = column_keys(found)
+        self.names = tuple(column.name for column in contents.columns)
+        self.keys = column_keys(contents)
         taken = skip | {label}
-        first_beside = len(found.columns) - found.beside
-        free = {k: c for k, c in enumerate(found.columns[:first_beside]) if k not in taken}
-        beside = {k: found.columns[k] for k in range(first_beside, len(found.columns))}
-        self.identifiers = [k for k, c in free.items() if looks_like_identifier(c, found.n_rows)]
+        first_beside = len(contents.columns) - contents.beside
+        free = {k: c for k, c in enumerate(contents.columns[:first_beside]) if k not in taken}
+        beside = {k: contents.columns[k] for k in range(first_beside, len(contents.columns))}
+        self.identifiers = [k for k, c in free.items() if looks_like_identifier(c, contents.n_rows)]
         rest = {k: c for k, c in free.items() if k not in self.identifiers}
         whose = rest | {k: c for k, c in beside.items() if k not in taken}
         self.people = [k for k, c in whose.items() if self._repeats(k, c)]
         self.beside = sorted(beside)
         rest = {k: c for k, c in rest.items() if k not in self.people}
         self.dates = [k for k, c in rest.items() if c.kind == "date"]
-        shared = Counter(column.name for column in found.columns)
-        first_of = {column.name: k for k, column in reversed([*enumerate(found.columns)])}
+        shared = Counter(column.name for column in contents.columns)
+        first_of = {column.name: k for k, column in reversed([*enumerate(contents.columns)])}
         self.twice = [k for k, c in rest.items() if shared[c.name] > 1 and first_of[c.name] != k]
         rest = {k: c for k, c in rest.items() if k not in self.twice}
         self.odd = [k for k, c in rest.items() if c.odd]
@@ -99,7 +99,7 @@ class Guesses:
         self.prose = [
             k
             for k in self.texts
-            if (2 * rest[k].different > found.n_rows > _MANY or rest[k].wordy)
+            if (2 * rest[k].different > contents.n_rows > _MANY or rest[k].wordy)
             and not is_likely_label(rest[k])
         ]
         self.texts = [k for k in self.texts if k not in self.prose]
@@ -172,10 +172,10 @@ class Guesses:
         `group` is the column of groups that `options` names; `known` are columns whose kind they
         declare. Without `adjusting`, which few methods can do, technical columns are dropped.
         """
-        found, known = dict(options), set(known)
+        arguments, known = dict(options), set(known)
         grouped = group is not None or bool(self.people)
         if group is None and self.people:
-            found["groups"] = self.keys[self.people[0]]
+            arguments["groups"] = self.keys[self.people[0]]
         out = [k for k in self.left_out if k not in known]
         if group is not None:
             out += [k for k in self.people[:1] if k not in self.beside]
@@ -185,24 +185,24 @@ class Guesses:
             if not adjusting:
                 adjust, aside = [], [c.column for c in self.covariates if c.technical]
             if adjust:
-                found["adjust"] = [self.names[k] for k in adjust]
+                arguments["adjust"] = [self.names[k] for k in adjust]
             out += [k for k in aside if k not in out]
             nominal = [k for k in nominal if k not in (*adjust, *aside)]
-        codes = [code for code in self.missing_codes(known) if code not in found.get("na", ())]
+        codes = [code for code in self.missing_codes(known) if code not in arguments.get("na", ())]
         if codes and self.found.takes_codes:
-            found["na"] = [*found.get("na", ()), *codes]
+            arguments["na"] = [*arguments.get("na", ()), *codes]
         if out:
-            found["drop"] = [*found.get("drop", ()), *(self.keys[k] for k in out)]
+            arguments["drop"] = [*arguments.get("drop", ()), *(self.keys[k] for k in out)]
         if self.found.columns[self.label].missing and self.found.leaves_rows_out:
-            found.setdefault("missing_label", "drop")
+            arguments.setdefault("missing_label", "drop")
         texts = [self.keys[k] for k in nominal]
-        if texts and not isinstance(found.get("categorical"), bool):
-            found["categorical"] = [*found.get("categorical", ()), *texts]
-        return found
+        if texts and not isinstance(arguments.get("categorical"), bool):
+            arguments["categorical"] = [*arguments.get("categorical", ()), *texts]
+        return arguments
 
 
 def check_default_label(
-    found: Contents,
+    contents: Contents,
     given: Mapping[str, Any],
     last: int,
     skip: set[int],
@@ -212,7 +212,7 @@ def check_default_label(
 
     Parameters
     ----------
-    found : Contents
+    contents : Contents
     given : mapping of str to JSON values
         The arguments of `fsframe.read` so far.
     last : int
@@ -222,8 +222,8 @@ def check_default_label(
     task : str, optional
         With ``"regression"`` a measurement may be the label.
     """
-    guess = guess_label(found.columns, found.n_rows, skip, found.path)
-    name = found.columns[last].name
+    guess = guess_label(contents.columns, contents.n_rows, skip, contents.path)
+    name = contents.columns[last].name
     measured = guess.place == last and task == "regression"
     if guess.sure or measured:
         return [
@@ -232,14 +232,14 @@ def check_default_label(
         ]
     ways = []
     for place in dict.fromkeys((guess.place, last)):
-        guesses = Guesses(found, place, skip)
+        guesses = Guesses(contents, place, skip)
         if given.get("dates"):
             guesses.dates = []
         said = guesses.suggested({**given, "label": guesses.keys[place]}, adjusting=False)
         ways.append(added(said, given))
-    of = found.columns[guess.place].name
+    of = contents.columns[guess.place].name
     raise UntidyTableError(
-        f"{found.path}: no label is named, and the last column, {name!r}, may not be it: "
+        f"{contents.path}: no label is named, and the last column, {name!r}, may not be it: "
         + (guess.doubts[0] if guess.place == last else f"{of!r} looks more like one")
         + ". Name the label:",
         tuple(ways),
@@ -247,10 +247,10 @@ def check_default_label(
 
 
 def untidy(
-    problem: str, found: Contents, given: Mapping[str, Any], label: int, skip: set[int]
+    problem: str, contents: Contents, given: Mapping[str, Any], label: int, skip: set[int]
 ) -> DataError:
     """The error about columns that cannot be used as they are, with what would settle it."""
-    guesses = Guesses(found, label, skip)
+    guesses = Guesses(contents, label, skip)
     if given.get("dates"):
         guesses.dates = []
     way = added(guesses.suggested(given, adjusting=False), given)
@@ -323,7 +323,7 @@ def _said(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _taken(asked: AskedColumns) -> set[int]:
-    return {place for role, found in asked.items() if role != "label" for place in found}
+    return {place for role, places in asked.items() if role != "label" for place in places}
 
 
 def added(said: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, object]:

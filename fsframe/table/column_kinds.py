@@ -60,10 +60,10 @@ def spelled_numbers(
     units: Counter[str] = Counter()
     grouped, sure = False, decimal == ","
     for text in {cell for cell in cells if cell is not None}:
-        found = _with_unit(text, decimal)
-        if found is None:
+        match = _with_unit(text, decimal)
+        if match is None:
             return None
-        number, blank, unit = found[1], found[2], found[3] or ""
+        number, blank, unit = match[1], match[2], match[3] or ""
         # `3b` may be a stage, `2e` half a number, and `0x10` one of another base.
         if unit and not blank and unit not in "%‰°" and (len(unit) == 1 or _DIGIT.search(unit)):
             return None
@@ -174,11 +174,11 @@ def as_ordinal(given: Ordinal | None) -> dict[str | int, tuple[str, ...]]:
         return {given: ()}
     if not isinstance(given, Mapping):
         return dict.fromkeys(given, ())
-    found = {key: tuple(map(level_text, order or ())) for key, order in given.items()}
-    twice = [key for key, order in found.items() if len(set(order)) != len(order)]
+    orders = {key: tuple(map(level_text, order or ())) for key, order in given.items()}
+    twice = [key for key, order in orders.items() if len(set(order)) != len(order)]
     if twice:
         raise RequestError(f"ordinal column {twice[0]!r}: a level occurs twice in its order")
-    return found
+    return orders
 
 
 def looks_boolean(texts: Iterable[str]) -> tuple[str, str] | None:
@@ -223,8 +223,8 @@ def ranks(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, 
     """
     levels, place = np.unique(values, return_inverse=True)
     levels = levels[~np.isnan(levels)]
-    found = np.where(np.isnan(values), np.nan, place.ravel().astype(np.float64))
-    return found, tuple(level_text(level) for level in levels.tolist())
+    ranked = np.where(np.isnan(values), np.nan, place.ravel().astype(np.float64))
+    return ranked, tuple(level_text(level) for level in levels.tolist())
 
 
 def coded(values: Sequence[str | None], name: str) -> tuple[NDArray[np.float64], ColumnKind, str]:
@@ -272,11 +272,11 @@ def merged_spellings(texts: Sequence[str]) -> dict[str, str]:
     {'good': 'Good'}
     """
     times = Counter(texts)
-    found = {}
+    replacements = {}
     for spellings in alike_spellings(times):
         best = min(spellings, key=lambda text: (-times[text], text))
-        found.update({text: best for text in spellings if text != best})
-    return found
+        replacements.update({text: best for text in spellings if text != best})
+    return replacements
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -389,13 +389,13 @@ def numbers_of(
     array([ 1., nan,  0.])
     """
     code = {level_text(level): float(place) for place, level in enumerate(kind.levels)}
-    found = np.empty(len(texts))
+    numbers = np.empty(len(texts))
     known: dict[str, float] = {}
     for row, text in enumerate(texts):
         if text not in known:
             known[text] = math.nan if missing(text) else _number_of(text, kind, code, where, row)
-        found[row] = known[text]
-    return found
+        numbers[row] = known[text]
+    return numbers
 
 
 def _number_of(
@@ -428,10 +428,10 @@ def kinds_as_json(kinds: Mapping[str, ColumnKind]) -> dict[str, Any]:
     }
 
 
-def stored_kinds(found: Any) -> dict[str, ColumnKind]:
+def stored_kinds(stored: Any) -> dict[str, ColumnKind]:
     """Kinds of columns from a run file; anything invalid is left out."""
     out: dict[str, ColumnKind] = {}
-    for name, one in found.items() if isinstance(found, dict) else ():
+    for name, one in stored.items() if isinstance(stored, dict) else ():
         levels = one.get("levels", []) if isinstance(one, dict) else None
         if not isinstance(levels, list) or not all(isinstance(text, str) for text in levels):
             continue

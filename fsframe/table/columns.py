@@ -81,16 +81,16 @@ def find_columns(
     names: Sequence[str] | None, n_columns: int, keys: Iterable[str | int], what: str
 ) -> list[int]:
     """The positions of several columns; DataError lists all that `find_column` does not find."""
-    found: list[int] = []
+    places: list[int] = []
     wrong: list[str] = []
     for key in keys:
         try:
-            found.append(find_column(names, n_columns, key, what))
+            places.append(find_column(names, n_columns, key, what))
         except DataError as error:
             wrong.append(str(error) if not wrong else str(error).removeprefix(f"{what}: "))
     if wrong:
         raise DataError("; ".join(wrong))
-    return found
+    return places
 
 
 def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> None:
@@ -200,8 +200,8 @@ class FeatureReview:
     def warnings(self) -> list[str]:
         """One sentence for each kind of weakness found."""
         return [
-            f"{len(found)} column{'s' * (len(found) > 1)} {what.format(some_of(found))}"
-            for found, what in (
+            f"{len(names)} column{'s' * (len(names) > 1)} {what.format(some_of(names))}"
+            for names, what in (
                 (self._empty, "without any value: {}; they carry no information"),
                 (self._constant, "with one value only: {}; they carry no information"),
                 (self._counting, "counting the rows: {}; drop what is an identifier"),
@@ -211,7 +211,7 @@ class FeatureReview:
                     "if so, say it (--na CODE, na=)",
                 ),
             )
-            if found
+            if names
         ]
 
 
@@ -255,7 +255,7 @@ def feature_groups_of(
         raise DataError(f"{given}: feature groups of more than 256 MB are not read")
     first = text.split("\n", 1)[0]
     sign = next((sign for sign in "\t;," if sign in first), ",")
-    found: dict[str, list[str]] = {}
+    by_group: dict[str, list[str]] = {}
     try:
         lines = [line for line in csv.reader(text.splitlines(), delimiter=sign) if any(line)]
     except csv.Error as error:
@@ -268,10 +268,10 @@ def feature_groups_of(
             raise DataError(
                 f"{given}, line {number}: {len(fields)} fields, not 2: a feature and its group"
             )
-        found.setdefault(fields[1], []).append(fields[0])
-    if not found:
+        by_group.setdefault(fields[1], []).append(fields[0])
+    if not by_group:
         raise DataError(f"{given} holds no feature groups")
-    return {title: tuple(members) for title, members in found.items()}
+    return {title: tuple(members) for title, members in by_group.items()}
 
 
 _MANY = 20

@@ -62,11 +62,11 @@ def _see_bytes(
         return
     if n_columns == 1:
         # Stores that do not wait for each other are faster than bits one after the other.
-        found = np.zeros(256, np.uint8)
+        present = np.zeros(256, np.uint8)
         for row in range(n_rows):
-            found[flat[row]] = 1
+            present[flat[row]] = 1
         for k in range(256):
-            level_bits[0, k >> 3] |= np.uint8(found[k] << (k & 7))
+            level_bits[0, k >> 3] |= np.uint8(present[k] << (k & 7))
     else:
         # A word of bits per column, for values up to 63: eight columns at a time in a register.
         bits, every = np.zeros(stop - start, np.uint64), np.zeros(stop - start, np.uint8)
@@ -165,7 +165,7 @@ class ColumnsSeen:
         small = block.dtype == np.uint8
         by_row = block.flags.c_contiguous
         cuts = np.linspace(0, m, parts + 1).astype(int)
-        found = (self.low, self.high, self.level_bits) if small else (
+        arrays = (self.low, self.high, self.level_bits) if small else (
             self.base, self.low, self.high, self.whole, self.outside, self.missing, self.infinite,
             self.level_bits,
         )  # fmt: skip
@@ -173,11 +173,11 @@ class ColumnsSeen:
 
         def work(bound: tuple[int, int]) -> None:
             if by_row:
-                see(block.reshape(-1), n, m, *bound, *found)
+                see(block.reshape(-1), n, m, *bound, *arrays)
                 return
             for j in range(*bound):
                 # A contiguous column is a table of one column.
-                see(block[:, j], n, 1, 0, 1, *(each[j : j + 1] for each in found))
+                see(block[:, j], n, 1, 0, 1, *(each[j : j + 1] for each in arrays))
 
         for _ in in_turn(work, list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))):
             pass
@@ -189,22 +189,22 @@ class ColumnsSeen:
         """
         if not self.whole[column] or self.outside[column]:
             return None
-        found = np.flatnonzero(np.unpackbits(self.level_bits[column], bitorder="little"))
-        return found + self.base[column] if found.size else np.empty(0)
+        levels = np.flatnonzero(np.unpackbits(self.level_bits[column], bitorder="little"))
+        return levels + self.base[column] if levels.size else np.empty(0)
 
     def levels_of(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Number of distinct values of some columns, −1 if not known, and the values."""
-        found = [self.levels(column) for column in columns.tolist()]
-        known = [levels for levels in found if levels is not None]
-        sizes = [-1 if levels is None else levels.size for levels in found]
+        levels_by_column = [self.levels(column) for column in columns.tolist()]
+        known = [levels for levels in levels_by_column if levels is not None]
+        sizes = [-1 if levels is None else levels.size for levels in levels_by_column]
         return np.array(sizes, np.int64), np.concatenate([np.empty(0), *known])
 
     def take(self, columns: NDArray[np.intp]) -> ColumnsSeen:
         """The facts of these columns, in this order."""
-        found = ColumnsSeen.__new__(ColumnsSeen)
+        seen = ColumnsSeen.__new__(ColumnsSeen)
         for name, values in self.arrays().items():
-            setattr(found, name, values[columns])
-        return found
+            setattr(seen, name, values[columns])
+        return seen
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything, by name, for `from_arrays`."""
@@ -213,6 +213,6 @@ class ColumnsSeen:
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> ColumnsSeen:
         """Restore stored facts."""
-        found = cls.__new__(cls)
-        vars(found).update(arrays)
-        return found
+        seen = cls.__new__(cls)
+        vars(seen).update(arrays)
+        return seen

@@ -352,13 +352,13 @@ class Dataset(FrozenTable):
         if is_annotated(frame) and missing_label is not None:
             raise RequestError("missing_label is for data frames: select the rows of the AnnData")
         parts = labelled_rows(parts, missing_label)
-        found = cls.from_arrays(
+        data = cls.from_arrays(
             **attrs.asdict(parts, recurse=False),
             name=name,
             task=task if event is None else "regression",
         )
         beside = {name: frame.obs[name] for name in frame.obs} if is_annotated(frame) else {}
-        data = found.with_roles(feature_groups, time, adjust, beside, **further)
+        data = data.with_roles(feature_groups, time, adjust, beside, **further)
         return data.with_events(event).encoded(encode)
 
     def with_roles(
@@ -412,7 +412,7 @@ class Dataset(FrozenTable):
         ]
         if unknown:
             raise DataError("\n".join(unknown))
-        found: dict[str, Any] = {}
+        by_role: dict[str, Any] = {}
         for option, wanted in names.items():
             columns, nominal = {}, []
             for name in wanted:
@@ -420,7 +420,7 @@ class Dataset(FrozenTable):
                 columns[name] = beside[name] if at is None else self.columns(at, at + 1)[:, 0]  # type: ignore[index]
                 nominal.append(at is not None and bool(self.categorical[at]))
             if columns:
-                found[option] = SideColumns.of(columns, nominal, f"{self.name}, column")
+                by_role[option] = SideColumns.of(columns, nominal, f"{self.name}, column")
         taken = {name for wanted in names.values() for name in wanted}
         if time in names["adjust"]:
             raise DataError(f"{self.name}: column {time!r} cannot be both the time and a covariate")
@@ -436,9 +436,9 @@ class Dataset(FrozenTable):
             data,
             warnings=tuple(note for note in data.warnings if not note.startswith(counting)),
             feature_groups=groups or data.feature_groups,
-            times=found.pop("time", data.times),
-            covariates=found.pop("adjust", data.covariates),
-            sides={**data.sides, **found},
+            times=by_role.pop("time", data.times),
+            covariates=by_role.pop("adjust", data.covariates),
+            sides={**data.sides, **by_role},
         )
 
     def with_events(self, event: str | None) -> Dataset:

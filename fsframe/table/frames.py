@@ -91,8 +91,8 @@ def _has_missing(series: Any) -> bool:
 
 def _as_floats(series: Any) -> NDArray[np.float64]:
     if hasattr(series, "isna"):
-        found: NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return found
+        values: NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        return values
     import polars
 
     return np.asarray(series.cast(polars.Float64).fill_null(float("nan")).to_numpy())
@@ -100,17 +100,17 @@ def _as_floats(series: Any) -> NDArray[np.float64]:
 
 def _as_whole(series: Any) -> NDArray[np.float64]:
     """A column of whole numbers; DataError if two of them would become equal."""
-    found = _as_floats(series)
-    if (np.abs(found) > EXACT).any():
+    values = _as_floats(series)
+    if (np.abs(values) > EXACT).any():
         known = [value for value in as_list(series) if value is not None]
         check_whole(np.array(known)[:, None], f"column {series.name!r}")
-    return found
+    return values
 
 
 def as_list(series: Any) -> list[Any]:
-    found: list[Any] = series.to_list()
+    values: list[Any] = series.to_list()
     # NaN and pandas.NA, which equals nothing and has no truth value, are missing.
-    return [None if _is_missing(value) else value for value in found]
+    return [None if _is_missing(value) else value for value in values]
 
 
 def _is_missing(value: Any) -> bool:
@@ -277,26 +277,26 @@ def take_frame(
         is_category = is_category or (name in worded and isinstance(values, list))
         is_category = is_category or all_categorical or column in marked
         mask[position] = order is None and is_category
-        found: NDArray[Any] | None
+        numbers: NDArray[Any] | None
         kind: ColumnKind | None
         if order is not None and values is None:
             refused.order.append(f"column {name!r} is of a type without levels")
             continue
         if values is None:
-            found, kind = _dated(series, name, dates, refused)
+            numbers, kind = _dated(series, name, dates, refused)
         elif isinstance(values, list) or order:
-            found, kind, note = _worded(values, name, order, mask[position], dates, refused)
+            numbers, kind, note = _worded(values, name, order, mask[position], dates, refused)
             notes += [note] if mask[position] else []
         elif order is not None:
-            found, levels = ranks(values.astype(np.float64))
+            numbers, levels = ranks(values.astype(np.float64))
             kind = ColumnKind("ordinal", levels)
         else:
-            found = values
+            numbers = values
             kind = ColumnKind("boolean") if str(series.dtype).lower().startswith("bool") else None
         if kind is not None:
             kinds[name] = kind
-        if found is not None:
-            kept.append(found)
+        if numbers is not None:
+            kept.append(numbers)
     refused.check("the frame", features_only=place is None)
     forms = {values.dtype for values in kept}
     small = len(forms) == 1 and forms <= {np.dtype(np.uint8), np.dtype(np.int8)}
@@ -425,7 +425,7 @@ def _dated(
 
 def find_named(names: Sequence[str], keys: Keys, what: str) -> list[int]:
     """Positions of columns by name or number; DataError lists keys that name none, or several."""
-    found: list[int] = []
+    positions: list[int] = []
     wrong: list[str] = []
     for key in [keys] if isinstance(keys, (str, int)) else keys:
         if isinstance(key, str):
@@ -433,20 +433,20 @@ def find_named(names: Sequence[str], keys: Keys, what: str) -> list[int]:
         else:
             places = [key % len(names)] if -len(names) <= key < len(names) else []
         if len(places) == 1:
-            found += places
+            positions += places
         else:
             hint = did_you_mean(key, list(names)) if isinstance(key, str) and not places else ""
             wrong.append(f"{key!r}" + (" (several)" if places else hint))
     if wrong:
         raise DataError(f"{what}: the frame has no column {', '.join(wrong)}")
-    return found
+    return positions
 
 
 def group_values(series: Any) -> NDArray[Any]:
     """The names of groups in a column, None where missing."""
-    found = np.empty(len(series), dtype=object)
-    found[:] = as_list(series)
-    return found
+    names = np.empty(len(series), dtype=object)
+    names[:] = as_list(series)
+    return names
 
 
 def label_values_of(series: Any, name: str) -> NDArray[Any]:
@@ -526,22 +526,22 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
 def check_asked_of_frame(frame: Any, **roles: Any) -> AskedColumns:
     """`check_asked` of the columns of a frame, or of an AnnData and its `obs`."""
     annotated = is_annotated(frame)
-    beside: list[str] = []
+    obs_columns: list[str] = []
     if annotated:
         names = [str(name) for name in frame.var_names]
-        beside = [str(name) for name in frame.obs.columns]
+        obs_columns = [str(name) for name in frame.obs.columns]
         if not isinstance(roles["label"], str):
             raise DataError(
                 "name the column of obs that is the label (label=): "
-                f"{', '.join(beside[:12]) or '—'}"
+                f"{', '.join(obs_columns[:12]) or '—'}"
             )
     else:
         names = list(frame_names(frame))
-    every = [*names, *beside]
+    every = [*names, *obs_columns]
 
     def find(role: str, keys: Sequence[str | int]) -> list[int]:
         if annotated and role in ("label", "groups", "weight"):
-            return [len(names) + place for place in find_named(beside, keys, ROLES[role].word)]
+            return [len(names) + place for place in find_named(obs_columns, keys, ROLES[role].word)]
         known = every if ROLES[role].side else names
         return find_named(known, keys, ROLES[role].word)
 
@@ -573,7 +573,7 @@ def take_annotated(
         )
     names = [str(name) for name in given.var_names]
 
-    def beside(role: str) -> tuple[str, Any]:
+    def annotation(role: str) -> tuple[str, Any]:
         """Name and values of a column of `obs`, whose places follow those of the features."""
         place = only(asked, role)
         if place is None:
@@ -581,8 +581,8 @@ def take_annotated(
         column = place - len(names)
         return str(given.obs.columns[column]), given.obs.iloc[:, column]
 
-    (label_name, label), (group_name, groups) = beside("label"), beside("groups")
-    weight_name, weights = beside("weight")
+    (label_name, label), (group_name, groups) = annotation("label"), annotation("groups")
+    weight_name, weights = annotation("weight")
     kept = np.setdiff1d(np.arange(len(names)), asked["drop"])
     if layer is not None and layer not in given.layers:
         known_layers = list(given.layers)

@@ -212,8 +212,8 @@ class FrozenTable:
         """
         if self.times is None:
             return None
-        own = self.times.values[:, 0]
-        return own if self.groups is None else times_of_wholes(own, self.groups)
+        times = self.times.values[:, 0]
+        return times if self.groups is None else times_of_wholes(times, self.groups)
 
     def kinds_in_words(self) -> str:
         """Number of columns of each kind other than numeric: ``2 nominal, 1 ordinal``."""
@@ -316,14 +316,14 @@ class FrozenTable:
         --------
         >>> from fsframe.table.dataset import Dataset
         >>> data = Dataset.from_arrays(np.array([[-1, 2], [0, 3]], dtype=np.int8), [0, 1])
-        >>> found, numbers = data.byte_values()
-        >>> found[0].tolist(), numbers[found[0]].tolist()
+        >>> codes, numbers = data.byte_values()
+        >>> codes[0].tolist(), numbers[codes[0]].tolist()
         ([255, 2], [-1.0, 2.0])
         """
         packed = getattr(self.matrix, "codes", None)
         if packed is not None:
-            found, numbers = packed()
-            return found, np.append(numbers, np.zeros(256 - len(numbers)))
+            codes, numbers = packed()
+            return codes, np.append(numbers, np.zeros(256 - len(numbers)))
         if not self.holds_bytes:
             return None
         every = np.arange(256, dtype=np.uint8).view(self.matrix.dtype)
@@ -406,10 +406,10 @@ class FrozenTable:
     def _rows(self, rows: NDArray[np.intp]) -> NDArray[Any]:
         if self.in_memory:
             return np.ascontiguousarray(self.matrix[rows])
-        found = np.empty((len(rows), self.n_features), dtype=self._kind)
+        values = np.empty((len(rows), self.n_features), dtype=self._kind)
         for start, stop in self.column_blocks():
-            found[:, start:stop] = self.columns(start, stop)[rows]
-        return found
+            values[:, start:stop] = self.columns(start, stop)[rows]
+        return values
 
     @property
     def _kind(self) -> np.dtype[Any]:
@@ -483,14 +483,14 @@ def _rows_of(source: RowSource, rows: NDArray[np.intp]) -> NDArray[Any]:
     """Some rows of a table in parts, in that order, after a pass over those up to the last."""
     order = np.argsort(rows, kind="stable")
     ascending = rows[order]
-    at, found = 0, None
+    at, values = 0, None
     for block in source.blocks():
-        if found is None:
-            found = np.empty((len(rows), block.shape[1]), block.dtype)
+        if values is None:
+            values = np.empty((len(rows), block.shape[1]), block.dtype)
         first, last = np.searchsorted(ascending, [at, at + len(block)])
-        found[order[first:last]] = block[ascending[first:last] - at]
+        values[order[first:last]] = block[ascending[first:last] - at]
         at += len(block)
         if last == len(rows):
             break
-    assert found is not None
-    return freeze(found)
+    assert values is not None
+    return freeze(values)

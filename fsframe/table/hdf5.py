@@ -91,8 +91,8 @@ def check_lengths(path: Path, name: str, offset: int | None, n: int) -> None:
         return
     size = path.stat().st_size
     form = np.dtype([("length", "<u4"), ("address", "<u8"), ("number", "<u4")])
-    found = np.fromfile(path, form, count=n, offset=offset)
-    if len(found) < n or int(found["length"].max()) > size:
+    references = np.fromfile(path, form, count=n, offset=offset)
+    if len(references) < n or int(references["length"].max()) > size:
         raise DataError(f"{path} is damaged: a text of {name!r} is longer than the file")
 
 
@@ -184,8 +184,8 @@ class Hdf5Arrays:
             node = self._node(name)
             if node is not None and key in node.attrs:
                 self._check_heaps(node.attrs.get_id(key).get_type())
-            found = None if node is None else node.attrs.get(key)
-            return found.decode() if isinstance(found, bytes) else found
+            value = None if node is None else node.attrs.get(key)
+            return value.decode() if isinstance(value, bytes) else value
 
     def array(self, name: str) -> NDArray[Any] | None:
         """The dataset of that path, text as str; None if absent.
@@ -215,10 +215,10 @@ class Hdf5Arrays:
                 len(range(*some.indices(length)))
                 for some, length in zip((rows, columns), dataset.shape, strict=True)
             )
-            found = make((height, width), dataset.dtype)
-            if found.size:
-                dataset.read_direct(found, (rows, columns))
-            return found
+            block = make((height, width), dataset.dtype)
+            if block.size:
+                dataset.read_direct(block, (rows, columns))
+            return block
 
     def scattered(self, name: str, rows: slice, columns: NDArray[np.intp]) -> NDArray[Any]:
         """Some columns, anywhere and in any order, of consecutive rows of a dataset, as stored.
@@ -231,8 +231,8 @@ class Hdf5Arrays:
             dataset = self._dataset(name)
             if dataset is None:
                 raise DataError(f"{self._path} has no {name!r} any more")
-            found = np.empty((rows.stop - rows.start, columns.size), dataset.dtype)
-            most = max(_AT_A_TIME, found.nbytes)
+            values = np.empty((rows.stop - rows.start, columns.size), dataset.dtype)
+            most = max(_AT_A_TIME, values.nbytes)
             high, wide = dataset.chunks or (1, dataset.shape[1])
             step = max(high, most // (wide * dataset.dtype.itemsize) // high * high)
             for first in np.unique(columns // wide * wide).tolist():
@@ -241,11 +241,11 @@ class Hdf5Arrays:
                 for start in range(rows.start, rows.stop, step):
                     stop = min(start + step, rows.stop)
                     part = dataset[start:stop, low:last]
-                    found[start - rows.start : stop - rows.start, here] = part[
+                    values[start - rows.start : stop - rows.start, here] = part[
                         :, columns[here] - low
                     ]
                     del part
-            return found
+            return values
 
     @contextlib.contextmanager
     def _reading(self, what: str) -> Iterator[None]:
@@ -295,7 +295,7 @@ class Hdf5Arrays:
             raise DataError(f"{self._path}: {name!r} is empty: it has no shape (a null dataspace)")
         plist = node.id.get_create_plist()
         filters = [plist.get_filter(place) for place in range(plist.get_nfilters())]
-        foreign = [found for found in filters if found[0] not in _FILTERS]
+        foreign = [entry for entry in filters if entry[0] not in _FILTERS]
         if foreign:
             word = foreign[0][3].decode(errors="replace") or f"number {foreign[0][0]}"
             raise DataError(
@@ -409,10 +409,10 @@ class Hdf5Columns:
         first, last = int(wanted[0]), int(wanted[-1]) + 1
         with Hdf5Arrays(self.path) as file:
             span = file.block(self.name, slice(None), slice(first, last))
-        found = span if last - first == len(wanted) else span[:, wanted - first]
+        block = span if last - first == len(wanted) else span[:, wanted - first]
         if self.codes:
-            return np.where(np.isin(found, self.codes), np.nan, found).astype(self.dtype)
-        return found
+            return np.where(np.isin(block, self.codes), np.nan, block).astype(self.dtype)
+        return block
 
 
 def file_mark(path: Path) -> tuple[int, int]:

@@ -61,9 +61,9 @@ def user_key() -> bytes | None:
     ``~/.cache``), which nobody else can read; created on first use. If it is lost, the data are
     computed again.
     """
-    own = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     # Without a home directory, `~` stays in the path.
-    return _key_in(Path(own) / "fsframe" / "parts.key") if os.path.isabs(own) else None
+    return _key_in(Path(cache) / "fsframe" / "parts.key") if os.path.isabs(cache) else None
 
 
 @cache
@@ -107,10 +107,10 @@ def _new_key(path: Path) -> bytes | None:
     finally:
         with contextlib.suppress(OSError):
             sibling.unlink(missing_ok=True)
-    found = _stored_key(path)
-    if found is None:
+    key = _stored_key(path)
+    if key is None:
         raise Unsound("it is not a file of yours that nobody else can read")
-    return found
+    return key
 
 
 _THIS_PROCESS = secrets.token_bytes(_KEY_BYTES)
@@ -231,7 +231,7 @@ def arrays_in_bytes(content: bytes) -> dict[str, NDArray[Any]]:
     Unsound
         If it is something else.
     """
-    found: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for info in archive.infolist():
@@ -245,10 +245,10 @@ def arrays_in_bytes(content: bytes) -> dict[str, NDArray[Any]]:
                 if dtype.hasobject or size != info.file_size - member.tell():
                     raise Unsound("declares other sizes than it holds")
                 member.seek(0)
-                found[info.filename.removesuffix(".npy")] = npy.read_array(member)
+                arrays[info.filename.removesuffix(".npy")] = npy.read_array(member)
     except (OSError, ValueError, TypeError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
         raise Unsound(f"holds no arrays ({type(error).__name__})") from None
-    return found
+    return arrays
 
 
 class HashingWriter:
@@ -337,14 +337,14 @@ def read_index(
 def _listed(listing: bytes) -> dict[str, tuple[int, str]]:
     """The files that an index names, with size and SHA-256."""
     try:
-        found = {
+        files = {
             name: (int(size), str(digest)) for name, (size, digest) in json.loads(listing).items()
         }
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise Unsound("lists no files") from None
-    if not all(_FILE_NAME.fullmatch(name) for name in found):
+    if not all(_FILE_NAME.fullmatch(name) for name in files):
         raise Unsound("lists files of other names")
-    return found
+    return files
 
 
 def _check_file(folder: Path, listed: tuple[str, tuple[int, str]]) -> None:
@@ -432,9 +432,9 @@ def kept_folder(home: Path | None, identity: str, note: Callable[[str], Any]) ->
     return temporary_folder()
 
 
-def temporary_folder(beside: Path | None = None) -> tuple[Path, Any]:
-    """A folder, in `beside` if given, and an object: the folder is removed with it."""
-    temporary = tempfile.TemporaryDirectory(prefix=".fsframe-parts-", dir=beside)
+def temporary_folder(parent: Path | None = None) -> tuple[Path, Any]:
+    """A folder, in `parent` if given, and an object: the folder is removed with it."""
+    temporary = tempfile.TemporaryDirectory(prefix=".fsframe-parts-", dir=parent)
     owner = _Owner()
     weakref.finalize(owner, temporary.cleanup)
     return Path(temporary.name), owner

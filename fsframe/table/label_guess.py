@@ -246,23 +246,23 @@ class Covariate:
     shown: str
 
 
-def covariates_of(found: Contents, columns: Iterable[int], label: int) -> list[Covariate]:
+def covariates_of(contents: Contents, columns: Iterable[int], label: int) -> list[Covariate]:
     """Those of the columns that look like covariates, the most confounded first.
 
     They are named so (batch, centre, plate, sex, age, …), or hold few codes such as B1, B2, B3.
     """
     described = []
     for k in columns:
-        column = found.columns[k]
+        column = contents.columns[k]
         technical = _is_technical(column)
-        if technical or _is_personal(column) or _is_shaped(column, _few_levels(found, k)):
-            described.append(_described(found, k, label, technical))
+        if technical or _is_personal(column) or _is_shaped(column, _few_levels(contents, k)):
+            described.append(_described(contents, k, label, technical))
     described.sort(key=lambda c: (not c.same, not c.pure, not c.technical, not c.p < 1, c.p))
     return described
 
 
 def adjusted_for(
-    found: Contents,
+    contents: Contents,
     covariates: Sequence[Covariate],
     known: Collection[int],
     grouped: bool,
@@ -272,7 +272,7 @@ def adjusted_for(
     Technical columns are never features. Columns about people are adjusted for if they go with the
     label. Strata keep at least five rows on average.
     """
-    n_rows = found.n_rows
+    n_rows = contents.n_rows
     adjust: list[int] = []
     aside: list[int] = []
     strata = np.zeros(n_rows, dtype=np.int64)
@@ -280,9 +280,9 @@ def adjusted_for(
         if one.column in known or not (one.technical or one.p < _LEVEL):
             continue
         joint = strata
-        if not (grouped or one.same or found.columns[one.column].missing):
-            own, _ = _levels(found, one.column)
-            joint = np.unique(strata * (own.max() + 1) + own, return_inverse=True)[1]
+        if not (grouped or one.same or contents.columns[one.column].missing):
+            codes, _ = _levels(contents, one.column)
+            joint = np.unique(strata * (codes.max() + 1) + codes, return_inverse=True)[1]
         if joint is not strata and (joint.max() + 1) * _FEWEST <= n_rows:
             strata = joint
             adjust.append(one.column)
@@ -304,8 +304,8 @@ def _is_shaped(column: ColumnFacts, levels: Sequence[str]) -> bool:
     return bool(levels) and all(map(_CODE.fullmatch, levels))
 
 
-def _few_levels(found: Contents, k: int) -> list[str]:
-    return found.levels(k) if found.columns[k].kind == "text" else []
+def _few_levels(contents: Contents, k: int) -> list[str]:
+    return contents.levels(k) if contents.columns[k].kind == "text" else []
 
 
 def _is_personal(column: ColumnFacts) -> bool:
@@ -316,12 +316,12 @@ def _is_personal(column: ColumnFacts) -> bool:
     return few and bool(PERSONAL & words)
 
 
-def _levels(found: Contents, column: int) -> tuple[NDArray[np.int64], list[str]]:
+def _levels(contents: Contents, column: int) -> tuple[NDArray[np.int64], list[str]]:
     """Codes of the levels of a column and their names; many numbers are cut at their quintiles."""
-    codes, names = found.codes(column), found.levels(column)
-    if len(names) <= _MOST_LEVELS and found.columns[column].different <= _FEW:
+    codes, names = contents.codes(column), contents.levels(column)
+    if len(names) <= _MOST_LEVELS and contents.columns[column].different <= _FEW:
         return codes, names
-    if found.columns[column].kind == "text":
+    if contents.columns[column].kind == "text":
         return codes, names
     values = np.array([float(name) for name in names])
     known = np.where(codes < 0, np.nan, values[codes])
@@ -331,16 +331,16 @@ def _levels(found: Contents, column: int) -> tuple[NDArray[np.int64], list[str]]
     return np.where(codes < 0, -1, np.searchsorted(cuts, known, side="left")), named
 
 
-def _described(found: Contents, k: int, label: int, technical: bool) -> Covariate:
-    if found.columns[label].different > _CLASSES:
+def _described(contents: Contents, k: int, label: int, technical: bool) -> Covariate:
+    if contents.columns[label].different > _CLASSES:
         return Covariate(
             column=k, technical=technical, p=float("nan"), pure=0, same=False, shown=""
         )
-    own, levels = _levels(found, k)
-    of_label, classes = found.classes(label)
+    codes, levels = _levels(contents, k)
+    of_label, classes = contents.classes(label)
     counts = np.zeros((len(levels), len(classes)), dtype=np.int64)
-    known = (own >= 0) & (of_label >= 0)
-    np.add.at(counts, (own[known], of_label[known]), 1)
+    known = (codes >= 0) & (of_label >= 0)
+    np.add.at(counts, (codes[known], of_label[known]), 1)
     there = counts.sum(axis=1) > 0
     alone = (counts > 0).sum(axis=1) == 1
     large = alone & (counts.sum(axis=1) >= _PURE)

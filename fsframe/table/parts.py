@@ -110,9 +110,9 @@ def _facts_in(arrays: dict[str, NDArray[Any]], n_rows: int, n_columns: int) -> F
     return ColumnsSeen.from_arrays(arrays), n_samples, digest, dtype
 
 
-def save_facts(path: Path, identity: str, found: FoundFacts) -> None:
+def save_facts(path: Path, identity: str, facts_of_pass: FoundFacts) -> None:
     """Store what a pass has found; failing to do so is no error."""
-    facts, n_samples, digest, dtype = found
+    facts, n_samples, digest, dtype = facts_of_pass
     about = {"n_samples": n_samples, "digest": digest, "dtype": str(dtype)}
     content = arrays_as_bytes({**{key: np.array(about[key]) for key in about}, **facts.arrays()})
     write_sealed(path, content, f"facts {identity}")
@@ -221,14 +221,14 @@ class TableParts:
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Columns ``start … stop-1``, whole, as (n_samples, stop-start)."""
         names = self.names[start:stop]
-        found = np.empty((self.n_samples, len(names)), dtype=self.dtype)
+        values = np.empty((self.n_samples, len(names)), dtype=self.dtype)
         if not names:
-            return found
+            return values
         at = 0
         for block in _counted(self.reader, names, self.dtype, self.n_samples):
-            found[at : at + len(block)] = block
+            values[at : at + len(block)] = block
             at += len(block)
-        return found
+        return values
 
     def take(self, columns: NDArray[np.intp]) -> TableParts:
         """Only these of the features, in this order."""
@@ -241,9 +241,9 @@ class TableParts:
 
         The folder is a temporary one, where the other is. Of tables with all their columns.
         """
-        beside = self.cache_folder.parent if self.owner is None else None
+        parent = self.cache_folder.parent if self.owner is None else None
         facts, n_samples, digest, dtype = _facts_of(self.reader, self.names, self.small)
-        folder, owner = temporary_folder(beside)
+        folder, owner = temporary_folder(parent)
         return attrs.evolve(
             self, n_samples=n_samples, dtype=dtype, facts=facts, rows_sha256=digest,
             cache_folder=folder, owner=owner,
@@ -326,7 +326,7 @@ def read_parts(
     if wrong:
         raise RequestError("a table in parts is read without " + "; ".join(wrong))
     paths = files_of(given) if isinstance(given, (str, os.PathLike, list, tuple)) else []
-    reader, beside = _reader(given, paths, form)
+    reader, cache = _reader(given, paths, form)
     y = form.y
     everything = reader.names
     what = reader.what
@@ -364,8 +364,8 @@ def read_parts(
         counted = RepeatedRows.of(reader, weights)
         labels = np.repeat(labels, weights)
         together = None if together is None else np.repeat(together, weights)
-    source = _one_pass(counted, len(labels), features, small, beside, notes)
-    found = Dataset.from_arrays(
+    source = _one_pass(counted, len(labels), features, small, cache, notes)
+    data = Dataset.from_arrays(
         source,
         labels,
         features,
@@ -385,7 +385,7 @@ def read_parts(
         "categorical": categorical if isinstance(categorical, bool) else list(categorical or ()),
     }  # fmt: skip
     return attrs.evolve(
-        found,
+        data,
         weight_name="" if weighing is None else everything[weighing],
         reading={key: value for key, value in reading.items() if value not in (None, [])},
     )
@@ -447,10 +447,10 @@ def _kinds(
             kinds[name] = ColumnKind("boolean")
         elif kind in (polars.Categorical, polars.Enum) or (mask[place] and kind == polars.String):
             mask[place] = True
-            found = reader.categories(name)
-            reader.levels[name] = found
-            kinds[name] = ColumnKind("nominal", found)
-            notes.append(coded_note(found, name))
+            categories = reader.categories(name)
+            reader.levels[name] = categories
+            kinds[name] = ColumnKind("nominal", categories)
+            notes.append(coded_note(categories, name))
         else:
             refused.append(f"{name!r} ({kind})")
     if refused:
@@ -463,8 +463,8 @@ def _kinds(
 
 def _column(reader: RowReader, name: str, take: Any) -> NDArray[Any]:
     if isinstance(reader, FrameRows):
-        found: NDArray[Any] = take(reader.series(name))
-        return found
+        values: NDArray[Any] = take(reader.series(name))
+        return values
     blocks = reader.blocks([name], 1 << 20, np.float64)
     values = np.concatenate([block[:, 0] for block in blocks])
     whole = bool(np.all(values == np.round(values)))
@@ -476,11 +476,11 @@ def _one_pass(
     n_rows: int,
     features: tuple[str, ...],
     small: bool,
-    beside: tuple[Path | None, str],
+    cache: tuple[Path | None, str],
     notes: list[str],
 ) -> TableParts:
     """The features after one pass over them, or with the cached results of an earlier one."""
-    home, stamp = beside
+    home, stamp = cache
     inner = reader.reader if isinstance(reader, RepeatedRows) else reader
     identity = [stamp, features, small, getattr(inner, "x", ""), getattr(inner, "codes", ())]
     if isinstance(reader, RepeatedRows):
@@ -488,11 +488,11 @@ def _one_pass(
     key = json.dumps(identity)
     folder, owner = kept_folder(home, key, notes.append)
     stored = folder / "facts"
-    found = load_facts(stored, key, n_rows, len(features))
-    if found is None:
-        found = _facts_of(reader, features, small)
-        save_facts(stored, key, found)
-    facts, n_samples, digest, dtype = found
+    facts_of_pass = load_facts(stored, key, n_rows, len(features))
+    if facts_of_pass is None:
+        facts_of_pass = _facts_of(reader, features, small)
+        save_facts(stored, key, facts_of_pass)
+    facts, n_samples, digest, dtype = facts_of_pass
     wrong = (facts.infinite > 0) | (facts.high > LARGEST) | (facts.low < -LARGEST)
     # Of a column without values, low and high are infinite.
     wrong &= facts.missing < n_samples
@@ -545,12 +545,12 @@ def _pass(reader: RowReader, features: tuple[str, ...], dtype: np.dtype[Any]) ->
             copy_transposed(columns, in_rows)
             digest.update(in_rows[: columns.shape[1]].data)
 
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(1) as pool:
         # A block is digested while its columns are looked at and the next one is read.
-        digested = beside.submit(lambda: None)
+        digested = pool.submit(lambda: None)
         for block in reader.blocks(features, rows, dtype):
             digested.result()
-            digested = beside.submit(add_to_digest, block)
+            digested = pool.submit(add_to_digest, block)
             facts.add(block, side_by_side, threads)
             n_samples += len(block)
             del block

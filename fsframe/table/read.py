@@ -236,18 +236,18 @@ def read(
         from fsframe.table.parts import read_parts
 
         _no_choice_of_labels(missing_label, "a table in parts")
-        found = read_parts(
+        data = read_parts(
             given, form, label, drop=drop, keep=keep, groups=groups, task=task,
             categorical=categorical, ordinal=ordinal, dates=dates, encode=encode, weight=weight,
             time=time, adjust=adjust, **further,
         ).with_roles(sets).with_events(event)  # fmt: skip
-        reading = dict(found.reading)
+        reading = dict(data.reading)
         if event:
             reading.pop("task", None)
             reading["event"] = event
         if sets:
             reading["feature_groups"] = listed_sets
-        return attrs.evolve(found, reading=reading)
+        return attrs.evolve(data, reading=reading)
 
     if in_parts(path):
         return by_parts(path)
@@ -278,42 +278,47 @@ def read(
         whole = data.with_roles(sets, time, adjust, beside, **further).with_events(event)
         return attrs.evolve(whole.encoded(encode), reading=reading)
 
-    found = find_table(path)
-    kind = file_kind(found)
+    table_path = find_table(path)
+    kind = file_kind(table_path)
     if kind not in ("text", "npz", "hdf5"):
         reading["reader"] = full_name(kind)
-    if in_memory is None and is_large(found, kind, x):
-        return by_parts([found])
-    table = load_content(found, kind, form, label=label, refuse=True)
+    if in_memory is None and is_large(table_path, kind, x):
+        return by_parts([table_path])
+    table = load_content(table_path, kind, form, label=label, refuse=True)
     if isinstance(table, Sheet):
         asked = check_asked(
             lambda role, keys: find_columns(
-                table.names, table.n_fields, keys, f"{found}, {ROLES[role].word}"
+                table.names, table.n_fields, keys, f"{table_path}, {ROLES[role].word}"
             ),
-            lambda place: f"{found}: {table.word(place)}",
+            lambda place: f"{table_path}: {table.word(place)}",
             table.n_fields,
             **wanted if table.names else {k: v for k, v in wanted.items() if not _by_name(k)},
         )
-        found_in = from_sheet(
+        data = from_sheet(
             table, asked, guessed=label is None, all_categorical=every, task=task,
             orders=tuple(orders.values()), dates=dates, worded=texts,
             unlabelled=missing_label == "drop", given=reading,
         )  # fmt: skip
-        return finished(found_in)
+        return finished(data)
     if isinstance(table, ArrayTable):
-        _no_choice_of_labels(missing_label, f"the arrays of {found}")
+        _no_choice_of_labels(missing_label, f"the arrays of {table_path}")
         asked = check_asked_of_arrays(table, **wanted)
         data = dataset_from_arrays(table, asked, label=label, all_categorical=every, task=task)
         return finished(_ranked(data, orders), table.others)
     try:
         task = None if event else task
         data = Dataset.from_frame(
-            table, label, task=task, name=table_name(found), missing_label=missing_label, **roles
+            table,
+            label,
+            task=task,
+            name=table_name(table_path),
+            missing_label=missing_label,
+            **roles,
         )
     except UntidyTableError as error:
-        raise UntidyTableError(f"{found}: {error.problem}", error.ways) from None
+        raise UntidyTableError(f"{table_path}: {error.problem}", error.ways) from None
     except DataError as error:
-        raise DataError(f"{found}: {error}") from None
+        raise DataError(f"{table_path}: {error}") from None
     notes = feature_warnings(data.values, data.feature_names)
     return attrs.evolve(data, reading=reading, warnings=(*data.warnings, *notes))
 
@@ -413,7 +418,7 @@ def from_sheet(
         )
     assert place is not None
     columns = [column for column in left if column != place]
-    taken_up = {c for role, found in asked.items() if role != "label" for c in found} | dropped
+    taken_up = {c for role, places in asked.items() if role != "label" for c in places} | dropped
     try:
         names, label_name = _names(sheet, columns, place)
     except DataError as error:

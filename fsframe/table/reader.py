@@ -53,8 +53,8 @@ class ArrayTable:
     @property
     def others(self) -> dict[str, NDArray[Any]]:
         """The label, if there is one, and the other annotations, by name."""
-        found = {} if self.y is None else {self.label_name: self.y}
-        return found | {k: v for k, v in self.beside.items() if k not in found}
+        labels = {} if self.y is None else {self.label_name: self.y}
+        return labels | {k: v for k, v in self.beside.items() if k not in labels}
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -271,16 +271,16 @@ def find_table(path: str | os.PathLike[str]) -> Path:
     try:
         if given.is_file():
             return given
-        found = [given.with_name(given.name + ending) for ending in ENDINGS if given.name]
-        found = [candidate for candidate in found if candidate.is_file()]
+        candidates = [given.with_name(given.name + ending) for ending in ENDINGS if given.name]
+        candidates = [candidate for candidate in candidates if candidate.is_file()]
     except ValueError as error:
         raise DataError(f"cannot look for {str(path)[:200]!r}: {error}") from None
-    if len(found) == 1:
-        return found[0]
+    if len(candidates) == 1:
+        return candidates[0]
     if in_parts(given):
         return given
-    if found:
-        names = ", ".join(candidate.name for candidate in found)
+    if candidates:
+        names = ", ".join(candidate.name for candidate in candidates)
         raise DataError(f"{given} may mean several files: {names}; name one with its ending")
     if given.is_dir():
         raise DataError(f"{given} is a folder; name a table in it{_tables_in(given)}")
@@ -418,7 +418,7 @@ def _tables_in(folder: Path) -> str:
 
 def _known_files(folder: Path) -> list[str]:
     try:
-        return sorted(found.name for found in folder.iterdir() if _ending(found))
+        return sorted(path.name for path in folder.iterdir() if _ending(path))
     except OSError:
         return []
 
@@ -479,11 +479,11 @@ def format_of(path: Path) -> str:
     def bundled_first(offer: Offer) -> tuple[bool, str]:
         return not offer.plugin.source.bundled, offer.name
 
-    found: list[Any] = sorted(writers.offers(), key=bundled_first)
-    for offer in found:
+    offers: list[Any] = sorted(writers.offers(), key=bundled_first)
+    for offer in offers:
         if path.name.lower().endswith(offer.entry.endings or ("\0",)):
             return str(offer.name)
-    known = ", ".join(ending for offer in found for ending in offer.entry.endings)
+    known = ", ".join(ending for offer in offers for ending in offer.entry.endings)
     raise RequestError(f"{path}: end its name in {known}, or say which format (--format)")
 
 

@@ -236,14 +236,14 @@ def check_asked(
     taken = {place for role in ("drop", "groups", "weight") for place in places.get(role, ())}
     if roles.get("label") is None:
         places["label"] = [k for k in reversed(range(n_columns)) if k not in taken][:1]
-    for place in dict.fromkeys(place for found in places.values() for place in found):
-        own = [role for role in ROLES.values() if place in places.get(role.name, ())]
+    for place in dict.fromkeys(place for columns in places.values() for place in columns):
+        its_roles = [role for role in ROLES.values() if place in places.get(role.name, ())]
         problems += [
             f"{word(place)} {_with_option(role.being, role)} and cannot "
             f"{_with_option(other.verb, other)}"
-            for at, role in enumerate(own)
+            for at, role in enumerate(its_roles)
             if role.being
-            for other in own[at + 1 :]
+            for other in its_roles[at + 1 :]
             if other.name not in role.shares
         ]
     if problems:

@@ -142,12 +142,12 @@ class FrameRows(RowReader):
         """The different texts of one column, sorted."""
         import polars
 
-        found: set[str] = set()
+        texts: set[str] = set()
         with reading_errors(self.what):
             for _, (frame,) in self.frames([name], _LABELS):
                 column = frame[name].cast(polars.String).unique().drop_nulls()
-                found |= set(column.to_list())
-        return tuple(sorted(found))
+                texts |= set(column.to_list())
+        return tuple(sorted(texts))
 
     def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
         import polars
@@ -165,16 +165,16 @@ class FrameRows(RowReader):
         memory = _ReusedMemory()
         with reading_errors(self.what):
             for height, frames in self.frames(list(columns), rows):
-                found, at = memory.array((len(columns), height), dtype), 0
+                block, at = memory.array((len(columns), height), dtype), 0
                 for frame in frames:
                     if dtype == np.uint8 and not _all_bytes(frame, polars.UInt8):
                         raise NotAllBytes
                     for values in frame.select(taken[at : at + frame.width]):
-                        found[at] = values.to_numpy()
+                        block[at] = values.to_numpy()
                         at += 1
-                yield found.T
+                yield block.T
                 # Free it before the next one is read.
-                del found
+                del block
 
 
 class _ReusedMemory:
@@ -335,8 +335,8 @@ class Hdf5Rows(RowReader):
                 named = file.array(names)
                 texts.append(None if named is None else [str(name) for name in named.tolist()])
         width = forms[0][0][1]
-        for path, (shape, _), own in zip(files, forms, texts, strict=True):
-            if shape[1] != width or own != texts[0] or (own and len(own) != width):
+        for path, (shape, _), names_in in zip(files, forms, texts, strict=True):
+            if shape[1] != width or names_in != texts[0] or (names_in and len(names_in) != width):
                 raise DataError(
                     f"{path} has {shape[1]} columns, {files[0]} {width}, or other names: parts "
                     "of one table have the same columns in the same order"
@@ -365,7 +365,7 @@ class Hdf5Rows(RowReader):
 
     def label(self) -> NDArray[Any]:
         """The label of all files, one after the other."""
-        found = []
+        labels = []
         for path, length in zip(self.files, self.lengths, strict=True):
             with Hdf5Arrays(path) as file:
                 values = file.array(self.y)
@@ -373,8 +373,8 @@ class Hdf5Rows(RowReader):
                 raise DataError(
                     f"{path} has no label {self.y!r} of {length} rows; give its path (y=, --y)"
                 )
-            found.append(values.reshape(-1))
-        return np.concatenate(found)
+            labels.append(values.reshape(-1))
+        return np.concatenate(labels)
 
     def blocks(self, columns: Sequence[str], rows: int, dtype: Any) -> Iterator[NDArray[Any]]:
         place = {name: k for k, name in enumerate(self.names)}
@@ -444,18 +444,18 @@ def files_of(given: str | os.PathLike[str] | Iterable[Any]) -> list[Path]:
         If there are none.
     """
     if isinstance(given, (list, tuple)):
-        found = [Path(path) for path in given]
-        lacking = [str(path) for path in found if not path.is_file()]
-        if lacking or not found:
+        files = [Path(path) for path in given]
+        lacking = [str(path) for path in files if not path.is_file()]
+        if lacking or not files:
             raise DataError(f"there is no file {lacking[0]}" if lacking else "no parts are named")
-        return found
+        return files
     path = Path(given)  # type: ignore[arg-type]
     if path.is_dir():
-        found = sorted(path.iterdir())
+        files = sorted(path.iterdir())
     else:
         anchor = Path(path.anchor or ".")
-        found = sorted(anchor.glob(str(path.relative_to(anchor) if path.anchor else path)))
-    found = [part for part in found if part.is_file() and not part.name.startswith((".", "_"))]
-    if not found:
+        files = sorted(anchor.glob(str(path.relative_to(anchor) if path.anchor else path)))
+    files = [part for part in files if part.is_file() and not part.name.startswith((".", "_"))]
+    if not files:
         raise DataError(f"no file matches {str(path)!r}")
-    return found
+    return files

@@ -185,7 +185,7 @@ class Sheet:
         if not bad:
             listing = some_of([self.word(column) for column in infinite], 8)
             return f"{self.path}: cells of {listing} are infinite or too large"
-        first = min(bad.values(), key=lambda found: (found.row, found.column))
+        first = min(bad.values(), key=lambda bad_column: (bad_column.row, bad_column.column))
         text = first.text
         shown = text if len(text) <= 40 else text[:39] + "…"
         advice = "correct it, or leave the field empty if the value is missing"
@@ -393,9 +393,9 @@ _BLANKS = re.compile(rb'"[^"]*"|( *\n *)| +')
 def _single_blanks(raw: bytes) -> bytes:
     """Replace runs of blanks between fields by one blank, except in quotes."""
 
-    def one(found: re.Match[bytes]) -> bytes:
-        if found[0].startswith(b'"'):
-            return found[0]
-        return b"\n" * found[0].count(b"\n") if found[1] else b" "
+    def one(match: re.Match[bytes]) -> bytes:
+        if match[0].startswith(b'"'):
+            return match[0]
+        return b"\n" * match[0].count(b"\n") if match[1] else b" "
 
     return _BLANKS.sub(one, raw.strip(b" "))

@@ -88,11 +88,11 @@ class SideColumns:
         """
         codes = np.zeros(len(self.values), dtype=np.int64)
         for values, nominal in zip(self.values.T, self.nominal, strict=True):
-            own = np.unique(values, return_inverse=True)[1]
-            if not nominal and own.max() >= _LEVELS:
+            level_codes = np.unique(values, return_inverse=True)[1]
+            if not nominal and level_codes.max() >= _LEVELS:
                 cuts = np.quantile(values, np.arange(1, _PARTS) / _PARTS)
-                own = np.searchsorted(cuts, values, side="left")
-            codes = np.unique(codes * (own.max() + 1) + own, return_inverse=True)[1]
+                level_codes = np.searchsorted(cuts, values, side="left")
+            codes = np.unique(codes * (level_codes.max() + 1) + level_codes, return_inverse=True)[1]
         return codes
 
     def design(self) -> NDArray[np.float64]:
@@ -130,8 +130,8 @@ def time_blocks(times: NDArray[np.float64]) -> NDArray[np.int64]:
     length = max(1, round(n ** (1 / 3)))
     # Ties have the position of their first row.
     place = np.searchsorted(np.sort(times), times, side="left")
-    found: NDArray[np.int64] = np.unique(place // length, return_inverse=True)[1].astype(np.int64)
-    return found
+    blocks: NDArray[np.int64] = np.unique(place // length, return_inverse=True)[1].astype(np.int64)
+    return blocks
 
 
 def times_of_wholes(times: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.float64]:

@@ -93,15 +93,15 @@ class Table:
 
     def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         """Some columns, ascending, as (n_rows, n_columns); DataError if one holds text."""
-        found = np.empty((self.n_rows, len(columns)))
+        numbers = np.empty((self.n_rows, len(columns)))
         for place, column in enumerate(columns):
             values = self.column(column)
             spelled = spelled_numbers(values) if isinstance(values, list) else (values, "")
             if spelled is None:
                 word = column_word(column, self.names[column])
                 raise DataError(f"{self.path}: {word} holds text, not numbers")
-            found[:, place] = spelled[0]
-        return found
+            numbers[:, place] = spelled[0]
+        return numbers
 
     def blocks(self) -> Iterator[Block]:
         """All columns, some at a time."""
@@ -135,9 +135,9 @@ class Table:
             for column in order
             if gaps[column] and column not in texts
         }
-        own = {field.name: getattr(self, field.name) for field in attrs.fields(Table)}
-        found = _FilledTable(**own, inner=self, fill=known)
-        return found, sum(gaps[column] for column in known), left
+        fields = {field.name: getattr(self, field.name) for field in attrs.fields(Table)}
+        filled = _FilledTable(**fields, inner=self, fill=known)
+        return filled, sum(gaps[column] for column in known), left
 
     def places(self, features: Sequence[str]) -> list[int]:
         """Positions of the named columns.
@@ -302,16 +302,16 @@ class TextInFile(Table):
 
     def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
         taken = self.sheet.take(columns)
-        found = np.asarray(taken.X, dtype=np.float64)
+        numbers = np.asarray(taken.X, dtype=np.float64)
         bad = dict(taken.bad)
         for column in taken.bad:
             spelled = self.sheet.numbers_spelled(column)
             if spelled is not None:
-                found[:, list(columns).index(column)] = spelled[0]
+                numbers[:, list(columns).index(column)] = spelled[0]
                 del bad[column]
         if bad:
             raise self.sheet.not_numbers(bad)
-        return found
+        return numbers
 
     def column(self, column: int) -> Column:
         taken = self.sheet.take([column])
@@ -337,10 +337,10 @@ class TextInFile(Table):
             yield start, block, {k: texts[k] for k in texts if start <= k < start + width}
 
     def _texts(self, columns: Sequence[int]) -> dict[int, list[str | None]]:
-        found = self.sheet.take([], columns).texts if columns else {}
+        texts = self.sheet.take([], columns).texts if columns else {}
         return {
             column: [None if self.missing(text) else text for text in cells]
-            for column, cells in found.items()
+            for column, cells in texts.items()
         }
 
 
@@ -509,15 +509,15 @@ def open_table(path: str | os.PathLike[str], form: Form, **options: Any) -> Tabl
     DataError
         If the file is missing, damaged, of an unknown format, or rows of a text differ in length.
     """
-    found = find_table(path)
-    kind = file_kind(found)
-    content = load_content(found, kind, form, **options)
+    table_path = find_table(path)
+    kind = file_kind(table_path)
+    content = load_content(table_path, kind, form, **options)
     if isinstance(content, Sheet):
         return TextInFile.of(content)
     if isinstance(content, ArrayTable):
         return ArraysInFile.of(content, _FORMS.get(kind, kind))
     return FrameInFile(
-        path=found, form=kind, names=frame_names(content), n_rows=len(content), frame=content
+        path=table_path, form=kind, names=frame_names(content), n_rows=len(content), frame=content
     )
 
 
@@ -543,15 +543,15 @@ def read_table(path: str | os.PathLike[str], **form: Any) -> Table:
     DataError
         If the file is missing, damaged, of another kind, or its rows differ in length.
     """
-    found, asked = find_table(path), Form(in_memory=True, **form)
-    kind = "" if in_parts(found) else file_kind(found)
-    if kind and not (kind != "hdf5" and is_large(found, kind, asked.x)):
-        return open_table(found, asked, one_column=True)
+    table_path, asked = find_table(path), Form(in_memory=True, **form)
+    kind = "" if in_parts(table_path) else file_kind(table_path)
+    if kind and not (kind != "hdf5" and is_large(table_path, kind, asked.x)):
+        return open_table(table_path, asked, one_column=True)
     from fsframe.table.parts import rows_of_parts
 
-    reader = rows_of_parts(found, asked)
+    reader = rows_of_parts(table_path, asked)
     return PartsInFiles(
-        path=found, form="parts", names=reader.names, n_rows=reader.n_rows, reader=reader
+        path=table_path, form="parts", names=reader.names, n_rows=reader.n_rows, reader=reader
     )
 
 
@@ -575,7 +575,7 @@ def contents_of_sheet(sheet: Sheet) -> Contents:
 
 
 def _contents_of(source: Table) -> Contents:
-    found = gathered(
+    gathered_facts = gathered(
         source.path,
         source.form,
         source.names,
@@ -586,14 +586,16 @@ def _contents_of(source: Table) -> Contents:
     )
     if isinstance(source, TextInFile):
         sheet = source.sheet
-        return attrs.evolve(found, row_names=sheet.has_row_names, named=sheet.names is not None)
+        return attrs.evolve(
+            gathered_facts, row_names=sheet.has_row_names, named=sheet.names is not None
+        )
     if isinstance(source, ArraysInFile):
         arrays = source.arrays
         return attrs.evolve(
-            found,
+            gathered_facts,
             label_array=arrays.X.shape[1] if arrays.y is not None else None,
             named=arrays.names is not None or bool(arrays.beside),
             beside=len(arrays.beside),
             leaves_rows_out=False,
         )
-    return attrs.evolve(found, takes_codes=False)
+    return attrs.evolve(gathered_facts, takes_codes=False)

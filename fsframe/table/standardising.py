@@ -70,12 +70,12 @@ def standardised(table: NDArray[Any] | ColumnSource, centre: Floats, scale: Floa
     >>> standardised(X, *learn_scale(X)).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
     """
-    found = np.empty(table.shape)
+    scaled = np.empty(table.shape)
     for start, stop in even_blocks(*table.shape):
-        block = found[:, start:stop]
+        block = scaled[:, start:stop]
         np.subtract(_columns(table, start, stop), centre[start:stop], out=block)
         block /= scale[start:stop]
-    return found
+    return scaled
 
 
 def unit_columns(X: Floats) -> Floats:
@@ -173,13 +173,13 @@ def level_places(
     (array([ 0,  1, -1,  0]), array([7., 2.]))
     """
     known = ~np.isnan(values)
-    found, first, place = np.unique(values[known], return_index=True, return_inverse=True)
+    levels, first, place = np.unique(values[known], return_index=True, return_inverse=True)
     order = np.argsort(first)
-    rank = np.empty(len(found), dtype=np.intp)
-    rank[order] = np.arange(len(found))
+    rank = np.empty(len(levels), dtype=np.intp)
+    rank[order] = np.arange(len(levels))
     out = np.full(len(values), -1, dtype=np.intp)
     out[known] = rank[place.ravel()]
-    return out, found[order]
+    return out, levels[order]
 
 
 def unequal_share(sizes: NDArray[np.float64]) -> float:

@@ -49,10 +49,10 @@ def memory_bound() -> int:
     """
     given = os.environ.get(VARIABLE, "").strip()
     if given:
-        found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)B?", given.upper())
-        if not found:
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)B?", given.upper())
+        if not match:
             raise RequestError(f"{VARIABLE}={given!r} is not a size, such as 12GB")
-        return int(float(found[1]) * 1000.0 ** " KMGT".index(found[2] or " "))
+        return int(float(match[1]) * 1000.0 ** " KMGT".index(match[2] or " "))
     limit = address_space_limit()
     machine = physical_memory() or _UNKNOWN_MEMORY
     return (machine if limit is None else min(machine, limit)) // 2

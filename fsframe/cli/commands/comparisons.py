@@ -104,9 +104,9 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     folder = Path(os.path.abspath(options["out"])) if options["out"] else None
     csv_out = None
     if options["csv_out"]:
-        own = [] if folder is None else [folder / RESULTS]
+        results = [] if folder is None else [folder / RESULTS]
         csv_out = check_destination(
-            options["csv_out"], overwrite=options["overwrite"], apart_from=[*found_paths, *own]
+            options["csv_out"], overwrite=options["overwrite"], apart_from=[*found_paths, *results]
         )
     if folder is not None:
         check_folder(folder, found_paths)
@@ -339,14 +339,16 @@ def _finish(record: StudyRecord, folder: Path | None, options: Mapping[str, Any]
     from fsframe.show.comparison_results import StudyResult
     from fsframe.show.page import write_folder
 
-    found = StudyResult(record=record).comparisons
+    comparisons = StudyResult(record=record).comparisons
     if folder is not None:
-        write_folder(record, found, folder, overwrite=options["overwrite"])
+        write_folder(record, comparisons, folder, overwrite=options["overwrite"])
     if options["as_json"]:
-        objects = {metric: comparison_object(result) for metric, result in found.items()}
+        objects = {
+            metric: comparison_object(comparison) for metric, comparison in comparisons.items()
+        }
         say_json({**record.asked(), "comparisons": objects, "folder": folder and str(folder)})
         return
-    say_lines(comparison_lines(found[record.measures[0]]))
+    say_lines(comparison_lines(comparisons[record.measures[0]]))
     if folder is not None:
         say()
         say(f"folder: {os.path.relpath(folder)}")

@@ -101,11 +101,11 @@ def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:
     lost = kept.pop("", 0)
     seconds = time.perf_counter() - begun
     if as_json:
-        found = [
+        compiled = [
             {"family": each.family, "seconds": each.seconds, "kernels": sum(each.kernels.values())}
             for each in done
         ]
-        say_json({"families": found, "folders": kept, "not_kept": lost, "seconds": seconds})
+        say_json({"families": compiled, "folders": kept, "not_kept": lost, "seconds": seconds})
     else:
         for folder, number in sorted(kept.items()):
             say(f"{number:>4} in {folder}")
@@ -138,11 +138,11 @@ class CompilationResult:
 
 def compiled_families() -> dict[str, list[Offer]]:
     """Family → its selectors that declare compiled kernels, both in alphabetical order."""
-    found: dict[str, list[Offer]] = {}
+    by_family: dict[str, list[Offer]] = {}
     for offer in selectors.offers():
         if getattr(offer.entry, "compiles", False):
-            found.setdefault(getattr(offer.entry, "family", "") or "other", []).append(offer)
-    return dict(sorted(found.items()))
+            by_family.setdefault(getattr(offer.entry, "family", "") or "other", []).append(offer)
+    return dict(sorted(by_family.items()))
 
 
 def compile_families(

@@ -24,8 +24,8 @@ from fsframe.text import table_lines
 
 def _number_of(entries: tuple[Entry, ...]) -> str:
     """Such as ``3 methods, 1 command``."""
-    own = ("reader", "command", "proposal")
-    kinds = Counter(entry.kind if entry.kind in own else "method" for entry in entries)
+    plain_words = ("reader", "command", "proposal")
+    kinds = Counter(entry.kind if entry.kind in plain_words else "method" for entry in entries)
     return ", ".join(f"{n} {kind}" + ("s" if n != 1 else "") for kind, n in kinds.items())
 
 
@@ -44,7 +44,7 @@ def plugins(as_json: bool, traceback: bool) -> None:
     Example:
       fsframe plugins
     """
-    found = default_manager().plugins()
+    known = default_manager().plugins()
     for remark in default_manager().remarks():
         say(f"note: {remark}", err=True)
     if as_json:
@@ -60,7 +60,7 @@ def plugins(as_json: bool, traceback: bool) -> None:
                 "notes": list(plugin.notes),
                 "entries": [entry.name for entry in plugin.entries],
             }
-            for plugin in found
+            for plugin in known
         ]
         say_json({"plugins": rows})
         return
@@ -71,10 +71,10 @@ def plugins(as_json: bool, traceback: bool) -> None:
             plugin.status,
             "; ".join([plugin.reason or _number_of(plugin.entries), *plugin.notes]),
         ]
-        for plugin in found
+        for plugin in known
     ]
     say_lines(table_lines(["plugin", "distribution", "status", ""], table))
-    for plugin in found:
+    for plugin in known:
         if traceback and plugin.detail:
             say()
             say(f"{plugin.name}:")
@@ -250,7 +250,7 @@ def check(
         say_block(line, indent=" " * 10)
     sums = Counter(outcome.status for outcome in outcomes)
     if as_json:
-        found: dict[str, Any] = {
+        report: dict[str, Any] = {
             "method": name,
             "checks": len(outcomes),
             "sums": dict(sums),
@@ -258,8 +258,8 @@ def check(
                 {"check": o.check, "status": o.status, "detail": o.detail} for o in outcomes
             ],
         }
-        found["causes"] = by_cause(outcomes)
-        say_json(found)
+        report["causes"] = by_cause(outcomes)
+        say_json(report)
     else:
         for cause, checks in by_cause(outcomes).items():
             words = ", ".join(check.replace("_", " ") for check in checks)
@@ -415,14 +415,14 @@ def plugin_files(name: str, kind: str = "selector") -> dict[str, str]:
         "@Class@": "".join(part.capitalize() for part in name.split("-")),
     }
     folder = Path(str(files("fsframe.cli") / "plugin_template"))
-    found = {}
+    texts = {}
     for path, place in _templates(folder, kind):
         target = place.with_suffix("").as_posix()
         text = path.read_text(encoding="utf-8")
         for word, meant in words.items():
             target, text = target.replace(word, meant), text.replace(word, meant)
-        found[target] = text
-    return found
+        texts[target] = text
+    return texts
 
 
 def _templates(folder: Path, kind: str) -> Iterator[tuple[Path, Path]]:

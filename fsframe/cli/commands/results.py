@@ -47,14 +47,14 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
         check_destination(csv_out, overwrite=overwrite, apart_from=used)
         protocol_csv(record, Path(csv_out), overwrite=overwrite)
     if as_json:
-        found = {
+        content = {
             **protocol_object(record, path),
             "created": record.created,
             "command": record.command,
             "fsframe_version": record.fsframe_version,
             "environment": dict(record.environment),
         }
-        say_json(found)
+        say_json(content)
         return
     say_lines(file_lines(record, path))
 
@@ -142,18 +142,18 @@ def table(
         columns = {name: values[:top] for name, values in results.items()}
     else:
         if pairs:
-            found = record.pair_table()
-            if not len(found):
+            frame = record.pair_table()
+            if not len(frame):
                 raise RequestError(f"{run} holds no pairs: none of its stages weighs or tests them")
         else:
             data = table_of_run(record, source) if source else None
             if data is None and means:
                 data = table_if_there(record, "direction and means")
-            found = record.feature_table(data)
+            frame = record.feature_table(data)
             if kept:
-                found = found.where(found.columns["kept"])
-        found = found.head(top)
-        columns = {name: found.cells(name) for name in found.columns}
+                frame = frame.where(frame.columns["kept"])
+        frame = frame.head(top)
+        columns = {name: frame.cells(name) for name in frame.columns}
     if target is None:
         shown = {cell(name): [cell(value) for value in each] for name, each in columns.items()}
         print_text(table_bytes(shown, chosen, defuse=defuse).decode())

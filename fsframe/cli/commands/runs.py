@@ -143,8 +143,8 @@ def _csv_destination(
     if not name:
         return None
     asked = Path(os.path.realpath(name))
-    beside = asked.parent == Path(os.path.realpath(out)).parent
-    if not beside or asked.suffix != ".csv" or asked.name.startswith("."):
+    same_folder = asked.parent == Path(os.path.realpath(out)).parent
+    if not same_folder or asked.suffix != ".csv" or asked.name.startswith("."):
         if not options["quiet"]:
             say(
                 f"note: the interrupted command was also to write {name}, which is not a CSV "
@@ -233,10 +233,10 @@ def _original_providers(text: str) -> contextlib.AbstractContextManager[None]:
     Another plugin with a method of the same name may have been installed since.
     """
     try:
-        found = json.loads(text)
+        providers = json.loads(text)
     except ValueError:
-        found = {}
-    items = found.items() if isinstance(found, dict) else ()
+        providers = {}
+    items = providers.items() if isinstance(providers, dict) else ()
     before = os.environ.get(_PREFER)
     chosen = [f"{provider}/{name}" for name, provider in items]
     return environment_with(_PREFER, ",".join([*chosen, *([before] if before else [])]))
@@ -244,13 +244,13 @@ def _original_providers(text: str) -> contextlib.AbstractContextManager[None]:
 
 def _stored_reading(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        stored = json.loads(text)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        stored = None
+    if not isinstance(stored, dict):
         raise StoreError("the manifest does not say how the table was read; start the run again")
-    reading = {name: found[name] for name in READING if isinstance(found.get(name), (str, bool))}
-    codes = found.get("na")
+    reading = {name: stored[name] for name in READING if isinstance(stored.get(name), (str, bool))}
+    codes = stored.get("na")
     if isinstance(codes, list) and all(isinstance(code, str) for code in codes):
         reading["na"] = tuple(codes)
     return reading
@@ -307,15 +307,15 @@ def audit(
     say(f"{path}: {len(chosen)} of {len(record.stages)} stages, which took {took:.2f} s", err=True)
     failed: list[str] = []
 
-    def told(found: StageAudit) -> None:
-        say(f"{found.path.removeprefix('/stages/').lstrip('/'):24} {_words(found)}")
-        if not found.passed:
-            failed.append(found.path)
+    def report(outcome: StageAudit) -> None:
+        say(f"{outcome.path.removeprefix('/stages/').lstrip('/'):24} {_words(outcome)}")
+        if not outcome.passed:
+            failed.append(outcome.path)
 
     with open_engine("processes" if workers else None, workers) as engine:
         stoppable(
             lambda: audit_run(
-                record, data, Run(executor=engine), chosen, memory=memory, report=told
+                record, data, Run(executor=engine), chosen, memory=memory, report=report
             ),
             lambda number: stop_command(number, engine),
         )
@@ -326,13 +326,15 @@ def audit(
         )
 
 
-def _words(found: Any) -> str:
-    if found.verdict == "same bits":
+def _words(outcome: Any) -> str:
+    if outcome.verdict == "same bits":
         return "same bits"
-    largest = f"largest relative difference {found.difference:.1e} in {found.where}"
-    if found.verdict == "within rounding":
+    largest = f"largest relative difference {outcome.difference:.1e} in {outcome.where}"
+    if outcome.verdict == "within rounding":
         return f"equal within rounding: {largest}; another kind of processor or library"
-    return f"DIFFERS: {found.where}" if found.difference == float("inf") else f"DIFFERS: {largest}"
+    return (
+        f"DIFFERS: {outcome.where}" if outcome.difference == float("inf") else f"DIFFERS: {largest}"
+    )
 
 
 @click.command()

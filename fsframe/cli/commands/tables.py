@@ -67,11 +67,11 @@ def inspect(data: str, as_json: bool, **reading: Any) -> None:
     from fsframe.show.inspection import inspect_table
     from fsframe.show.inspection_display import inspection_lines, inspection_object
 
-    found = inspect_table(data, **reading_arguments(**reading))
+    inspection = inspect_table(data, **reading_arguments(**reading))
     if as_json:
-        say_json(inspection_object(found))
+        say_json(inspection_object(inspection))
     else:
-        say_lines(inspection_lines(found))
+        say_lines(inspection_lines(inspection))
 
 
 @click.command()
@@ -180,8 +180,8 @@ def _filled(table: Table, names: Sequence[str], record: RunRecord) -> tuple[Tabl
     known = {place: value[name] for place, name in places.items() if value[name] == value[name]}
     if record.donors is not None and table.filled(known)[1]:
         known = _imputed(table, {place: places[place] for place in known}, record)
-    found, n_filled, texts = table.filled(known)
-    return found, n_filled, [places[column] for column in texts]
+    filled, n_filled, texts = table.filled(known)
+    return filled, n_filled, [places[column] for column in texts]
 
 
 def _imputed(
@@ -201,8 +201,8 @@ def _imputed(
     rows = np.full((table.n_rows, len(names)), np.nan)
     rows[:, donors.columns] = table.features(seen, kinds)
     columns = np.array([names.index(name) for name in places.values()])
-    found = filled_rows(rows, columns, record.fill, donors)
-    return dict(zip(places, found.T, strict=True))
+    values = filled_rows(rows, columns, record.fill, donors)
+    return dict(zip(places, values.T, strict=True))
 
 
 @click.command()

@@ -243,11 +243,11 @@ def known_kinds() -> dict[str, Kind]:
     >>> list(known_kinds())[:2]
     ['scores', 'classes']
     """
-    found = dict(KINDS)
+    kinds = dict(KINDS)
     for offer in plots.offers():
         entry: Any = offer.entry
         plain = offer.name not in KINDS
-        found[offer.name if plain else f"{offer.provider}/{entry.name}"] = Kind(
+        kinds[offer.name if plain else f"{offer.provider}/{entry.name}"] = Kind(
             target="",
             shows=entry.summary[:1].lower() + entry.summary[1:],
             needs=entry.needs,
@@ -255,7 +255,7 @@ def known_kinds() -> dict[str, Kind]:
             data=entry.data,
             options=entry.options,
         )
-    return found
+    return kinds
 
 
 def draw(

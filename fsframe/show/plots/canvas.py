@@ -83,9 +83,11 @@ def _style() -> dict[str, Any]:
     """The library's defaults with our settings, regardless of the caller's; without a backend."""
     import matplotlib
 
-    own: Any = matplotlib.rcParamsDefault
+    defaults: Any = matplotlib.rcParamsDefault
     # Settings of the backend are left alone: setting them would select one.
-    kept = {key: own[key] for key in own if not key.startswith(("backend", "interactive"))}
+    kept = {
+        key: defaults[key] for key in defaults if not key.startswith(("backend", "interactive"))
+    }
     return {**kept, **_STYLE}
 
 

@@ -38,19 +38,19 @@ _CURVES = 8
 
 def evaluation_of(record: RunRecord) -> RecordedEvaluation:
     """The evaluation in a run; StoreError for a run of another kind."""
-    found = recorded_protocol(record)
-    if not isinstance(found, RecordedEvaluation):
+    recorded = recorded_protocol(record)
+    if not isinstance(recorded, RecordedEvaluation):
         raise lacks(record, "cross-validation", "draw a run of `fsframe evaluate` or `compare -o`")
-    return found
+    return recorded
 
 
-def chosen_measures(found: Sequence[RecordedEvaluation], metric: str | None) -> list[Measure]:
+def chosen_measures(evaluations: Sequence[RecordedEvaluation], metric: str | None) -> list[Measure]:
     """The measure of every run, by default their leading one."""
-    name = _leading(found) if metric is None else metric
-    measures = [each.evaluation.measures.get(name) for each in found]
+    name = _leading(evaluations) if metric is None else metric
+    measures = [each.evaluation.measures.get(name) for each in evaluations]
     known = [measure for measure in measures if measure is not None]
     if len(known) < len(measures):
-        some = ", ".join(found[measures.index(None)].evaluation.measures)
+        some = ", ".join(evaluations[measures.index(None)].evaluation.measures)
         raise RequestError(f"not all of the runs were measured by {name!r}; one has {some}")
     return known
 
@@ -60,9 +60,9 @@ def axis_name(name: str) -> str:
     return "R²" if name == "r2" else printable(name)
 
 
-def _leading(found: Sequence[RecordedEvaluation]) -> str:
+def _leading(evaluations: Sequence[RecordedEvaluation]) -> str:
     """The leading measure of the runs, if it is the same for all."""
-    names = {each.evaluation.leading.name for each in found}
+    names = {each.evaluation.leading.name for each in evaluations}
     if len(names) > 1:
         raise RequestError(
             f"the runs have different leading measures ({', '.join(sorted(names))}); draw those "
@@ -73,11 +73,11 @@ def _leading(found: Sequence[RecordedEvaluation]) -> str:
 
 def _folds(record: RunRecord) -> FoldTables:
     evaluation_of(record)
-    found = fold_tables(record.stages[-1].tables, record.n_features, record.stage_paths()[-1])
-    if found.task != "classification":
-        what = f"classes, but {LABELS[found.task]}"
+    tables = fold_tables(record.stages[-1].tables, record.n_features, record.stage_paths()[-1])
+    if tables.task != "classification":
+        what = f"classes, but {LABELS[tables.task]}"
         raise lacks(record, what, "draw `sizes` or `pareto` instead")
-    return found
+    return tables
 
 
 def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
@@ -97,17 +97,17 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
         If the run is not an evaluation, or has no curve.
     """
     recorded = evaluation_of(record)
-    found, quality = recorded.evaluation, axis_name(_leading([recorded]))
-    if not found.curve:
+    evaluation, quality = recorded.evaluation, axis_name(_leading([recorded]))
+    if not evaluation.curve:
         raise lacks(record, "accuracy by number of features", "evaluate with --curve")
-    sizes = [point.size for point in found.curve]
+    sizes = [point.size for point in evaluation.curve]
     ticks = [sizes[k] for k in spread(len(sizes), 20)]
     with axes_for(ax, 6.2, 3.6) as (panel,):
-        means = np.array([point.accuracy for point in found.curve])
-        errors = np.nan_to_num([point.standard_error for point in found.curve])
+        means = np.array([point.accuracy for point in evaluation.curve])
+        errors = np.nan_to_num([point.standard_error for point in evaluation.curve])
         panel.fill_between(sizes, means - errors, means + errors, color=BLUE, alpha=0.15, lw=0)
         panel.plot(sizes, means, color=BLUE, marker="o", ms=4, label=f"{quality} ± standard error")
-        stability = [point.stability for point in found.curve]
+        stability = [point.stability for point in evaluation.curve]
         panel.plot(
             sizes,
             stability,
@@ -117,11 +117,13 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
             ls="--",
             label="stability φ (chance 0)",
         )
-        panel.axhline(found.baseline.mean, color=GREY, ls="-.", lw=1.0, label=found.baseline.name)
-        if found.all_features is not None:
-            panel.axhline(found.all_features.mean, color="black", lw=0.8, label="all features")
-        if found.one_standard_error is not None:
-            panel.axvline(found.one_standard_error, color=GREY, ls=":")
+        panel.axhline(
+            evaluation.baseline.mean, color=GREY, ls="-.", lw=1.0, label=evaluation.baseline.name
+        )
+        if evaluation.all_features is not None:
+            panel.axhline(evaluation.all_features.mean, color="black", lw=0.8, label="all features")
+        if evaluation.one_standard_error is not None:
+            panel.axvline(evaluation.one_standard_error, color=GREY, ls=":")
         panel.set_xscale("log", base=2)
         panel.set_xticks(ticks, [str(size) for size in ticks])
         panel.set_xticks([], minor=True)
@@ -241,9 +243,9 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
     with axes_for(ax, 4.8, 4.4) as (panel,):
         panel.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label="perfect")
         for number, code in enumerate(codes):
-            told, share = _reliability(given[:, code], truth == code)
+            probability, share = _reliability(given[:, code], truth == code)
             label = "bins" if classes == 2 else short(record.class_names[code])
-            panel.plot(told, share, **look(number), ms=5, label=label)
+            panel.plot(probability, share, **look(number), ms=5, label=label)
         count, borders = np.histogram(given[:, codes], bins=20, range=(0, 1))
         height = 0.12 * count / count.max()
         panel.bar(
@@ -307,10 +309,12 @@ def accuracy_against_stability(
         raise RequestError("chains are compared: give at least two runs")
     if len({record.data.sha256 for record in records}) > 1:
         raise RequestError("the runs are of different tables; draw those of one table")
-    found = [evaluation_of(record) for record in records]
-    measures = chosen_measures(found, metric)
+    evaluations = [evaluation_of(record) for record in records]
+    measures = chosen_measures(evaluations, metric)
     quality, sign = axis_name(measures[0].name), 1 if measures[0].larger_is_better else -1
-    points = [(e.evaluation.stability.value, m.mean) for e, m in zip(found, measures, strict=True)]
+    points = [
+        (e.evaluation.stability.value, m.mean) for e, m in zip(evaluations, measures, strict=True)
+    ]
     known = [k for k, point in enumerate(points) if drawable(np.array(point)).all()]
     if len(known) < 2:
         raise RequestError(f"fewer than two of the runs have both {quality} and a stability")
@@ -326,7 +330,7 @@ def accuracy_against_stability(
         )
         for number, k in enumerate(known):
             x, y = points[k]
-            measure, stability = measures[k], found[k].evaluation.stability
+            measure, stability = measures[k], evaluations[k].evaluation.stability
             look = number % len(COLOURS)
             error = measure.standard_error if drawable(measure.standard_error) else 0.0
             sides = [[0.0], [0.0]]
@@ -346,7 +350,7 @@ def accuracy_against_stability(
                 ms=7,
                 elinewidth=0.9,
                 ls="none",
-                label=short(found[k].base, 44),
+                label=short(evaluations[k].base, 44),
             )
         # With equal stabilities the axis would extend beyond 1.
         panel.set_xlim(right=min(panel.get_xlim()[1], 1.03))
@@ -441,12 +445,12 @@ def _means(
     every = [evaluation_of(record) for record in records]
     measures = chosen_measures(every, metric)
     cells: dict[tuple[str, str], float] = {}
-    for record, found, measure in zip(records, every, measures, strict=True):
-        key = (record.data.name, found.base)
+    for record, recorded, measure in zip(records, every, measures, strict=True):
+        key = (record.data.name, recorded.base)
         if key in cells:
             raise RequestError(
-                f"`{printable(found.base, longest=60)}` on {printable(record.data.name)} is given "
-                "twice"
+                f"`{printable(recorded.base, longest=60)}` on {printable(record.data.name)} is "
+                "given twice"
             )
         cells[key] = measure.mean if measure.larger_is_better else -measure.mean
     tables, chains = (list(dict.fromkeys(key[side] for key in cells)) for side in (0, 1))

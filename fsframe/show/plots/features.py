@@ -83,9 +83,9 @@ def ranked_scores(record: RunRecord, ax: Any = None, *, most: int = 20) -> Any:
             for panel in panels:
                 panel.axhline(places[n_kept - 1] - (1 + _GAP) / 2, color="black", lw=0.8, ls=":")
             more = int(record.selected.size) - n_kept
-            told = f"kept{f' (and {more} more)' if more else ''} above, not kept below"
+            note = f"kept{f' (and {more} more)' if more else ''} above, not kept below"
             panels[-1].annotate(
-                told,
+                note,
                 (1, places[n_kept - 1] - (1 + _GAP) / 2),
                 (0, 2),
                 xycoords=("axes fraction", "data"),
@@ -172,11 +172,11 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
             spread_out = np.nanstd(values)
             values = (values - np.nanmean(values)) / (spread_out if spread_out > 0 else 1.0)
             for number, code in enumerate(classes):
-                own = values[data.y == code]
-                own = own[~np.isnan(own)]
-                if own.size:
+                of_class = values[data.y == code]
+                of_class = of_class[~np.isnan(of_class)]
+                if of_class.size:
                     at = -place + 0.4 - band * (number + 0.5)
-                    _strip(panel, own, at, band, number)
+                    _strip(panel, of_class, at, band, number)
             panel.axhline(-place - 0.5, color="#D9D9D9", lw=0.6)
         label_axis(
             panel.yaxis,

@@ -153,8 +153,8 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
         )
     tested = table.where(~np.isnan(table.columns[name]))
     q = tested.columns[name[:-1] + "q"]
-    found = bool((q <= _LEVEL).any())
-    tested = tested.where(q <= _LEVEL).head(most) if found else tested.head(5)
+    significant = bool((q <= _LEVEL).any())
+    tested = tested.where(q <= _LEVEL).head(most) if significant else tested.head(5)
     ends = [*zip(tested.columns["feature"], tested.columns["with"], strict=True)]
     p = np.maximum(tested.columns[name], 1e-300)
     names = list(dict.fromkeys(end for pair in ends for end in pair))
@@ -179,9 +179,9 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
             width = 0.8 + 3.2 * -np.log10(value) / strongest
             panel.plot(
                 *curve.T,
-                color=BLUE if found else GREY,
+                color=BLUE if significant else GREY,
                 lw=width,
-                ls="-" if found else "--",
+                ls="-" if significant else "--",
                 alpha=0.8,
             )
         panel.plot(*at.T, "o", color="black", ms=6, zorder=3)
@@ -195,7 +195,11 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
         panel.set_ylim(-height, height)
         panel.set_aspect("equal")
         panel.axis("off")
-        title = f"pairs with q ≤ {_LEVEL:g}" if found else f"no pair has q ≤ {_LEVEL:g}: best by p"
+        title = (
+            f"pairs with q ≤ {_LEVEL:g}"
+            if significant
+            else f"no pair has q ≤ {_LEVEL:g}: best by p"
+        )
         panel.set_title(f"{title}; thicker: smaller p", fontsize="medium")
         return panel.figure
 
@@ -286,10 +290,10 @@ def _scatter(
         colour_bar(panel, dots, data.label_name)
         return
     for code in range(min(data.n_classes, len(COLOURS))):
-        own = rows[data.y[rows] == code]
+        of_class = rows[data.y[rows] == code]
         panel.plot(
-            x[own],
-            y[own],
+            x[of_class],
+            y[of_class],
             MARKERS[code],
             color=COLOURS[code],
             mfc=COLOURS[code] if code % 2 == 0 else "none",
@@ -313,17 +317,17 @@ def _odds(
     share = np.full((ys.size, xs.size), np.nan)
     for i, v in enumerate(ys):
         for j, u in enumerate(xs):
-            own = data.y[known & (x == u) & (y == v)]
-            if not own.size:
+            labels = data.y[known & (x == u) & (y == v)]
+            if not labels.size:
                 panel.text(j, i, "no rows", ha="center", va="center", fontsize="small")
                 continue
-            hits = int((own == last).sum())
-            share[i, j] = hits / own.size
-            odds = "∞" if hits == own.size else f"{hits / (own.size - hits):.2g}"
+            hits = int((labels == last).sum())
+            share[i, j] = hits / labels.size
+            odds = "∞" if hits == labels.size else f"{hits / (labels.size - hits):.2g}"
             panel.text(
                 j,
                 i,
-                f"{100 * share[i, j]:.0f} %\nodds {odds}\n{own.size} rows",
+                f"{100 * share[i, j]:.0f} %\nodds {odds}\n{labels.size} rows",
                 ha="center",
                 va="center",
                 color="white" if share[i, j] > 0.6 else "black",

@@ -50,33 +50,35 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
     RequestError
         If no stage of the run tests by bootstraps.
     """
-    found = _tests(record)
-    by_counts = bool(drawable(found.critical).all()) or found.p is None or found.level is None
+    tables = _tests(record)
+    by_counts = bool(drawable(tables.critical).all()) or tables.p is None or tables.level is None
     values = (
-        found.z / found.n
-        if by_counts or found.p is None
-        else -np.log10(np.maximum(found.p, 1e-300))
+        tables.z / tables.n
+        if by_counts or tables.p is None
+        else -np.log10(np.maximum(tables.p, 1e-300))
     )
     order = np.argsort(-values, kind="stable")[:most]
     places = np.arange(len(order), dtype=float)
     with axes_for(ax, 2.2 + 0.22 * len(order), 3.8) as (panel,):
-        if by_counts and found.lower is not None and found.upper is not None:
-            panel.vlines(places, found.lower[order], found.upper[order], color=GREY, lw=1.2)
+        if by_counts and tables.lower is not None and tables.upper is not None:
+            panel.vlines(places, tables.lower[order], tables.upper[order], color=GREY, lw=1.2)
         for decided, marker, note in (
-            (~found.borderline, "o", ""),
-            (found.borderline, "D", ", may change with another seed"),
+            (~tables.borderline, "o", ""),
+            (tables.borderline, "D", ", may change with another seed"),
         ):
             for chosen, colour, word in (
-                (found.relevant, BLUE, "relevant"),
-                (~found.relevant, GREY, "not relevant"),
+                (tables.relevant, BLUE, "relevant"),
+                (~tables.relevant, GREY, "not relevant"),
             ):
-                own = (chosen & decided)[order]
+                mask = (chosen & decided)[order]
                 face = BLUE if (marker, colour) == ("o", BLUE) else "white"
-                if own.any():
-                    x, y = places[own], values[order][own]
+                if mask.any():
+                    x, y = places[mask], values[order][mask]
                     panel.plot(x, y, marker, color=colour, mfc=face, ms=6, label=word + note)
         if by_counts:
-            critical = np.where(drawable(found.critical), found.critical, np.nan)[order] / found.n
+            critical = (
+                np.where(drawable(tables.critical), tables.critical, np.nan)[order] / tables.n
+            )
             panel.hlines(
                 critical,
                 places - 0.42,
@@ -85,15 +87,15 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
                 lw=1.8,
                 label="critical value ζ / n",
             )
-            panel.set_ylabel(f"share of {found.n} bootstraps that keep it")
+            panel.set_ylabel(f"share of {tables.n} bootstraps that keep it")
             panel.set_ylim(-0.03, 1.03)
         else:
-            assert found.level is not None
-            line = -np.log10(max(found.level, 1e-300))
-            panel.axhline(line, color=VERMILLION, lw=1.4, label=f"level: p = {found.level:.3g}")
+            assert tables.level is not None
+            line = -np.log10(max(tables.level, 1e-300))
+            panel.axhline(line, color=VERMILLION, lw=1.4, label=f"level: p = {tables.level:.3g}")
             panel.set_ylabel("−log₁₀ p")
             panel.set_ylim(bottom=0)
-        names = [feature_label(record, found.columns[k]) for k in order]
+        names = [feature_label(record, tables.columns[k]) for k in order]
         label_axis(panel.xaxis, places, names, rotation=90)
         panel.set_xlim(-0.7, len(order) - 0.3)
         # The line of the level may run behind the legend.
@@ -107,9 +109,9 @@ test_statistics.__test__ = False  # type: ignore[attr-defined]
 
 def _tests(record: RunRecord) -> BootstrapTables:
     for stage in reversed(record.stages):
-        found = bootstrap_tables(stage)
-        if found is not None and drawable(found.z).all():
-            return found
+        tables = bootstrap_tables(stage)
+        if tables is not None and drawable(tables.z).all():
+            return tables
     raise lacks(record, "test over bootstraps of features", "draw a run that ends with npfs")
 
 
@@ -147,9 +149,9 @@ def bootstrap_matrix(record: RunRecord, ax: Any = None, *, most: int = 60) -> An
 
 def _kept_matrix(record: RunRecord) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     for stage in reversed(record.stages):
-        found = bootstrap_tables(stage)
-        if found is not None and found.matrix is not None and len(found.matrix):
-            return found.matrix, found.columns
+        tables = bootstrap_tables(stage)
+        if tables is not None and tables.matrix is not None and len(tables.matrix):
+            return tables.matrix, tables.columns
         kept = stage.tables.get("kept")
         if kept is not None and kept.dtype.kind == "b" and kept.ndim == 2 and len(kept):
             seen = stage.features_in if stage.features_in.size else np.arange(record.n_features)
@@ -244,7 +246,7 @@ def kept_sets(records: Sequence[RunRecord], ax: Any = None) -> Any:
     sets = [set(record.selected_names) for record in records]
     members: dict[tuple[bool, ...], int] = {}
     for name in sorted(set().union(*sets)):
-        key = tuple(name in own for own in sets)
+        key = tuple(name in kept for kept in sets)
         members[key] = members.get(key, 0) + 1
     if not members:
         raise RequestError("none of the runs keeps a feature")
@@ -266,7 +268,7 @@ def kept_sets(records: Sequence[RunRecord], ax: Any = None) -> Any:
         label_axis(
             panel.yaxis,
             -np.arange(1.0, m + 1),
-            [f"{label} ({len(own)})" for label, own in zip(labels, sets, strict=True)],
+            [f"{label} ({len(kept)})" for label, kept in zip(labels, sets, strict=True)],
         )
         panel.set_xticks([])
         panel.tick_params(length=0)

@@ -154,18 +154,18 @@ class Checkpoint:
     def _adopt(self, manifest: Manifest, mixed: bool) -> None:
         numbered = dict(self._unit_files())
         try:
-            found = Manifest.of_folder(self.folder)
+            stored = Manifest.of_folder(self.folder)
         except StoreError as error:
             if numbered:
                 raise self._of_nothing(f"{error}, and so is its copy", numbered) from error
-            found = None
+            stored = None
             self._remove_manifests()
-        if found is not None:
-            reasons = found.differences(manifest, mixed=mixed)
+        if stored is not None:
+            reasons = stored.differences(manifest, mixed=mixed)
             if reasons:
-                raise self._of_another_run(reasons, found.differences(manifest, mixed=True))
-            self._mend_manifests(found)
-            self._mix(found, manifest, max(numbered, default=0))
+                raise self._of_another_run(reasons, stored.differences(manifest, mixed=True))
+            self._mend_manifests(stored)
+            self._mix(stored, manifest, max(numbered, default=0))
         elif numbered:
             raise self._of_nothing("its manifest and the copy of it are missing", numbered)
         else:
@@ -189,7 +189,7 @@ class Checkpoint:
             "choose another run file (--out), or discard them (--restart, restart=True)"
         )
 
-    def _mend_manifests(self, found: Manifest) -> None:
+    def _mend_manifests(self, stored: Manifest) -> None:
         """Write the manifest again where it, or its copy, is damaged or gone."""
         for name in NAMES:
             path = self.folder / name
@@ -199,7 +199,7 @@ class Checkpoint:
                 if path.exists():
                     self.notes.append(f"{error}; it was written again from its copy")
                 _remove(path)
-        found.keep(self.folder)
+        stored.keep(self.folder)
 
     def _remove_manifests(self) -> None:
         # The manifest itself goes last: units without one would be of no known run.
@@ -220,15 +220,15 @@ class Checkpoint:
             f"{'; '.join(reasons)}. {ways}, or discard it (--restart, restart=True)"
         )
 
-    def _mix(self, found: Manifest, manifest: Manifest, last: int) -> None:
+    def _mix(self, stored: Manifest, manifest: Manifest, last: int) -> None:
         """Keep in the manifest which files of units are of which numeric fingerprint."""
         now = dict(manifest.numerics)
-        earlier = found.earlier
-        if found.numerics and dict(found.numerics) != now:
+        earlier = stored.earlier
+        if stored.numerics and dict(stored.numerics) != now:
             # A process that stored no units does not count.
             if last > (earlier[-1][0] if earlier else 0):
-                earlier = (*earlier, (last, found.numerics))
-            joint = attrs.evolve(found, numerics=now, software=manifest.software, earlier=earlier)
+                earlier = (*earlier, (last, stored.numerics))
+            joint = attrs.evolve(stored, numerics=now, software=manifest.software, earlier=earlier)
             # Each file is replaced whole, the copy first: one of the two is always sound.
             for name in reversed(NAMES):
                 joint.write(self.folder / name)
@@ -275,11 +275,11 @@ class Checkpoint:
     def units(self, call: str) -> list[Unit]:
         """The finished units of a call, in order, none overlapping another."""
         with self._guard:
-            found: list[Unit] = []
+            units: list[Unit] = []
             for unit in sorted(self._places.get(call, ()), key=lambda u: (u.start, u.stop)):
-                if not found or unit.start >= found[-1].stop:
-                    found.append(unit)
-            return found
+                if not units or unit.start >= units[-1].stop:
+                    units.append(unit)
+            return units
 
     def load(self, unit: Unit) -> bytes:
         """The bytes of a finished unit, verified; StoreError if they have changed."""
@@ -406,8 +406,8 @@ class Checkpoint:
 
     def remembered(self, array: Any) -> str | None:
         """The cached digest of that array; None if there is none."""
-        found = self._digests.get(id(array))
-        return found[1] if found is not None and found[0]() is array else None
+        entry = self._digests.get(id(array))
+        return entry[1] if entry is not None and entry[0]() is array else None
 
 
 def _remove(path: Path) -> None:

@@ -185,9 +185,9 @@ def _dead(holder: Holder, me: Holder, locked: bool | None) -> bool:
 def _read(descriptor: int) -> Holder | None:
     try:
         os.lseek(descriptor, 0, os.SEEK_SET)
-        found: Any = json.loads(os.read(descriptor, _MOST_BYTES))
-        texts = {name: str(found[name]) for name in ("host", "boot", "started", "since")}
-        return Holder(pid=int(found["pid"]), space=str(found.get("space", "")), **texts)
+        content: Any = json.loads(os.read(descriptor, _MOST_BYTES))
+        texts = {name: str(content[name]) for name in ("host", "boot", "started", "since")}
+        return Holder(pid=int(content["pid"]), space=str(content.get("space", "")), **texts)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 

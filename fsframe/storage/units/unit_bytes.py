@@ -158,23 +158,23 @@ def _array(
     raw: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...], form: str
 ) -> NDArray[Any]:
     # A copy: aligned, in the machine's byte order, and free of the buffer.
-    found = np.frombuffer(raw, dtype=dtype).astype(dtype.newbyteorder("="))
-    if dtype.kind == "b" and found.view(np.uint8).max(initial=0) > 1:
+    values = np.frombuffer(raw, dtype=dtype).astype(dtype.newbyteorder("="))
+    if dtype.kind == "b" and values.view(np.uint8).max(initial=0) > 1:
         raise StoreError("it holds truth values other than 0 and 1")
     if dtype.kind == "U":
-        _check_text(found)
+        _check_text(values)
     if form == "same":
-        return np.full(shape, found[0], dtype=found.dtype)
+        return np.full(shape, values[0], dtype=values.dtype)
     if form == "count":
-        size, first = math.prod(shape), int(found[0])
+        size, first = math.prod(shape), int(values[0])
         if not -(1 << 62) < first < 1 << 62:
             raise StoreError("it counts beyond 64 bits")
         return np.arange(first, first + size, dtype=np.int64).reshape(shape)
-    return found.reshape(shape)
+    return values.reshape(shape)
 
 
-def _check_text(found: NDArray[Any]) -> None:
-    points = found.view(np.uint32)
+def _check_text(texts: NDArray[Any]) -> None:
+    points = texts.view(np.uint32)
     if ((points > 0x10FFFF) | ((points >= 0xD800) & (points < 0xE000))).any():
         raise StoreError("it holds text that is not Unicode")
 
@@ -188,25 +188,25 @@ def stack(results: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
     ``every/NAME`` is the array of that name, which is the same in all results. ``joined/NAME`` and
     ``sizes/NAME`` are one-dimensional arrays end to end. ``3/NAME`` is that of result 3.
 
-    >>> found = stack([{"a": np.ones(2), "b": np.ones(1)}, {"a": np.ones(2), "b": np.zeros(3)}])
-    >>> {name: array.tolist() for name, array in found.items()}
+    >>> arrays = stack([{"a": np.ones(2), "b": np.ones(1)}, {"a": np.ones(2), "b": np.zeros(3)}])
+    >>> {name: array.tolist() for name, array in arrays.items()}
     {'every/a': [1.0, 1.0], 'joined/b': [1.0, 0.0, 0.0, 0.0], 'sizes/b': [1, 3]}
     """
-    found: Arrays = {}
+    arrays: Arrays = {}
     for name in dict.fromkeys(name for result in results for name in result):
         listed = [result.get(name) for result in results]
         whole = [array for array in listed if array is not None]
         alike = len(whole) == len(listed) > 1 and len({array.dtype for array in whole}) == 1
         if alike and all(array is whole[0] or _same(array, whole[0]) for array in whole[1:]):
-            found[f"every/{name}"] = whole[0]
+            arrays[f"every/{name}"] = whole[0]
         elif alike and all(array.ndim == 1 for array in whole):
-            found[f"joined/{name}"] = np.concatenate(whole)
-            found[f"sizes/{name}"] = np.array([array.size for array in whole], dtype=np.int64)
+            arrays[f"joined/{name}"] = np.concatenate(whole)
+            arrays[f"sizes/{name}"] = np.array([array.size for array in whole], dtype=np.int64)
         else:
             for place, array in enumerate(listed):
                 if array is not None:
-                    found[f"{place}/{name}"] = array
-    return found
+                    arrays[f"{place}/{name}"] = array
+    return arrays
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
@@ -226,7 +226,7 @@ def unstack(arrays: Mapping[str, NDArray[Any]], n: int) -> list[Arrays]:
 
     StoreError if an array belongs to no result, or to one that has it already, or sizes do not fit.
     """
-    found: list[Arrays] = [{} for _ in range(n)]
+    results: list[Arrays] = [{} for _ in range(n)]
     for full, array in arrays.items():
         owner, _, name = full.partition("/")
         if owner == "every":
@@ -242,9 +242,9 @@ def unstack(arrays: Mapping[str, NDArray[Any]], n: int) -> list[Arrays]:
         else:
             raise StoreError(f"it holds an array that belongs to no selection: {full[:40]!r}")
         for place, piece in pieces.items():
-            if found[place].setdefault(name, piece) is not piece:
+            if results[place].setdefault(name, piece) is not piece:
                 raise StoreError(f"it holds two arrays of one name: {name[:40]!r}")
-    return found
+    return results
 
 
 def split_joined(array: NDArray[Any], sizes: NDArray[Any] | None, n: int) -> list[NDArray[Any]]:
@@ -278,8 +278,8 @@ _MOST_ALIKE = 1 << 20
 def reduced(selection: Selection, parts: Collection[str]) -> Selection:
     """`selection` with only the requested parts; omitted scores are all NaN.
 
-    >>> found = Selection(selected=[1], scores=[0.1, 0.9], tables={"cost": [3.0]})
-    >>> len(reduced(found, {"scores"}).tables), reduced(found, ()).scores
+    >>> selection = Selection(selected=[1], scores=[0.1, 0.9], tables={"cost": [3.0]})
+    >>> len(reduced(selection, {"scores"}).tables), reduced(selection, ()).scores
     (0, array([nan, nan]))
     """
     changes: dict[str, Any] = {}
@@ -308,8 +308,8 @@ def _no_scores(n_features: int) -> NDArray[np.float64]:
 def pack_selections(selections: Sequence[Selection], meta: Any = None) -> bytes:
     """Selections, and a JSON value, as bytes; StoreError for arrays that no run file could hold.
 
-    >>> found = Selection(selected=[1], scores=[0.1, 0.9], warnings=["weak"])
-    >>> [copy], meta = unpack_selections(pack_selections([found]))
+    >>> selection = Selection(selected=[1], scores=[0.1, 0.9], warnings=["weak"])
+    >>> [copy], meta = unpack_selections(pack_selections([selection]))
     >>> copy.selected, copy.warnings
     (array([1]), ('weak',))
     """
@@ -345,15 +345,15 @@ def unpack_selections(
         raise StoreError("it does not say how many selections it holds")
     if times > 1 and all(name.startswith("every/") for name in arrays):
         # A few bytes may stand for a million equal selections: they are one object.
-        found = [_selection(heads[0], unstack(arrays, 1)[0])] * times
+        selections = [_selection(heads[0], unstack(arrays, 1)[0])] * times
     else:
         grouped = unstack(arrays, len(heads) * times)
-        found = [_selection(h, g) for h, g in zip(heads * times, grouped, strict=True)]
-    for selection in found if shape is not None else ():
+        selections = [_selection(h, g) for h, g in zip(heads * times, grouped, strict=True)]
+    for selection in selections if shape is not None else ():
         problems = selection.problems(*shape)  # type: ignore[misc]
         if problems:
             raise StoreError("it holds an invalid selection: " + "; ".join(problems))
-    return found, outer["meta"]
+    return selections, outer["meta"]
 
 
 def _selection(head: Any, arrays: dict[str, NDArray[Any]]) -> Selection:

@@ -144,17 +144,17 @@ class Manifest:
         >>> a.differences(attrs.evolve(a, seed=7, request={"command": "again"}))
         ['its seed is 0, not 7']
         """
-        found = []
+        reasons = []
         if self.chain != other.chain:
-            found.append(f"its chain is `{printable(self.chain)}`, not `{other.chain}`")
+            reasons.append(f"its chain is `{printable(self.chain)}`, not `{other.chain}`")
         if self.sha256 != other.sha256:
-            found.append(
+            reasons.append(
                 f"its data have SHA-256 {printable(self.sha256[:12])}…, these {other.sha256[:12]}…"
             )
         if self.seed != other.seed:
-            found.append(f"its seed is {self.seed}, not {other.seed}")
+            reasons.append(f"its seed is {self.seed}, not {other.seed}")
         if self.memory and other.memory and self.memory != other.memory:
-            found.append(
+            reasons.append(
                 f"its algorithms were chosen for {size_text(self.memory)} of memory beside the "
                 f"table, not {size_text(other.memory)} (--memory, memory=)"
             )
@@ -162,7 +162,7 @@ class Manifest:
         accepted = mixed or any(dict(other.numerics) == dict(each) for _, each in self.earlier)
         if known and not accepted:
             changed = numeric_differences(self.numerics, other.numerics)
-            found += [f"it was started with {printable(text)}" for text in changed]
+            reasons += [f"it was started with {printable(text)}" for text in changed]
         needed = other.software
         if self.chain == other.chain and self.software.keys() != needed.keys():
             former = software(other.chain, former=True)
@@ -173,10 +173,10 @@ class Manifest:
             mine, theirs = (versions.get(name, "absent") for versions in (self.software, needed))
             # Plugins used by only one of two different chains add no information.
             if mine != theirs and not (self.chain != other.chain and "absent" in (mine, theirs)):
-                found.append(
+                reasons.append(
                     f"it was started with {printable(name)} {printable(mine)}, not {theirs}"
                 )
-        return found
+        return reasons
 
     def write(self, path: Path) -> None:
         """Write the manifest to `path` atomically; StoreError if it cannot be written."""
@@ -230,13 +230,13 @@ class Manifest:
         return None
 
     @classmethod
-    def _from_json(cls, found: Any) -> Manifest:
-        if type(found["seed"]) is not int or found["seed"] < 0:
+    def _from_json(cls, content: Any) -> Manifest:
+        if type(content["seed"]) is not int or content["seed"] < 0:
             raise ValueError("its seed is not a whole number")
-        if not all(isinstance(found[name], str) for name in ("chain", "sha256")):
+        if not all(isinstance(content[name], str) for name in ("chain", "sha256")):
             raise ValueError("its chain or its digest is not text")
         # Manifests of earlier releases do not have these.
-        values = {"numerics": {}, "earlier": (), "memory": 0, **found}
+        values = {"numerics": {}, "earlier": (), "memory": 0, **content}
         if type(values["memory"]) is not int or values["memory"] < 0:
             raise ValueError("its memory is not a whole number")
         return cls(**{field.name: values[field.name] for field in attrs.fields(cls)})
@@ -249,11 +249,11 @@ def software(chain: object, *, former: bool = False) -> dict[str, str]:
     a `base` too; of a class that this process has registered, a digest of its code. With `former`,
     plugins are those that offered the methods in earlier releases.
     """
-    found = {name: release(name) for name in ("python", *SOFTWARE)}
+    versions = {name: release(name) for name in ("python", *SOFTWARE)}
     for _, offer in _offers(str(chain)):
         moved = offer.entry.former_provider if former else ""
-        found[f"plugin {moved}" if moved else offer.plugin.software] = offer.version
-    return found
+        versions[f"plugin {moved}" if moved else offer.plugin.software] = offer.version
+    return versions
 
 
 def providers(text: str, *, former: bool = False) -> dict[str, str]:
@@ -284,8 +284,8 @@ def _named_parts(stage: StageText) -> Iterator[tuple[str, Offer]]:
     for parameter in registry[stage.name].parameters():
         home = offered_by(parameter.kind)
         if home and parameter.name in stage.params:
-            found: Registry = getattr(fsframe.registry, home)
-            for offer in found.matching(stage.params[parameter.name]):
+            offered: Registry = getattr(fsframe.registry, home)
+            for offer in offered.matching(stage.params[parameter.name]):
                 yield f"{parameter.name} {offer.name}", offer
 
 
@@ -406,14 +406,14 @@ def _entries(raw: bytes) -> list[tuple[Unit, int]]:
         raise StoreError(f"its index is not JSON: {error}") from None
     if not isinstance(index, list) or len(index) > _MOST_UNITS:
         raise StoreError("its index is not a list of units")
-    found = []
+    units = []
     for entry in index:
         if not isinstance(entry, list) or len(entry) != 2:
             raise StoreError("its index has an entry of another form")
         if type(entry[1]) is not int or entry[1] < 0:
             raise StoreError("its index has a length that is not a whole number")
-        found.append((Unit.parse(entry[0]), entry[1]))
-    return found
+        units.append((Unit.parse(entry[0]), entry[1]))
+    return units
 
 
 def call_key(
@@ -477,9 +477,9 @@ class FitSteps:
         known = self._known.get(number)
         if known is not None:
             return unpack(self._checkpoint.load(known))[0]
-        found = {name: np.array(value, order="C") for name, value in compute().items()}
-        self._checkpoint.commit(Unit(self._call, number, number + 1), pack(found))
-        return found
+        arrays = {name: np.array(value, order="C") for name, value in compute().items()}
+        self._checkpoint.commit(Unit(self._call, number, number + 1), pack(arrays))
+        return arrays
 
 
 def _add(digest: Any, content: bytes) -> None:
@@ -499,9 +499,9 @@ def _table_digest(checkpoint: UnitStore, data: Dataset) -> str:
     if data.in_parts:
         return str(data.matrix.rows_sha256)
     if data.nbytes:
-        found = checkpoint.remembered(data.matrix)
-        if found is not None:
-            return found
+        known = checkpoint.remembered(data.matrix)
+        if known is not None:
+            return known
     digest = hashlib.sha256(f"{data.n_samples}x{data.n_features}".encode())
     for start, stop in data.column_blocks():
         # Transposed, so that columns are contiguous in any memory layout.
