@@ -306,7 +306,8 @@ class Logo(MarginSelector):
         if not converged:
             notes.append(
                 f"no convergence in {self.max_iter} iterations: "
-                f"the last change of w was {changes[-1]:.1e} of its norm"
+                f"the last change of w was {changes[-1]:.1e} of its norm; it settles with a larger "
+                f"sigma (now {self.sigma:g}), or a larger l1"
             )
         return self._selection(
             training,

@@ -124,3 +124,13 @@ def test_the_evaluation_of_gflip_is_that_of_its_set(seed):
     same = y[:, None] == y[None, :]
     theta = (np.where(same, np.inf, d).min(1) - np.where(same, d, np.inf).min(1)) / 2
     np.testing.assert_allclose(found.tables["evaluation"], expit(theta).sum(), rtol=1e-13)
+
+
+def test_logo_that_does_not_settle_names_what_makes_it() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 40))
+    data = Dataset.from_arrays(X, X[:, :5].sum(axis=1) + 2 * rng.normal(size=100) > 0)
+    restless = Logo().select(data)
+    assert any("a larger sigma (now 2), or a larger l1" in line for line in restless.warnings)
+    for settled in (Logo(sigma=10.0), Logo(l1=3.0)):
+        assert not settled.select(data).warnings
