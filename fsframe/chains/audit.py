@@ -167,10 +167,10 @@ def audit_run(
         if shares is not None:
             run = attrs.evolve(run, memory=shares.one_fit)
         rounding = _may_round(record)
-        found = []
+        verdicts = []
 
         def add(verdict: StageAudit) -> None:
-            found.append(verdict)
+            verdicts.append(verdict)
             if report is not None:
                 report(verdict)
 
@@ -203,7 +203,7 @@ def audit_run(
             else:
                 parts = [*_test_differences(record.pair_tests, tests, untested)]
             add(_verdict("/pair_tests", parts, rounding, perf_counter() - begin))
-    return found
+    return verdicts
 
 
 def _route(record: RunRecord, chain: Chain, data: Dataset, memory: int | None) -> int:

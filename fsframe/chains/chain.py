@@ -249,12 +249,12 @@ class Chain:
         for position, stage in enumerate(self.selecting):
             method = stage.method
             assert isinstance(method, Selector)
-            found = self._resampling_cost(position, n, p) if method.wrapping else None
-            found = found or method.cost(n, left)
-            if found is None:
+            cost = self._resampling_cost(position, n, p) if method.wrapping else None
+            cost = cost or method.cost(n, left)
+            if cost is None:
                 return None
-            total += found.seconds
-            formula = found.formula if method.wrapping or not formula else formula + " + …"
+            total += cost.seconds
+            formula = cost.formula if method.wrapping or not formula else formula + " + …"
             left = method.keep_count(left, left)
         return Cost(seconds=total, formula=formula)
 
@@ -304,9 +304,9 @@ class Chain:
             stage = selecting[place]
             method = stage.method
             assert isinstance(method, Selector)
-            found = method.statement(self._last_of_base(place))
-            if found is not None:
-                yield stage.name, found
+            statement = method.statement(self._last_of_base(place))
+            if statement is not None:
+                yield stage.name, statement
 
     def _last_of_base(self, place: int) -> Selector | None:
         """The last selector of what the stage at `place` resamples; None if it resamples none."""
@@ -393,11 +393,11 @@ class Chain:
         chain = self._selecting_chain()
         first = chain.stages[0].method
         assert isinstance(first, Selector)
-        found = first.select_many(self._adjusted(data, 0), counts, upstream, context.stage(0))
+        selections = first.select_many(self._adjusted(data, 0), counts, upstream, context.stage(0))
         if len(chain.stages) == 1:
-            return found
+            return selections
         return [
-            _last(chain.steps(data.with_counts(row), context, found[b], start=1, part=b))
+            _last(chain.steps(data.with_counts(row), context, selections[b], start=1, part=b))
             for b, row in enumerate(counts)
         ]
 
@@ -500,8 +500,8 @@ class Chain:
             try:
                 data = read(data, label)
             except UntidyTableError as error:
-                told = f"{error.problem}\n`fsframe.read` takes, and so does `fsframe.select`:"
-                raise UntidyTableError(told, error.ways) from None
+                message = f"{error.problem}\n`fsframe.read` takes, and so does `fsframe.select`:"
+                raise UntidyTableError(message, error.ways) from None
         elif label is not None:
             raise RequestError("a Dataset already has its label; label= is for data frames")
         request = Request(
@@ -521,9 +521,9 @@ class Chain:
 
 
 def _last(results: Iterator[StageResult]) -> Selection:
-    found = deque(results, maxlen=1).pop()
-    assert isinstance(found, Selection)
-    return found
+    selection = deque(results, maxlen=1).pop()
+    assert isinstance(selection, Selection)
+    return selection
 
 
 def _order_problems(stages: tuple[Stage, ...]) -> Iterator[str]:

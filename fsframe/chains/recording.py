@@ -236,8 +236,8 @@ def answer_tests(
     kept = np.sort(selecting[-1][2].selected)
     if isinstance(made.method, PairTester):
         with in_stage(type(made.method), made.name):
-            found = made.method.tests_found(selection)
-        return _tests_record(made.name, selectors.offer(made.name), record.seed, found, data), ""
+            tests = made.method.tests_found(selection)
+        return _tests_record(made.name, selectors.offer(made.name), record.seed, tests, data), ""
     testing = tester_offer()
     weights = weighed[-1][2].pair_weights
     assert weights is not None
@@ -250,8 +250,8 @@ def answer_tests(
         tester = selectors[testing.name]()
         _check_can_take(tester, data)
         with in_stage(type(tester), testing.name):
-            found = tester.test_pairs(data, kept, pairs, chosen_from, run)
-        return _tests_record(testing.name, testing, run.key, found, data), ""
+            tests = tester.test_pairs(data, kept, pairs, chosen_from, run)
+        return _tests_record(testing.name, testing, run.key, tests, data), ""
     except FsframeError as error:
         # The result is valid without them.
         return None, f"pairs were not tested for interaction: {error}"
@@ -260,9 +260,11 @@ def answer_tests(
 def _chosen_from(selecting: Sequence[Selecting], weighing: Stage) -> int:
     """Number of pairs of the columns that a multivariate stage, or the weighing one, was given."""
     columns = 0
-    for stage, _, found in selecting:
+    for stage, _, selection in selecting:
         if stage is weighing or not getattr(stage.method, "univariate", False):
-            columns = max(columns, 0 if found.features_in is None else found.features_in.size)
+            columns = max(
+                columns, 0 if selection.features_in is None else selection.features_in.size
+            )
     return columns * (columns - 1) // 2
 
 
@@ -273,54 +275,57 @@ def _check_can_take(tester: Any, data: Dataset) -> None:
     ignored = "" if data.groups is None else tester.ignores_groups()
     if ignored:
         raise DataError(f"rows of one {data.group_name!r} are alike, and {ignored}")
-    for columns, what in ((data.times, "come one after another"), (data.covariates, "depend on")):
+    for columns, relation in (
+        (data.times, "come one after another"),
+        (data.covariates, "depend on"),
+    ):
         if columns is not None:
             names = ", ".join(columns.names)
-            raise DataError(f"rows {what} {names}, which tests of pairs do not support")
+            raise DataError(f"rows {relation} {names}, which tests of pairs do not support")
     tester.check_data(data)
 
 
 def _tests_record(
-    name: str, offer: Offer, key: tuple[int, ...], found: PairTests, data: Dataset
+    name: str, offer: Offer, key: tuple[int, ...], tests: PairTests, data: Dataset
 ) -> PairTestRecord:
     problems = (
-        found.problems(data.n_features)
-        if isinstance(found, PairTests)
-        else [f"{type(found).__name__} is not a PairTests"]
+        tests.problems(data.n_features)
+        if isinstance(tests, PairTests)
+        else [f"{type(tests).__name__} is not a PairTests"]
     )
     if problems:
         raise PluginError(f"{name} returned invalid tests of pairs: {'; '.join(problems)}")
     return PairTestRecord(
-        name=name, provider=offer.provider, provider_version=offer.version, seed=key, tests=found
+        name=name, provider=offer.provider, provider_version=offer.version, seed=key, tests=tests
     )
 
 
 def _facts_of_table(data: Dataset) -> dict[str, Any]:
     """How the table was read, and the kinds and roles of its columns and rows, as far as given."""
-    found: dict[str, Any] = {"reading": dict(data.reading)} if data.reading else {}
+    facts: dict[str, Any] = {"reading": dict(data.reading)} if data.reading else {}
     if data.groups is not None:
         # Without the names of the groups, which may be those of people.
         codes = hashlib.sha256(data.groups.astype("<i8").tobytes()).hexdigest()
-        found["groups"] = {"name": data.group_name, "number": data.n_groups, "sha256": codes}
+        facts["groups"] = {"name": data.group_name, "number": data.n_groups, "sha256": codes}
     names = np.array(data.feature_names, dtype=object)
     kinds = {**dict.fromkeys(names[data.categorical], ColumnKind("nominal")), **data.kinds}
     if kinds:
-        found["kinds"] = kinds_as_json(kinds)
+        facts["kinds"] = kinds_as_json(kinds)
     if data.keep is not None:
-        found["keep"] = names[data.keep].tolist()
+        facts["keep"] = names[data.keep].tolist()
     if data.weight_name:
         # A table in parts repeats rows by weight.
         total = data.n_samples if data.counts is None else int(data.counts.sum())
-        found["weights"] = {"name": data.weight_name, "sum": total}
+        facts["weights"] = {"name": data.weight_name, "sum": total}
     if data.feature_groups:
-        found["feature_groups"] = {k: list(of) for k, of in data.feature_groups.items()}
+        facts["feature_groups"] = {k: list(of) for k, of in data.feature_groups.items()}
     for role, columns in data.side_columns().items():
         one = ROLES[role].given == "name"
-        found[role] = columns.names[0] if one else list(columns.names)
-    return found
+        facts[role] = columns.names[0] if one else list(columns.names)
+    return facts
 
 
 def environment() -> dict[str, Any]:
     """Versions of interpreter and libraries, platform and numeric fingerprint, for the run file."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
-    return found | {name: release(name) for name in _LIBRARIES} | dict(fingerprint())
+    interpreter = {"python": platform.python_version(), "platform": platform.platform()}
+    return interpreter | {name: release(name) for name in _LIBRARIES} | dict(fingerprint())

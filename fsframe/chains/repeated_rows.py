@@ -80,13 +80,13 @@ def _listed(names: list[str]) -> str:
 
 
 def _identifiers(data: Dataset) -> list[str]:
-    found = []
+    names = []
     for start, stop in data.column_blocks():
         block = data.columns(start, stop)
         for column in range(stop - start):
             if _identifies(np.asarray(block[:, column], dtype=np.float64), data.y):
-                found.append(data.feature_names[start + column])
-    return found
+                names.append(data.feature_names[start + column])
+    return names
 
 
 def _identifies(values: NDArray[np.float64], y: NDArray[np.int64]) -> bool:

@@ -102,11 +102,11 @@ class Request:
         """
         if self.out is None or self.overwrite or self.restart:
             return None
-        found = stored_answer(self.out, self.chain, self.seed, apart_from=self._tables())
-        if found is not None:
+        record = stored_answer(self.out, self.chain, self.seed, apart_from=self._tables())
+        if record is not None:
             asked = Manifest.of(self.chain, self.data, self.seed, memory=self.chosen_route())
-            check_answer(self.out, found, asked)
-        return found
+            check_answer(self.out, record, asked)
+        return record
 
     def _tables(self) -> list[str | os.PathLike[str]]:
         """Files that must not be replaced."""
@@ -215,13 +215,13 @@ def _forewarn(chain: RunsInSteps, data: Dataset) -> None:
 
 def _observers() -> Observers:
     """The observers of this run; one that cannot be loaded gives a warning."""
-    found, wrong = [], []
+    usable, wrong = [], []
     for offer in observers.offers():
         try:
-            found.append(observers[f"{offer.provider}/{offer.entry.name}"]())
+            usable.append(observers[f"{offer.provider}/{offer.entry.name}"]())
         except Exception as error:
             wrong.append(f"the observer {offer.entry.name!r} was not notified: {one_line(error)}")
-    active = Observers(found)
+    active = Observers(usable)
     active.warnings += wrong
     return active
 
@@ -237,12 +237,12 @@ def _notify_end(active: Observers, record: RunRecord) -> None:
 def _check_names(chain: RunsInSteps) -> None:
     """Refuse stages whose name no longer means their class, since records look it up by name."""
     for stage in chain.stages:
-        found = registry_of_class(type(stage.method))[stage.name]
-        if found is not type(stage.method):
+        registered = registry_of_class(type(stage.method))[stage.name]
+        if registered is not type(stage.method):
             raise RequestError(
                 f"the stage {stage.name!r} was built from a class that has been replaced since "
-                f"({found.__module__}.{found.__name__}; was a notebook cell run again?): build "
-                "the chain again"
+                f"({registered.__module__}.{registered.__name__}; was a notebook cell run again?): "
+                "build the chain again"
             )
 
 
@@ -340,9 +340,9 @@ def check_answer(out: str | os.PathLike[str], record: RunRecord, asked: Manifest
         Saying in what they differ.
     """
     reasons = recorded_request(record).differences(attrs.evolve(asked, numerics={}))
-    found = record.environment.get("request")
+    request = record.environment.get("request")
     identities = (asked.identity, asked.former_identity)
-    if not isinstance(found, Mapping) or found.get("sha256") not in identities:
+    if not isinstance(request, Mapping) or request.get("sha256") not in identities:
         reasons = reasons or ["it does not say that it is the result of this request"]
     if reasons:
         raise existing_file(out, reasons)
@@ -366,8 +366,8 @@ def recorded_request(record: RunRecord) -> Manifest:
 
 def memory_route(record: RunRecord) -> int | None:
     """Bytes by which the methods of a run chose their algorithm; None if its file does not say."""
-    found = record.environment.get("request")
-    memory = found.get("memory") if isinstance(found, Mapping) else None
+    request = record.environment.get("request")
+    memory = request.get("memory") if isinstance(request, Mapping) else None
     # The file may come from anybody.
     return memory if type(memory) is int and memory > 0 else None
 
@@ -380,5 +380,5 @@ higher layer."""
 def as_chain_result(record: RunRecord) -> ChainResult:
     """The record as a result object, for programs and notebooks."""
     home, _, name = _PRESENTATION.partition(":")
-    found: ChainResult = getattr(import_module(home), name)(record)
-    return found
+    result: ChainResult = getattr(import_module(home), name)(record)
+    return result

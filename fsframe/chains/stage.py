@@ -242,22 +242,22 @@ def shares_of(
         fits, other_tables = 1, 0
     methods = [stage.method for stage in chain.stages]
     copied = _copied_bytes(chain, data)
-    own = table + other_tables if here else 0
+    tables_here = table + other_tables if here else 0
     n, p = data.n_samples, data.n_features
     room = working_memory(n, p, 0 if executor is None else fits)
     if not here:
         room -= working_memory(n, p)
-    one_fit = (bound - own - shared - room) // fits - copied
+    one_fit = (bound - tables_here - shared - room) // fits - copied
     shares = MemoryShares(
-        bound=bound, table=own, shared=shared, copied=copied, room=room, fits=fits,
+        bound=bound, table=tables_here, shared=shared, copied=copied, room=room, fits=fits,
         one_fit=one_fit, route=route or route_of(chain, data, bound, other_tables),
     )  # fmt: skip
     least = max(LEAST_SHARE, int(values * most_tables_held(methods, p)))
     if one_fit < least:
-        needed = own + shared + room + fits * (copied + least)
+        needed = tables_here + shared + room + fits * (copied + least)
         workers = executor is not None
-        told = _too_little(shares, data, least, needed, workers=workers, here=here)
-        raise LimitTooSmall(told, needed)
+        message = _too_little(shares, data, least, needed, workers=workers, here=here)
+        raise LimitTooSmall(message, needed)
     return shares
 
 
@@ -302,16 +302,16 @@ def most_tables_held(methods: Sequence[Any], n_features: int) -> float:
     copy of these columns; if their number is not known, only what it resamples is counted.
     """
     # Number of columns of the next stage; 0 if not known.
-    found, known = 0.0, n_features
+    most, known = 0.0, n_features
     for place, method in enumerate(methods):
         if known:
             copies = method.tables_held(known) + (place > 0)
-            found = max(found, copies * known / n_features)
+            most = max(most, copies * known / n_features)
         elif method.rows_copied():
-            found = max(found, method.tables_held(n_features))
+            most = max(most, method.tables_held(n_features))
         top = getattr(method, "top", None)
         known = min(top, known or n_features) if isinstance(top, int) else 0
-    return found
+    return most
 
 
 def _workers(executor: Any) -> tuple[int, bool]:
@@ -320,8 +320,8 @@ def _workers(executor: Any) -> tuple[int, bool]:
         return 1, True
     # An Engine says both.
     here = getattr(executor, "mappable", not type(executor).__module__.startswith("distributed"))
-    found = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
-    return max(1, int(found or os.cpu_count() or 1)), bool(here)
+    workers = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
+    return max(1, int(workers or os.cpu_count() or 1)), bool(here)
 
 
 def _too_little(

@@ -212,11 +212,11 @@ def methods_of(chains: Sequence[str], **protocol: Any) -> tuple[CrossValidation,
         raise RequestError("a comparison needs at least two chains, each in quotes")
     methods, problems = [], []
     for chain in chains:
-        own = {**protocol, "base": chain}
+        parameters = {**protocol, "base": chain}
         if _ends_with_classifier(chain):
-            own.pop("classifier", None)
+            parameters.pop("classifier", None)
         try:
-            methods.append(CrossValidation.from_texts(own))
+            methods.append(CrossValidation.from_texts(parameters))
         except RequestError as error:
             problems.append(str(error))
     if problems:
@@ -234,15 +234,15 @@ def methods_of(chains: Sequence[str], **protocol: Any) -> tuple[CrossValidation,
 def on_all_features(methods: Sequence[CrossValidation]) -> dict[str, CrossValidation]:
     """The protocol for each classifier of the methods, without selection, by its text; none for one
     that is among the methods."""
-    found: dict[str, CrossValidation] = {}
+    without_selection: dict[str, CrossValidation] = {}
     known = {str(method.base) for method in methods}
     for method in methods:
         assert method.base is not None
         stages = parse_stages(grid_of(method).text)
         text = format_stages(stages[-1:])
         if len(stages) > 1 and text not in known:
-            found.setdefault(text, attrs.evolve(method, base=text, classifier=""))
-    return found
+            without_selection.setdefault(text, attrs.evolve(method, base=text, classifier=""))
+    return without_selection
 
 
 def compared(
@@ -368,12 +368,12 @@ def leading_measure(tables: Iterable[Dataset]) -> str:
 
 def _overall(better: NDArray[np.float64], rope: float, seed: int) -> NDArray[np.float64]:
     n = better.shape[1]
-    found = np.zeros((n, n, 3))
-    found[np.arange(n), np.arange(n), 1] = 1.0
+    posterior = np.zeros((n, n, 3))
+    posterior[np.arange(n), np.arange(n), 1] = 1.0
     for i, j in combinations(range(n), 2):
-        found[i, j] = signed_rank_posterior(better[:, i] - better[:, j], rope, seed)
-        found[j, i] = found[i, j, ::-1]
-    return found
+        posterior[i, j] = signed_rank_posterior(better[:, i] - better[:, j], rope, seed)
+        posterior[j, i] = posterior[i, j, ::-1]
+    return posterior
 
 
 def _table(cells: Sequence[Sequence[Cell]], of: Callable[[Cell], float]) -> NDArray[np.float64]:
@@ -412,7 +412,7 @@ def study_of_runs(
         If some run is not an evaluation, a chain lacks a table or occurs twice, seeds or measures
         differ, or there are fewer than two chains.
     """
-    found: dict[tuple[str, str], RunRecord] = {}
+    record_of: dict[tuple[str, str], RunRecord] = {}
     common: list[str] = []
     for place, record in enumerate(records):
         if protocol_name(record) != "cross-validation":
@@ -421,12 +421,12 @@ def study_of_runs(
         here = list(recorded.evaluation.measures)
         common = here if not place else [measure for measure in common if measure in here]
         key = (record.data.name, recorded.base)
-        if key in found:
+        if key in record_of:
             raise RequestError(f"`{printable(key[1], longest=60)}` on {key[0]} occurs twice")
-        found[key] = record
-    tables, bases = (list(dict.fromkeys(key[side] for key in found)) for side in (0, 1))
+        record_of[key] = record
+    tables, bases = (list(dict.fromkeys(key[side] for key in record_of)) for side in (0, 1))
     compared = list(chains) or bases
-    missing = [f"`{c}` on {t}" for t in tables for c in compared if (t, c) not in found]
+    missing = [f"`{c}` on {t}" for t in tables for c in compared if (t, c) not in record_of]
     lacking = [measure for measure in measures if measure not in common]
     seeds = {record.seed for record in records}
     if missing or lacking or len(compared) < 2 or len(seeds) > 1:
@@ -437,10 +437,10 @@ def study_of_runs(
         )
     beside = [base for base in bases if base not in compared]
     runs = {
-        StudyCell(t, c, 0): found[table, chain]
+        StudyCell(t, c, 0): record_of[table, chain]
         for t, table in enumerate(tables)
         for c, chain in enumerate([*compared, *beside])
-        if (table, chain) in found
+        if (table, chain) in record_of
     }
     return StudyRecord(
         name=name,
@@ -476,15 +476,16 @@ def _cells(record: StudyRecord) -> tuple[list[list[Cell]], dict[str, list[Cell |
     """The cells of a study: each chain on each table, and classifiers on all features by name, None
     on a table that they do not accept."""
     tables, every = range(len(record.tables)), (*record.chains, *record.beside)
-    found = {
+    cell_of = {
         (table, chain): _cell(record, table, chain, name)
         for table in tables
         for chain, name in enumerate(every)
         if chain < len(record.chains) or StudyCell(table, chain, 0) in record.runs
     }
-    cells = [[found[table, chain] for chain in range(len(record.chains))] for table in tables]
+    cells = [[cell_of[table, chain] for chain in range(len(record.chains))] for table in tables]
     return cells, {
-        name: [found.get((table, every.index(name))) for table in tables] for name in record.beside
+        name: [cell_of.get((table, every.index(name))) for table in tables]
+        for name in record.beside
     }
 
 

@@ -149,13 +149,13 @@ class CrossValidation(WrappingSelector):
         """The maximum over the chains in a fold and their classifiers on all features."""
         if self.base is None:
             return 0.0
-        found = 0.0
+        most = 0.0
         for chain in grid_of(self).chains:
             methods = [stage.method for stage in chain.stages]
-            found = max(found, most_tables_held(methods, n_features))
+            most = max(most, most_tables_held(methods, n_features))
             if self.all_features:
-                found = max(found, methods[-1].tables_held(n_features))
-        return found
+                most = max(most, methods[-1].tables_held(n_features))
+        return most
 
     def rows_copied(self) -> float:
         """A fold's training and test rows, and the inner training rows if sets are tuned."""
@@ -178,13 +178,13 @@ class CrossValidation(WrappingSelector):
         if self.base is None:
             return
         try:
-            own = ChainGrid.parse(self.base).chains[0].classifier is not None
+            has_classifier = ChainGrid.parse(self.base).chains[0].classifier is not None
         except FsframeError as error:
             # Together with the classifier's problems: everything is reported at once.
             yield from _classifier_problems(self.classifier)
             yield str(error)
             return
-        if own and self.classifier:
+        if has_classifier and self.classifier:
             yield f"the chain `{self.base}` ends with a classifier; {self.classifier} is not used"
             return
         yield from _classifier_problems(self.classifier)
@@ -224,8 +224,8 @@ class CrossValidation(WrappingSelector):
 
     def _classifier_problems_of(self, data: Dataset) -> Iterator[str]:
         """Problems of classifiers and regressors that do not take this kind of label."""
-        found = _classifiers_of(grid_of(self))
-        yield from dict.fromkeys(p for each in found for p in each.task_problems(data))
+        classifiers = _classifiers_of(grid_of(self))
+        yield from dict.fromkeys(p for each in classifiers for p in each.task_problems(data))
 
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """Forewarnings of the evaluated chains, each once."""
@@ -294,7 +294,7 @@ class CrossValidation(WrappingSelector):
             if data.times is not None:
                 # Later rows are not known yet when the block is predicted.
                 row[np.delete(np.arange(data.n_samples), split.train)] = 0
-        found = select_resamples(
+        selections = select_resamples(
             task,
             data.with_counts(None),
             counts,
@@ -307,7 +307,7 @@ class CrossValidation(WrappingSelector):
         if not named:
             scores = least_scores(_classifiers_of(task.grid()))
             named = default_measures(data.task, data.classes, scores)
-        return gather_folds(data, splits, list(found), task, named, tuple(repeated_rows(data)))
+        return gather_folds(data, splits, list(selections), task, named, tuple(repeated_rows(data)))
 
     def _select_wrapped(
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run

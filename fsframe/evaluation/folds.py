@@ -50,9 +50,9 @@ class FoldTask(Base):
 
     def grid(self) -> ChainGrid:
         """The chains to choose from, each with its classifier."""
-        found = ChainGrid.parse(self.base)
-        if found.chains[0].classifier is not None:
-            return found
+        grid = ChainGrid.parse(self.base)
+        if grid.chains[0].classifier is not None:
+            return grid
         return ChainGrid.parse(f"{self.base} {self.classifier or default_classifier()}")
 
     def select(
@@ -149,11 +149,11 @@ class FoldTask(Base):
     ) -> NDArray[Any]:
         """Predictions of the classifier on the best 1, 2, … features of this fold's ranking."""
         ranking = full_ranking(selection)
-        found = np.empty((len(self.sizes), len(X)), dtype=train.y.dtype)
+        predictions = np.empty((len(self.sizes), len(X)), dtype=train.y.dtype)
         for row, size in enumerate(self.sizes):
             kept = attrs.evolve(selection, selected=ranking[:size])
-            found[row] = _fitted(chain, train, kept, run.child(row)).predict(X)
-        return found
+            predictions[row] = _fitted(chain, train, kept, run.child(row)).predict(X)
+        return predictions
 
 
 _RULE = {
@@ -185,13 +185,13 @@ def _of_rows(upstream: Selection, rows: NDArray[np.intp]) -> Selection:
 
 def _selected(chain: Chain, train: Dataset, upstream: Selection | None, run: Run) -> Selection:
     """What the selectors of `chain` keep; all columns if it is a classifier only."""
-    found = upstream
+    selection = upstream
     if chain.selecting:
-        found = Chain(chain.selecting).select(train, upstream, run)
-    if found is None:
+        selection = Chain(chain.selecting).select(train, upstream, run)
+    if selection is None:
         every = np.arange(train.n_features)
-        found = Selection(selected=every, scores=np.full(train.n_features, np.nan))
-    return found
+        selection = Selection(selected=every, scores=np.full(train.n_features, np.nan))
+    return selection
 
 
 def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any:
@@ -264,12 +264,12 @@ _AXIS_OF_ROWS = {
 def gather_folds(
     data: Dataset,
     splits: list[Split],
-    found: list[Selection],
+    selections: list[Selection],
     task: FoldTask,
     named: tuple[tuple[str, PredictionMeasure], ...],
     suspicion: tuple[str, ...],
 ) -> Selection:
-    """The results `found` of all folds of the table as one Selection, with the named measures.
+    """The selections of all folds of the table as one Selection, with the named measures.
 
     Warnings of `suspicion`, about the table, precede those of the folds.
     """
@@ -280,13 +280,13 @@ def gather_folds(
     place = np.full((len(splits) if task.sizes else 0, data.n_features), -1, dtype=np.int64)
     predictions: dict[str, NDArray[Any]] = {}
     for name, axis in _AXIS_OF_ROWS.items():
-        if name in found[0].tables:
-            shape = list(found[0].tables[name].shape)
+        if name in selections[0].tables:
+            shape = list(selections[0].tables[name].shape)
             shape[axis : axis + 1] = repeats, n
             codes = classes and not name.endswith("scores")
             predictions[name] = np.full(shape, *((-1, np.int64) if codes else (np.nan, float)))
     notes = Recurring()
-    for number, (split, selection) in enumerate(zip(splits, found, strict=True)):
+    for number, (split, selection) in enumerate(zip(splits, selections, strict=True)):
         fold[split.repeat, split.test] = split.fold
         for name, array in predictions.items():
             axis, part = _AXIS_OF_ROWS[name], selection.tables[name]
@@ -311,8 +311,8 @@ def gather_folds(
         **predictions,
         **({"event": times_and_events(data.y)[1]} if data.task == "survival" else {}),
         "kept": kept,
-        "chosen": np.concatenate([selection.tables["chosen"] for selection in found]),
-        "tuning": np.vstack([selection.tables["tuning"] for selection in found]),
+        "chosen": np.concatenate([selection.tables["chosen"] for selection in selections]),
+        "tuning": np.vstack([selection.tables["tuning"] for selection in selections]),
         **({"sizes": np.array(task.sizes), "place": place} if task.sizes else {}),
     }
     tables |= _measure_arrays(tables, data, named)
@@ -338,6 +338,6 @@ def _measure_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Tables of the measures and of the groups."""
     plain = fold_tables(tables, data.n_features)
-    found = group_tables(measure_tables(plain, data.classes, named), data)
-    given = {name.replace("_", "-"): getattr(found, name) for name in _MEASURED}
+    measured = group_tables(measure_tables(plain, data.classes, named), data)
+    given = {name.replace("_", "-"): getattr(measured, name) for name in _MEASURED}
     return {name: np.asarray(value) for name, value in given.items() if value is not None}

@@ -112,8 +112,8 @@ def spelled_out(text: str) -> list[str]:
     >>> spelled_out("sklearn:options={}"), spelled_out("knn")
     (['sklearn:options={}'], ['knn'])
     """
-    found = _spelled_out(text, 0)
-    return list(dict.fromkeys(found))
+    texts = _spelled_out(text, 0)
+    return list(dict.fromkeys(texts))
 
 
 def _spelled_out(text: str, start: int) -> list[str]:
@@ -125,13 +125,13 @@ def _spelled_out(text: str, start: int) -> list[str]:
             continue
         places = [opening, *commas, closing]
         members = [text[a + 1 : b] for a, b in pairwise(places)]
-        found: list[str] = []
+        texts: list[str] = []
         for member in members:
             whole = text[:opening] + member.strip() + text[closing + 1 :]
-            found += _spelled_out(whole, opening)
-            if len(found) > _MOST:
+            texts += _spelled_out(whole, opening)
+            if len(texts) > _MOST:
                 raise RequestError(f"the sets in `{text[:200]}` make more than {_MOST} chains")
-        return found
+        return texts
     return [text]
 
 

@@ -578,8 +578,8 @@ class Calibration(_OfScores):
 
     Examples
     --------
-    >>> told = np.array([[0.9, 0.1], [0.1, 0.9]] * 2)
-    >>> round(Calibration.of(np.array([0, 1, 0, 1]), told), 3)
+    >>> scores = np.array([[0.9, 0.1], [0.1, 0.9]] * 2)
+    >>> round(Calibration.of(np.array([0, 1, 0, 1]), scores), 3)
     0.01
     """
 
@@ -591,11 +591,11 @@ class Calibration(_OfScores):
         total = 0.0
         for code in range(scores.shape[1]):
             happened = (y == code).astype(np.float64)
-            told, level, members = np.unique(
+            distinct_scores, level, members = np.unique(
                 scores[:, code], return_inverse=True, return_counts=True
             )
             share = np.bincount(level, weights=happened) / members
             mended = scipy.optimize.isotonic_regression(share, weights=members.astype(np.float64)).x
-            missed, left = told[level] - happened, mended[level] - happened
+            missed, left = distinct_scores[level] - happened, mended[level] - happened
             total += float(np.mean(missed**2) - np.mean(left**2))
         return max(0.0, total / 2.0)

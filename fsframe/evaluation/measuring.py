@@ -169,17 +169,17 @@ def find_measures(texts: Sequence[str]) -> Named:
     RequestError, PluginError
         Listing all problems.
     """
-    found: dict[str, PredictionMeasure] = {}
+    measures: dict[str, PredictionMeasure] = {}
     problems: dict[str, FsframeError] = {}
     for text in texts:
         try:
             stage = parse_stage(text)
-            found[format_stages([stage])] = registered[stage.name].from_texts(stage.params)
+            measures[format_stages([stage])] = registered[stage.name].from_texts(stage.params)
         except FsframeError as error:
             problems.setdefault(str(error), error)
     if problems:
         raise type(next(iter(problems.values())))("\n".join(problems))
-    return tuple(found.items())
+    return tuple(measures.items())
 
 
 def default_measures(task: str, classes: tuple[Any, ...], scores: str) -> Named:
@@ -188,13 +188,13 @@ def default_measures(task: str, classes: tuple[Any, ...], scores: str) -> Named:
     `task` and `classes` are those of the table, `scores` the kind of the classifier's scores.
     """
     plugins = {offer.plugin.name: offer.plugin for offer in registered.offers()}
-    found = []
+    measures = []
     for entry in (e for _, p in sorted(plugins.items()) if p.source.bundled for e in p.entries):
         if isinstance(entry, MeasureEntry) and entry.default:
             measure = registered[entry.name]()
             if next(measure.refusals(task, classes, scores), None) is None:
-                found.append((entry.name, measure))
-    return tuple(found)
+                measures.append((entry.name, measure))
+    return tuple(measures)
 
 
 def least_scores(classifiers: Sequence[Classifier]) -> str:
@@ -337,9 +337,9 @@ def group_tables(tables: FoldTables, data: Dataset) -> FoldTables:
     right = np.full((len(tables.fold), names.size), np.nan)
     votes = right.copy()
     classes = tables.class_scores.shape[2]
-    own = np.zeros((names.size, classes), dtype=np.int64)
-    np.add.at(own, (code, tables.truth), 1)
-    pure = (own > 0).sum(axis=1) == 1
+    class_counts = np.zeros((names.size, classes), dtype=np.int64)
+    np.add.at(class_counts, (code, tables.truth), 1)
+    pure = (class_counts > 0).sum(axis=1) == 1
     for repeat, fold in enumerate(tables.fold):
         rows = np.flatnonzero(fold >= 0)
         ballots = np.zeros((names.size, classes), dtype=np.int64)
@@ -352,5 +352,5 @@ def group_tables(tables: FoldTables, data: Dataset) -> FoldTables:
         )
         right[repeat] = np.divide(hits, tested, out=right[repeat], where=tested > 0)
         decided = pure & (tested > 0)
-        votes[repeat, decided] = (ballots.argmax(axis=1) == own.argmax(axis=1))[decided]
+        votes[repeat, decided] = (ballots.argmax(axis=1) == class_counts.argmax(axis=1))[decided]
     return attrs.evolve(tables, group_sizes=sizes, group_right=right, group_vote=votes)

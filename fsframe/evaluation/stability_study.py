@@ -163,12 +163,12 @@ class StabilityStudy(WrappingSelector):
             if isinstance(method, Selector):
                 method.check_data(seen)
         together = data.together
-        units, what = data.n_samples, "rows"
+        units, unit_name = data.n_samples, "rows"
         if together is not None:
             units = len(np.unique(together))
-            what = "groups" if data.times is None else "stretches of time"
+            unit_name = "groups" if data.times is None else "stretches of time"
         if self.resample == "folds" and self.n > units:
-            raise DataError(f"{units} {what} cannot be split into {self.n} folds")
+            raise DataError(f"{units} {unit_name} cannot be split into {self.n} folds")
         p = data.n_features
         known = _known_size(stages, p)
         for name in self.metric:
@@ -198,7 +198,7 @@ class StabilityStudy(WrappingSelector):
         if data.counts is not None:
             counts = counts * data.counts
         start = upstream if self.base is not None else None
-        found = list(
+        selections = list(
             select_resamples(
                 base,
                 data.with_counts(None),
@@ -211,14 +211,14 @@ class StabilityStudy(WrappingSelector):
         )
         kept = np.zeros((self.n, data.n_features), dtype=bool)
         notes = Recurring()
-        for row, selection in zip(kept, found, strict=True):
+        for row, selection in zip(kept, selections, strict=True):
             row[selection.selected] = True
             notes.add(selection.warnings)
-        orders = [full_ranking(selection) for selection in found]
+        orders = [full_ranking(selection) for selection in selections]
         length = min(order.size for order in orders)
         ranked = np.array([order[:length] for order in orders]).reshape(self.n, length)
         largest = length if self.sizes == "all" else min(int(self.sizes), length)
-        scores = np.array([_filled(selection.scores) for selection in found])
+        scores = np.array([_filled(selection.scores) for selection in selections])
         tables: dict[str, Any] = {"kept": kept, "orders": ranked}
         warnings = list(notes.lines(self.n, "resamples"))
         for name in self.metric:

@@ -227,34 +227,34 @@ def plan_of(
 
 def _settings(given: Mapping[str, Any], faults: StudyFaults) -> dict[str, Any]:
     """The settings of a study; the default of one that is wrong."""
-    found = {}
+    settings = {}
     for key, (kind, default) in _SETTINGS.items():
-        found[key] = default
+        settings[key] = default
         if key in given:
             try:
-                found[key] = kind.convert(given[key])
+                settings[key] = kind.convert(given[key])
             except ValueError as error:
                 faults.add(key, f"{error}, not {given[key]!r}")
-    if not re.fullmatch(r"\w[\w.-]*", found["name"]):
-        faults.add("name", f"must be letters, digits, - and _, not {found['name']!r}")
-    seeds = found["seeds"] if isinstance(found["seeds"], tuple) else (found["seeds"],)
-    found["seeds"] = seeds
+    if not re.fullmatch(r"\w[\w.-]*", settings["name"]):
+        faults.add("name", f"must be letters, digits, - and _, not {settings['name']!r}")
+    seeds = settings["seeds"] if isinstance(settings["seeds"], tuple) else (settings["seeds"],)
+    settings["seeds"] = seeds
     if len(set(seeds)) < len(seeds):
         faults.add("seeds", f"must be distinct whole numbers, such as [0, 1], not {[*seeds]}")
     if len(seeds) > _MOST_SEEDS:
         faults.add("seeds", f"must be at most {_MOST_SEEDS}, not {len(seeds)}; use `repeats`")
-        found["seeds"] = seeds[:1]
-    return found
+        settings["seeds"] = seeds[:1]
+    return settings
 
 
 def _measures(texts: Sequence[str], faults: StudyFaults) -> tuple[str, ...]:
-    found = []
+    names = []
     for place, text in enumerate(texts):
         try:
-            found.append(find_measures([text])[0][0])
+            names.append(find_measures([text])[0][0])
         except FsframeError as error:
             faults.add(f"measures[{place}]", error)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(names))
 
 
 def _leading(tables: Sequence[StudyTable], faults: StudyFaults) -> tuple[str, ...]:
@@ -271,7 +271,7 @@ def _protocol(
 ) -> dict[str, str]:
     leading = [LEADING[measure.task] for _, measure in find_measures(measures)]
     asked = dict.fromkeys([*leading, *measures])
-    found = {"metric": format_list(asked)}
+    protocol = {"metric": format_list(asked)}
     for key in _PROTOCOL:
         value = given[key]
         if value is None:
@@ -282,15 +282,15 @@ def _protocol(
             if key != "scheme" or "scheme must" in str(error):
                 faults.add(key, error)
                 continue
-        found[key.replace("-", "_")] = str(value)
-    if found.get("scheme", "folds") == "folds":
-        found.setdefault("repeats", "1")
-    return found
+        protocol[key.replace("-", "_")] = str(value)
+    if protocol.get("scheme", "folds") == "folds":
+        protocol.setdefault("repeats", "1")
+    return protocol
 
 
 def _chains(given: Mapping[str, Any], faults: StudyFaults) -> dict[str, str]:
     """The chains, each with its key."""
-    found = {text: f"chains[{place}]" for place, text in enumerate(given["chains"])}
+    chains = {text: f"chains[{place}]" for place, text in enumerate(given["chains"])}
     selectors, classifiers = given["selectors"], given["classifiers"]
     if bool(selectors) != bool(classifiers):
         lacking = "classifiers" if selectors else "selectors"
@@ -298,18 +298,18 @@ def _chains(given: Mapping[str, Any], faults: StudyFaults) -> dict[str, str]:
     elif selectors:
         try:
             for text in combined(selectors, classifiers):
-                found.setdefault(text, "selectors × classifiers")
+                chains.setdefault(text, "selectors × classifiers")
         except FsframeError as error:
             faults.add("selectors", error)
-    if not found and not selectors:
+    if not chains and not selectors:
         faults.add("chains", "no chain is given: give chains, or selectors and classifiers")
-    return found
+    return chains
 
 
 def _methods(
     chains: Mapping[str, str], protocol: Mapping[str, str], faults: StudyFaults
 ) -> tuple[CrossValidation, ...]:
-    found: dict[str, CrossValidation] = {}
+    methods: dict[str, CrossValidation] = {}
     for text, key in chains.items():
         try:
             ChainGrid.parse(text)
@@ -318,10 +318,10 @@ def _methods(
             faults.add(key, error)
             continue
         same = grid_of(method).text
-        if same in found:
+        if same in methods:
             faults.add(key, f"the chain `{same}` is given twice")
-        found[same] = method
-    return tuple(found.values())
+        methods[same] = method
+    return tuple(methods.values())
 
 
 def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tuple[StudyTable, ...]:
@@ -331,7 +331,7 @@ def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tupl
             "tables", 'no table is given: give paths, or sections [[tables]] with path = "…"'
         )
         return ()
-    found: list[StudyTable] = []
+    tables: list[StudyTable] = []
     for place, entry in enumerate(asked):
         key = f"tables[{place}]"
         options = {"path": entry} if isinstance(entry, str) else entry
@@ -349,14 +349,14 @@ def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tupl
         if not isinstance(name, str) or not name:
             faults.add(f"{key}.name", "must be a text")
             continue
-        if name in [table.name for table in found]:
+        if name in [table.name for table in tables]:
             faults.add(f"{key}.name", f"two tables are called {name!r}; give them names")
-        found.append(StudyTable(name=name, key=key, data=data, path=path))
-    return tuple(found)
+        tables.append(StudyTable(name=name, key=key, data=data, path=path))
+    return tuple(tables)
 
 
 def _reading(options: Mapping[str, Any], key: str, faults: StudyFaults) -> dict[str, Any]:
-    found = {}
+    reading = {}
     for name, value in options.items():
         if name in ("path", "name"):
             continue
@@ -370,8 +370,8 @@ def _reading(options: Mapping[str, Any], key: str, faults: StudyFaults) -> dict[
         else:
             # Columns are numbered from 1 in study files, from 0 in the library.
             number = isinstance(value, int) and not isinstance(value, bool) and value > 0
-            found[name] = value - 1 if number else value
-    return found
+            reading[name] = value - 1 if number else value
+    return reading
 
 
 def of_texts(value: Any, kinds: type | tuple[type, ...] = str) -> bool:

@@ -280,9 +280,9 @@ def _quality(
     def values(some: Parts) -> NDArray[np.float64]:
         return np.array([of(tables.truth[rows], predicted[repeat, rows]) for repeat, rows in some])
 
-    found = values(parts)
-    if not np.isnan(found).any():
-        return found, False
+    quality = values(parts)
+    if not np.isnan(quality).any():
+        return quality, False
     whole = [(repeat, np.flatnonzero(row >= 0)) for repeat, row in enumerate(tables.fold)]
     return values(whole), True
 
@@ -354,13 +354,13 @@ def _mean(values: NDArray[np.float64]) -> float | None:
 def _confusion(tables: FoldTables) -> NDArray[np.float64]:
     """Number of rows by true and predicted class, averaged over the repetitions."""
     n_classes = tables.class_scores.shape[2]
-    found = np.zeros((n_classes, n_classes), dtype=np.int64)
+    counts = np.zeros((n_classes, n_classes), dtype=np.int64)
     if not n_classes:
-        return found.astype(np.float64)
+        return counts.astype(np.float64)
     for fold, predicted in zip(tables.fold, tables.predicted, strict=True):
         rows = fold >= 0
-        found += confusion(tables.truth[rows], predicted[rows], n_classes)
-    return found / len(tables.fold)
+        counts += confusion(tables.truth[rows], predicted[rows], n_classes)
+    return counts / len(tables.fold)
 
 
 def agreement(predicted: NDArray[np.int64], n_classes: int) -> Agreement | None:
@@ -420,8 +420,8 @@ def _stability(kept: NDArray[np.bool_]) -> StabilityValue:
     if not name:
         return StabilityValue(value=float("nan"), undefined="no default metric is installed")
     metric = stability_metrics[name]()
-    found: StabilityValue = metric(kept)
-    return found
+    stability: StabilityValue = metric(kept)
+    return stability
 
 
 def _curve(tables: FoldTables, parts: Parts, ratio: float) -> tuple[CurvePoint, ...]:

@@ -248,25 +248,25 @@ def check_classes(needed: Mapping[str, str], *, program: bool) -> None:
         raise RequestError("\n".join(problems))
 
 
-def refusal(worker: str, found: Iterable[str]) -> str:
+def refusal(worker: str, phrases: Iterable[str]) -> str:
     """The message about a worker with these differences."""
-    found = list(found)
-    if all(each.startswith(NUMERIC_PARTS) for each in found):
+    phrases = list(phrases)
+    if all(each.startswith(NUMERIC_PARTS) for each in phrases):
         return (
-            f"the worker {worker} has {', '.join(found)}: its results could differ in the last "
+            f"the worker {worker} has {', '.join(phrases)}: its results could differ in the last "
             "bits; stop it, or accept results of both in one run, which records this (--mixed, "
             "mixed=True)"
         )
     return (
-        f"the worker {worker} has {', '.join(found)}: its results could differ; install the same "
+        f"the worker {worker} has {', '.join(phrases)}: its results could differ; install the same "
         "version there and restart it, or stop it"
     )
 
 
 def refusal_here(needed: Mapping[str, str]) -> str:
     """The message if this process differs from the versions needed; else empty."""
-    found = differences(needed, found_here(needed))
-    return refusal(f"process {os.getpid()} on {socket.gethostname()}", found) if found else ""
+    phrases = differences(needed, found_here(needed))
+    return refusal(f"process {os.getpid()} on {socket.gethostname()}", phrases) if phrases else ""
 
 
 T = TypeVar("T")
@@ -386,8 +386,8 @@ class Engine:
     @property
     def workers(self) -> int:
         """Number of tasks that run at a time."""
-        found = self._workers or getattr(self.executor, "_max_workers", None)
-        return max(1, int(found or os.cpu_count() or 1))
+        workers = self._workers or getattr(self.executor, "_max_workers", None)
+        return max(1, int(workers or os.cpu_count() or 1))
 
     def share(self, value: Any) -> SharedValue:
         """Share a value that many tasks use; the caller releases it."""
@@ -396,13 +396,13 @@ class Engine:
     def share_table(self, parts: tuple[Any, ...], value: Any) -> SharedValue:
         """The shared `value` of a table that consists of these objects; cached for later calls."""
         key = tuple(map(id, parts))
-        found = self._tables.get(key)
-        if found is None:
+        entry = self._tables.get(key)
+        if entry is None:
             # Two, so that a temporary table does not evict the main one.
             while len(self._tables) >= 2:
                 self._tables.pop(next(iter(self._tables)))[1].release()
-            found = self._tables[key] = (parts, self.share(value))
-        return found[1]
+            entry = self._tables[key] = (parts, self.share(value))
+        return entry[1]
 
     def submit(self, function: Any, *arguments: Any) -> Future[Any]:
         """A future of ``function(*arguments)``, as the executor gives it."""
@@ -551,10 +551,10 @@ def open_engine(
         If the scheduler cannot be reached.
     """
     chosen = kind or ("dask" if scheduler else "processes" if workers else SERIAL)
-    found: type[Engine] | None = None if chosen == SERIAL else ENGINES.get(chosen)
-    if found is None and chosen != SERIAL:
+    engine_class: type[Engine] | None = None if chosen == SERIAL else ENGINES.get(chosen)
+    if engine_class is None and chosen != SERIAL:
         raise ENGINES.unknown(chosen)
-    takes = frozenset() if found is None else found.takes
+    takes = frozenset() if engine_class is None else engine_class.takes
     for name, value, of in (
         ("scheduler", scheduler, "dask"),
         ("number of workers", workers, "processes"),
@@ -563,11 +563,11 @@ def open_engine(
             raise RequestError(f"a {name} is for engines such as {of}, not for {chosen}")
     if patience is not None and not 0 < patience < float("inf"):
         raise RequestError(f"patience must be a number of seconds above 0, not {patience!r}")
-    if found is None:
+    if engine_class is None:
         yield None
         return
     seconds = PATIENCE if patience is None else float(patience)
-    engine = found.open(
+    engine = engine_class.open(
         EngineOptions(workers=workers, scheduler=scheduler, patience=seconds, mixed=mixed)
     )
     try:

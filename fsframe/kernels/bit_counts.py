@@ -137,9 +137,9 @@ def _ctpop(builder: Any, vector: Any) -> Any:
 
 def _vector_at(builder: Any, address: Any) -> Any:
     """Eight words from an address without alignment to vectors."""
-    found = builder.load(builder.bitcast(address, _VECTOR.as_pointer()))
-    found.align = 8
-    return found
+    vector = builder.load(builder.bitcast(address, _VECTOR.as_pointer()))
+    vector.align = 8
+    return vector
 
 
 def _word_at(builder: Any, address: Any) -> Any:
@@ -193,8 +193,8 @@ def _common_with_vectors(builder: Any, first: Any, rows: list[Any], w: Any, n: A
     """Bits that eight words of a row have in common with those of each other row."""
     place = builder.mul(w, w.type(LANES))
     mine = _vector_at(builder, builder.gep(first, [place]))
-    found = [_vector_at(builder, builder.gep(row, [place])) for row in rows]
-    return [_ctpop(builder, builder.and_(mine, one)) for one in found]
+    vectors = [_vector_at(builder, builder.gep(row, [place])) for row in rows]
+    return [_ctpop(builder, builder.and_(mine, one)) for one in vectors]
 
 
 def _differing(bits: int) -> Terms:
@@ -209,14 +209,14 @@ def _differing(bits: int) -> Terms:
             _vector_at(builder, builder.gep(lanes, [builder.mul(place, n.type(LANES))]))
             for place in places
         ]
-        found = []
+        counts = []
         for row in rows:
             each = [
                 builder.xor(vector, _word_at(builder, builder.gep(row, [place])))
                 for place, vector in zip(places, mine, strict=True)
             ]
-            found.append(_ctpop(builder, reduce(builder.or_, each)))
-        return found
+            counts.append(_ctpop(builder, reduce(builder.or_, each)))
+        return counts
 
     return terms
 

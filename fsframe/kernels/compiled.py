@@ -101,10 +101,10 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             path = folder / name
             # A damaged file, or one of another build, may make numba raise anything.
             try:
-                found = _opened(path, key, trusted_owners(self._file))
-                if found is not None:
-                    _ready_to_link(target_context, found)
-                    return self._impl.rebuild(target_context, found)
+                code = _opened(path, key, trusted_owners(self._file))
+                if code is not None:
+                    _ready_to_link(target_context, code)
+                    return self._impl.rebuild(target_context, code)
             except Exception:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
@@ -158,14 +158,14 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         return key, f"{self._stem()}{_stamp(self._file)}-{digest}{_SUFFIX}"
 
 
-def _ready_to_link(target_context: Any, found: Any) -> None:
+def _ready_to_link(target_context: Any, code: Any) -> None:
     """What machine code needs when it is loaded: numba's allocation of arrays.
 
     What only a compilation needs, which takes a third of a second to import, is left to the first
     one, unless the code calls the one helper that is registered there (hashes of text).
     """
     rtsys.initialize(target_context)
-    if b"_numba_hashsecret" in pickle.dumps(found):
+    if b"_numba_hashsecret" in pickle.dumps(code):
         target_context.refresh()
 
 
@@ -203,8 +203,8 @@ def _opened(path: Path, key: str, owners: frozenset[int]) -> Any:
     body = memoryview(content)[head.end() :] if head else b""
     if head is None or hashlib.sha256(body).hexdigest().encode() != head[1]:
         raise ValueError(f"{path} is damaged")
-    found, payload = _Code(io.BytesIO(body)).load()
-    if found != key:
+    stored_key, payload = _Code(io.BytesIO(body)).load()
+    if stored_key != key:
         raise ValueError(f"{path} is of another kernel")
     return payload
 
@@ -228,13 +228,13 @@ def _environment(module: str, constants: list[Any], name: str) -> Any:
     """
     if module in sys.modules or not module.startswith("numba."):
         return _rebuild_env(module, constants, name)
-    found = lookup_environment(name)
-    if found is None:
-        found = Environment({"__name__": module})
-        found.consts[:] = constants
-        found.env_name = name
-        Environment._memo[name] = found
-    return found
+    environment = lookup_environment(name)
+    if environment is None:
+        environment = Environment({"__name__": module})
+        environment.consts[:] = constants
+        environment.env_name = name
+        Environment._memo[name] = environment
+    return environment
 
 
 def _place(folder: Path, name: str, content: bytes, owners: frozenset[int]) -> None:
@@ -256,12 +256,12 @@ def _place(folder: Path, name: str, content: bytes, owners: frozenset[int]) -> N
 def _remove(folder: Path, stem: str, except_for: str | None = None) -> None:
     """Remove the files of a function; with `except_for`, those of other sources only."""
     with contextlib.suppress(OSError):
-        for found in os.listdir(folder):
-            if not (found.startswith(stem) and found.endswith(_SUFFIX)):
+        for name in os.listdir(folder):
+            if not (name.startswith(stem) and name.endswith(_SUFFIX)):
                 continue
-            if except_for is None or not found.startswith(f"{stem}{except_for}-"):
+            if except_for is None or not name.startswith(f"{stem}{except_for}-"):
                 with contextlib.suppress(OSError):
-                    os.unlink(folder / found)
+                    os.unlink(folder / name)
 
 
 def _folders(file: Path) -> Iterator[Path]:
@@ -286,10 +286,10 @@ def _candidates(file: Path) -> Iterator[Path]:
     if _chosen():
         yield Path(os.path.abspath(_chosen())) / inside
     yield _beside(file)
-    own = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     # Without a home directory, `~` stays in the path.
-    if os.path.isabs(own):
-        yield Path(own) / "fsframe" / "kernels" / inside
+    if os.path.isabs(cache):
+        yield Path(cache) / "fsframe" / "kernels" / inside
 
 
 def _beside(file: Path) -> Path:
@@ -383,8 +383,8 @@ def _sources(folder: Path) -> str:
     whose kernels those of several plugins contain."""
     shared = Path(__file__).with_name("bit_counts.py")
     with contextlib.suppress(OSError):
-        found = [(path.name, path.stat()) for path in [*sorted(folder.glob("*.py")), shared]]
-        text = repr([(name, state.st_mtime_ns, state.st_size) for name, state in found])
+        states = [(path.name, path.stat()) for path in [*sorted(folder.glob("*.py")), shared]]
+        text = repr([(name, state.st_mtime_ns, state.st_size) for name, state in states])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
     return "unknown"
 

@@ -224,9 +224,9 @@ def by_common_names(tables: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any
     return {name.replace("-", "_"): np.asarray(array) for name, array in tables.items()}
 
 
-def columns_seen(found: Found, n: int) -> NDArray[np.intp]:
+def columns_seen(selection: Found, n: int) -> NDArray[np.intp]:
     """The columns, of n, that the stage considered."""
-    return np.arange(n) if found.features_in is None else found.features_in
+    return np.arange(n) if selection.features_in is None else selection.features_in
 
 
 def _shares(tables: Mapping[str, NDArray[Any]], names: Sequence[str], m: int) -> Floats | None:
@@ -242,20 +242,26 @@ def _shares(tables: Mapping[str, NDArray[Any]], names: Sequence[str], m: int) ->
     return None
 
 
-def feature_statistics(n: int, found: Found) -> dict[str, NDArray[Any]]:
+def feature_statistics(n: int, selection: Found) -> dict[str, NDArray[Any]]:
     """p, q and frequency of every column of the table that the stage tested, NaN elsewhere."""
-    tables, seen = by_common_names(found.tables), columns_seen(found, n)
+    tables, seen = by_common_names(selection.tables), columns_seen(selection, n)
     if "pairs" in tables:
         # The statistics are those of pairs.
         return {}
     where = seen
     if "columns" in tables:
-        own = tables["columns"]
-        if own.ndim != 1 or own.dtype.kind not in "iu" or np.unique(own).size != own.size:
+        tested_columns = tables["columns"]
+        if (
+            tested_columns.ndim != 1
+            or tested_columns.dtype.kind not in "iu"
+            or np.unique(tested_columns).size != tested_columns.size
+        ):
             return {}
-        if own.size and not (own.min() >= 0 and own.max() < seen.size):
+        if tested_columns.size and not (
+            tested_columns.min() >= 0 and tested_columns.max() < seen.size
+        ):
             return {}
-        where = seen[own]
+        where = seen[tested_columns]
     spread = {}
     for name, values in statistics(tables, where.size).items():
         spread[name] = np.full(n, np.nan)
@@ -458,8 +464,8 @@ def feature_table(
     Examples
     --------
     >>> from fsframe.method.selection import Selection
-    >>> found = Selection(selected=[1], scores=[0.1, 0.9], tables={"p_values": [0.2, 0.01]})
-    >>> table = feature_table("ab", [("f", found)])
+    >>> selection = Selection(selected=[1], scores=[0.1, 0.9], tables={"p_values": [0.2, 0.01]})
+    >>> table = feature_table("ab", [("f", selection)])
     >>> {name: column.tolist() for name, column in table.columns.items()}
     {'rank': [1, 2], 'feature': ['b', 'a'], 'kept': [True, False], 'score': [0.9, 0.1],
      'p': [0.01, 0.2], 'q': [0.02, 0.2]}
@@ -470,7 +476,7 @@ def feature_table(
         raise RequestError("the chain has no stage that selects, so its result has no features")
     n = len(names)
     *earlier, (_, last) = stages
-    order, place = _order(n, [found for _, found in stages])
+    order, place = _order(n, [selection for _, selection in stages])
     columns: list[tuple[str, NDArray[Any]]] = [
         ("rank", place),
         ("feature", _texts(names)),
@@ -480,12 +486,15 @@ def feature_table(
     ]
     if data is not None:
         columns += class_means(data)
-    for label, found in _labelled(earlier):
+    for label, selection in _labelled(earlier):
         columns += [
-            (f"{label}_rank", _order(n, [found])[1]),
-            (f"{label}_score", np.asarray(found.scores, dtype=np.float64)),
-            (f"{label}_kept", _marked(n, found.selected)),
-            *((f"{label}_{key}", column) for key, column in feature_statistics(n, found).items()),
+            (f"{label}_rank", _order(n, [selection])[1]),
+            (f"{label}_score", np.asarray(selection.scores, dtype=np.float64)),
+            (f"{label}_kept", _marked(n, selection.selected)),
+            *(
+                (f"{label}_{key}", column)
+                for key, column in feature_statistics(n, selection).items()
+            ),
         ]
     return AnswerTable(_distinct((name, column[order]) for name, column in columns))
 
@@ -515,13 +524,13 @@ def pair_table(
     >>> from fsframe.method.answer import PairWeights
     >>> from fsframe.method.selection import Selection
     >>> weights = PairWeights([0, 1], [[0, 3], [3, 0]])
-    >>> found = Selection(selected=[0], scores=[1.0, 1.0], pair_weights=weights)
-    >>> pair_table("ab", [("f", found)]).columns["weight"]
+    >>> selection = Selection(selected=[0], scores=[1.0, 1.0], pair_weights=weights)
+    >>> pair_table("ab", [("f", selection)]).columns["weight"]
     array([3.])
     """
-    found = _pair_finder(stages)
+    selection = _pair_finder(stages)
     empty = np.empty((0, 2), np.intp)
-    pairs, columns = (empty, {}) if found is None else _weighed_or_tested(found, len(names))
+    pairs, columns = (empty, {}) if selection is None else _weighed_or_tested(selection, len(names))
     if tests is not None:
         pairs, columns = _with_tests(pairs, columns, tests, len(names))
     order = _pair_order(pairs, columns)
@@ -538,19 +547,25 @@ def pair_table(
 
 def _pair_finder(stages: Sequence[tuple[str, Found]]) -> Found | None:
     """The last stage with pair weights or tests of its own."""
-    for _, found in reversed(stages):
-        own = found.pair_weights is not None and "pair_weights" not in found.carried
-        seen = len(found.scores) if found.features_in is None else found.features_in.size
-        if own or pairs_tested(by_common_names(found.tables), seen) is not None:
-            return found
+    for _, selection in reversed(stages):
+        computed_here = (
+            selection.pair_weights is not None and "pair_weights" not in selection.carried
+        )
+        seen = (
+            len(selection.scores) if selection.features_in is None else selection.features_in.size
+        )
+        if computed_here or pairs_tested(by_common_names(selection.tables), seen) is not None:
+            return selection
     return None
 
 
-def _weighed_or_tested(found: Found, n: int) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]]:
+def _weighed_or_tested(
+    selection: Found, n: int
+) -> tuple[NDArray[np.intp], dict[str, NDArray[Any]]]:
     """The pairs of a stage as (m, 2) columns, the lower first, and its statistics of each."""
-    seen, tables = columns_seen(found, n), by_common_names(found.tables)
+    seen, tables = columns_seen(selection, n), by_common_names(selection.tables)
     tested = pairs_tested(tables, seen.size)
-    weights = None if "pair_weights" in found.carried else found.pair_weights
+    weights = None if "pair_weights" in selection.carried else selection.pair_weights
     if tested is None:
         assert weights is not None
         i, j, w = weights.triplets()
@@ -580,11 +595,11 @@ def _with_tests(
     }
     place = _places(every, tests.pairs, n)
     known = statistics(by_common_names(tests.tables), len(tests.pairs))
-    found: dict[str, NDArray[Any]] = {
+    test_columns: dict[str, NDArray[Any]] = {
         name: known[name] for name in ("G2", "F", "df") if name in known
     }
-    found |= {"p": tests.p_values, "q": tests.q_values}
-    for name, column in found.items():
+    test_columns |= {"p": tests.p_values, "q": tests.q_values}
+    for name, column in test_columns.items():
         title = f"interaction_{name}" if name in columns else name
         more[title] = _lengthened(column, len(every), place)
     return every, more
@@ -599,20 +614,20 @@ def _lengthened(column: NDArray[Any], length: int, place: NDArray[np.intp]) -> N
 
 def _distinct(columns: Iterable[tuple[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     """Columns by unique names, since a class may have the name of a stage."""
-    found: dict[str, NDArray[Any]] = {}
+    distinct: dict[str, NDArray[Any]] = {}
     for name, column in columns:
         unique, number = name, 1
-        while unique in found:
+        while unique in distinct:
             number += 1
             unique = f"{name}_{number}"
-        found[unique] = column
-    return found
+        distinct[unique] = column
+    return distinct
 
 
 def _texts(names: Sequence[str]) -> NDArray[Any]:
-    found = np.empty(len(names), dtype=object)
-    found[:] = list(names)
-    return found
+    texts = np.empty(len(names), dtype=object)
+    texts[:] = list(names)
+    return texts
 
 
 def _marked(n: int, columns: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -626,9 +641,9 @@ def _order(n: int, stages: Sequence[Found]) -> tuple[NDArray[np.intp], NDArray[n
 
     The others follow in the order of the stage before it, and so on.
     """
-    found = stages[-1]
-    order = dict.fromkeys(found.selected.tolist())
-    order.update(dict.fromkeys(rank_by_score(found.scores).tolist()))
+    last = stages[-1]
+    order = dict.fromkeys(last.selected.tolist())
+    order.update(dict.fromkeys(rank_by_score(last.scores).tolist()))
     place = np.full(n, _MISSING)
     place[list(order)] = np.arange(1, len(order) + 1)
     for earlier in reversed(stages[:-1]):
@@ -642,8 +657,8 @@ def _labelled(stages: Sequence[tuple[str, Found]]) -> list[tuple[str, Found]]:
     """Names of stages without their providers, numbered if they repeat."""
     plain = [name.rpartition("/")[2] for name, _ in stages]
     return [
-        (name if plain.count(name) == 1 else f"{name}_{place + 1}", found)
-        for place, (name, (_, found)) in enumerate(zip(plain, stages, strict=True))
+        (name if plain.count(name) == 1 else f"{name}_{place + 1}", selection)
+        for place, (name, (_, selection)) in enumerate(zip(plain, stages, strict=True))
     ]
 
 
@@ -655,9 +670,9 @@ def _places(pairs: NDArray[np.intp], wanted: NDArray[np.intp], n: int) -> NDArra
     at = np.searchsorted(keys[order], sought)
     known = at < keys.size
     known[known] = keys[order[at[known]]] == sought[known]
-    found = np.full(len(wanted), -1)
-    found[known] = order[at[known]]
-    return found
+    places = np.full(len(wanted), -1)
+    places[known] = order[at[known]]
+    return places
 
 
 def _pair_order(pairs: NDArray[np.intp], columns: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:

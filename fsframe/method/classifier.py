@@ -263,13 +263,13 @@ class FittedOnColumns:
 
     def _numbers(self, taken: NDArray[np.float64]) -> NDArray[np.float64]:
         with self._in_stage():
-            found = np.asarray(self.inner.predict(taken), dtype=np.float64)
-        if found.shape != (len(taken),) or not np.isfinite(found).all():
+            numbers = np.asarray(self.inner.predict(taken), dtype=np.float64)
+        if numbers.shape != (len(taken),) or not np.isfinite(numbers).all():
             raise PluginError(
-                f"{self.name} predicted an array of shape {found.shape} for {len(taken)} rows, or "
-                "numbers that are not finite; it must be one finite number for each row"
+                f"{self.name} predicted an array of shape {numbers.shape} for {len(taken)} rows, "
+                "or numbers that are not finite; it must be one finite number for each row"
             )
-        return found
+        return numbers
 
     def predict_scores(self, X: ArrayLike) -> NDArray[np.float64]:
         """Scores (n, n_classes), larger is more likely, for rows like the training table's.

@@ -42,9 +42,9 @@ class PairTests:
 
     Examples
     --------
-    >>> found = PairTests(columns=[1, 4], pairs=[[1, 4]], p_values=[0.01], q_values=[0.01],
+    >>> tests = PairTests(columns=[1, 4], pairs=[[1, 4]], p_values=[0.01], q_values=[0.01],
     ...                   n_tested=1, n_chosen_from=1)
-    >>> found.of(1, 4), found.of(0, 1), found.problems(5)
+    >>> tests.of(1, 4), tests.of(0, 1), tests.problems(5)
     ((0.01, 0.01), None, [])
     """
 
@@ -86,26 +86,28 @@ class PairTests:
             return [f"columns are not ascending columns below {n_features}"]
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             return [f"pairs have shape {pairs.shape}, not (n_pairs, 2)"]
-        found = []
+        problems = []
         if len(pairs) and (pairs.min() < 0 or pairs.max() >= n_features):
-            found.append(f"pairs name columns outside 0 … {n_features - 1}")
+            problems.append(f"pairs name columns outside 0 … {n_features - 1}")
         elif np.any(pairs[:, 0] >= pairs[:, 1]):
-            found.append("pairs are not columns a < b")
+            problems.append("pairs are not columns a < b")
         elif len(self._place) != len(pairs):
-            found.append("pairs name a pair twice")
+            problems.append("pairs name a pair twice")
         for name, values in (("p_values", self.p_values), ("q_values", self.q_values)):
             if values.shape != (len(pairs),):
-                found.append(f"{name} have shape {values.shape}, not ({len(pairs)},)")
+                problems.append(f"{name} have shape {values.shape}, not ({len(pairs)},)")
             elif not ((values >= 0) & (values <= 1)).all():
-                found.append(f"{name} are not all from 0 to 1")
+                problems.append(f"{name} are not all from 0 to 1")
         if self.n_tested < len(pairs):
-            found.append(f"n_tested is {self.n_tested}, less than the {len(pairs)} pairs listed")
+            problems.append(f"n_tested is {self.n_tested}, less than the {len(pairs)} pairs listed")
         if self.n_chosen_from < self.n_tested:
-            found.append(f"n_chosen_from is {self.n_chosen_from}, less than n_tested")
+            problems.append(f"n_chosen_from is {self.n_chosen_from}, less than n_tested")
         for name, array in self.tables.items():
             if array.ndim < 1 or len(array) != len(pairs):
-                found.append(f"tables/{name} does not have an entry for each of {len(pairs)} pairs")
-        return found
+                problems.append(
+                    f"tables/{name} does not have an entry for each of {len(pairs)} pairs"
+                )
+        return problems
 
 
 @runtime_checkable

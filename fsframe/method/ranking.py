@@ -112,9 +112,9 @@ def adjusted_p_values(p_values: NDArray[np.float64], correction: str = "bh") -> 
         return np.minimum(1.0, p_values * np.count_nonzero(known))
     from scipy.stats import false_discovery_control
 
-    found = np.full(p_values.size, np.nan)
-    found[known] = false_discovery_control(p_values[known], method=correction)
-    return found
+    adjusted = np.full(p_values.size, np.nan)
+    adjusted[known] = false_discovery_control(p_values[known], method=correction)
+    return adjusted
 
 
 TIE = 1e-10

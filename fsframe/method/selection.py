@@ -132,12 +132,12 @@ class Donors:
             If scikit-learn is not installed.
         """
         impute = _imputer()
-        found = np.array(X, dtype=np.float64)
-        gaps = np.isnan(found)
+        filled = np.array(X, dtype=np.float64)
+        gaps = np.isnan(filled)
         places = np.flatnonzero(gaps.any(axis=1))
         if not places.size:
-            return found
-        endless = np.argwhere(np.isinf(found[places]))
+            return filled
+        endless = np.argwhere(np.isinf(filled[places]))
         if len(endless):
             row, column = endless[0]
             raise DataError(
@@ -151,9 +151,9 @@ class Donors:
         with impute(donors, self.k) as fill:
             for start in range(0, len(places), self._block):
                 some = places[start : start + self._block]
-                values = space.values(fill(space.coordinates(found[some])))
-                found[some] = np.where(gaps[some], values, found[some])
-        return found
+                values = space.values(fill(space.coordinates(filled[some])))
+                filled[some] = np.where(gaps[some], values, filled[some])
+        return filled
 
     def restrict(self, columns: NDArray[np.intp]) -> Donors:
         """The same with only the columns in `columns`, renumbered to positions there."""
@@ -191,10 +191,10 @@ class _Space:
             centre, scale = learn_scale(rows, times.astype(np.float64))
         levels, steps = {}, {}
         for place in np.flatnonzero(donors.nominal).tolist():
-            found = _levels(rows[:, place], times)
-            levels[place] = np.array([level for level, _ in found])
+            level_counts = _levels(rows[:, place], times)
+            levels[place] = np.array([level for level, _ in level_counts])
             # Sorted by size, so that rounding does not depend on the codes of levels.
-            unequal = unequal_share(np.sort([float(count) for _, count in found]))
+            unequal = unequal_share(np.sort([float(count) for _, count in level_counts]))
             step = 1 / np.sqrt(unequal) if unequal > 1e-14 else 0.0
             steps[place] = float(step) if donors.standardize else np.sqrt(0.5)
         return cls(
@@ -218,22 +218,22 @@ class _Space:
         return np.concatenate(parts, axis=1) if parts else np.empty((len(rows), 0))
 
     def values(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
-        found = np.full((len(coordinates), len(self.empty)), np.nan)
+        values = np.full((len(coordinates), len(self.empty)), np.nan)
         at = 0
         for place in np.flatnonzero(~self.empty).tolist():
             if place in self.levels:
                 levels = self.levels[place]
                 # Shares of the neighbours with each level, rounded because of the step.
                 shares = np.round(coordinates[:, at : at + len(levels)], 9)
-                found[:, place] = levels[shares.argmax(axis=1)]
+                values[:, place] = levels[shares.argmax(axis=1)]
                 at += len(levels)
                 continue
             column, scale = coordinates[:, at], self.scale[place]
             value = self.centre[place] + (0.0 if np.isinf(scale) else column * scale)
             # Rounded first, so that the mean of 0 and 1 is one half in any scale.
-            found[:, place] = np.rint(np.round(value, 9)) if self.whole[place] else value
+            values[:, place] = np.rint(np.round(value, 9)) if self.whole[place] else value
             at += 1
-        return found
+        return values
 
 
 def _levels(column: NDArray[np.float64], times: NDArray[np.int64]) -> list[tuple[float, int]]:
@@ -407,8 +407,8 @@ class Selection:
 
         Examples
         --------
-        >>> found = Selection(selected=[1], scores=[0.1, 0.9])
-        >>> found.to_frame(["age", "dose"])["feature"].to_list()
+        >>> selection = Selection(selected=[1], scores=[0.1, 0.9])
+        >>> selection.to_frame(["age", "dose"])["feature"].to_list()
         ['dose', 'age']
         """
         names = feature_names
@@ -424,17 +424,17 @@ class Selection:
 
     def problems(self, n_features: int, n_samples: int) -> list[str]:
         """Problems of this selection for a table of that shape; empty if it is valid."""
-        found = []
+        problems = []
         if self.scores.shape != (n_features,):
-            found.append(f"scores have shape {self.scores.shape}, not ({n_features},)")
+            problems.append(f"scores have shape {self.scores.shape}, not ({n_features},)")
         if self.selected.ndim != 1:
-            found.append("selected is not a list of different columns")
+            problems.append("selected is not a list of different columns")
         elif self.selected.size and (self.selected.min() < 0 or self.selected.max() >= n_features):
-            found.append(f"selected has columns outside 0 … {n_features - 1}")
+            problems.append(f"selected has columns outside 0 … {n_features - 1}")
         elif np.bincount(self.selected, minlength=1).max() > 1:
-            found.append("selected is not a list of different columns")
+            problems.append("selected is not a list of different columns")
         if np.isinf(self.scores).any():
-            found.append("scores hold infinite values")
+            problems.append("scores hold infinite values")
         for name, array, length in (
             ("weights", self.weights, n_features),
             ("instance_weights", self.instance_weights, n_samples),
@@ -442,37 +442,37 @@ class Selection:
             if array is None:
                 continue
             if array.shape != (length,):
-                found.append(f"{name} have shape {array.shape}, not ({length},)")
+                problems.append(f"{name} have shape {array.shape}, not ({length},)")
             elif not np.isfinite(array).all() or (array < 0).any():
-                found.append(f"{name} hold negative or non-finite values")
+                problems.append(f"{name} hold negative or non-finite values")
         if self.fill is not None and self.fill.shape != (n_features,):
-            found.append(f"fill has shape {self.fill.shape}, not ({n_features},)")
+            problems.append(f"fill has shape {self.fill.shape}, not ({n_features},)")
         elif self.fill is not None and np.isinf(self.fill).any():
-            found.append("fill holds infinite values")
+            problems.append("fill holds infinite values")
         if self.donors is not None:
-            found.extend(self._donor_problems(n_features))
+            problems.extend(self._donor_problems(n_features))
         if self.pair_weights is not None and self.pair_weights.columns.size:
             columns = self.pair_weights.columns
             if columns.min() < 0 or columns.max() >= n_features:
-                found.append(f"pair_weights name columns outside 0 … {n_features - 1}")
+                problems.append(f"pair_weights name columns outside 0 … {n_features - 1}")
             if not np.isfinite(self.pair_weights.triplets()[2]).all():
-                found.append("pair_weights hold non-finite values")
-        found.extend(
+                problems.append("pair_weights hold non-finite values")
+        problems.extend(
             f"{part} has an array named {name[:50]!r}: names are 1 to 4096 bytes of UTF-8 without "
             "slash and NUL"
             for part, arrays in (("model", self.model), ("tables", self.tables))
             for name in arrays
             if not _is_array_name(name)
         )
-        found.extend(
+        problems.extend(
             f"table {name!r} holds p-values outside 0 … 1"
             for name, array in self.tables.items()
             if name.endswith(_P_NAMES) and not _are_shares(array)
         )
         if self.model_columns:
             n_seen = n_features if self.features_in is None else self.features_in.size
-            found.extend(self._axis_problems(n_seen))
-        return found
+            problems.extend(self._axis_problems(n_seen))
+        return problems
 
     def _donor_problems(self, n_features: int) -> Iterator[str]:
         """Problems of `donors` for a table of so many columns."""
@@ -558,9 +558,9 @@ class Selection:
         def spread(values: NDArray[np.float64] | None, other: float) -> NDArray[np.float64] | None:
             if values is None:
                 return None
-            found = np.full(n_features, other)
-            found[columns] = values
-            return found
+            placed = np.full(n_features, other)
+            placed[columns] = values
+            return placed
 
         return attrs.evolve(
             self,

@@ -208,9 +208,9 @@ class Selector(Parameterised):
         local, rows, notes = self._localise(seen)
         arrived = local_upstream(upstream, columns, rows)
         with in_stage(type(self), self.method_name()):
-            found = self._select(local, arrived, context)
-        self._check(found, local)
-        whole = with_whole_groups(with_kept(found, local), local)
+            selection = self._select(local, arrived, context)
+        self._check(selection, local)
+        whole = with_whole_groups(with_kept(selection, local), local)
         return in_whole_table(whole, data, columns, rows, upstream, notes)
 
     def select_many(
@@ -241,15 +241,15 @@ class Selector(Parameterised):
         if not self.takes_short_counts:
             given = given.astype(np.int64, copy=False)
         with in_stage(type(self), self.method_name()):
-            found = many(local, given, arrived, context)
-        if len(found) != len(given):
+            selections = many(local, given, arrived, context)
+        if len(selections) != len(given):
             raise PluginError(
-                f"{self.method_name()}: _select_many returned {len(found)} selections for "
+                f"{self.method_name()}: _select_many returned {len(selections)} selections for "
                 f"{len(given)} resamples"
             )
-        for selection in found:
+        for selection in selections:
             self._check(selection, local)
-        whole = (with_whole_groups(with_kept(one, local), local) for one in found)
+        whole = (with_whole_groups(with_kept(one, local), local) for one in selections)
         return [in_whole_table(one, data, columns, every, upstream, ()) for one in whole]
 
     def permutation_test(self) -> PermutationTest | None:
@@ -563,14 +563,18 @@ class Selector(Parameterised):
             note = f"{self.method_name()} does not take weights of rows: heavier ones were copied"
         return copied, copies, (note,)
 
-    def _check(self, found: Selection, local: Dataset) -> None:
-        if not isinstance(found, Selection):
+    def _check(self, selection: Selection, local: Dataset) -> None:
+        if not isinstance(selection, Selection):
             raise PluginError(
-                f"{self.method_name()} returned {type(found).__name__}, not a Selection"
+                f"{self.method_name()} returned {type(selection).__name__}, not a Selection"
             )
         # The method saw the columns of `local`, even if a copied Selection has others.
-        own = found if found.features_in is None else attrs.evolve(found, features_in=None)
-        problems = own.problems(local.n_features, local.n_samples)
+        as_local = (
+            selection
+            if selection.features_in is None
+            else attrs.evolve(selection, features_in=None)
+        )
+        problems = as_local.problems(local.n_features, local.n_samples)
         if problems:
             raise PluginError(
                 f"{self.method_name()} returned an invalid result: " + "; ".join(problems)

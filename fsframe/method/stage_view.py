@@ -225,8 +225,10 @@ def filled(data: Dataset, fill: NDArray[np.float64] | None) -> Dataset:
         return data if complete else attrs.evolve(data, matrix=data.matrix.filled(fill))
     if not data.in_memory:
         # Genotypes in bits stay that if what fills them are genotypes.
-        own = getattr(data.matrix, "filled", lambda fill: None)(fill)
-        return attrs.evolve(data, matrix=own or _FilledColumns(source=data.matrix, fill=fill))
+        filled_matrix = getattr(data.matrix, "filled", lambda fill: None)(fill)
+        return attrs.evolve(
+            data, matrix=filled_matrix or _FilledColumns(source=data.matrix, fill=fill)
+        )
     # A sum is NaN if any term is: most tables are complete.
     if not np.isnan(data.matrix.sum()):
         return data
@@ -279,12 +281,12 @@ def _from_donors(
 ) -> NDArray[np.float64]:
     """`taken`, (n, k), filled with values of donors; `rows` has the donors' columns."""
     known = np.flatnonzero(~np.isnan(fill[columns]))
-    found = np.array(taken)
+    completed = np.array(taken)
     lacking = np.isnan(taken[:, known]).any(axis=1)
     place = np.searchsorted(donors.columns, columns[known])
     # Only rows with missing values in these columns.
-    found[np.ix_(lacking, known)] = donors.filled(rows[lacking])[:, place]
-    return found
+    completed[np.ix_(lacking, known)] = donors.filled(rows[lacking])[:, place]
+    return completed
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -296,8 +298,8 @@ class _FilledColumns:
 
     @property
     def shape(self) -> tuple[int, int]:
-        found: tuple[int, int] = self.source.shape
-        return found
+        shape: tuple[int, int] = self.source.shape
+        return shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -312,32 +314,32 @@ class _FilledColumns:
         return np.where(np.isnan(block), self.fill[start:stop], block)
 
 
-def with_kept(found: Selection, local: Dataset) -> Selection:
-    """`found` with the columns of `local` that are always kept; those it lacks come at the end."""
+def with_kept(selection: Selection, local: Dataset) -> Selection:
+    """`selection` with all columns of `local` that are always kept; those it lacks come last."""
     if local.keep is None:
-        return found
-    lacking = np.setdiff1d(np.flatnonzero(local.keep), found.selected)
+        return selection
+    lacking = np.setdiff1d(np.flatnonzero(local.keep), selection.selected)
     if not lacking.size:
-        return found
-    return attrs.evolve(found, selected=np.concatenate([found.selected, lacking]))
+        return selection
+    return attrs.evolve(selection, selected=np.concatenate([selection.selected, lacking]))
 
 
-def with_whole_groups(found: Selection, local: Dataset) -> Selection:
-    """`found` with all columns of each group of features of which it has one, right after that one.
+def with_whole_groups(selection: Selection, local: Dataset) -> Selection:
+    """`selection` with all columns of each group of features of which it has one, right after it.
 
     A column added this way without a score has the score of the one that brought it. If missing
     values are filled, columns that cannot be filled stay out.
     """
     sets = local.feature_sets
     taken = np.zeros(local.n_features, dtype=bool)
-    taken[found.selected] = True
-    lacking = ~taken & np.isin(sets, sets[found.selected][sets[found.selected] >= 0])
-    if found.fill is not None:
-        lacking &= ~np.isnan(found.fill)
+    taken[selection.selected] = True
+    lacking = ~taken & np.isin(sets, sets[selection.selected][sets[selection.selected] >= 0])
+    if selection.fill is not None:
+        lacking &= ~np.isnan(selection.fill)
     if not lacking.any():
-        return found
-    scores, order, done = found.scores.copy(), [], set()
-    for column in found.selected.tolist():
+        return selection
+    scores, order, done = selection.scores.copy(), [], set()
+    for column in selection.selected.tolist():
         order.append(column)
         if sets[column] < 0 or sets[column] in done:
             continue
@@ -345,7 +347,7 @@ def with_whole_groups(found: Selection, local: Dataset) -> Selection:
         brought = np.flatnonzero(lacking & (sets == sets[column]))
         order += brought.tolist()
         scores[brought] = np.where(np.isnan(scores[brought]), scores[column], scores[brought])
-    return attrs.evolve(found, selected=np.array(order, dtype=np.intp), scores=scores)
+    return attrs.evolve(selection, selected=np.array(order, dtype=np.intp), scores=scores)
 
 
 def local_upstream(
@@ -364,52 +366,54 @@ def local_upstream(
 
 
 def in_whole_table(
-    found: Selection,
+    selection: Selection,
     data: Dataset,
     columns: NDArray[np.intp],
     rows: NDArray[np.intp],
     upstream: Selection | None,
     notes: tuple[str, ...],
 ) -> Selection:
-    """`found` in the numbering of `data`, with weights of earlier stages and the warnings `notes`.
+    """`selection` in the numbering of `data`, with earlier weights and the warnings `notes`.
 
-    `found` is a selection on a table with only these columns and rows of `data`, as for
+    It is a selection on a table with only these columns and rows of `data`, as for
     `local_upstream`; `upstream`, that of the stage on the left, has the numbering of `data`.
     """
-    lifted = found.lift(columns, data.n_features)
+    lifted = selection.lift(columns, data.n_features)
     changes: dict[str, Any] = {}
-    own = found.instance_weights
-    if own is not None and not np.array_equal(rows, np.arange(data.n_samples)):
+    instance_weights = selection.instance_weights
+    if instance_weights is not None and not np.array_equal(rows, np.arange(data.n_samples)):
         # The weight of a copied row is the sum over its copies.
-        changes["instance_weights"] = np.bincount(rows, weights=own, minlength=data.n_samples)
+        changes["instance_weights"] = np.bincount(
+            rows, weights=instance_weights, minlength=data.n_samples
+        )
     if lifted.fill is not None and upstream is not None and upstream.fill is not None:
         # The first stage that fills a column determines the values.
         first = upstream.fill
         changes["fill"] = np.where(np.isnan(first), lifted.fill, first)
         changes["donors"] = upstream.donors
     carried = _carried(lifted, upstream)
-    if carried or found.carried:
+    if carried or selection.carried:
         changes.update(carried, carried=frozenset(carried))
     if notes:
-        changes["warnings"] = found.warnings + notes
+        changes["warnings"] = selection.warnings + notes
     return attrs.evolve(lifted, **changes) if changes else lifted
 
 
-def _carried(found: Selection, upstream: Selection | None) -> dict[str, Any]:
+def _carried(selection: Selection, upstream: Selection | None) -> dict[str, Any]:
     """The weights of earlier stages that this one passes on, for the columns that it kept."""
     if upstream is None:
         return {}
     carried: dict[str, Any] = {}
-    kept = np.sort(found.selected)
-    if found.weights is None and upstream.weights is not None:
+    kept = np.sort(selection.selected)
+    if selection.weights is None and upstream.weights is not None:
         weights = np.zeros_like(upstream.weights)
         weights[kept] = upstream.weights[kept]
         carried["weights"] = weights
-    if found.pair_weights is None and upstream.pair_weights is not None:
+    if selection.pair_weights is None and upstream.pair_weights is not None:
         carried["pair_weights"] = upstream.pair_weights.restrict(kept).lift(kept)
-    if found.instance_weights is None and upstream.instance_weights is not None:
+    if selection.instance_weights is None and upstream.instance_weights is not None:
         carried["instance_weights"] = upstream.instance_weights
-    if found.fill is None and upstream.fill is not None:
+    if selection.fill is None and upstream.fill is not None:
         carried["fill"] = upstream.fill
         if upstream.donors is not None:
             carried["donors"] = upstream.donors

@@ -38,9 +38,10 @@ about the label beyond all other features, given age.'
 
     def sentence(self, stage: str, given: Sequence[str] = ()) -> str:
         """The statement in words, of the stage of that name; `given` names covariates."""
-        beside = f", given {', '.join(given)}" if given else ""
+        condition = f", given {', '.join(given)}" if given else ""
         return (
-            f"{stage} tests whether {self.subject} ({self.kind}): whether {self.meaning}{beside}."
+            f"{stage} tests whether {self.subject} ({self.kind}): whether {self.meaning}"
+            f"{condition}."
         )
 
 

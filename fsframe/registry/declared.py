@@ -13,12 +13,12 @@ from fsframe.registry.registry import Offer
 
 def declared_exceptions(offer: Offer) -> dict[str, str]:
     """Reasons for the exceptions that are declared for a method, by check."""
-    found = declared(offer, "EXCEPTIONS")
-    return {**found.get("*", {}), **found.get(offer.entry.name, {})}
+    exceptions = declared(offer, "EXCEPTIONS")
+    return {**exceptions.get("*", {}), **exceptions.get(offer.entry.name, {})}
 
 
-def declared(offer: Offer, what: str) -> Mapping[str, Any]:
-    """The mapping `what` of the ``conformance`` module nearest to the method's; {} without one.
+def declared(offer: Offer, name: str) -> Mapping[str, Any]:
+    """The mapping `name` of the ``conformance`` module nearest to the method's; {} without one.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def declared(offer: Offer, what: str) -> Mapping[str, Any]:
         package = package.rpartition(".")[0]
     else:
         return {}
-    found = getattr(import_module(path), what, {})
-    if not isinstance(found, Mapping):
-        raise PluginError(f"{path}.{what} must be a mapping from method names")
-    return found
+    mapping = getattr(import_module(path), name, {})
+    if not isinstance(mapping, Mapping):
+        raise PluginError(f"{path}.{name} must be a mapping from method names")
+    return mapping

@@ -39,12 +39,12 @@ def interrupted(error: BaseException) -> bool:
     True
     """
     seen: set[int] = set()
-    found: BaseException | None = error
-    while found is not None and id(found) not in seen:
-        if isinstance(found, KeyboardInterrupt):
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        if isinstance(cause, KeyboardInterrupt):
             return True
-        seen.add(id(found))
-        found = found.__cause__ or found.__context__
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
     return False
 
 
@@ -137,13 +137,13 @@ def missing(requires: Iterable[str]) -> tuple[str, ...]:
     >>> missing(["numpy", "no-such-distribution", "no-such-one[extra]"])
     ('no-such-distribution', 'no-such-one')
     """
-    found: dict[str, None] = {}
+    absent: dict[str, None] = {}
     for each in requires:
         name, _, extra = each.rstrip("]").partition("[")
         for needed in (name, *_brought_by(name, extra)):
             if not _installed(needed):
-                found.setdefault(needed)
-    return tuple(found)
+                absent.setdefault(needed)
+    return tuple(absent)
 
 
 def pip_command(requires: Iterable[str]) -> str:
@@ -164,8 +164,8 @@ def needed(what: str, *requires: str) -> str:
     """
     absent = missing(requires) or requires
     verb = "is" if len(absent) == 1 else "are"
-    told = f"{what} needs {' and '.join(absent)}, which {verb} not installed"
-    return f"{told}: {pip_command(requires)}"
+    message = f"{what} needs {' and '.join(absent)}, which {verb} not installed"
+    return f"{message}: {pip_command(requires)}"
 
 
 def _installed(name: str) -> bool:

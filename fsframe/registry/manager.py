@@ -125,7 +125,7 @@ def installed_plugins() -> tuple[PluginSource, ...]:
 
     A distribution with unreadable metadata becomes a plugin that fails to load.
     """
-    found: dict[tuple[str, str], PluginSource] = {}
+    sources: dict[tuple[str, str], PluginSource] = {}
     seen: set[str] = set()
     for distribution in metadata.distributions():
         # Of two copies of a distribution, Python imports the first.
@@ -134,21 +134,21 @@ def installed_plugins() -> tuple[PluginSource, ...]:
             continue
         seen.add(key)
         for source in _sources_of(distribution):
-            found.setdefault((source.name, key), source)
-    own = {name for name, owner in found if owner == hookspecs.PROJECT}
-    names = [name for name, _ in found]
+            sources.setdefault((source.name, key), source)
+    bundled = {name for name, owner in sources if owner == hookspecs.PROJECT}
+    names = [name for name, _ in sources]
 
     def named(name: str, owner: str, source: PluginSource) -> PluginSource:
         if owner == hookspecs.PROJECT:
             return attrs.evolve(source, bundled=True, provider=name)
         # A distribution with the name of a bundled plugin does not replace it.
-        taken = source.provider in own or source.provider == THIS_PROCESS
+        taken = source.provider in bundled or source.provider == THIS_PROCESS
         provider = f"{source.provider}.{name}" if taken else source.provider
-        unique = names.count(name) == 1 and name not in own
+        unique = names.count(name) == 1 and name not in bundled
         name = name if unique else f"{owner}.{name}"
         return attrs.evolve(source, name=name, provider=provider)
 
-    return tuple(named(*key, source) for key, source in sorted(found.items()))
+    return tuple(named(*key, source) for key, source in sorted(sources.items()))
 
 
 def _folder_name(distribution: metadata.Distribution) -> str:
@@ -381,10 +381,10 @@ class PluginManager:
                 if hint and not options.get("optionalhook"):
                     raise PluginError(f"{hook!r} is not a hook{hint}")
                 yield f"the hook {hook!r} is not known to this fsframe and is not called{hint}"
-            own = getattr(member, "__module__", "") != hookspecs.__name__
+            defined_here = getattr(member, "__module__", "") != hookspecs.__name__
             if (
                 name.startswith("fsframe_")
-                and own
+                and defined_here
                 and not marked
                 and not isinstance(member, ModuleType)
             ):

@@ -150,9 +150,9 @@ def _registry_of(method: Any) -> Registry:
     for registry in _REGISTRIES:
         if registry.entries.base in names:
             return registry
-    what = getattr(method, "__name__", repr(method))
+    shown = getattr(method, "__name__", repr(method))
     kinds = ", ".join(f"fsframe.{each.entries.base.partition(':')[2]}" for each in _REGISTRIES)
-    raise RequestError(f"{what} cannot be registered: it must be a class derived from {kinds}")
+    raise RequestError(f"{shown} cannot be registered: it must be a class derived from {kinds}")
 
 
 def _entry(
@@ -192,10 +192,10 @@ def _others(registry: Registry, entry: Entry) -> list[Any]:
     """Other offers of that name, except earlier versions of the class."""
     # Selectors and classifiers share the names in chains.
     in_chains = issubclass(registry.entries, (SelectorEntry, ClassifierEntry))
-    beside = (selectors, classifiers) if in_chains else (registry,)
+    registries = (selectors, classifiers) if in_chains else (registry,)
     return [
         offer
-        for each in beside
+        for each in registries
         for offer in each.matching(entry.name)
         if offer.plugin.registered is None
         or offer.entry.kind != entry.kind
@@ -219,9 +219,9 @@ def local_class_version(reference: str) -> str | None:
     module, _, class_name = target.partition(":")
     try:
         with guarded_import(share=4.0):
-            found = getattr(importlib.import_module(module), class_name)
+            method_class = getattr(importlib.import_module(module), class_name)
         # Importing the module may already have registered it.
-        register(name=name)(found)
+        register(name=name)(method_class)
     except KeyboardInterrupt:
         raise
     # Whatever the module raises, this process does not have the class.
@@ -283,8 +283,8 @@ def _code_digest(method: type) -> str:
 
 
 def _code_parts(method: type) -> Iterator[str]:
-    own = [each for each in method.__mro__ if each.__module__.partition(".")[0] != "fsframe"]
-    for each in own:
+    classes = [each for each in method.__mro__ if each.__module__.partition(".")[0] != "fsframe"]
+    for each in classes:
         if each in (object, type):
             continue
         for name, value in sorted(vars(each).items()):

@@ -123,16 +123,16 @@ class Registry(Mapping[str, Any]):
 
     def offers(self) -> tuple[Offer, ...]:
         """The offers of usable plugins, sorted by name, without importing them."""
-        found: list[tuple[Entry, LoadedPlugin]] = [
+        usable: list[tuple[Entry, LoadedPlugin]] = [
             (entry, plugin)
             for plugin in self._manager().plugins()
             if plugin.status == "loaded"
             for entry in plugin.entries
             if isinstance(entry, self.entries)
         ]
-        names = [entry.name for entry, _ in found]
+        names = [entry.name for entry, _ in usable]
         offers = []
-        for entry, plugin in found:
+        for entry, plugin in usable:
             plain = plugin.source.bundled or names.count(entry.name) == 1
             name = entry.name if plain else f"{plugin.provider}/{entry.name}"
             offers.append(Offer(name=name, entry=entry, plugin=plugin))
@@ -197,7 +197,7 @@ class Registry(Mapping[str, Any]):
         try:
             # Longer, since it may import large libraries.
             with guarded_import(share=4.0):
-                found = getattr(import_module(module_name), class_name)
+                loaded = getattr(import_module(module_name), class_name)
         except (KeyboardInterrupt, MemoryError):
             # Neither is the plugin's fault.
             raise
@@ -211,12 +211,12 @@ class Registry(Mapping[str, Any]):
             failure.detail = "".join(traceback.format_exception(error))
             raise failure from error
         if self.entries is CommandEntry:
-            fits = isinstance(found, base)
+            fits = isinstance(loaded, base)
         else:
-            fits = isinstance(found, type) and issubclass(found, base)
+            fits = isinstance(loaded, type) and issubclass(loaded, base)
         if not fits:
             raise PluginError(f"the {where}: {offer.entry.target} is not a {base_name}")
-        return found
+        return loaded
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
@@ -264,11 +264,11 @@ class OwnAndPlugins:
         # Help must work even if FSFRAME_STRICT raises on a broken plugin.
         with contextlib.suppress(PluginError):
             offers = self._registry.offers()
-        found = {name: line for name, (_, line) in self.own.items()}
+        lines = {name: line for name, (_, line) in self.own.items()}
         for offer in offers:
             name = f"{offer.provider}/{offer.name}" if offer.name in self.own else offer.name
-            found[name] = f"{offer.entry.summary}. [{offer.provider}]"
-        return dict(sorted(found.items()))
+            lines[name] = f"{offer.entry.summary}. [{offer.provider}]"
+        return dict(sorted(lines.items()))
 
     def get(self, name: str) -> Any:
         """The object of that name, imported now; None if there is none.
@@ -305,18 +305,18 @@ def find_offer(name: str, *registries: Registry) -> tuple[Registry, Offer]:
     PluginError
         If several plugins offer it, or a blocked or failed one does or may.
     """
-    found = [(registry, offer) for registry in registries for offer in registry.matching(name)]
-    if len(found) > 1 and "/" not in name:
-        found = _preferred_offers(name, found)
-    if len(found) == 1:
-        return found[0]
+    matches = [(registry, offer) for registry in registries for offer in registry.matching(name)]
+    if len(matches) > 1 and "/" not in name:
+        matches = _preferred_offers(name, matches)
+    if len(matches) == 1:
+        return matches[0]
     plain = name.rpartition("/")[2]
     # Names take precedence over aliases.
-    named = [each for each in found if each[1].entry.name == plain]
+    named = [each for each in matches if each[1].entry.name == plain]
     if len(named) == 1:
         return named[0]
-    if found:
-        raise _contested(plain, [offer for _, offer in found])
+    if matches:
+        raise _contested(plain, [offer for _, offer in matches])
     for registry in registries:
         error = registry.unusable_offer(name)
         if error is not None:
@@ -353,8 +353,8 @@ def real_name(name: str, *registries: Registry) -> str:
         return name
     provider, _, plain = name.rpartition("/")
     # Aliases are rare; names need no further lookup.
-    found = [offer for registry in registries for offer in registry.matching(name)]
-    if all(offer.entry.name == plain for offer in found):
+    matches = [offer for registry in registries for offer in registry.matching(name)]
+    if all(offer.entry.name == plain for offer in matches):
         return name
     try:
         offer = find_offer(name, *registries)[1]
@@ -368,18 +368,18 @@ def real_name(name: str, *registries: Registry) -> str:
 _Found = list[tuple[Registry, Offer]]
 
 
-def _preferred_offers(name: str, found: _Found) -> _Found:
+def _preferred_offers(name: str, matches: _Found) -> _Found:
     """Choose among offers of a plain name: that of a record, the bundled one, a preference.
 
     Bundled methods keep their names; a warning says once that another plugin offers one too.
     """
     provider = _recorded.get().get(name)
-    of_record = [each for each in found if each[1].provider == provider]
+    of_record = [each for each in matches if each[1].provider == provider]
     if of_record:
         return of_record
-    bundled = [each for each in found if each[1].plugin.source.bundled]
+    bundled = [each for each in matches if each[1].plugin.source.bundled]
     if bundled:
-        others = sorted(offer.provider for _, offer in found if not offer.plugin.source.bundled)
+        others = sorted(offer.provider for _, offer in matches if not offer.plugin.source.bundled)
         if others:
             _warn_once(
                 f"{name!r} is the bundled {bundled[0][1].entry.kind}; that of {others[0]} is "
@@ -387,8 +387,8 @@ def _preferred_offers(name: str, found: _Found) -> _Found:
             )
         return bundled
     wanted = _preferred()
-    chosen = [each for each in found if f"{each[1].provider}/{name}" in wanted]
-    return chosen or found
+    chosen = [each for each in matches if f"{each[1].provider}/{name}" in wanted]
+    return chosen or matches
 
 
 def _preferred() -> set[str]:

@@ -508,10 +508,10 @@ def over_parts(
                 if share is None:
                     break
                 submitted.submit(share, _in_worker, software, work, ask, share.parts)
-            for _, (refusal, found) in submitted.answers():
+            for _, (refusal, answer) in submitted.answers():
                 if refusal:
                     raise EngineError(refusal)
-                yield found
+                yield answer
     finally:
         submitted.cancel()
         if engine is not run.executor:

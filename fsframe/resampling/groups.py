@@ -118,8 +118,8 @@ def permuted_labels(
     Examples
     --------
     >>> people = np.array([0, 0, 1, 1, 2, 2])
-    >>> found = permuted_labels(np.array([1, 1, 0, 0, 0, 0]), people, np.random.default_rng(0))
-    >>> bool((found[::2] == found[1::2]).all()), int(found.sum())
+    >>> permuted = permuted_labels(np.array([1, 1, 0, 0, 0, 0]), people, np.random.default_rng(0))
+    >>> bool((permuted[::2] == permuted[1::2]).all()), int(permuted.sum())
     (True, 2)
     """
     _, first, code = np.unique(groups, return_index=True, return_inverse=True)
@@ -128,11 +128,11 @@ def permuted_labels(
     whole = np.flatnonzero(~varies)
     label_of = y[first]
     label_of[whole] = label_of[generator.permutation(whole)]
-    found = label_of[code]
+    permuted = label_of[code]
     for group in np.flatnonzero(varies):
         rows = np.flatnonzero(code == group)
-        found[rows] = y[generator.permutation(rows)]
-    return found
+        permuted[rows] = y[generator.permutation(rows)]
+    return permuted
 
 
 def permuted_rows(
@@ -195,11 +195,11 @@ def permuted_within(
     Examples
     --------
     >>> sex = np.array([0, 0, 0, 1, 1, 1])
-    >>> found = permuted_within(np.array([1, 0, 0, 1, 1, 0]), sex, np.random.default_rng(1))
-    >>> [int(found[sex == s].sum()) for s in (0, 1)]
+    >>> permuted = permuted_within(np.array([1, 0, 0, 1, 1, 0]), sex, np.random.default_rng(1))
+    >>> [int(permuted[sex == s].sum()) for s in (0, 1)]
     [1, 2]
     """
-    found = y.copy()
+    permuted = y.copy()
     parts = [np.flatnonzero(strata == stratum) for stratum in np.unique(strata)]
     if all((y[rows] == y[rows[0]]).all() for rows in parts):
         raise DataError(
@@ -207,8 +207,8 @@ def permuted_within(
             f"{len(parts)} strata, which leaves nothing for a feature to explain"
         )
     for rows in parts:
-        found[rows] = y[generator.permutation(rows)]
-    return found
+        permuted[rows] = y[generator.permutation(rows)]
+    return permuted
 
 
 def rotated_labels(
@@ -241,10 +241,10 @@ def rotated_labels(
     [1, 2, 3, 0]
     """
     order = np.argsort(times, kind="stable")
-    found = y.copy()
+    rotated = y.copy()
     if groups is None:
-        found[order] = _moved_on(y[order], generator)
-        return found
+        rotated[order] = _moved_on(y[order], generator)
+        return rotated
     _, first, code = np.unique(groups[order], return_index=True, return_inverse=True)
     in_time = y[order]
     varies = np.zeros(first.size, dtype=bool)
@@ -253,11 +253,11 @@ def rotated_labels(
     whole = np.flatnonzero(~varies)
     whole = whole[np.argsort(first[whole])]
     label_of[whole] = _moved_on(label_of[whole], generator)
-    found[order] = label_of[code]
+    rotated[order] = label_of[code]
     for group in np.flatnonzero(varies):
         rows = order[code == group]
-        found[rows] = _moved_on(y[rows], generator)
-    return found
+        rotated[rows] = _moved_on(y[rows], generator)
+    return rotated
 
 
 def _moved_on(labels: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:

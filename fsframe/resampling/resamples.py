@@ -83,16 +83,16 @@ class RelabellingNull(Null):
             If the author's code fails, or returns labels that this table cannot have.
         """
         with in_stage(type(self), type(self).__name__, "null"):
-            found = np.asarray(self._labels(data, generator))
-        told = f"null {type(self).__name__}"
-        if found.shape != data.y.shape or found.dtype != data.y.dtype:
+            labels = np.asarray(self._labels(data, generator))
+        name = f"null {type(self).__name__}"
+        if labels.shape != data.y.shape or labels.dtype != data.y.dtype:
             raise PluginError(
-                f"{told} returned labels of shape {found.shape} of {found.dtype}; the table has "
+                f"{name} returned labels of shape {labels.shape} of {labels.dtype}; the table has "
                 f"{data.y.shape} of {data.y.dtype}"
             )
-        if not np.isin(found, data.y).all():
-            raise PluginError(f"{told} returned labels that the table does not have")
-        return found
+        if not np.isin(labels, data.y).all():
+            raise PluginError(f"{name} returned labels that the table does not have")
+        return labels
 
     @abstractmethod
     def _labels(self, data: Dataset, generator: np.random.Generator) -> NDArray:
@@ -134,32 +134,32 @@ class CountNull(Null):
         """
         with in_stage(type(self), type(self).__name__, "null"):
             try:
-                found = np.asarray(self._tail(kept, cells, bias), dtype=np.float64)
+                tail = np.asarray(self._tail(kept, cells, bias), dtype=np.float64)
             except ValueError as error:
                 refusal: ValueError | None = error
             else:
                 refusal = None
         if refusal is not None:
             raise refusal
-        falls = found.shape == (kept.size + 2,) and (np.diff(found) <= 1e-12).all()
-        if not falls or abs(found[0] - 1) > 1e-9 or found[-1] != 0:
+        falls = tail.shape == (kept.size + 2,) and (np.diff(tail) <= 1e-12).all()
+        if not falls or abs(tail[0] - 1) > 1e-9 or tail[-1] != 0:
             raise PluginError(
                 f"null {type(self).__name__} gave no tail: {kept.size + 2} numbers that fall from "
                 "1 to 0, P(Z ≥ z) for z = 0 … n + 1"
             )
-        return found
+        return tail
 
     @final
     def resamples(self, data: Dataset, n: int, generator: np.random.Generator) -> NDArray[np.int64]:
         """How often each row is in each of n resamples, (n, n_samples)."""
         with in_stage(type(self), type(self).__name__, "null"):
-            found = np.asarray(self._resamples(data, n, generator))
-        if found.shape != (n, data.n_samples) or found.dtype.kind not in "iu" or found.min() < 0:
+            counts = np.asarray(self._resamples(data, n, generator))
+        if counts.shape != (n, data.n_samples) or counts.dtype.kind not in "iu" or counts.min() < 0:
             raise PluginError(
                 f"null {type(self).__name__} gave no counts of {data.n_samples} rows in {n} "
                 "resamples"
             )
-        return found
+        return counts
 
     @abstractmethod
     def _tail(self, kept: NDArray[np.int64], cells: int, bias: float) -> NDArray[np.float64]:
@@ -251,9 +251,9 @@ def select_resamples(
     resampling = _Resampling(base, data, counts, run, upstream, frozenset(parts))
     total, done = len(counts), 0
     run.progress(0, total, label)
-    for found in resampling.batches():
-        yield from found
-        done += len(found)
+    for selections in resampling.batches():
+        yield from selections
+        done += len(selections)
         run.progress(done, total, label)
 
 
@@ -298,13 +298,13 @@ class Recurring:
 
     def add(self, warnings: Iterable[str]) -> None:
         """Count the warnings of one resample."""
-        told = set()
+        kinds = set()
         for text in warnings:
             kind = _NUMBER.sub("#", text)
             if self._first.setdefault(kind, text) != text:
                 self._vary.add(kind)
-            told.add(kind)
-        for kind in sorted(told):
+            kinds.add(kind)
+        for kind in sorted(kinds):
             self._times[kind] = self._times.get(kind, 0) + 1
 
     def lines(self, total: int, resamples: str) -> Iterator[str]:
@@ -336,7 +336,7 @@ class _Resampling:
         )
         # If nothing is stored and nothing is sent, results need not be packed.
         if self.run.checkpoint is None and self.run.executor is None:
-            return (found for *_, found in self._here([(0, len(self.counts))], batches))
+            return (selections for *_, selections in self._here([(0, len(self.counts))], batches))
         return self._by_units(batches)
 
     def _here(
@@ -349,9 +349,9 @@ class _Resampling:
                 began = time.perf_counter()
                 run = self.run.batch(start)
                 rows = rows_of(self.counts, self.data, start, stop)
-                found = compute(self.base, self.data, rows, self.upstream, run, self.parts)
+                selections = compute(self.base, self.data, rows, self.upstream, run, self.parts)
                 batches.record(stop - start, time.perf_counter() - began)
-                yield start, stop, found
+                yield start, stop, selections
                 start = stop
 
     def _by_units(self, batches: Batches) -> Iterator[list[Selection]]:
@@ -371,18 +371,18 @@ class _Resampling:
             while place < total:
                 if place in known:
                     # From the disk, so that it may hold anything; our own results were checked.
-                    found, _ = unpack_selections(self.run.checkpoint.load(known[place]), shape)
+                    selections, _ = unpack_selections(self.run.checkpoint.load(known[place]), shape)
                     place = known[place].stop
                 elif place in ready:
                     place, content = ready.pop(place)
-                    found, _ = unpack_selections(content)
+                    selections, _ = unpack_selections(content)
                 else:
                     start, stop, content = next(fresh)
                     if self.run.checkpoint is not None:
                         self.run.checkpoint.commit(Unit(call, start, stop), content)
                     ready[start] = (stop, content)
                     continue
-                yield found
+                yield selections
         finally:
             fresh.close()
 
@@ -412,8 +412,8 @@ class _Resampling:
         if self.run.executor is not None:
             yield from self._dispatched(gaps, batches, may_start)
             return
-        for start, stop, found in self._here(gaps, batches):
-            yield start, stop, pack_selections(found)
+        for start, stop, selections in self._here(gaps, batches):
+            yield start, stop, pack_selections(selections)
 
     def _dispatched(
         self, gaps: list[tuple[int, int]], batches: Batches, may_start: Any
@@ -442,11 +442,11 @@ class _Resampling:
 
 def _gaps(known: dict[int, Any], total: int) -> list[tuple[int, int]]:
     """The ranges of 0 … total - 1 that no known unit covers."""
-    found, place = [], 0
+    gaps, place = [], 0
     for start in sorted(known):
         if place < start:
-            found.append((place, start))
+            gaps.append((place, start))
         place = known[start].stop
     if place < total:
-        found.append((place, total))
-    return found
+        gaps.append((place, total))
+    return gaps

@@ -155,10 +155,10 @@ def needed_by(*parts: Any) -> dict[str, str]:
     >>> sorted(needed_by("mim:top=3"))
     ['fsframe', 'numba', 'numpy', 'plugin infotheory', 'python', 'scipy']
     """
-    found = found_here(["python", "fsframe", "numpy", "scipy", "numba"])
+    versions = found_here(["python", "fsframe", "numpy", "scipy", "numba"])
     for part in parts:
-        found |= _versions_of(part)
-    return found
+        versions |= _versions_of(part)
+    return versions
 
 
 def _versions_of(part: Any) -> dict[str, str]:
@@ -170,16 +170,16 @@ def _versions_of(part: Any) -> dict[str, str]:
             return {}
     if isinstance(part, FunctionType):
         return dict(_owners(part))
-    found = dict(_owners(type(part)))
+    versions = dict(_owners(type(part)))
     if attrs.has(type(part)):
         for field in attrs.fields(type(part)):
             value = getattr(part, field.name, None)
             chain = field.name in ("base", "classifier") and value
             if chain or isinstance(value, Chain):
-                found |= _versions_of(value)
+                versions |= _versions_of(value)
             if field.name == "null" and isinstance(value, str):
-                found |= {o.plugin.software: o.version for o in nulls.matching(value)}
-    return found
+                versions |= {o.plugin.software: o.version for o in nulls.matching(value)}
+    return versions
 
 
 def _owners(kind: type | FunctionType) -> Iterator[tuple[str, str]]:
@@ -224,8 +224,8 @@ class Prepared:
 
 def _prepare(table: Shared | Parcel, call: Shared | Parcel) -> Prepared:
     """The prepared call, stored with the call, so that both are released together."""
-    found: Call = fetch(call)
-    prepared: Prepared = vars(found).setdefault("prepared", Prepared(fetch(table), found))
+    fetched: Call = fetch(call)
+    prepared: Prepared = vars(fetched).setdefault("prepared", Prepared(fetch(table), fetched))
     return prepared
 
 
@@ -240,8 +240,8 @@ def rows_of(counts: Any, data: Dataset, start: int, stop: int) -> NDArray[np.int
 def compute(base: Any, data: Dataset, counts: NDArray[Any], upstream: Selection | None, run: Run,
             parts: frozenset[str]) -> list[Selection]:  # fmt: skip
     """The selection of `base` on each resample, without the parts that were not requested."""
-    found = base.select_many(data, counts, upstream, run.quiet())
-    return [reduced(selection, parts) for selection in found]
+    selections = base.select_many(data, counts, upstream, run.quiet())
+    return [reduced(selection, parts) for selection in selections]
 
 
 def work(table: Shared | Parcel, call: Shared | Parcel, task: Task) -> Answer:
@@ -273,9 +273,9 @@ def _work(prepared: Prepared, call: Call, task: Task, *, one_thread: bool) -> An
         counts = rows_of(call.draws, data, task.start, task.stop)
     else:
         counts = task.counts
-    found = compute(base, data, counts, upstream, run, call.parts)
+    selections = compute(base, data, counts, upstream, run, call.parts)
     seconds = time.perf_counter() - began
-    return Answer(content=pack_selections(found, seconds), seconds=seconds)
+    return Answer(content=pack_selections(selections, seconds), seconds=seconds)
 
 
 _limited = False

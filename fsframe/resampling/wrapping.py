@@ -176,7 +176,7 @@ class WrappingSelector(Selector):
         local, rows, notes = self._localise(data)
         arrived = local_upstream(upstream, every, rows)
         with in_stage(type(self), self.method_name()):
-            found = self._select_wrapped(base, local, arrived, run)
-        self._check(found, local)
-        whole = with_whole_groups(with_kept(found, local), local)
+            selection = self._select_wrapped(base, local, arrived, run)
+        self._check(selection, local)
+        whole = with_whole_groups(with_kept(selection, local), local)
         return in_whole_table(whole, data, every, rows, upstream, notes)

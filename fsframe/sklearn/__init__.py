@@ -79,11 +79,11 @@ def offered_names() -> dict[str, str]:
     'multisurf'
     """
     offers = [offer for registry in (selectors, classifiers) for offer in registry.offers()]
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for offer in sorted(offers, key=lambda offer: (not offer.plugin.source.bundled, offer.name)):
         if "/" not in offer.name and getattr(offer.entry, "family", "") != _PROTOCOL:
-            found.setdefault(class_name(offer.name), offer.name)
-    return dict(sorted(found.items()))
+            names.setdefault(class_name(offer.name), offer.name)
+    return dict(sorted(names.items()))
 
 
 def find_method_offer(name: str) -> tuple[Registry, Offer]:

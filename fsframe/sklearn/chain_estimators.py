@@ -51,8 +51,8 @@ class ChainEstimator(StageEstimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with `deep`, those of the stages too, as ``mim__top``."""
-        own: dict[str, Any] = super().get_params(deep=False)
-        return {**own, **stage_values(self.chain)} if deep else own
+        parameters: dict[str, Any] = super().get_params(deep=False)
+        return {**parameters, **stage_values(self.chain)} if deep else parameters
 
     def set_params(self, **params: Any) -> Self:
         """This estimator with other parameters; ``mim__top`` is that of the stage `mim`.
@@ -62,9 +62,9 @@ class ChainEstimator(StageEstimator):
         ValueError
             If there is no such parameter, or no such stage.
         """
-        own = self.get_params(deep=False)
-        super().set_params(**{k: v for k, v in params.items() if k in own or "__" not in k})
-        nested = {name: value for name, value in params.items() if name not in own}
+        parameters = self.get_params(deep=False)
+        super().set_params(**{k: v for k, v in params.items() if k in parameters or "__" not in k})
+        nested = {name: value for name, value in params.items() if name not in parameters}
         if nested:
             self.chain = with_stage_values(self.chain, nested)
         return self
@@ -76,10 +76,10 @@ class ChainEstimator(StageEstimator):
     def _as_stages(self) -> tuple[Stage, ...]:
         plain = type(self)(self.chain).get_params(deep=False)
         values = self.get_params(deep=False).items()
-        own = [n for n, v in values if n != "chain" and is_set(v, plain[n])]
-        if own:
+        changed = [n for n, v in values if n != "chain" and is_set(v, plain[n])]
+        if changed:
             raise InvalidRequest(
-                f"{type(self).__name__} is part of a chain here: set {', '.join(own)} on the "
+                f"{type(self).__name__} is part of a chain here: set {', '.join(changed)} on the "
                 "estimator that contains it"
             )
         return self._chain().stages
@@ -112,12 +112,12 @@ class ChainEstimator(StageEstimator):
             self._set_fitted(training, fitted)
         warn_each(self._warnings(training), type(self).__name__)
 
-    def _set_selections(self, found: Sequence[Selection | None], codes: Codes) -> None:
+    def _set_selections(self, selections: Sequence[Selection | None], codes: Codes) -> None:
         """Store the selections of the stages; a classifier has none."""
         keys = stage_keys(str(self._chain()))
         self.selections_ = {
             key: selection
-            for key, selection in zip(keys, found, strict=True)
+            for key, selection in zip(keys, selections, strict=True)
             if selection is not None
         }
         if self.selections_:
@@ -128,19 +128,19 @@ class ChainEstimator(StageEstimator):
 
     def _warnings(self, training: Training) -> Iterator[str]:
         yield from training.data.warnings
-        for key, found in self.selections_.items():
-            yield from (f"{key}: {text}" for text in found.warnings)
+        for key, selection in self.selections_.items():
+            yield from (f"{key}: {text}" for text in selection.warnings)
 
 
 def _tasks(chain: Chain) -> tuple[str, ...]:
     """The tasks that all stages support."""
     last = chain.classifier
-    found = set(LABELS) if last is None else set(last.predicts())
+    tasks = set(LABELS) if last is None else set(last.predicts())
     for stage in chain.selecting:
         if isinstance(stage.method, Selector):
-            found &= stage.method.tasks
+            tasks &= stage.method.tasks
     # If no task is left, the stage that does not support the task refuses it.
-    return tuple(sorted(found)) or ("classification", "regression")
+    return tuple(sorted(tasks)) or ("classification", "regression")
 
 
 class ChainSelector(Selecting, ChainEstimator):
@@ -430,7 +430,7 @@ class ChainRegressor(PredictingNumbers, _ChainPredictor):
 
 def fitted_selector(
     chain: str,
-    found: Sequence[Selection],
+    selections: Sequence[Selection],
     feature_names: Sequence[str],
     **settings: Any,
 ) -> ChainSelector:
@@ -439,7 +439,7 @@ def fitted_selector(
     It lacks the names of categories, which a run does not store.
     """
     made = ChainSelector(chain, **settings)
-    made._set_selections(found, {})
+    made._set_selections(selections, {})
     made.n_features_in_ = len(feature_names)
     made.feature_names_in_ = np.array(feature_names, dtype=object)
     return made

@@ -110,10 +110,11 @@ class FittedAttributes:
         return self.selection_
 
     def _tested(self, attribute: str, column: str) -> NDArray[np.float64]:
-        found = self._found()
-        stages, names = [("stage", found)], [str(place) for place in range(found.n_features)]
+        selection = self._found()
+        stages = [("stage", selection)]
+        names = [str(place) for place in range(selection.n_features)]
         # The same tables as `fsframe table` writes.
-        if "pairs" in found.tables and column in (tests := pair_table(names, stages)).columns:
+        if "pairs" in selection.tables and column in (tests := pair_table(names, stages)).columns:
             pairs = zip(tests.cells("feature"), tests.cells("with"), strict=True)
             return pair_values(
                 self.pairs_, [(int(a), int(b)) for a, b in pairs], tests.columns[column]
@@ -121,7 +122,7 @@ class FittedAttributes:
         table = feature_table(names, stages)
         if column not in table.columns:
             raise AttributeError(self._lacks(attribute, "tests"))
-        values = np.empty(found.n_features)
+        values = np.empty(selection.n_features)
         values[[int(place) for place in table.cells("feature")]] = table.columns[column]
         return values
 
@@ -218,8 +219,8 @@ class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
         rows = self._rows(X)
         with as_value_errors():
             codes = self.fitted_.predict(rows)
-        found: NDArray[Any] = self.classes_[codes]
-        return found
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Decision scores of each class, larger is more likely.
@@ -325,19 +326,19 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
         if issparse(X) and not issparse(kept):
             # Scikit-learn returns a dense array without columns if no column is kept.
             kept = X[:, :0]
-        found = self.selection_
-        if found.fill is None:
+        selection = self.selection_
+        if selection.fill is None:
             return kept  # type: ignore[no-any-return]
         if issparse(X):
             raise InvalidData(
                 "X is sparse, and a stage of this estimator fills missing values, which are then "
                 "not zero: give X.toarray()"
             )
-        values: Iterable[Any] = found.fill[self._kept()]
-        if found.donors is not None:
+        values: Iterable[Any] = selection.fill[self._kept()]
+        if selection.donors is not None:
             rows = np.asarray(new_rows(self, X, self._codes, allow_nan=True), dtype=np.float64)
             # The donors' values for each row, for each kept column.
-            values = filled_rows(rows, self._kept(), found.fill, found.donors).T
+            values = filled_rows(rows, self._kept(), selection.fill, selection.donors).T
         filled: DenseColumns = with_gaps_filled(kept, self._filling(values))
         return filled
 
@@ -364,19 +365,19 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
                 )
 
     def _kept(self) -> NDArray[np.intp]:
-        found: NDArray[np.intp] = self.get_support(indices=True)
-        return found
+        kept: NDArray[np.intp] = self.get_support(indices=True)
+        return kept
 
     def _filling(self, values: Iterable[Any]) -> list[Any]:
         """The values to fill each kept column with, categories by name."""
-        found: list[Any] = []
+        filling: list[Any] = []
         for column, value in zip(self._kept().tolist(), values, strict=True):
             named = {code: text for text, code in self._codes.get(column, {}).items()}
             if np.ndim(value):
-                found.append([named.get(v, v) for v in value.tolist()])
+                filling.append([named.get(v, v) for v in value.tolist()])
             else:
-                found.append(named.get(float(value), float(value)))
-        return found
+                filling.append(named.get(float(value), float(value)))
+        return filling
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -421,12 +422,12 @@ class MethodEstimator(StageEstimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with `deep`, those of the stages in `base` too."""
-        found: dict[str, Any] = super().get_params(deep=deep)
+        parameters: dict[str, Any] = super().get_params(deep=deep)
         if deep:
             for name in self._chains():
                 values = stage_values(getattr(self, name))
-                found |= {f"{name}__{inner}": value for inner, value in values.items()}
-        return found
+                parameters |= {f"{name}__{inner}": value for inner, value in values.items()}
+        return parameters
 
     def set_params(self, **params: Any) -> Self:
         """This estimator with other parameters; ``base__mim__top`` if `base` is text.
@@ -481,15 +482,15 @@ class MethodEstimator(StageEstimator):
 
     def _as_stages(self) -> tuple[Stage, ...]:
         """This method as a stage of a chain, which has its own random state and threads."""
-        own = [
+        changed = [
             name
             for name in settings_of(self._method)
             if is_set(getattr(self, name), SETTINGS[name].default)
         ]
-        if own:
+        if changed:
             raise InvalidRequest(
-                f"{type(self).__name__} is a stage here: set {', '.join(own)} on the estimator of "
-                "the chain"
+                f"{type(self).__name__} is a stage here: set {', '.join(changed)} on the estimator "
+                "of the chain"
             )
         return self._chain().stages
 
@@ -502,8 +503,8 @@ class MethodEstimator(StageEstimator):
         # By the method's name, since the class of `provider/name` is not an attribute of a module.
         # A class registered in this process is pickled too, for workers that lack it.
         _, offer = find_offer(self._name, selectors, classifiers)
-        own = {} if offer.plugin.registered is None else {offer.entry.name: self._method}
-        return self._blank, (self._name, own | own_classes(self._chain)), self.__getstate__()
+        registered = {} if offer.plugin.registered is None else {offer.entry.name: self._method}
+        return self._blank, (self._name, registered | own_classes(self._chain)), self.__getstate__()
 
 
 class SelectorEstimator(Selecting, MethodEstimator):
@@ -559,11 +560,11 @@ class SelectorEstimator(Selecting, MethodEstimator):
                 self, chain, X, y, weights, groups, roles, task=task, tasks=self._method.tasks
             )
             chain.check_request(training.data)
-            found = chain.select(training.data, training.upstream, run)
-        self.selection_ = found
+            selection = chain.select(training.data, training.upstream, run)
+        self.selection_ = selection
         self._codes = training.codes
-        self._set_n_iter(iterations(found.tables))
-        warn_each((*training.data.warnings, *found.warnings), type(self).__name__)
+        self._set_n_iter(iterations(selection.tables))
+        warn_each((*training.data.warnings, *selection.warnings), type(self).__name__)
         return self
 
 

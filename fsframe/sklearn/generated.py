@@ -188,8 +188,8 @@ def signature_of(method: type[Selector] | type[Classifier]) -> inspect.Signature
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
         for name, default in defaults.items()
     ]
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return inspect.Signature([own, *given], return_annotation=None)
+    self_parameter = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return inspect.Signature([self_parameter, *given], return_annotation=None)
 
 
 def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[MethodEstimator]:

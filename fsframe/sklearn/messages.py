@@ -37,9 +37,9 @@ def as_value_errors() -> Iterator[None]:
         if isinstance(error, ValueError):
             raise
         kind = InvalidData if isinstance(error, DataError) else InvalidRequest
-        own = kind(str(error))
-        own.detail = error.detail
-        raise own from error
+        converted = kind(str(error))
+        converted.detail = error.detail
+        raise converted from error
 
 
 def warn_each(texts: Iterable[str], where: str) -> None:
@@ -48,8 +48,8 @@ def warn_each(texts: Iterable[str], where: str) -> None:
     A search or cross-validation of scikit-learn gives one warning: that of the fit on all rows at
     the end of a search, otherwise that of the first fold that has one. A worker process gives one.
     """
-    told = list(dict.fromkeys(texts))
-    if not told:
+    messages = list(dict.fromkeys(texts))
+    if not messages:
         return
     caller = _caller()
     if caller.silent or caller.key in _SAID:
@@ -57,9 +57,9 @@ def warn_each(texts: Iterable[str], where: str) -> None:
     if caller.key is not None:
         _SAID.add(caller.key)
     if caller.search:
-        told = ["; ".join(told)]
+        messages = ["; ".join(messages)]
         where = f"{where}, in {caller.search}"
-    for text in told:
+    for text in messages:
         warnings.warn(f"{where}: {text}", FsframeWarning, stacklevel=caller.level)
 
 

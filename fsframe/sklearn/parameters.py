@@ -84,12 +84,12 @@ SETTINGS = {
 
 def settings_of(method: type[Selector] | type[Classifier]) -> tuple[str, ...]:
     """The settings of a method's estimator, without those that the method declares itself."""
-    own = {parameter.name for parameter in method.parameters()}
+    parameters = {parameter.name for parameter in method.parameters()}
     if not issubclass(method, Selector):
-        own |= {"task", "always_keep", "feature_groups"}
+        parameters |= {"task", "always_keep", "feature_groups"}
     elif len(method.tasks) < 2:
-        own.add("task")
-    return tuple(name for name in SETTINGS if name not in own)
+        parameters.add("task")
+    return tuple(name for name in SETTINGS if name not in parameters)
 
 
 def is_set(value: Any, default: Any) -> bool:
@@ -208,15 +208,15 @@ def _names(part: Any) -> list[str]:
 
 
 def _places(given: Any) -> list[_Place]:
-    found = [
+    stages = [
         (part, stage, name)
         for part, one in enumerate(_parts(given))
         for stage, name in enumerate(_names(one))
     ]
-    plain = [re.sub(r"\W", "_", name.rpartition("/")[2]) for _, _, name in found]
+    plain = [re.sub(r"\W", "_", name.rpartition("/")[2]) for _, _, name in stages]
     times, seen = Counter(plain), Counter[str]()
     places = []
-    for (part, stage, name), key in zip(found, plain, strict=True):
+    for (part, stage, name), key in zip(stages, plain, strict=True):
         seen[key] += 1
         numbered = key if times[key] == 1 else f"{key}_{seen[key]}"
         places.append(_Place(key=numbered, name=name, part=part, stage=stage))
@@ -244,7 +244,7 @@ def stage_values(given: Any) -> dict[str, Any]:
     (50, 'bits', 3)
     """
     parts = _parts(given)
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for place in _places(given):
         part = parts[place.part]
         if hasattr(part, "get_params"):
@@ -253,8 +253,8 @@ def stage_values(given: Any) -> dict[str, Any]:
             values = part.values()
         else:
             values = dict(_read(parse_stages(str(part))[place.stage]))
-        found |= {f"{place.key}__{name}": value for name, value in values.items()}
-    return found
+        parameters |= {f"{place.key}__{name}": value for name, value in values.items()}
+    return parameters
 
 
 def _inner_key(part: Any, stage: int) -> str:

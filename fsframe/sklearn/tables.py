@@ -77,20 +77,22 @@ class Roles:
                 "feature_groups must be a mapping of names of groups to their columns, such as "
                 f"{{'scale': ['x1', 'x4']}}, not {type(given).__name__}"
             )
-        found = {}
+        sets = {}
         for name, members in given.items():
             places = _places(data, members, f"feature_groups, {str(name)!r}")
-            found[str(name)] = tuple(data.feature_names[place] for place in places)
-        feature_sets(found, data.feature_names, did_you_mean)
-        return found
+            sets[str(name)] = tuple(data.feature_names[place] for place in places)
+        feature_sets(sets, data.feature_names, did_you_mean)
+        return sets
 
 
 def roles_of(estimator: Any, times: ArrayLike | None, adjust: Any) -> Roles:
     """The roles from an estimator's settings and a call of its `fit`."""
     method = getattr(estimator, "_method", None)
     settings = SETTINGS if method is None else settings_of(method)
-    own = {n: getattr(estimator, n) for n in ("always_keep", "feature_groups") if n in settings}
-    return Roles(times=times, adjust=adjust, **own)
+    column_roles = {
+        n: getattr(estimator, n) for n in ("always_keep", "feature_groups") if n in settings
+    }
+    return Roles(times=times, adjust=adjust, **column_roles)
 
 
 def _places(data: Dataset, given: Any, what: str) -> list[int]:
@@ -107,13 +109,13 @@ def _places(data: Dataset, given: Any, what: str) -> list[int]:
 
 def _moments(given: ArrayLike) -> NDArray[Any]:
     """Times as numbers; dates as days since 1970-01-01, missing ones as NaN."""
-    found = np.asarray(given)
-    if found.dtype.kind == "M":
-        days = found.astype("datetime64[us]").astype(np.int64) / 86_400e6
-        return np.where(np.isnat(found), np.nan, days)
-    if found.dtype.kind not in "iuf":
-        raise InvalidData(f"times must be numbers or dates (datetime64), not {found.dtype}")
-    return found
+    moments = np.asarray(given)
+    if moments.dtype.kind == "M":
+        days = moments.astype("datetime64[us]").astype(np.int64) / 86_400e6
+        return np.where(np.isnat(moments), np.nan, days)
+    if moments.dtype.kind not in "iuf":
+        raise InvalidData(f"times must be numbers or dates (datetime64), not {moments.dtype}")
+    return moments
 
 
 def _covariates(given: Any) -> tuple[dict[str, NDArray[Any]], list[bool]]:
@@ -434,9 +436,9 @@ def with_gaps_filled(kept: Any, filling: list[Any]) -> Any:
         value = filling[place]
         kind = kept[names[place]].dtype
         new: Any = polars.Series(value) if isinstance(value, list) else polars.lit(value)
-        found = polars.col(names[place]).fill_null(new)
+        expression = polars.col(names[place]).fill_null(new)
         # polars distinguishes null and NaN; both are missing values here.
-        changed.append(found.fill_nan(new) if kind.is_float() else found)
+        changed.append(expression.fill_nan(new) if kind.is_float() else expression)
     return kept.with_columns(changed)
 
 

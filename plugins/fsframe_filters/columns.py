@@ -122,8 +122,8 @@ class Correlation(Selector):
     Examples
     --------
     >>> X = np.array([[0, 1, 5.0], [1, 3, 2], [2, 5, 9], [3, 7, 4]])
-    >>> found = Correlation().select(Dataset.from_arrays(X, ["a", "a", "b", "b"]))
-    >>> found.selected, found.tables["cluster"]
+    >>> selection = Correlation().select(Dataset.from_arrays(X, ["a", "a", "b", "b"]))
+    >>> selection.selected, selection.tables["cluster"]
     (array([0, 2]), array([0, 0, 1]))
     """
 
@@ -228,8 +228,8 @@ def _cut(strength: NDArray[np.float64], method: str, distance: float) -> NDArray
     np.fill_diagonal(apart, 0.0)
     tree = linkage(squareform(apart, checks=False), method)
     # Distances within rounding of the threshold count as equal to it.
-    found = fcluster(tree, distance + 1e-10, criterion="distance")
-    _, first, code = np.unique(found, return_index=True, return_inverse=True)
+    clusters = fcluster(tree, distance + 1e-10, criterion="distance")
+    _, first, code = np.unique(clusters, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[code].astype(np.int64)
 
 

@@ -180,7 +180,7 @@ class _Mean(_Nearest):
     """The mean target of the nearest rows."""
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        found = np.empty(len(X))
+        means = np.empty(len(X))
         for row, (first, taken) in enumerate(self.nearest(X)):
-            found[row] = self.y[first] @ taken / taken.sum()
-        return found
+            means[row] = self.y[first] @ taken / taken.sum()
+        return means

@@ -185,15 +185,15 @@ class AnovaF(Selector):
                     )
             values = _ranks(block, data.counts) if self.ranks else block
             if model is None:
-                found = _f_statistics(values, present, data, weights, curved=self.curved)
+                tests = _f_statistics(values, present, data, weights, curved=self.curved)
             elif present.all():
-                found = model.statistics(values)
+                tests = model.statistics(values)
             else:
                 raise DataError(
                     "anova-f: missing=pairwise has no partial F (--adjust); fill the gaps first "
                     "(`impute anova-f`)"
                 )
-            scores[start:stop], log_p[start:stop] = found
+            scores[start:stop], log_p[start:stop] = tests
             for k in np.flatnonzero(data.categorical[start:stop]):
                 scores[start + k], log_p[start + k] = _of_levels(block[:, k], data, weights)
         if holes:
@@ -267,14 +267,14 @@ def _ranks(block: NDArray[np.float64], counts: NDArray[np.integer] | None) -> ND
 
     A row counts as often as `counts` says, as if it were repeated. O(n log n) a column.
     """
-    found = np.full(block.shape, np.nan)
+    ranks = np.full(block.shape, np.nan)
     for column, values in enumerate(block.T):
         known = ~np.isnan(values)
         times = None if counts is None else counts[known]
         _, place = np.unique(values[known], return_inverse=True)
         size = np.bincount(place, weights=times)
-        found[known, column] = (np.cumsum(size) - (size - 1) / 2)[place]
-    return found
+        ranks[known, column] = (np.cumsum(size) - (size - 1) / 2)[place]
+    return ranks
 
 
 def _f_statistics(

@@ -110,8 +110,8 @@ def select(facts: Informations, score: Score, k: int) -> tuple[list[int], list[f
     scores: list[float] = []
     while len(selected) < k:
         left = [j for j in range(facts.X.shape[1]) if j not in selected]
-        found = [score(facts, j, selected) if selected else facts.relevance(j) for j in left]
-        best = next(i for i, value in enumerate(found) if value >= max(found) - 1e-10)
+        values = [score(facts, j, selected) if selected else facts.relevance(j) for j in left]
+        best = next(i for i, value in enumerate(values) if value >= max(values) - 1e-10)
         selected.append(left[best])
-        scores.append(found[best])
+        scores.append(values[best])
     return selected, scores

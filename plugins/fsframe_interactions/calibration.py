@@ -124,8 +124,8 @@ class WithinBinEffects:
             (score_b, j, level_b, shape[1]),
         ):
             if score.any():
-                own = score[part]
-                slopes += [own, own * (level - (n_levels - 1) / 2), own**2]
+                part_scores = score[part]
+                slopes += [part_scores, part_scores * (level - (n_levels - 1) / 2), part_scores**2]
         design = np.column_stack([*terms, *slopes]).astype(np.float64)
         first = design.shape[1] - len(slopes)
         chances = _shrunk_fit(design, in_parts, first, always=strata > 1)
@@ -140,12 +140,12 @@ class WithinBinEffects:
         """Part of each row, and each part's score within its bin."""
         if self.spool is not None:
             return self._spooled(column, self.spool)
-        found = self._known.get(column)
-        if found is None:
+        parts = self._known.get(column)
+        if parts is None:
             if (len(self._known) + 1) * len(self._rows) > self.memory:
                 self._known = {}
-            found = self._known[column] = self._parts_of(column)
-        return found
+            parts = self._known[column] = self._parts_of(column)
+        return parts
 
     def _spooled(self, column: int, spool: Path) -> tuple[NDArray[np.uint8], Floats]:
         path = spool / f"{column}.npy"
@@ -171,12 +171,12 @@ class WithinBinEffects:
         sizes = np.bincount(code, minlength=levels)
         below = np.concatenate([[0], np.cumsum(sizes)])[:-1]
         within = (ranks - 0.5 - below[code]) / sizes[code]
-        own = code * _PARTS + np.minimum((within * _PARTS).astype(np.int64), _PARTS - 1)
-        part[known] = own
+        part_code = code * _PARTS + np.minimum((within * _PARTS).astype(np.int64), _PARTS - 1)
+        part[known] = part_code
         score = ndtri((ranks - 0.5) / len(x))
         score -= (np.bincount(code, score, levels) / sizes)[code]
-        many = np.bincount(own, minlength=levels * _PARTS)
-        of_parts = np.bincount(own, score, levels * _PARTS) / np.maximum(many, 1)
+        many = np.bincount(part_code, minlength=levels * _PARTS)
+        of_parts = np.bincount(part_code, score, levels * _PARTS) / np.maximum(many, 1)
         return part, of_parts
 
 
@@ -219,8 +219,10 @@ def _shrunk_fit(design: Floats, counts: Floats, first: int, always: bool) -> Flo
     covariance = np.linalg.inv(curvature)
     left = False
     for term in range(first, terms):
-        own = slice(term * others, (term + 1) * others)
-        strength = float(weights[term] @ np.linalg.solve(covariance[own, own], weights[term]))
+        of_term = slice(term * others, (term + 1) * others)
+        strength = float(
+            weights[term] @ np.linalg.solve(covariance[of_term, of_term], weights[term])
+        )
         share = 1.0 - _NOISE * others / max(strength, _LEAST)
         weights[term] *= np.sqrt(max(0.0, share))
         left = left or share > 0.0
@@ -260,12 +262,12 @@ class CalibratedPairs:
     error: NDArray[np.float64]
 
     @classmethod
-    def uncorrected(cls, found: TestedPairs) -> CalibratedPairs:
+    def uncorrected(cls, tested: TestedPairs) -> CalibratedPairs:
         """The same pairs, with their p as it is."""
-        log_p, freedom = found.log_p, found.freedom.astype(np.float64)
+        log_p, freedom = tested.log_p, tested.freedom.astype(np.float64)
         ratio, unknown = np.ones(len(log_p)), np.full(len(log_p), np.nan)
         return cls(
-            found=found, plain=log_p, ratio=ratio, freedom=freedom, effect=unknown, error=unknown
+            found=tested, plain=log_p, ratio=ratio, freedom=freedom, effect=unknown, error=unknown
         )
 
     @property
@@ -283,11 +285,11 @@ class CalibratedPairs:
         wanted = set(map(tuple, pairs.tolist()))
         rows = [k for k, pair in enumerate(self.found.pairs.tolist()) if tuple(pair) in wanted]
         places = np.array(rows, dtype=np.intp)
-        found = self.found.taken(places)
-        best = np.zeros(len(found.best_log_p))
-        np.minimum.at(best, found.pairs.ravel(), np.repeat(found.log_p, 2))
+        tested = self.found.taken(places)
+        best = np.zeros(len(tested.best_log_p))
+        np.minimum.at(best, tested.pairs.ravel(), np.repeat(tested.log_p, 2))
         return CalibratedPairs(
-            found=attrs.evolve(found, best_log_p=best), plain=self.plain[places],
+            found=attrs.evolve(tested, best_log_p=best), plain=self.plain[places],
             ratio=self.ratio[places], freedom=self.freedom[places], effect=self.effect[places],
             error=self.error[places],
         )  # fmt: skip
@@ -295,16 +297,16 @@ class CalibratedPairs:
 
 def calibrate(
     bit_rows: BitRows,
-    found: TestedPairs,
+    tested: TestedPairs,
     most: int,
     draws: int,
     run: Run,
     ordered: NDArray[np.bool_],
     within: WithinBinEffects | None = None,
 ) -> CalibratedPairs:
-    """`found` with corrected p-values of sparse tables and of binned columns.
+    """`tested` with corrected p-values of sparse tables and of binned columns.
 
-    The `most` best pairs of `found`, which are in the order of χ² p, are corrected from `draws`
+    The `most` best pairs of `tested`, which are in the order of χ² p, are corrected from `draws`
     simulated tables each, five times as many where χ² p is below 0.1; `within` is needed for
     columns that are bins of numbers, and `ordered` says which columns have levels in an order. The
     random stream of a pair is made from the seed of `run` and the counts of its table.
@@ -323,19 +325,19 @@ def calibrate(
     Agresti 1992, Stat. Sci. 7:131 (exact conditional tests); Diaconis, Sturmfels 1998, Ann. Stat.
     26:363 (walks with fixed margins); Satterthwaite 1946, Biometrics Bull. 2:110 (f).
     """
-    ratio = np.ones(len(found.log_p))
-    freedom = found.freedom.astype(np.float64)
+    ratio = np.ones(len(tested.log_p))
+    freedom = tested.freedom.astype(np.float64)
     mean, variance = freedom.copy(), 2.0 * freedom
     seed = run.generator().integers(0, 2**63, dtype=np.uint64)
     counts = np.arange(bit_rows.n_rows + 1, dtype=np.float64)
     logs = gammaln(counts + 1.0), counts * np.log(np.maximum(counts, 1.0))
     levels, classes = bit_rows.margins.shape[1], bit_rows.n_classes
-    closer = found.log_p < np.log(_CLOSER)
+    closer = tested.log_p < np.log(_CLOSER)
 
     def work(chunk: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         tilts = np.zeros((len(chunk), levels, levels, classes))
-        wanted = found.least_expected[chunk] < SMALL
-        for place, (a, b) in enumerate(found.pairs[chunk].tolist()):
+        wanted = tested.least_expected[chunk] < SMALL
+        for place, (a, b) in enumerate(tested.pairs[chunk].tolist()):
             tilt = None if within is None else within.tilt(a, b)
             if tilt is not None:
                 wanted[place] = True
@@ -346,17 +348,17 @@ def calibrate(
             of = np.flatnonzero(closer[chunk] == more)
             here = np.empty((len(of), 3))
             simulate_pairs(
-                tables(chunk[of]), bit_rows.levels, found.pairs[chunk[of]],
-                found.statistic[chunk[of]], tilts[of], *logs, 5 * draws if more else draws, seed,
+                tables(chunk[of]), bit_rows.levels, tested.pairs[chunk[of]],
+                tested.statistic[chunk[of]], tilts[of], *logs, 5 * draws if more else draws, seed,
                 here,
             )  # fmt: skip
             moments[of] = here
         return chunk, moments
 
-    looked_at = np.arange(min(most, len(found.log_p)))
-    tables = bit_rows.tables(found.pairs[looked_at], run)
+    looked_at = np.arange(min(most, len(tested.log_p)))
+    tables = bit_rows.tables(tested.pairs[looked_at], run)
     chunks = [looked_at[first : first + _CHUNK] for first in range(0, len(looked_at), _CHUNK)]
-    log_p = found.log_p.copy()
+    log_p = tested.log_p.copy()
     for pairs, moments in in_threads(run.threads, work, chunks):
         mean[pairs], variance[pairs] = moments[:, :2].T
         # Where the margins allow only one table, there is no test.
@@ -366,32 +368,34 @@ def calibrate(
         np.divide(2.0 * mean[pairs] ** 2, variance[pairs], out=fitted, where=informative)
         # Where margins allow few tables, G² takes few values, and a tail fitted to them is too
         # short: no shorter than that of twice the degrees of freedom beyond what was drawn.
-        limit = 2.0 * np.maximum(found.freedom[pairs], 1)
+        limit = 2.0 * np.maximum(tested.freedom[pairs], 1)
         fitted = np.where(reached > 0, fitted, np.minimum(fitted, limit))
         scale = fitted / np.maximum(2.0 * mean[pairs], 1e-300)
         tail = log_gamma_tail(
-            fitted[informative] / 2.0, (found.statistic[pairs] * scale)[informative]
+            fitted[informative] / 2.0, (tested.statistic[pairs] * scale)[informative]
         )
         share = np.log(np.where(reached > 0, (reached + 0.5) / (drawn + 1.0), 1e-300))
         log_p[pairs] = 0.0
         log_p[pairs[informative]] = np.maximum(tail, share[informative])
-        ratio[pairs] = mean[pairs] / np.maximum(found.freedom[pairs], 1)
+        ratio[pairs] = mean[pairs] / np.maximum(tested.freedom[pairs], 1)
         freedom[pairs] = fitted
-    best = found.best_log_p.copy()
+    best = tested.best_log_p.copy()
     # A column's best pair among those kept replaces its p by χ².
     of_pairs = np.zeros(len(best))
-    np.minimum.at(of_pairs, found.pairs.ravel(), np.repeat(log_p, 2))
-    kept = np.unique(found.pairs)
+    np.minimum.at(of_pairs, tested.pairs.ravel(), np.repeat(log_p, 2))
+    kept = np.unique(tested.pairs)
     best[kept] = of_pairs[kept]
-    changed = attrs.evolve(found, log_p=log_p, best_log_p=best)
+    changed = attrs.evolve(tested, log_p=log_p, best_log_p=best)
     order = changed.order()
     effect = np.full((len(order), 2), np.nan)
     effect[looked_at] = log_odds_effects(
-        tables(looked_at), bit_rows.levels[found.pairs[looked_at]], ordered[found.pairs[looked_at]]
+        tables(looked_at),
+        bit_rows.levels[tested.pairs[looked_at]],
+        ordered[tested.pairs[looked_at]],
     )
     return CalibratedPairs(
         found=changed.taken(order),
-        plain=found.log_p[order],
+        plain=tested.log_p[order],
         ratio=ratio[order],
         freedom=freedom[order],
         effect=effect[order, 0],
@@ -429,9 +433,9 @@ def log_odds_effects(
     ----------
     Cox, Hinkley 1974, Theoretical Statistics, sec. 9.3 (scores and information).
     """
-    found = np.full((len(tables), 2), np.nan)
+    effects = np.full((len(tables), 2), np.nan)
     if not len(tables) or tables.shape[3] != 2:
-        return found
+        return effects
     counts = np.asarray(tables, dtype=np.float64)
     usable = np.flatnonzero(((levels <= 2) | ordered).all(axis=1) & (levels > 1).all(axis=1))
     counts = counts[usable]
@@ -470,6 +474,6 @@ def log_odds_effects(
     information = (flat * left**2).sum(axis=1)
     score = ((counts[..., 1] - expected[..., 1]) * product).sum(axis=(1, 2))
     known = information > 1e-6
-    found[usable[known], 0] = score[known] / information[known]
-    found[usable[known], 1] = 1.0 / np.sqrt(information[known])
-    return found
+    effects[usable[known], 0] = score[known] / information[known]
+    effects[usable[known], 1] = 1.0 / np.sqrt(information[known])
+    return effects

@@ -103,8 +103,8 @@ class Interactions(Selector):
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 6))
-    >>> found = Interactions().select(Dataset.from_arrays(X, X[:, 1] * X[:, 4] > 0))
-    >>> found.selected.tolist(), found.tables["pairs"][0].tolist()
+    >>> selection = Interactions().select(Dataset.from_arrays(X, X[:, 1] * X[:, 4] > 0))
+    >>> selection.selected.tolist(), selection.tables["pairs"][0].tolist()
     ([1, 4], [1, 4])
     """
 
@@ -182,38 +182,44 @@ class Interactions(Selector):
         have been chosen: at most α of tables without interactions have any q ≤ α.
         """
         of_all = self._tested(data.take_columns(columns), run)
-        found, n_tested = of_all.tests.found, of_all.n_tested
+        tested, n_tested = of_all.tests.found, of_all.n_tested
         more = of_all.tests.more
-        found = attrs.evolve(found, pairs=columns[found.pairs])
-        known = set(map(tuple, found.pairs.tolist()))
+        tested = attrs.evolve(tested, pairs=columns[tested.pairs])
+        known = set(map(tuple, tested.pairs.tolist()))
         others = sorted({pair for pair in map(tuple, pairs.tolist()) if pair not in known})
         if others:
             # Of columns that were not kept, or screened out because there are more than `keep`.
-            own = np.unique(np.array(others))
-            few = attrs.evolve(self, keep=len(own) ** 2)._tested(data.take_columns(own), run).tests
-            of_few = own[few.found.pairs].tolist()
+            other_columns = np.unique(np.array(others))
+            few = (
+                attrs.evolve(self, keep=len(other_columns) ** 2)
+                ._tested(data.take_columns(other_columns), run)
+                .tests
+            )
+            of_few = other_columns[few.found.pairs].tolist()
             wanted = set(others)
             rows = np.array([k for k, pair in enumerate(of_few) if tuple(pair) in wanted], np.intp)
-            others_found = few.found.taken(rows)
-            found = found.joined(attrs.evolve(others_found, pairs=own[others_found.pairs]))
-            order = found.order()
+            others_tested = few.found.taken(rows)
+            tested = tested.joined(
+                attrs.evolve(others_tested, pairs=other_columns[others_tested.pairs])
+            )
+            order = tested.order()
             more = {
                 name: np.concatenate([more[name], few.more[name][rows]])[order] for name in more
             }
-            found = found.taken(order)
+            tested = tested.taken(order)
             n_tested += int(np.count_nonzero(~np.isin(others, columns).all(axis=1)))
         counted = max(chosen_from, n_tested)
         statistic = "f" if data.task == "regression" else "g2"
         return PairTests(
             columns=columns,
-            pairs=found.pairs,
-            p_values=np.exp(found.log_p),
-            q_values=false_discovery_rates(found.log_p, counted, self.correction),
+            pairs=tested.pairs,
+            p_values=np.exp(tested.log_p),
+            q_values=false_discovery_rates(tested.log_p, counted, self.correction),
             n_tested=n_tested,
             n_chosen_from=counted,
             tables={
-                statistic: found.statistic,
-                "freedom": found.freedom,
+                statistic: tested.statistic,
+                "freedom": tested.freedom,
                 **more,
             },
         )
@@ -245,15 +251,15 @@ class Interactions(Selector):
         """
         data = with_group_means(data, "interactions")
         if data.task == "regression":
-            found, n_varying = product_pairs(data, self.keep, run)
-            return _AllPairs(tests=self._products(data, found), n_tested=_pairs_of(n_varying))
+            candidates, n_varying = product_pairs(data, self.keep, run)
+            return _AllPairs(tests=self._products(data, candidates), n_tested=_pairs_of(n_varying))
         bit_rows: BitRows
         if store and data.in_parts and data.counts is None:
             bit_rows, bounds = stored_bit_rows(data, self.bins, self.max_levels, run)
         else:
             bit_rows, bounds = bit_rows_of(data, self.bins, self.max_levels, run.memory)
         tested = _pairs_of(int(np.count_nonzero(bit_rows.levels > 1)))
-        found = best_pairs(bit_rows, self.keep, min(1.0, self.keep / max(1, tested)), run)
+        candidates = best_pairs(bit_rows, self.keep, min(1.0, self.keep / max(1, tested)), run)
         with contextlib.ExitStack() as stack:
             spool = None
             if data.in_parts:
@@ -263,20 +269,20 @@ class Interactions(Selector):
                 spool = Path(stack.enter_context(spool_folder))
             within = WithinBinEffects(data, bit_rows, bounds, run.memory // 8, spool)
             tests = calibrate(
-                bit_rows, found, self.calibrate, self.draws, run, ~data.categorical, within
+                bit_rows, candidates, self.calibrate, self.draws, run, ~data.categorical, within
             )
         if data.covariates is not None:
             # p = 1 for pairs that are not adjusted.
-            tests = tests.of_pairs(found.pairs[: self.calibrate])
+            tests = tests.of_pairs(candidates.pairs[: self.calibrate])
         return _AllPairs(tests=tests, n_tested=tested, bit_rows=bit_rows, bounds=bounds)
 
-    def _products(self, data: Dataset, found: TestedPairs) -> CalibratedPairs:
+    def _products(self, data: Dataset, candidates: TestedPairs) -> CalibratedPairs:
         """The best pairs of a screen by F, tested given curved main effects; p = 1 for others."""
         if not self.calibrate:
-            return CalibratedPairs.uncorrected(found)
-        screened = found.taken(np.arange(min(self.calibrate, len(found.pairs))))
+            return CalibratedPairs.uncorrected(candidates)
+        screened = candidates.taken(np.arange(min(self.calibrate, len(candidates.pairs))))
         tests = robust_tests(data, screened.pairs)
-        best = np.zeros(len(found.best_log_p))
+        best = np.zeros(len(candidates.best_log_p))
         np.minimum.at(best, screened.pairs.ravel(), np.repeat(tests.log_p, 2))
         tested = attrs.evolve(
             screened, statistic=tests.statistic, freedom=tests.freedom, log_p=tests.log_p,
@@ -298,27 +304,27 @@ class Interactions(Selector):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         numeric = data.task == "regression"
         of_all = self._tested(data, run, store=True)
-        found, tested = of_all.tests.found, of_all.n_tested
-        q_values = false_discovery_rates(found.log_p, tested, self.correction)
+        best, tested = of_all.tests.found, of_all.n_tested
+        q_values = false_discovery_rates(best.log_p, tested, self.correction)
         significant = int(np.count_nonzero(q_values <= self.alpha))
         cells: dict[str, NDArray[Any]] = {}
         if of_all.bit_rows is not None:
-            shown = found.pairs[: min(_MOST_CELL_TABLES, max(1, significant))]
+            shown = best.pairs[: min(_MOST_CELL_TABLES, max(1, significant))]
             cells = cell_tables(of_all.bit_rows, shown, run)
 
-        weights = -found.log_p / np.log(10)
-        scores = -found.best_log_p / np.log(10)
+        weights = -best.log_p / np.log(10)
+        scores = -best.best_log_p / np.log(10)
         kept = rank_by_score(scores)
         if self.top is None:
-            members = np.unique(found.pairs[:significant])
+            members = np.unique(best.pairs[:significant])
             kept = kept[np.isin(kept, members)]
         else:
             kept = kept[: self.keep_count(data.n_features, 1)]
         tables = {
-            "pairs": found.pairs,
-            "f" if numeric else "g2": found.statistic,
-            "freedom": found.freedom,
-            "p_values": np.exp(found.log_p),
+            "pairs": best.pairs,
+            "f" if numeric else "g2": best.statistic,
+            "freedom": best.freedom,
+            "p_values": np.exp(best.log_p),
             "q_values": q_values,
             "n_tested": np.array([tested]),
             "effect": of_all.tests.effect,
@@ -337,11 +343,11 @@ class Interactions(Selector):
             selected=kept,
             scores=scores,
             pair_weights=PairWeights.from_triplets(
-                np.arange(data.n_features), found.pairs[:, 0], found.pairs[:, 1], weights
+                np.arange(data.n_features), best.pairs[:, 0], best.pairs[:, 1], weights
             ),
             tables=tables | cells,
             warnings=(
-                *self._notes(data, upstream, found, q_values, tested),
+                *self._notes(data, upstream, best, q_values, tested),
                 *(self._curved(data, of_all.tests, q_values, tested) if numeric else ()),
             ),
         )
@@ -350,23 +356,23 @@ class Interactions(Selector):
         self,
         data: Dataset,
         upstream: Selection | None,
-        found: TestedPairs,
+        best: TestedPairs,
         q_values: NDArray[np.float64],
         tested: int,
     ) -> list[str]:
         notes = []
         if not tested:
             notes.append("no two columns vary, so no pair could be tested")
-        elif not len(found.pairs):
+        elif not len(best.pairs):
             notes.append(f"none of {tested} pairs has a table that could show an interaction")
         elif q_values[0] > self.alpha:
-            a, b = (data.feature_names[column] for column in found.pairs[0])
+            a, b = (data.feature_names[column] for column in best.pairs[0])
             advice = "; top=… keeps the features of the best pairs" if self.top is None else ""
             notes.append(
                 f"none of {tested} pairs interacts significantly (q ≤ {self.alpha:g}); the best, "
-                f"{a} × {b}, has p = {np.exp(found.log_p[0]):.2g}, q = {q_values[0]:.2g}{advice}"
+                f"{a} × {b}, has p = {np.exp(best.log_p[0]):.2g}, q = {q_values[0]:.2g}{advice}"
             )
-        if len(found.pairs) == self.keep < tested and q_values[-1] <= self.alpha:
+        if len(best.pairs) == self.keep < tested and q_values[-1] <= self.alpha:
             notes.append(
                 f"all {self.keep} pairs kept are significant, and there may be more; a larger "
                 "keep=… stores them"
@@ -411,8 +417,8 @@ def cell_tables(bit_rows: BitRows, pairs: NDArray[np.int64], run: Run) -> dict[s
     tables = bit_rows.tables(pairs, run)
     for rank, (a, b) in enumerate(pairs.tolist()):
         shape = (int(bit_rows.levels[a]), int(bit_rows.levels[b]), classes)
-        own = tables(np.array([rank]))[0, : shape[0], : shape[1]]
-        table, expected = np.array(own, dtype=np.float64), np.empty(shape)
+        counted = tables(np.array([rank]))[0, : shape[0], : shape[1]]
+        table, expected = np.array(counted, dtype=np.float64), np.empty(shape)
         margins = (np.empty(shape[:2]), np.empty((shape[0], classes)), np.empty(shape[1:]))
         kirkwood(table, *margins, expected)
         fit(*margins, expected, FIT_TOLERANCE, FIT_ROUNDS)

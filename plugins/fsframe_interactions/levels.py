@@ -240,17 +240,17 @@ def stored_bit_rows(
     )
     digest = hashlib.sha256(key.encode()).hexdigest()
     folder = data.matrix.cache_folder / f"pairs-{digest[:24]}"
-    found = _stored_header(folder, digest, data, run)
-    if found is None:
+    header = _stored_header(folder, digest, data, run)
+    if header is None:
         try:
-            found = _write_new(folder, digest, data, y.astype(np.int64), bins, max_levels, run)
+            header = _write_new(folder, digest, data, y.astype(np.int64), bins, max_levels, run)
         except OSError as error:
             raise DataError(
                 f"bit rows of {data.name} cannot be kept in {folder.parent}: "
                 f"{error.strerror or error}; they need a quarter of a byte per value, with "
                 f"{max(bins, max_levels)} levels {max(bins, max_levels) - 1} bits"
             ) from error
-    return found.planes(folder / "planes")
+    return header.planes(folder / "planes")
 
 
 def _stored_header(folder: Path, digest: str, data: Dataset, run: Run) -> _Header | None:
@@ -289,8 +289,8 @@ def _write_new(
     shards = [slice(first, min(first + rows, n)) for first in range(0, n, rows)]
     orders = [some.start + np.argsort(y[some], kind="stable") for some in shards]
     sizes = np.array([np.bincount(y[some], minlength=classes) for some in shards])
-    words = np.array([class_words(own) for own in sizes])
-    firsts = np.array([np.concatenate([[0], np.cumsum(own)]) for own in sizes])
+    words = np.array([class_words(of_shard) for of_shard in sizes])
+    firsts = np.array([np.concatenate([[0], np.cumsum(of_shard)]) for of_shard in sizes])
     room = run.memory // 2
     threads = int(np.clip(room // (ROW_BYTES * n), 1, run.threads))
     at_a_time = (room // (2 * data.matrix.dtype.itemsize * n)) // LANES * LANES
@@ -308,11 +308,11 @@ def _write_new(
                 def code(
                     column: int, start: int = start, values: NDArray[np.generic] = values
                 ) -> NDArray[np.float64]:
-                    own = values[:, column - start].astype(np.float64)
-                    codes[column % LANES], found = column_codes(
-                        own, bins, max_levels, bool(data.categorical[column])
+                    column_values = values[:, column - start].astype(np.float64)
+                    codes[column % LANES], column_bounds = column_codes(
+                        column_values, bins, max_levels, bool(data.categorical[column])
                     )
-                    return found
+                    return column_bounds
 
                 for first in range(start, stop, LANES):
                     # With little memory a block of eight columns takes several reads.
@@ -322,14 +322,16 @@ def _write_new(
                     if last % LANES and last < p:
                         continue
                     block = slice((last - 1) // LANES * LANES, last)
-                    own = codes[: block.stop - block.start]
-                    levels[block], stored[block] = depth_of(own)
+                    block_codes = codes[: block.stop - block.start]
+                    levels[block], stored[block] = depth_of(block_codes)
                     depth.append(max(1, int(stored[block].max())))
-                    counts = np.zeros((len(own), int(levels[block].max()), classes), np.int64)
+                    counts = np.zeros(
+                        (len(block_codes), int(levels[block].max()), classes), np.int64
+                    )
                     for k, order in enumerate(orders):
                         lanes = np.zeros((depth[-1], int(words[k][-1]), LANES), np.uint64)
                         write_bit_rows(
-                            np.ascontiguousarray(own[:, order]), stored[block], firsts[k],
+                            np.ascontiguousarray(block_codes[:, order]), stored[block], firsts[k],
                             words[k], lanes, counts,
                         )  # fmt: skip
                         file.write(lanes.data)

@@ -43,7 +43,7 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]
 
     Returns
     -------
-    found : TestedPairs
+    tested : TestedPairs
         `least_expected` holds the degrees of freedom of the residuals.
     n_varying : int
         Number of columns with at least two values, whose pairs were tested.
@@ -114,10 +114,10 @@ def product_pairs(data: Dataset, keep: int, run: Run) -> tuple[TestedPairs, int]
     if pairs:
         rows_of = [_one_by_one(X, known, y, nominal, a, b) for a, b in pairs]
         parts.append((np.array(pairs, np.int64), np.array(rows_of)))
-    found = smallest(parts, keep)
+    pairs_and_tests = smallest(parts, keep)
     best = np.zeros(data.n_features)
-    np.minimum.at(best, found[0].ravel(), np.repeat(found[1][:, 3], 2))
-    return TestedPairs.of(found, best), int(np.count_nonzero(live))
+    np.minimum.at(best, pairs_and_tests[0].ravel(), np.repeat(pairs_and_tests[1][:, 3], 2))
+    return TestedPairs.of(pairs_and_tests, best), int(np.count_nonzero(live))
 
 
 def _numeric_block(
@@ -262,7 +262,7 @@ def robust_tests(data: Dataset, pairs: NDArray[np.int64]) -> ProductTests:
         values = np.asarray(data.columns(column, column + 1))[rows, 0].astype(np.float64)
         terms[column] = _Terms.of(values, bool(data.categorical[column]))
     y = _standard(target)
-    found = np.zeros((len(pairs), 6))
+    tests = np.zeros((len(pairs), 6))
     for a in np.unique(pairs[:, 0]).tolist():
         places = np.flatnonzero(pairs[:, 0] == a)
         others = [terms[b] for b in pairs[places, 1].tolist()]
@@ -274,14 +274,14 @@ def robust_tests(data: Dataset, pairs: NDArray[np.int64]) -> ProductTests:
         for some in [many, *([place] for place, together in enumerate(alike) if not together)]:
             if some:
                 tested = _robust(terms[a], [others[place] for place in some], given, y)
-                found[places[some]] = tested
+                tests[places[some]] = tested
     return ProductTests(
-        statistic=found[:, 0],
-        freedom=found[:, 1].astype(np.int64),
-        lower=found[:, 2].astype(np.int64),
-        log_p=found[:, 3],
-        effect=found[:, 4] * scale,
-        error=found[:, 5] * scale,
+        statistic=tests[:, 0],
+        freedom=tests[:, 1].astype(np.int64),
+        lower=tests[:, 2].astype(np.int64),
+        log_p=tests[:, 3],
+        effect=tests[:, 4] * scale,
+        error=tests[:, 5] * scale,
     )
 
 
@@ -330,30 +330,30 @@ def _robust(
     none = np.array([0.0, 0.0, 0.0, 0.0, np.nan, np.nan])
     if n < 3:
         return np.tile(none, (len(others), 1))
-    own = np.column_stack([np.ones(n), a.main[known], given[known]])
-    [own] = _orthonormal(own[None], _NONE * n)
+    basis = np.column_stack([np.ones(n), a.main[known], given[known]])
+    [basis] = _orthonormal(basis[None], _NONE * n)
     width = max(of.main.shape[1] for of in others)
     main = np.zeros((len(others), n, width))
     for place, of in enumerate(others):
         main[place, :, : of.main.shape[1]] = of.main[known]
-    main = _orthonormal(main - own @ (own.T @ main), _NONE * n)
+    main = _orthonormal(main - basis @ (basis.T @ main), _NONE * n)
     factors = np.stack([of.factors[known] for of in others])
     product = (a.factors[known][None, :, :, None] * factors[:, :, None, :]).reshape(
         len(others), n, -1
     )
-    rest = product - own @ (own.T @ product)
+    rest = product - basis @ (basis.T @ product)
     rest -= main @ (main.transpose(0, 2, 1) @ rest)
     directions = _orthonormal(rest, 1e-8 * n)
-    unexplained = (y - own @ (own.T @ y))[None, :, None]
+    unexplained = (y - basis @ (basis.T @ y))[None, :, None]
     unexplained = unexplained - main @ (main.transpose(0, 2, 1) @ unexplained)
     slopes = directions.transpose(0, 2, 1) @ unexplained
     plain = (unexplained - directions @ slopes)[:, :, 0]
-    leverage = (own**2).sum(axis=1) + (main**2).sum(axis=2) + (directions**2).sum(axis=2)
+    leverage = (basis**2).sum(axis=1) + (main**2).sum(axis=2) + (directions**2).sum(axis=2)
     meat = directions * (plain / np.sqrt(np.maximum(1.0 - leverage, _NONE)))[:, :, None]
     covariance = meat.transpose(0, 2, 1) @ meat
     total = (unexplained[:, :, 0] ** 2).sum(axis=1)
     upper = np.any(directions != 0.0, axis=1).sum(axis=1)
-    terms = np.any(own != 0.0, axis=0).sum() + np.any(main != 0.0, axis=1).sum(axis=1)
+    terms = np.any(basis != 0.0, axis=0).sum() + np.any(main != 0.0, axis=1).sum(axis=1)
     lower = n - terms - upper
     sound = (upper > 0) & (lower > 0) & (total > _NONE * n)
     tiny = np.where(sound, 1e-15 * total, 1.0)
@@ -362,17 +362,17 @@ def _robust(
     along = (axes.transpose(0, 2, 1) @ slopes)[:, :, 0]
     robust = (along**2 / np.maximum(weights, tiny[:, None])).sum(axis=1)
     f = np.minimum((slopes[:, :, 0] ** 2).sum(axis=1) / variance, robust) / np.maximum(upper, 1)
-    found = np.tile(none, (len(others), 1))
-    found[:, 2] = np.maximum(lower, 0)
-    found[sound, 0], found[sound, 1] = f[sound], upper[sound]
-    found[sound, 3] = log_f_tail(f[sound], upper[sound], lower[sound])
+    tests = np.tile(none, (len(others), 1))
+    tests[:, 2] = np.maximum(lower, 0)
+    tests[sound, 0], tests[sound, 1] = f[sound], upper[sound]
+    tests[sound, 3] = log_f_tail(f[sound], upper[sound], lower[sound])
     if product.shape[2] == 1:
         length = np.sqrt((rest[:, :, 0] ** 2).sum(axis=1))
         sign = np.sign((directions[:, :, 0] * rest[:, :, 0]).sum(axis=1))
         largest = np.sqrt(np.maximum(covariance[:, 0, 0], variance))
-        found[sound, 4] = (slopes[:, 0, 0] * sign)[sound] / length[sound]
-        found[sound, 5] = largest[sound] / length[sound]
-    return found
+        tests[sound, 4] = (slopes[:, 0, 0] * sign)[sound] / length[sound]
+        tests[sound, 5] = largest[sound] / length[sound]
+    return tests
 
 
 def _orthonormal(values: NDArray[np.float64], least: float) -> NDArray[np.float64]:

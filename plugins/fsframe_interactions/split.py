@@ -148,41 +148,41 @@ class InteractionsSplit(WrappingSelector):
         chosen = np.sort(first.selected)
         notes = [*first.warnings, *self._notes(data, upstream, choosing, chosen)]
         none = np.empty((0, 2), dtype=np.intp)
-        found = self._tester().test_pairs(
+        tests = self._tester().test_pairs(
             data.take_rows(np.flatnonzero(~choosing)), chosen, none, 0, run.child(_TEST)
         )
         with np.errstate(divide="ignore"):
-            weights = -np.log10(np.maximum(found.p_values, 1e-300))
+            weights = -np.log10(np.maximum(tests.p_values, 1e-300))
         scores = np.full(data.n_features, np.nan)
         scores[chosen] = 0.0
         for column in (0, 1):
-            np.maximum.at(scores, found.pairs[:, column], weights)
+            np.maximum.at(scores, tests.pairs[:, column], weights)
         ranked = rank_by_score(scores)
         ranked = ranked[np.isin(ranked, chosen)]
-        significant = found.q_values <= self.alpha
+        significant = tests.q_values <= self.alpha
         if self.top is None:
-            kept = ranked[np.isin(ranked, np.unique(found.pairs[significant]))]
+            kept = ranked[np.isin(ranked, np.unique(tests.pairs[significant]))]
         else:
             kept = ranked[: self.keep_count(chosen.size, 1)] if chosen.size else ranked
         if not significant.any() and chosen.size > 1:
             notes.append(
-                f"none of the {found.n_tested} pairs of the {chosen.size} features chosen "
+                f"none of the {tests.n_tested} pairs of the {chosen.size} features chosen "
                 f"interacts significantly (q ≤ {self.alpha:g}) on the other rows"
             )
         return Selection(
             selected=kept,
             scores=scores,
             pair_weights=PairWeights.from_triplets(
-                np.arange(data.n_features), found.pairs[:, 0], found.pairs[:, 1], weights
+                np.arange(data.n_features), tests.pairs[:, 0], tests.pairs[:, 1], weights
             ),
             tables={
-                "pairs": found.pairs,
-                "p_values": found.p_values,
-                "q_values": found.q_values,
-                "n_tested": np.array([found.n_tested]),
+                "pairs": tests.pairs,
+                "p_values": tests.p_values,
+                "q_values": tests.q_values,
+                "n_tested": np.array([tests.n_tested]),
                 "chosen": first.selected,
                 "choosing_rows": choosing,
-                **found.tables,
+                **tests.tables,
             },
             warnings=tuple(notes),
         )
@@ -219,5 +219,5 @@ class InteractionsSplit(WrappingSelector):
 
     def tests_found(self, selection: Selection) -> PairTests:
         """The tests in a result of this method, in the numbering of the whole table."""
-        found = self._tester().tests_found(selection)
-        return attrs.evolve(found, columns=np.sort(found.columns[selection.tables["chosen"]]))
+        tests = self._tester().tests_found(selection)
+        return attrs.evolve(tests, columns=np.sort(tests.columns[selection.tables["chosen"]]))

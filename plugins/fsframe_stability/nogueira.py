@@ -151,14 +151,14 @@ def _quantile(level: float) -> float:
 
 
 def _warnings(runs: int, variance: float) -> tuple[str, ...]:
-    found = []
+    notes = []
     if runs < FEW_RUNS:
-        found.append(
+        notes.append(
             f"the interval is asymptotic: {runs} runs are few, {FEW_RUNS} or more are advised"
         )
     if variance == 0.0:
-        found.append("the estimated variance is 0: an interval of no width is no certainty")
-    return tuple(found)
+        notes.append("the estimated variance is 0: an interval of no width is no certainty")
+    return tuple(notes)
 
 
 @attrs.frozen(kw_only=True)

@@ -116,9 +116,9 @@ def _sign_blocks(
     start = 0
     while start < p - 1:
         stop = start + max(1, min(p - 1 - start, _CELLS // (m * (p - start))))
-        own, beyond = slice(start, stop), slice(stop, p)
-        for other, share in ((beyond, 1.0), (own, 0.5)):
-            yield own, other, np.sign(rows[:, own, None] - rows[:, None, other]), share
+        block, beyond = slice(start, stop), slice(stop, p)
+        for other, share in ((beyond, 1.0), (block, 0.5)):
+            yield block, other, np.sign(rows[:, block, None] - rows[:, None, other]), share
         start = stop
 
 
@@ -170,8 +170,8 @@ def weighted_agreement(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
     m, p = ranks.shape
     weights = 1.0 / ranks
     total = np.zeros((m, m))
-    for own, other, signs, share in _sign_blocks(ranks):
-        weighted = (weights[:, own, None] + weights[:, None, other]) * signs
+    for block, other, signs, share in _sign_blocks(ranks):
+        weighted = (weights[:, block, None] + weights[:, None, other]) * signs
         total += share * one_thread_product(
             weighted.reshape(m, -1), signs.reshape(m, -1).astype(np.float64).T
         )

@@ -196,10 +196,10 @@ def replaceable(sets: NDArray[np.bool_], similar: Any) -> NDArray[np.int64]:
     links = similar.astype(bool).astype(np.float64)
     counts = np.zeros((m, m), dtype=np.int64)
     for i in range(m):
-        own = np.flatnonzero(sets[i])
+        members = np.flatnonzero(sets[i])
         theirs = (sets & ~sets[i]).astype(np.float64)
-        reached = links[own] @ theirs.T > 0
-        counts[i] = np.count_nonzero(reached & ~sets[:, own].T, axis=0)
+        reached = links[members] @ theirs.T > 0
+        counts[i] = np.count_nonzero(reached & ~sets[:, members].T, axis=0)
     return counts
 
 

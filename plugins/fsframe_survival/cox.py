@@ -157,14 +157,14 @@ def fit_ridge(X: Floats, times: Times, penalty: float) -> tuple[Floats, bool]:
             converged = True
             break
         for size in 0.5 ** np.arange(30):
-            found = _derivatives(rows, times, beta + size * step, penalty)
-            if found[0] >= value:
+            derivatives = _derivatives(rows, times, beta + size * step, penalty)
+            if derivatives[0] >= value:
                 break
         else:
             converged = True
             break
         beta = beta + size * step
-        value, slope, curvature = found
+        value, slope, curvature = derivatives
     # Without a penalty, risks that order the events perfectly have no finite maximum.
     flat = beta @ curvature @ beta < 1e-6 * (beta @ at_zero @ beta)
     converged = converged and not flat

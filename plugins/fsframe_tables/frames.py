@@ -135,10 +135,10 @@ def _merged_down(archive: zipfile.ZipFile) -> list[tuple[int, int, int]]:
 
 def _number(letters: bytes) -> int:
     """The column of spreadsheet letters, from 0."""
-    found = 0
+    number = 0
     for letter in letters:
-        found = 26 * found + letter - 64
-    return found - 1
+        number = 26 * number + letter - 64
+    return number - 1
 
 
 class ArffReader(Reader):
@@ -162,8 +162,8 @@ class ArffReader(Reader):
             values = records[name]
             if kind == "nominal":
                 texts = [text.decode() for text in values.tolist()]
-                found = [None if text == "?" else text for text in texts]
-                columns.append(polars.Series(name, found, polars.Enum(list(levels))))
+                entries = [None if text == "?" else text for text in texts]
+                columns.append(polars.Series(name, entries, polars.Enum(list(levels))))
             elif kind == "numeric":
                 columns.append(polars.Series(name, values.astype(float)))
             else:

@@ -37,24 +37,24 @@ class AnnDataReader(Reader):
             if names is None or cells is None:
                 raise DataError(f"{path} has no index of var or of obs; it is damaged or too old")
             X = _values(file, x.strip("/"), path, (len(cells), len(names)))
-            beside = {}
+            other_columns = {}
             for name in file.members("obs"):
                 if name == "_index":
                     continue
-                found = _column(file, f"obs/{name}")
-                if found is not None and found.shape == X.shape[:1]:
-                    beside[name] = found
+                column = _column(file, f"obs/{name}")
+                if column is not None and column.shape == X.shape[:1]:
+                    other_columns[name] = column
         label = y.strip("/").removeprefix("obs/")
-        if y and label not in beside:
-            known = ", ".join(list(beside)[:12]) or "none"
+        if y and label not in other_columns:
+            known = ", ".join(list(other_columns)[:12]) or "none"
             raise DataError(f"{path} has no column {label!r} in obs; it has {known}")
         return ArrayTable(
             path=path,
             X=X,
-            y=beside.pop(label, None),
+            y=other_columns.pop(label, None),
             names=tuple(names),
             label_name=label or "y",
-            beside=beside,
+            beside=other_columns,
         )
 
 
@@ -88,13 +88,13 @@ def _values(file: Hdf5Arrays, name: str, path: Path, expected: tuple[int, int]) 
 
 def _index(file: Hdf5Arrays, group: str) -> list[str] | None:
     """The names of a data frame's rows."""
-    found = file.array(f"{group}/_index")
-    if found is None:
+    names = file.array(f"{group}/_index")
+    if names is None:
         key = file.attribute(group, "_index")
-        found = file.array(f"{group}/{key}") if isinstance(key, str) else None
-    if found is None:
+        names = file.array(f"{group}/{key}") if isinstance(key, str) else None
+    if names is None:
         return None
-    return [str(name).strip() for name in found.tolist()]
+    return [str(name).strip() for name in names.tolist()]
 
 
 def _column(file: Hdf5Arrays, name: str) -> NDArray[Any] | None:
@@ -105,9 +105,9 @@ def _column(file: Hdf5Arrays, name: str) -> NDArray[Any] | None:
         codes, categories = file.array(f"{name}/codes"), file.array(f"{name}/categories")
         if codes is not None and categories is not None and codes.dtype.kind in "iu":
             texts = [str(text) for text in categories.tolist()]
-            found = np.empty(codes.shape, dtype=object)
-            found[:] = [texts[c] if 0 <= c < len(texts) else "" for c in codes.tolist()]
-            return found
+            column = np.empty(codes.shape, dtype=object)
+            column[:] = [texts[c] if 0 <= c < len(texts) else "" for c in codes.tolist()]
+            return column
         values, mask = file.array(f"{name}/values"), file.array(f"{name}/mask")
         if values is not None and mask is not None and values.shape == mask.shape:
             if values.dtype.kind == "O":
@@ -299,12 +299,12 @@ class PackedGenotypes:
 
     def _decompressed(self, wanted: NDArray[np.uint8], table: NDArray[Any]) -> NDArray[Any]:
         """The values of `table` for each byte, by persons."""
-        found = np.empty((self.n_samples, len(wanted)), dtype=table.dtype)
+        values = np.empty((self.n_samples, len(wanted)), dtype=table.dtype)
         step = max(1, _BLOCK // wanted.shape[1])
         for first in range(0, len(wanted), step):
             copies = table[wanted[first : first + step]].reshape(-1, 4 * wanted.shape[1])
-            found[:, first : first + step] = copies[:, : self.n_samples].T
-        return found
+            values[:, first : first + step] = copies[:, : self.n_samples].T
+        return values
 
 
 _MAGIC = b"\x6c\x1b\x01"
@@ -384,5 +384,5 @@ def _phenotype(texts: list[str]) -> NDArray[Any] | None:
     """The label: 1 and 2, or a numeric target; empty if missing, None if all are missing."""
     status = set(texts) <= {"0", "1", "2", "-9"}
     missing = {"0", "-9"} if status else {"-9", "NA", "nan"}
-    found = np.array(["" if text in missing else text for text in texts], dtype=object)
-    return None if all(text == "" for text in found) else found
+    labels = np.array(["" if text in missing else text for text in texts], dtype=object)
+    return None if all(text == "" for text in labels) else labels

@@ -152,7 +152,7 @@ def _numbers(
     path: Path, file: IO[bytes] | gzip.GzipFile, entries: int, width: int
 ) -> NDArray[np.float64]:
     """The remaining numbers of a file, (entries, width), one line per entry."""
-    found, done = np.empty((entries, width)), 0
+    values, done = np.empty((entries, width)), 0
     while text := file.read(_BLOCK):
         text += file.readline(1000)
         with warnings.catch_warnings():
@@ -163,13 +163,13 @@ def _numbers(
         if (_words_of_lines(text) != width).any() or done + rows > entries:
             done = -1
             break
-        found[done : done + rows] = numbers.reshape(rows, width)
+        values[done : done + rows] = numbers.reshape(rows, width)
         done += rows
     if done != entries:
         raise DataError(
             f"{path} declares {entries} entries of {width} numbers, but its lines differ"
         )
-    return found
+    return values
 
 
 def _words_of_lines(text: bytes) -> NDArray[np.int64]:
@@ -347,7 +347,7 @@ class MatVariables:
         """A cell array of text, as (n,) str objects."""
         if len(parts) != math.prod(shape):
             raise _Damaged(f"{len(parts)} cells")
-        found = np.empty(len(parts), dtype=object)
+        texts = np.empty(len(parts), dtype=object)
         for place, (kind, content) in enumerate(parts):
             _, _, inner, values = self._matrix(content) if kind == _MATRIX else ("", (), 0, [])
             if inner != _CHAR or len(values) != 1 or values[0][0] not in _TEXTS:
@@ -355,8 +355,8 @@ class MatVariables:
             encoding = _TEXTS[values[0][0]]
             if encoding.startswith(("utf-16", "utf-32")):
                 encoding += "-le" if self._order == "<" else "-be"
-            found[place] = values[0][1].decode(encoding).strip()
-        return found
+            texts[place] = values[0][1].decode(encoding).strip()
+        return texts
 
 
 _TABLES = ("X", "x", "data", "fea", "features")
@@ -404,9 +404,9 @@ class MatReader(Reader):
         )
 
 
-def _vector(found: Any) -> NDArray[Any]:
+def _vector(matrix: Any) -> NDArray[Any]:
     """A matrix of one row or column, sparse or not, as (n,)."""
-    whole = found if isinstance(found, np.ndarray) else found.read(0, found.shape[1])
+    whole = matrix if isinstance(matrix, np.ndarray) else matrix.read(0, matrix.shape[1])
     return np.asarray(whole.ravel())
 
 
@@ -449,10 +449,10 @@ class _Hdf5:
         what = f"{self._path}: {name!r} of shape {self.shapes[name]}"
         with Hdf5Arrays(self._path) as file:
             if not file.is_group(name):
-                found = file.array(name)
-                if found is None:
+                array = file.array(name)
+                if array is None:
                     raise DataError(f"{what} is not there")
-                return np.ascontiguousarray(found.T)
+                return np.ascontiguousarray(array.T)
             parts = [file.array(f"{name}/{part}") for part in ("data", "ir", "jc")]
         n, p = self.shapes[name]
         return sparse_table(compressed("csc", parts, (n, p), what), what)

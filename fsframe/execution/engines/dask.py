@@ -258,12 +258,12 @@ class ClusterEngine(Engine):
 
     def _differences_of(self, worker: _Worker) -> list[str]:
         """Why a worker that has answered is not accepted; empty if it is."""
-        found = _differing(self._needed, worker.answer)
-        if not self.mixed or not found:
-            return found
+        phrases = _differing(self._needed, worker.answer)
+        if not self.mixed or not phrases:
+            return phrases
         without = {name: v for name, v in self._needed.items() if name not in NUMERIC_PARTS}
         others = _differing(without, worker.answer)
-        self._other_numerics |= dict.fromkeys(each for each in found if each not in others)
+        self._other_numerics |= dict.fromkeys(each for each in phrases if each not in others)
         return others
 
     def reference(self, held: SharedValue, *, whole: bool) -> Any:
@@ -427,14 +427,14 @@ def _versions(client: Any, address: str, names: tuple[str, ...]) -> dict[str, st
     if not names:
         return {}
     # Not as a task: the worker may be busy.
-    found = client.run(found_here, names, workers=[address], on_error="return")[address]
-    if not isinstance(found, BaseException):
-        return dict(found)
+    answer = client.run(found_here, names, workers=[address], on_error="return")[address]
+    if not isinstance(answer, BaseException):
+        return dict(answer)
     alone = client.run(version, "fsframe", workers=[address], on_error="return")[address]
     if isinstance(alone, BaseException):
         return {"fsframe": f"unknown ({one_line(alone)})"}
     # Report the import error, even if fsframe has the same version.
-    return {"fsframe": f"{alone}, which does not answer ({one_line(found)})"}
+    return {"fsframe": f"{alone}, which does not answer ({one_line(answer)})"}
 
 
 def _differing(needed: Mapping[str, str], answer: Future[dict[str, str]]) -> list[str]:

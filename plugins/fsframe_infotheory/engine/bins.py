@@ -87,9 +87,9 @@ class Bins:
         for j in range(self.n_features):
             x, bounds = table[:, j], self.of(j)
             if self.as_levels[j]:
-                found = np.searchsorted(bounds, x)
-                known = np.append(bounds, np.nan)[found] == x
-                codes[:, j] = np.where(known, found, bounds.size + 1)
+                place = np.searchsorted(bounds, x)
+                known = np.append(bounds, np.nan)[place] == x
+                codes[:, j] = np.where(known, place, bounds.size + 1)
                 codes[np.isnan(x), j] = bounds.size
             else:
                 codes[:, j] = np.searchsorted(bounds, x, side="right")

@@ -212,7 +212,7 @@ def equal_width_sums(block, edges, draws, starts, table, sums_j, sums_jy):
     for k in range(m):
         for b in range(n_bootstraps):
             counts[:] = 0
-            own = edges[k, b]
+            of_bootstrap = edges[k, b]
             for c in range(n_classes):
                 for i in range(starts[c], starts[c + 1]):
                     drawn = np.int64(draws[i, b])
@@ -221,7 +221,7 @@ def equal_width_sums(block, edges, draws, starts, table, sums_j, sums_jy):
                     value = block[k, i]
                     level = 0
                     for e in range(n_edges):
-                        level += own[e] <= value
+                        level += of_bootstrap[e] <= value
                     counts[level, c] += drawn
             j = 0.0
             jy = 0.0
@@ -389,14 +389,14 @@ def bootstrap_edges(
         edges = _equal_width(values, counts, discretiser)
         if edges is not None:
             return edges.ravel(), np.arange(len(counts) + 1) * edges.shape[1]
-    found = []
+    learned = []
     for drawn in counts:
         live = drawn > 0
         as_levels, bounds = discretiser.learn_values(
             values[live], y[live], drawn[live], categorical
         )
-        found.append(bounds[1:] if as_levels else bounds)
-    return np.concatenate(found), np.cumsum([0, *(len(bounds) for bounds in found)])
+        learned.append(bounds[1:] if as_levels else bounds)
+    return np.concatenate(learned), np.cumsum([0, *(len(bounds) for bounds in learned)])
 
 
 def _equal_width(

@@ -56,8 +56,8 @@ class TableBytes:
         start, stop = bound
         part = slice(start, stop)
         if self.block is None and start not in self._filled:
-            found = fill(source, first, stop - start, self.raw[part])
-            self.base[part], self.usable[part] = found[1:]
+            filled = fill(source, first, stop - start, self.raw[part])
+            self.base[part], self.usable[part] = filled[1:]
             self._filled.add(start)
         return _frozen(self.raw[part]), self.base[part], self.usable[part]
 
@@ -88,14 +88,14 @@ def cached_bytes(data: Dataset, run: Run) -> TableBytes | None:
         return None
     with _lock:
         _tables[:] = [entry for entry in _tables if entry[0]() is not None]
-        for position, (array, found) in enumerate(_tables):
+        for position, (array, cached) in enumerate(_tables):
             if array() is data.matrix:
                 _tables.append(_tables.pop(position))
-                return found
-        found = TableBytes(data.n_samples, data.n_features)
-        _tables.append((weakref.ref(data.matrix, _drop), found))
+                return cached
+        cached = TableBytes(data.n_samples, data.n_features)
+        _tables.append((weakref.ref(data.matrix, _drop), cached))
         del _tables[:-MOST_TABLES]
-        return found
+        return cached
 
 
 def _drop(array: weakref.ref[Any]) -> None:
@@ -242,15 +242,15 @@ def tally(raw, rows, masks, sizes, table, n_levels, holes, top, values, sums_j, 
                 if n_whole < n_words:
                     bits[n_whole] = equal_bits(tail, 0, np.uint8(level))
                 for c in range(n_classes):
-                    found = np.int64(0)
+                    count = np.int64(0)
                     for plane in range(n_planes):
                         size = np.int64(0)
                         mask = masks[c, plane]
                         for word in range(n_words):
                             size += np.int64(popcount(bits[word] & mask[word]))
-                        found += size << plane
-                    counts[level, c] = found
-                    left[c] -= found
+                        count += size << plane
+                    counts[level, c] = count
+                    left[c] -= count
             for c in range(n_classes):
                 counts[MISSING_BYTE, c] = left[c]
         else:
@@ -385,21 +385,21 @@ class RawColumns:
         else:
             raw, base, usable = table.of(bound, block, first)
         rows = np.flatnonzero(usable)
-        found = tally_rows(raw, rows, layout, masks)
+        tallied = tally_rows(raw, rows, layout, masks)
         # In a table of bytes 254 and 255 are values; here they are reserved.
-        fits = found.top <= 253 if block.dtype == np.uint8 else found.top <= 254
-        starts, missing, sums = found.starts, found.missing, found.sums
+        fits = tallied.top <= 253 if block.dtype == np.uint8 else tallied.top <= 254
+        starts, missing, sums = tallied.starts, tallied.missing, tallied.sums
         if rows.size == m:
             usable = fits
         else:
             usable = usable.copy()
             usable[rows] = fits
             starts, missing, sums = np.zeros(m + 1, np.int64), np.zeros(m, bool), np.zeros((2, m))
-            starts[1 + rows] = np.diff(found.starts)
+            starts[1 + rows] = np.diff(tallied.starts)
             np.cumsum(starts, out=starts)
-            missing[rows], sums[:, rows] = found.missing, found.sums
+            missing[rows], sums[:, rows] = tallied.missing, tallied.sums
         seen = ByteLevels(
-            base=base, usable=usable, starts=starts, values=found.values, missing=missing
+            base=base, usable=usable, starts=starts, values=tallied.values, missing=missing
         )
         return cls(
             start=start, source=block, first=first, sums=sums,

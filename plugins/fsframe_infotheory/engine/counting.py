@@ -193,17 +193,17 @@ class Counter:
             return attrs.evolve(job, found=job.found[6:])
         cells = partner.codes * group + (partner.labels if per_class else 0)
         cells = cells.astype(np.uint16 if n_cells <= 1 << 16 else np.int32)
-        found = np.empty((2, len(codes)))
+        sums = np.empty((2, len(codes)))
 
         def work(start: int, stop: int) -> None:
             dense_sums(
-                codes, n_levels, cells, n_cells, group, layout.table, start, stop, found[0],
-                found[1],
+                codes, n_levels, cells, n_cells, group, layout.table, start, stop, sums[0],
+                sums[1],
             )  # fmt: skip
 
         costs = np.full(len(codes), 10 * layout.n)
         return _Job(
-            work=work, costs=costs, found=found, features=features, places=np.arange(len(codes))
+            work=work, costs=costs, found=sums, features=features, places=np.arange(len(codes))
         )
 
     def _grouped(
@@ -240,7 +240,7 @@ class Counter:
         n_cells = partner.n_levels * layout.n_classes
         cells = (partner.codes * layout.n_classes + partner.labels).astype(np.int32)
         masses = np.bincount(cells, weights=weights, minlength=n_cells)
-        found = np.empty((2, encoded.n_features))
+        joint_sums = np.empty((2, encoded.n_features))
         for k in range(len(encoded.bounds)):
             chunk = encoded.chunk(k)
             n_levels = encoded.n_levels[chunk.listed]
@@ -250,9 +250,9 @@ class Counter:
                 weights, sums[0], sums[1],
             )  # fmt: skip
             self.map(work, self._shares(np.full(len(n_levels), 10 * layout.n)))
-            found[:, chunk.listed] = sums
+            joint_sums[:, chunk.listed] = sums
         by_level = masses.reshape(partner.n_levels, -1).sum(axis=1)
-        return self._terms(sum_clogc(by_level), sum_clogc(masses), found)
+        return self._terms(sum_clogc(by_level), sum_clogc(masses), joint_sums)
 
     def _weighted(self, partner: Partner) -> Terms:
         encoded = self.encoded

@@ -309,7 +309,7 @@ def joint_cells(
     n_words = words[words.size - 1]
     groups = words.size - 1
     partner_levels = row_margins.shape[0]
-    found = np.empty(max(4, partner_levels) * LANES, np.uint64)
+    row_counts = np.empty(max(4, partner_levels) * LANES, np.uint64)
     left = np.empty((groups, partner_levels, LANES), np.int64)
     rest = np.empty(LANES, np.int64)
     for block in range(block_levels.size):
@@ -324,11 +324,11 @@ def joint_cells(
                     at_plane = offsets[block] + (a * n_words + words[c]) * LANES
                     count_rows(
                         at(planes, at_plane), rows, partner_levels - 1, n_words, words[c],
-                        words[c + 1] - words[c], at(found, 0),
+                        words[c + 1] - words[c], at(row_counts, 0),
                     )  # fmt: skip
                     rest[:] = 0
-                    for own in range(c, c + 1 if groups > 1 else n_classes):
-                        of_class = first_margin + (a * n_classes + own) * LANES
+                    for label in range(c, c + 1 if groups > 1 else n_classes):
+                        of_class = first_margin + (a * n_classes + label) * LANES
                         for lane in range(LANES):
                             rest[lane] += margins[of_class + lane]
                 for lane in range(LANES):
@@ -340,7 +340,7 @@ def joint_cells(
                         if a == levels - 1:
                             size = left[c, b, lane]
                         elif b < partner_levels - 1:
-                            size = np.int64(found[b * LANES + lane])
+                            size = np.int64(row_counts[b * LANES + lane])
                             rest[lane] -= size
                         else:
                             size = rest[lane]

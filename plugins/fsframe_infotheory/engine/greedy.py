@@ -203,9 +203,9 @@ def conditional_gain(candidate: Partner, together: Partner | None) -> tuple[floa
         key = codes[0]
         for code in codes[1:]:
             key = key * (int(code.max()) + 1) + code
-        found, place = np.unique(key, return_inverse=True)
+        keys, place = np.unique(key, return_inverse=True)
         sizes = np.bincount(place, weights=weights)
-        return found, float((sizes * np.log2(sizes)).sum())
+        return keys, float((sizes * np.log2(sizes)).sum())
 
     strata, of_s = cells(s)
     sx, of_sx = cells(s, x)
@@ -619,7 +619,7 @@ def least_conditional_relevance(
     most = int(block_levels.max())
     chosen, scores = np.empty(count, np.int64), np.empty(count)
     capacity = count + given.size
-    found = _choose(
+    n_chosen = _choose(
         coded.raw, lanes, coded.starts, coded.levels, layout.short_order, layout.starts,
         layout.words, block_levels, offsets, margin_offsets,
         np.zeros(int(offsets[-1]), np.uint64), np.zeros(int(margin_offsets[-1]), np.int64),
@@ -627,4 +627,4 @@ def least_conditional_relevance(
         TIE, np.empty(capacity * (most - 1) * layout.n_words, np.uint64),
         np.empty((capacity, most, layout.n_classes), np.int64), chosen, scores,
     )  # fmt: skip
-    return chosen[:found], scores[:found]
+    return chosen[:n_chosen], scores[:n_chosen]

@@ -188,9 +188,9 @@ def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _digammas(n: int) -> NDArray[np.float64]:
     """ψ(0 … n), with NaN for ψ(0), which is not used."""
-    found = np.full(n + 1, np.nan)
-    found[1:] = scipy.special.digamma(np.arange(1, n + 1))
-    return found
+    values = np.full(n + 1, np.nan)
+    values[1:] = scipy.special.digamma(np.arange(1, n + 1))
+    return values
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -109,9 +109,9 @@ class Coded:
         if len(parts) == 1:
             return parts[0]
         sizes = np.concatenate([np.diff(part.starts) for part in parts])
-        own = all(np.may_share_memory(part.raw, raw) for part in parts)
+        shared = all(np.may_share_memory(part.raw, raw) for part in parts)
         return cls(
-            raw=raw if own else np.concatenate([part.raw for part in parts]),
+            raw=raw if shared else np.concatenate([part.raw for part in parts]),
             starts=np.concatenate([[0], np.cumsum(sizes)]),
             levels=np.concatenate([part.levels for part in parts]),
             sums=np.concatenate([part.sums for part in parts], axis=1),
@@ -122,9 +122,9 @@ def as_bytes(columns: RawColumns, bins: Bins, layout: Layout, masks: Masks) -> C
     """Some columns as bytes by their bins, counted once; whole counts only."""
     n_levels, seen = bins.n_levels, columns.seen
     assert seen is not None
-    own = bins.as_levels & seen.usable
+    as_read = bins.as_levels & seen.usable
     raw, sums = columns.raw, columns.sums.copy()
-    coded = np.flatnonzero(~own & (n_levels <= MOST_BYTES))
+    coded = np.flatnonzero(~as_read & (n_levels <= MOST_BYTES))
     if coded.size:
         # A copy: the bytes may be cached for other calls, or be the table itself.
         raw = raw.copy()
@@ -132,21 +132,21 @@ def as_bytes(columns: RawColumns, bins: Bins, layout: Layout, masks: Masks) -> C
         write_levels(columns, coded, bins, every, every, coded, raw)
         raw.setflags(write=False)
         sums[:, coded] = tally_rows(raw, coded, layout, masks).sums
-    wide = np.flatnonzero(~own & (n_levels > MOST_BYTES))
+    wide = np.flatnonzero(~as_read & (n_levels > MOST_BYTES))
     if wide.size:
         codes = np.empty((wide.size, layout.n), np.uint32)
         write_levels(
             columns, wide, bins, layout.order, np.arange(layout.n), np.arange(wide.size), codes
         )
-        found = np.empty((2, wide.size))
-        level_sums(codes, n_levels[wide], layout.starts, layout.table, *found)
-        sums[:, wide] = found
-    if own.all():
+        wide_sums = np.empty((2, wide.size))
+        level_sums(codes, n_levels[wide], layout.starts, layout.table, *wide_sums)
+        sums[:, wide] = wide_sums
+    if as_read.all():
         return Coded(raw=raw, starts=seen.starts, levels=seen.values, sums=sums)
     starts = np.concatenate([[0], np.cumsum(n_levels)])
     owner = np.repeat(np.arange(len(n_levels)), n_levels)
     levels = np.arange(starts[-1]) - starts[owner]
-    levels[own[owner]] = seen.values[np.repeat(own, np.diff(seen.starts))]
+    levels[as_read[owner]] = seen.values[np.repeat(as_read, np.diff(seen.starts))]
     return Coded(raw=raw, starts=starts, levels=(levels & 255).astype(np.uint8), sums=sums)
 
 
@@ -272,13 +272,13 @@ def weighted_sums(chunk: Chunk, bins: Bins, layout: Layout, pairwise: bool) -> N
     labels = np.repeat(np.arange(layout.n_classes), np.diff(layout.starts))
     weights = np.ones(layout.n) if layout.weights is None else layout.weights
     if not pairwise:
-        found = np.empty((4, bins.n_features))
-        found[0], found[1] = layout.total, layout.sum_y
+        totals = np.empty((4, bins.n_features))
+        totals[0], totals[1] = layout.total, layout.sum_y
         weighted_dense_sums(
             chunk.codes, bins.n_levels, labels.astype(np.int32), layout.n_classes,
-            layout.n_classes, weights, found[2], found[3], 0, bins.n_features,
+            layout.n_classes, weights, totals[2], totals[3], 0, bins.n_features,
         )  # fmt: skip
-        return found
+        return totals
     sums = np.empty((8, bins.n_features))
     grouped_sums(
         chunk.codes,
@@ -410,9 +410,9 @@ def dense_sums(codes, n_levels, cells, n_cells, group, table, start, stop, sums_
                 at = np.uintp(i)
                 counts[np.uintp(row[at]) * width + np.uintp(cells[at])] += 1
         for j in range(first, last):
-            found = counts[(j - first) * size :]
+            feature_counts = counts[(j - first) * size :]
             used = n_levels[j] * n_cells
-            sums_js[j], sums_jsy[j] = _pair_terms(found, used, group, table, both)
+            sums_js[j], sums_jsy[j] = _pair_terms(feature_counts, used, group, table, both)
 
 
 @njit()
@@ -433,10 +433,10 @@ def dense_cells(codes, features, cells_of, n_cells, starts, cells):
     width = np.uintp(n_cells)
     for k in range(features.size):
         row = codes[k]
-        found = cells[starts[features[k]] :]
+        feature_cells = cells[starts[features[k]] :]
         for i in range(cells_of.size):
             at = np.uintp(i)
-            found[np.uintp(row[at]) * width + np.uintp(cells_of[at])] += 1
+            feature_cells[np.uintp(row[at]) * width + np.uintp(cells_of[at])] += 1
 
 
 @njit()
@@ -455,9 +455,9 @@ def cell_sums(cells, starts, n_levels, partner_levels, groups, table, sums_js, s
     """
     for j in range(starts.size):
         size = n_levels[j] * partner_levels * groups
-        found = cells[starts[j] : starts[j] + size]
+        feature_cells = cells[starts[j] : starts[j] + size]
         both = np.empty(size // groups if groups > 1 else 0, np.int64)
-        sums_js[j], sums_jsy[j] = _pair_terms(found, size, groups, table, both)
+        sums_js[j], sums_jsy[j] = _pair_terms(feature_cells, size, groups, table, both)
 
 
 @njit()

@@ -53,8 +53,8 @@ class EncodedParts(Sums):
         """Some features at a time: their columns, and their counts (n_levels, n_classes, m)."""
         starts = np.concatenate([[0], np.cumsum(self.n_levels)]) * self.shards.form.n_classes
         for column, (first, last) in enumerate(pairwise(starts.tolist())):
-            found = self.shards.counts[first:last].reshape(-1, self.shards.form.n_classes, 1)
-            yield np.array([column]), found.astype(np.float64)
+            counts = self.shards.counts[first:last].reshape(-1, self.shards.form.n_classes, 1)
+            yield np.array([column]), counts.astype(np.float64)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -192,8 +192,8 @@ class PartsCounter:
             cuts = np.linspace(0, len(levels), threads + 1).astype(int).tolist()
             in_threads(threads, add, [slice(*bound) for bound in pairwise(cuts)])
             if s is None:
-                own = cells[: starts[1]].reshape(-1, partner.n_levels, groups).sum(axis=0)
-                s, sy = sum_clogc(own.sum(axis=1)), sum_clogc(own)
+                first_cells = cells[: starts[1]].reshape(-1, partner.n_levels, groups).sum(axis=0)
+                s, sy = sum_clogc(first_cells.sum(axis=1)), sum_clogc(first_cells)
         return Terms(
             total=float(n),
             j=encoded.sum_j,
@@ -230,8 +230,12 @@ class PartsCounter:
         )  # fmt: skip
         units = [(k, tuple(sizes)) for k, sizes in enumerate(shards.sizes.tolist())]
         total: NDArray[np.int64] | None = None
-        for found in over_parts(self.run, count_units, request, units, self.run.threads):
-            total = found.astype(np.int64) if total is None else np.add(total, found, out=total)
+        for part_counts in over_parts(self.run, count_units, request, units, self.run.threads):
+            total = (
+                part_counts.astype(np.int64)
+                if total is None
+                else np.add(total, part_counts, out=total)
+            )
         assert total is not None
         return total
 
@@ -283,11 +287,11 @@ def count_units(
         return cells
 
     shares = [units[k::threads] for k in range(min(threads, len(units)))]
-    found = in_threads(len(shares), count, shares)
-    for other in found[1:]:
-        found[0] += other
+    counts = in_threads(len(shares), count, shares)
+    for other in counts[1:]:
+        counts[0] += other
     short = sum(sum(sizes) for _, sizes in units) < 1 << 32
-    return found[0].astype(np.uint32) if short else found[0]
+    return counts[0].astype(np.uint32) if short else counts[0]
 
 
 def _count(

@@ -103,8 +103,8 @@ def _view(
     memory: NDArray[np.uint8], at: int, kind: Any, shape: tuple[int, ...]
 ) -> tuple[NDArray[Any], int]:
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    found = memory[at : at + size].view(kind).reshape(shape)
-    return found, at + size + -size % 64
+    array = memory[at : at + size].view(kind).reshape(shape)
+    return array, at + size + -size % 64
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -203,9 +203,9 @@ def shards_of(data: Dataset, discretiser: Discretiser, run: Run) -> Shards:
     folder = data.matrix.cache_folder / f"codes-{digest[:24]}"
     # Workers are idle as yet.
     threads = min(available_threads(), max(run.threads, getattr(run.executor, "workers", 1)))
-    found = _stored_shards(folder, digest, data, n_classes, run.memory, threads)
-    if found is not None:
-        return found
+    stored = _stored_shards(folder, digest, data, n_classes, run.memory, threads)
+    if stored is not None:
+        return stored
     try:
         return _new_shards(folder, digest, data, y, n_classes, discretiser, run)
     except OSError as error:
@@ -262,10 +262,15 @@ def _stored_bins(arrays: dict[str, NDArray[Any]], n_features: int) -> Bins:
 
 def _counts_in(arrays: dict[str, NDArray[Any]], name: str, rank: int) -> NDArray[np.int64]:
     """Stored counts, if there are such."""
-    found = arrays.get(name)
-    if found is None or found.dtype != np.int64 or found.ndim != rank or found.min(initial=0) < 0:
+    counts = arrays.get(name)
+    if (
+        counts is None
+        or counts.dtype != np.int64
+        or counts.ndim != rank
+        or counts.min(initial=0) < 0
+    ):
         raise Unsound(f"holds no {name}")
-    return found
+    return counts
 
 
 def _file_name(k: int) -> str:
@@ -326,20 +331,20 @@ def _new_shards(
 def _packed(block: NDArray[Any], bins: Bins, layout: Layout, bound: tuple[int, int]) -> Chunk:
     """The codes of a group of columns of some rows, by the bins of the whole table."""
     start, stop = bound
-    own = bins.part(start, stop)
+    part_bins = bins.part(start, stop)
     group = RawColumns(
         start=start, source=block, first=start, raw=np.empty((0, 0), np.uint8), seen=None,
         sums=np.empty((2, 0)),
     )  # fmt: skip
-    levels = own.n_levels
+    levels = part_bins.n_levels
     # Bytes that are levels are packed directly; features that are not packed need no bytes.
-    as_read = own.as_levels & (block.dtype == np.uint8)
+    as_read = part_bins.as_levels & (block.dtype == np.uint8)
     few = np.flatnonzero(~as_read & (levels <= PACKED_LEVELS))
     raw = _transposed(block[:, start:stop]) if as_read.any() else None
     if few.size:
         raw = np.empty((stop - start, len(block)), np.uint8) if raw is None else raw.copy()
         every = np.arange(len(block))
-        write_levels(group, few, own, every, every, few, raw)
+        write_levels(group, few, part_bins, every, every, few, raw)
     if raw is None:
         raw = np.empty((stop - start, 0), np.uint8)
     raw = raw.view()
@@ -347,20 +352,20 @@ def _packed(block: NDArray[Any], bins: Bins, layout: Layout, bound: tuple[int, i
     starts = np.concatenate([[0], np.cumsum(levels)])
     bytes_of = np.arange(starts[-1]) - np.repeat(starts[:-1], levels)
     known = np.repeat(as_read, levels)
-    bytes_of[known] = own.thresholds[np.repeat(as_read, np.diff(own.offsets))]
+    bytes_of[known] = part_bins.thresholds[np.repeat(as_read, np.diff(part_bins.offsets))]
     coded = Coded(
         raw=raw, starts=starts, levels=(bytes_of & 255).astype(np.uint8), sums=np.empty((2, 0))
     )
-    return pack(group, own, layout, coded)
+    return pack(group, part_bins, layout, coded)
 
 
 def _transposed(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Rows of bytes transposed; not copied if columns are contiguous."""
     if rows.T.flags.c_contiguous:
         return rows.T
-    found = np.empty(rows.shape[::-1], np.uint8)
-    copy_transposed(rows, found)
-    return found
+    columns = np.empty(rows.shape[::-1], np.uint8)
+    copy_transposed(rows, columns)
+    return columns
 
 
 def _write(file: HashingWriter, chunk: Chunk) -> None:
@@ -386,10 +391,10 @@ def _add_counts(
         block, within = divmod(lane, LANES)
         levels = int(form.n_levels[column])
         at = chunk.margin_offsets[block] + within
-        own = chunk.margins[at : at + levels * n_classes * LANES : LANES]
-        counts[starts[column] : starts[column + 1]] += own
+        packed_counts = chunk.margins[at : at + levels * n_classes * LANES : LANES]
+        counts[starts[column] : starts[column + 1]] += packed_counts
     labels = np.repeat(np.arange(n_classes), np.diff(layout.starts))
     for column, codes in zip(chunk.listed.tolist(), chunk.codes, strict=True):
         size = int(form.n_levels[column]) * n_classes
-        found = np.bincount(codes.astype(np.int64) * n_classes + labels, minlength=size)
-        counts[starts[column] : starts[column + 1]] += found
+        listed_counts = np.bincount(codes.astype(np.int64) * n_classes + labels, minlength=size)
+        counts[starts[column] : starts[column + 1]] += listed_counts

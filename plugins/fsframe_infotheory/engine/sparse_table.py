@@ -155,24 +155,24 @@ def joint_sparse(
         most = max(most, n_levels[j], zero[j] + 1)
     counts = np.zeros(most * width, np.int64)
     for j in range(start, stop):
-        own = zero[j] * width
+        at_zero = zero[j] * width
         for b in range(width):
-            counts[own + b] = margins[b]
+            counts[at_zero + b] = margins[b]
         for i in range(starts[j], starts[j + 1]):
             at = np.int64(partner[rows[i]])
-            counts[own + at] -= 1
+            counts[at_zero + at] -= 1
             counts[np.int64(codes[i]) * width + at] += 1
         size = n_levels[j] * width
         if n_levels[j] <= packed:
-            found = 0.0
+            total = 0.0
             for cell in range(size):
                 count = counts[cell]
                 if count:
-                    found += table[count]
+                    total += table[count]
         else:
-            found = sum_of(counts, size, table)
-        js[j] = found
-        counts[: max(size, own + width)] = 0
+            total = sum_of(counts, size, table)
+        js[j] = total
+        counts[: max(size, at_zero + width)] = 0
 
 
 DENSEST = 64
@@ -264,7 +264,7 @@ def encode_sparse(
         )  # fmt: skip
 
     in_threads(run.threads, work, _shares(matrix, run.threads))
-    found = EncodedSparse(
+    encoded = EncodedSparse(
         n_levels=n_levels,
         class_sizes=sizes.astype(np.float64),
         totals=np.full(m, float(n)),
@@ -275,7 +275,7 @@ def encode_sparse(
         codes=codes,
         zero=zero,
     )
-    return found, bins
+    return encoded, bins
 
 
 def _shares(matrix: SparseColumns, parts: int) -> list[tuple[int, int]]:

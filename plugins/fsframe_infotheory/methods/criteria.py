@@ -78,8 +78,10 @@ class Mim(PairParameters, ScoredFilter):
         notes = self.notes(data, bins, encoded)
         relevance = self.in_unit(self._bits(data, encoded, upstream, run))
         tables = {"relevance": relevance, **bins.tables()}
-        found = self.ranking(relevance, data, tables, notes)
-        return attrs.evolve(found, pair_weights=self.pair_weights(encoded, found.selected, run))
+        selection = self.ranking(relevance, data, tables, notes)
+        return attrs.evolve(
+            selection, pair_weights=self.pair_weights(encoded, selection.selected, run)
+        )
 
     def _bits(
         self, data: Dataset, encoded: Sums, upstream: Selection | None, run: Run
@@ -106,12 +108,12 @@ class Mim(PairParameters, ScoredFilter):
         # Draws sorted by class, as short and as long integers, and scores: what a bootstrap holds.
         each = 10 * data.n_samples + 16 * data.n_features
         width = max(1, run.memory // 4 // each)
-        found = []
+        selections = []
         for first in range(0, len(counts), width):
             part = counts[first : first + width]
             bits = bootstrap_relevance(data, part, self.discretiser(), run)
-            found += [self.ranking(self.in_unit(row), data, {}, ()) for row in bits]
-        return found
+            selections += [self.ranking(self.in_unit(row), data, {}, ()) for row in bits]
+        return selections
 
 
 def _uncertainties(

@@ -85,12 +85,12 @@ def with_strata(data: Dataset) -> Dataset:
 
 def without_last(tables: Mapping[str, NDArray[Any]], p: int) -> dict[str, NDArray[Any]]:
     """The tables of a greedy filter without column p, the last."""
-    found = dict(tables)
+    shortened = dict(tables)
     for name in ("relevance", "bins_as_levels", "bins_missing"):
-        found[name] = found[name][:p]
-    found["bins_offsets"] = found["bins_offsets"][: p + 1]
-    found["bins_thresholds"] = found["bins_thresholds"][: found["bins_offsets"][-1]]
-    return found
+        shortened[name] = shortened[name][:p]
+    shortened["bins_offsets"] = shortened["bins_offsets"][: p + 1]
+    shortened["bins_thresholds"] = shortened["bins_thresholds"][: shortened["bins_offsets"][-1]]
+    return shortened
 
 
 DEFAULT_COUNT = 10
@@ -204,9 +204,9 @@ class InformationFilter(Selector):
         if isinstance(data.matrix, SparseColumns) and data.counts is None and not weighted:
             whole = self.missing != "pairwise" or first_missing(data) is None
             pairs = keep != "sums"
-            found = encode_sparse(data, self.discretiser(), run, pairs) if whole else None
-            if found is not None:
-                return found
+            encoded = encode_sparse(data, self.discretiser(), run, pairs) if whole else None
+            if encoded is not None:
+                return encoded
         return self.encode(data, upstream, run, keep)
 
     def counts_are_whole(self, data: Dataset, upstream: Selection | None) -> bool:
@@ -222,11 +222,11 @@ class InformationFilter(Selector):
         run: Run,
     ) -> list[Selection]:
         """A Selection per bootstrap, each from its own rows alone."""
-        found = []
+        selections = []
         for b, drawn in enumerate(counts):
             _, part, local = drawn_rows(data, drawn, upstream)
-            found.append(self._select(part, local, run.child(b)))
-        return found
+            selections.append(self._select(part, local, run.child(b)))
+        return selections
 
     def missing_problems(self, data: Dataset) -> Iterator[str]:
         hole = first_missing(data) if self.missing == "refuse" else None
@@ -272,11 +272,11 @@ class InformationFilter(Selector):
 
     def notes(self, data: Dataset, bins: Bins, encoded: Sums) -> tuple[str, ...]:
         """Warnings about how levels were formed."""
-        found = []
+        notes = []
         binned = bins.binned_by_default
         if binned:
             names = [data.feature_names[j] for j in binned[:3]]
-            found.append(
+            notes.append(
                 f"{len(binned)} of {data.n_features} columns were cut into bins of equal width by "
                 f"default ({', '.join(names)}{', …' if len(binned) > 3 else ''}); "
                 "discretise=… and bins=… choose otherwise"
@@ -284,12 +284,12 @@ class InformationFilter(Selector):
         holed = int(bins.missing.sum())
         if holed:
             how = "a level of their own" if self.missing == "level" else "left out of each count"
-            found.append(f"missing values in {holed} columns were {how}")
+            notes.append(f"missing values in {holed} columns were {how}")
         if data.task == "regression":
-            found.append("the numeric target was cut into bins by the rule of the features")
+            notes.append("the numeric target was cut into bins by the rule of the features")
         if int((encoded.class_sizes > 0).sum()) < 2:
-            found.append("only one class is present, so no feature has information about it")
-        return tuple(found)
+            notes.append("only one class is present, so no feature has information about it")
+        return tuple(notes)
 
 
 @attrs.frozen(kw_only=True)

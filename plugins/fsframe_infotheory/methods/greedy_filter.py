@@ -146,10 +146,10 @@ class GreedyFilter(InformationFilter):
         first = wide.feature_names[p]
         method = attrs.evolve(self, given=(first, *self.given), top=self._count(p))
         arrived = None if upstream is None else upstream.lift(np.arange(p), p + 1)
-        found = method._select(wide, arrived, run)
-        kept = found.selected[found.selected != p]
-        found = attrs.evolve(found, selected=kept, tables=without_last(found.tables, p))
-        return found.restrict(np.arange(p))
+        selection = method._select(wide, arrived, run)
+        kept = selection.selected[selection.selected != p]
+        selection = attrs.evolve(selection, selected=kept, tables=without_last(selection.tables, p))
+        return selection.restrict(np.arange(p))
 
     def _count(self, p: int) -> int | None:
         return None if self.top is None else self.keep_count(p, DEFAULT_COUNT)
@@ -165,17 +165,17 @@ class GreedyFilter(InformationFilter):
         """One Selection per bootstrap; the table is read once where its columns are bytes."""
         if data.covariates is not None or not self._same_bytes(data, upstream, run):
             return self.one_by_one(data, counts, upstream, run)
-        found = []
+        selections = []
         for b, drawn in enumerate(counts):
             part = run.child(b)
             if drawn.sum() > MOST_REPEATED * np.count_nonzero(drawn):
-                found += self.one_by_one(data, drawn[None], upstream, run.batch(b))
+                selections += self.one_by_one(data, drawn[None], upstream, run.batch(b))
                 continue
             encoded, bins = encode(
                 data, self.discretiser(), counts=drawn, keep=self._kept, run=part
             )
-            found.append(self._ranked(data, encoded, bins, part))
-        return found
+            selections.append(self._ranked(data, encoded, bins, part))
+        return selections
 
     def _same_bytes(self, data: Dataset, upstream: Selection | None, run: Run) -> bool:
         """Whether every column is the same few bytes in every bootstrap, whichever rows it draws.

@@ -109,12 +109,12 @@ class BitRows:
 
         def of(places: NDArray[np.intp]) -> NDArray[np.int64]:
             most = self.margins.shape[1]
-            found = np.zeros((len(places), most, most, self.n_classes), np.int64)
+            tables = np.zeros((len(places), most, most, self.n_classes), np.int64)
             count_pairs(
-                self.lanes, self.offsets, self.words, self.stored, pairs[places], found
+                self.lanes, self.offsets, self.words, self.stored, pairs[places], tables
             )  # fmt: skip
-            complete_tables(self.levels, self.stored, self.margins, pairs[places], found)
-            return found
+            complete_tables(self.levels, self.stored, self.margins, pairs[places], tables)
+            return tables
 
         return of
 
@@ -185,12 +185,12 @@ def stacked_margins(
     parts: Sequence[NDArray[np.int64]], levels: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Margins of adjacent columns as one array, (n_columns, most levels, n_classes)."""
-    found = np.zeros((len(levels), int(levels.max(initial=1)), parts[0].shape[2]), np.int64)
+    stacked = np.zeros((len(levels), int(levels.max(initial=1)), parts[0].shape[2]), np.int64)
     first = 0
     for part in parts:
-        found[first : first + len(part), : part.shape[1]] = part
+        stacked[first : first + len(part), : part.shape[1]] = part
         first += len(part)
-    return found
+    return stacked
 
 
 def depth_of(codes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -290,14 +290,14 @@ class ShardedBitRows(BitRows):
     ) -> Callable[[NDArray[np.intp]], NDArray[np.int64]]:
         """A function that gives the tables of some of the `pairs`, all counted at once."""
         most = self.margins.shape[1]
-        found = self._summed(_count_pairs, (self.file, pairs, most), run)
-        complete_tables(self.levels, self.stored, self.margins, pairs, found)
-        return lambda places: found[places]
+        tables = self._summed(_count_pairs, (self.file, pairs, most), run)
+        complete_tables(self.levels, self.stored, self.margins, pairs, tables)
+        return lambda places: tables[places]
 
     def _summed(self, work: Any, request: Any, run: Run) -> NDArray[Any]:
         total = None
-        for found in over_parts(run, work, request, range(len(self.file.words)), run.threads):
-            total = found if total is None else np.add(total, found, out=total)
+        for part in over_parts(run, work, request, range(len(self.file.words)), run.threads):
+            total = part if total is None else np.add(total, part, out=total)
         assert total is not None
         return total
 

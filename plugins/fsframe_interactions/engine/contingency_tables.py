@@ -297,13 +297,13 @@ def freedom(of_ij, of_ik, of_jk):
                     if abs(row[place]) < 1e-9:
                         continue
                     # Loops, because array assignments take seconds to compile.
-                    own = row[place]
+                    pivot = row[place]
                     if used[place]:
                         for other in range(unknown):
-                            row[other] -= own * pivots[place, other]
+                            row[other] -= pivot * pivots[place, other]
                     else:
                         for other in range(unknown):
-                            pivots[place, other] = row[other] / own
+                            pivots[place, other] = row[other] / pivot
                         used[place] = True
                         free = False
                         break
@@ -391,9 +391,9 @@ def false_discovery_rates(
     if method == "by":
         factor *= special.digamma(n_tests + 1) - special.digamma(1)  # 1 + 1/2 + … + 1/n
     raised = np.log(factor) + log_p[order] - np.log(np.arange(1, len(log_p) + 1))
-    found = np.empty(len(log_p))
-    found[order] = np.exp(np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 0.0))
-    return found
+    q_values = np.empty(len(log_p))
+    q_values[order] = np.exp(np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 0.0))
+    return q_values
 
 
 _BURN_IN = 50
@@ -510,23 +510,25 @@ def _metropolis(table, tilt, inverse, log_factorials, xlogx, moves, rows, column
         possible, ratio = True, 0.0
         for t in range(2 * length):
             i, j = rows[t // 2], columns[((t + 1) // 2) % length]
-            own = step if t % 2 == 0 else -step
+            signed_step = step if t % 2 == 0 else -step
             more, less = table[i, j, k], table[i, j, other]
-            if more + own < 0 or less - own < 0:
+            if more + signed_step < 0 or less - signed_step < 0:
                 possible = False
                 break
-            ratio += own * (tilt[i, j, k] - tilt[i, j, other])
-            ratio += log_factorials[more] - log_factorials[more + own]
-            ratio += log_factorials[less] - log_factorials[less - own]
+            ratio += signed_step * (tilt[i, j, k] - tilt[i, j, other])
+            ratio += log_factorials[more] - log_factorials[more + signed_step]
+            ratio += log_factorials[less] - log_factorials[less - signed_step]
         if not possible or (ratio < 0.0 and np.random.random() >= math.exp(ratio)):
             continue
         for t in range(2 * length):
             i, j = rows[t // 2], columns[((t + 1) // 2) % length]
-            own = step if t % 2 == 0 else -step
+            signed_step = step if t % 2 == 0 else -step
             more, less = table[i, j, k], table[i, j, other]
-            changed += xlogx[more + own] - xlogx[more] + xlogx[less - own] - xlogx[less]
-            table[i, j, k] += own
-            table[i, j, other] -= own
+            changed += (
+                xlogx[more + signed_step] - xlogx[more] + xlogx[less - signed_step] - xlogx[less]
+            )
+            table[i, j, k] += signed_step
+            table[i, j, other] -= signed_step
     return changed
 
 

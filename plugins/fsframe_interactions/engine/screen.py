@@ -179,7 +179,7 @@ def screen_tile(
     first_block,
     last_block,
     pairs,
-    found,
+    statistics,
 ):
     """Test the columns of one block against those of some blocks, each pair a < b once.
 
@@ -201,7 +201,7 @@ def screen_tile(
         Columns 8·row_block … against 8·first_block … 8·last_block − 1.
     pairs : (capacity, 2) int64
         Written: a and b of the pairs reported.
-    found : (capacity, 3) float64
+    statistics : (capacity, 3) float64
         Written: G², degrees of freedom, least expected count among cells that are not empty under
         the model.
 
@@ -347,9 +347,9 @@ def screen_tile(
                                 smallest = min(smallest, expected[i, j, k])
                 pairs[written, 0] = a
                 pairs[written, 1] = b
-                found[written, 0] = g2
-                found[written, 1] = free
-                found[written, 2] = smallest
+                statistics[written, 0] = g2
+                statistics[written, 1] = free
+                statistics[written, 2] = smallest
                 written += 1
     return written
 
@@ -395,11 +395,11 @@ class TestedPairs:
     best_log_p: NDArray[np.float64]
 
     @classmethod
-    def of(cls, found: Found, best_log_p: NDArray[np.float64]) -> TestedPairs:
+    def of(cls, pairs_and_tests: Found, best_log_p: NDArray[np.float64]) -> TestedPairs:
         """The pairs from `smallest`."""
-        statistic, freedom, least_expected, log_p = np.ascontiguousarray(found[1].T)
+        statistic, freedom, least_expected, log_p = np.ascontiguousarray(pairs_and_tests[1].T)
         return cls(
-            pairs=found[0],
+            pairs=pairs_and_tests[0],
             statistic=statistic,
             freedom=freedom.astype(np.int64),
             log_p=log_p,
@@ -417,8 +417,8 @@ class TestedPairs:
 
     def joined(self, other: TestedPairs) -> TestedPairs:
         """These pairs, then those of `other`; the best p of columns are those of this one."""
-        own = {name: (getattr(self, name), getattr(other, name)) for name in _PER_PAIR}
-        return attrs.evolve(self, **{name: np.concatenate(parts) for name, parts in own.items()})
+        joined = {name: (getattr(self, name), getattr(other, name)) for name in _PER_PAIR}
+        return attrs.evolve(self, **{name: np.concatenate(parts) for name, parts in joined.items()})
 
 
 def smallest(parts: Sequence[Found], keep: int) -> Found:
@@ -484,15 +484,15 @@ def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> Test
     def work(unit: tuple[Tile, NDArray[np.uint64]]) -> Found:
         (row, first, last), counted = unit
         pairs = np.empty(((last - first) * LANES * LANES, 2), np.int64)
-        found = np.empty((len(pairs), 3))
+        statistics = np.empty((len(pairs), 3))
         written = screen_tile(
             bit_rows.lanes, bit_rows.offsets, bit_rows.depth, bit_rows.words, bit_rows.stored,
             bit_rows.levels, bit_rows.margins, bit_rows.class_sizes, xlogx, shares, alone, least,
-            counted, row, first, last, pairs, found,
+            counted, row, first, last, pairs, statistics,
         )  # fmt: skip
-        found = found[:written]
-        log_p = log_chi2_tail(found[:, 0], found[:, 1])
-        return pairs[:written].copy(), np.column_stack([found, log_p])
+        statistics = statistics[:written]
+        log_p = log_chi2_tail(statistics[:, 0], statistics[:, 1])
+        return pairs[:written].copy(), np.column_stack([statistics, log_p])
 
     def screened(tiles: list[Tile]) -> Iterator[Found]:
         # A few portions are in memory at a time, with workers also a few in transit.
@@ -502,9 +502,9 @@ def best_pairs(bit_rows: BitRows, keep: int, largest_p: float, run: Run) -> Test
 
     tiles = list(_tiles(bit_rows.n_blocks))
     for start in range(0, len(tiles), BAND):
-        for pairs, found in screened(tiles[start : start + BAND]):
-            np.minimum.at(best, pairs.ravel(), np.repeat(found[:, 3], 2))
-            kept.append((pairs, found))
+        for pairs, tests in screened(tiles[start : start + BAND]):
+            np.minimum.at(best, pairs.ravel(), np.repeat(tests[:, 3], 2))
+            kept.append((pairs, tests))
         if sum(len(pairs) for pairs, _ in kept) > 2 * keep:
             kept = [smallest(kept, keep)]
             least = np.maximum(least, threshold(float(np.exp(kept[0][1][-1, 3]))))

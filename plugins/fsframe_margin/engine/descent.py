@@ -192,9 +192,9 @@ class _Arc:
         """
         t = 1.0
         while t >= least:
-            cost, found = trial(t)
+            cost, point = trial(t)
             if cost <= start + _SUFFICIENT * t * self.slope and cost < start:
-                return found, t
+                return point, t
             t /= 2
         return None, 0.0
 
@@ -267,20 +267,20 @@ class _DenseObjective:
 
         # A pruned trial costs a pass over all pairs, and pruning would undo a small step.
         least = _SMALLEST_PRUNED_STEP if threshold else SMALLEST_STEP
-        found, t = arc.first(trial, self.cost(point), least)
-        if found is not None and ends is not None:
-            found.weights = weights_at(t)
-            _add_distances(found, *ends, *arc.factors(t)[:2])
-        return found, t
+        reached, t = arc.first(trial, self.cost(point), least)
+        if reached is not None and ends is not None:
+            reached.weights = weights_at(t)
+            _add_distances(reached, *ends, *arc.factors(t)[:2])
+        return reached, t
 
 
-def _add_distances(found: Point, first: Floats, second: Floats, a: float, b: float) -> None:
+def _add_distances(point: Point, first: Floats, second: Floats, a: float, b: float) -> None:
     """Give a point the distances a·first + b·second, computed in their memory."""
     second *= b
     if a:
         first *= a
         second += first
-    found.measured = second
+    point.measured = second
 
 
 @attrs.frozen(eq=False)
@@ -335,14 +335,14 @@ class _ImplicitObjective:
         return c
 
     def minimiser(self, point: _Iterate, gradient: Floats, threshold: float) -> _Target | None:
-        found = self.pairs.direction(gradient, point.weights, self.rate)
-        if found is None:
+        direction = self.pairs.direction(gradient, point.weights, self.rate)
+        if direction is None:
             return None
         upper = self.pairs.first, self.pairs.second
         assert point.point.measured is not None
         here = float((gradient * point.point.measured[upper]).sum()) + self.rate * point.total
-        along = float((gradient * found.measured[upper]).sum()) + self.rate * found.total
-        return _Target(found, here, along)
+        along = float((gradient * direction.measured[upper]).sum()) + self.rate * direction.total
+        return _Target(direction, here, along)
 
     def gap(self, point: _Iterate, gradient: Floats, target: _Target) -> float:
         return target.here - target.along
@@ -363,19 +363,19 @@ class _ImplicitObjective:
 
         def trial(t: float) -> tuple[float, _Iterate]:
             a, b, _ = arc.factors(t)
-            found = self.pairs.space.between(
+            candidate = self.pairs.space.between(
                 point.point.weights, measured, towards.measured, a, b, self.sigma
             )
             total = a * point.total + b * towards.total
-            cost = found.cost + self.rate * total
-            return cost, _Iterate(point.weights, total, found, cost)
+            cost = candidate.cost + self.rate * total
+            return cost, _Iterate(point.weights, total, candidate, cost)
 
-        found, t = arc.first(trial, point.cost, SMALLEST_STEP) if search else (trial(1.0)[1], 1.0)
-        if found is None:
+        reached, t = arc.first(trial, point.cost, SMALLEST_STEP) if search else (trial(1.0)[1], 1.0)
+        if reached is None:
             return None, 0.0
         a, b, _ = arc.factors(t)
-        _add_distances(found.point, measured, towards.measured, a, b)
-        return attrs.evolve(found, weights=self.pairs.moved(point.weights, a, towards, b)), t
+        _add_distances(reached.point, measured, towards.measured, a, b)
+        return attrs.evolve(reached, weights=self.pairs.moved(point.weights, a, towards, b)), t
 
 
 def objective_of(

@@ -255,9 +255,9 @@ class ImplicitPairs:
         self, current: ImplicitWeights, a: float, target: Direction, b: float
     ) -> ImplicitWeights:
         """a·current + b·target, with the tiles if they are stored."""
-        found = current.mixed(a, target.weights, b)
+        mixture = current.mixed(a, target.weights, b)
         if not self.holds:
-            return found
+            return mixture
         factor = b * target.weights.factors[0]
         old = self._held[1] if self._held[0] is current else {}
 
@@ -274,8 +274,8 @@ class ImplicitPairs:
         if not old and current.factors:
             raise AssertionError("the tiles of a mixture have to be stored from its first term on")
         self._each_row_tile(move)
-        self._held, self._target = (found, self._target), {}
-        return found
+        self._held, self._target = (mixture, self._target), {}
+        return mixture
 
     def summary(self, weights: ImplicitWeights, penalty: float, n_pairs: int) -> WeightSummary:
         """Row sums of squares, main effects and the `n_pairs` largest pairs of W; one pass."""

@@ -36,16 +36,16 @@ Floats = NDArray[np.float64]
 
 
 @njit(fastmath=ELEMENTWISE)
-def add_weighted(own: float, row: Floats, weight: float, buffer: Floats) -> None:
+def add_weighted(value: float, row: Floats, weight: float, buffer: Floats) -> None:
     for p in range(buffer.size):
-        buffer[p] += weight * abs(own - row[p])
+        buffer[p] += weight * abs(value - row[p])
 
 
 @njit(fastmath=SUM)
-def weighted_difference(own: float, row: Floats, c: Floats) -> float:
+def weighted_difference(value: float, row: Floats, c: Floats) -> float:
     total = 0.0
     for p in range(c.size):
-        total += c[p] * abs(own - row[p])
+        total += c[p] * abs(value - row[p])
     return total
 
 
@@ -94,17 +94,17 @@ def pair_means(XT: Floats, q: Floats, by: Shares, u: Floats, start: int, stop: i
 
 
 @njit(fastmath=ELEMENTWISE)
-def _add_weighted_squares(own: float, row: Floats, weight: float, buffer: Floats) -> None:
+def _add_weighted_squares(value: float, row: Floats, weight: float, buffer: Floats) -> None:
     for p in range(buffer.size):
-        z = own - row[p]
+        z = value - row[p]
         buffer[p] += weight * z * z
 
 
 @njit(fastmath=SUM)
-def _weighted_square(own: float, row: Floats, c: Floats) -> float:
+def _weighted_square(value: float, row: Floats, c: Floats) -> float:
     total = 0.0
     for p in range(c.size):
-        z = own - row[p]
+        z = value - row[p]
         total += c[p] * z * z
     return total
 
@@ -136,21 +136,21 @@ Places = NDArray[np.intp]
 
 @njit()
 def _one_to_many(
-    own: Floats, others: Floats, U: Floats, linear: bool, D: Floats, T: Floats, q: Floats
+    one: Floats, others: Floats, U: Floats, linear: bool, D: Floats, T: Floats, q: Floats
 ) -> None:
-    """q(own, others[:, j]) for every j, in blocks; for linear weights U is (1, A)."""
+    """q(one, others[:, j]) for every j, in blocks; for linear weights U is (1, A)."""
     A, N = others.shape
     if linear:
         for j in range(N):
             q[j] = 0.0
         for a in range(A):
             if U[0, a] != 0.0:
-                add_weighted(own[a], others[a], U[0, a], q)
+                add_weighted(one[a], others[a], U[0, a], q)
         return
     for j in range(0, N, BLOCK):
         n = min(BLOCK, N - j)
         for a in range(A):
-            distances(own[a], others[a, j : j + n], D[a, :n])
+            distances(one[a], others[a, j : j + n], D[a, :n])
         block_quadratics(D, U, n, q[j : j + n], T)
 
 
@@ -181,13 +181,13 @@ def streamed_rows(
     A, N = XT.shape
     D = np.empty((A, BLOCK))
     T = np.empty((4, BLOCK))
-    own = np.empty(A)
+    one = np.empty(A)
     q = np.empty(N)
     z = np.empty(N)
     for i in rows:
         for a in range(A):
-            own[a] = XT[a, i]
-        _one_to_many(own, XT, U, linear, D, T, q)
+            one[a] = XT[a, i]
+        _one_to_many(one, XT, U, linear, D, T, q)
         scaled(q, q, inverse, 0.0, z)
         row_log_sums(z, i, count, begin, end, log_hits, log_misses)
 
@@ -276,10 +276,10 @@ def streamed_means(XT: Floats, w: Floats, by: Shares, u: Floats, start: int, sto
 
 @njit(fastmath=SUM)
 def _product(a: Floats, b: Floats) -> float:
-    found = 0.0
+    dot = 0.0
     for p in range(a.size):
-        found += a[p] * b[p]
-    return found
+        dot += a[p] * b[p]
+    return dot
 
 
 @njit()

@@ -69,5 +69,5 @@ def soft_margins(space: PairSpace, point: Point, sigma: float) -> Floats:
     hits = np.where(space.alone, 1.0, of_class - space.count)
     misses = np.maximum(sums[-1] - of_class, np.finfo(float).tiny)
     log_hits = np.where(space.alone, 0.0, point.log_hits)
-    found = sigma * (log_hits - np.log(hits) - point.log_misses + np.log(misses))
-    return np.where(space.alone, 0.0, found)
+    margins = sigma * (log_hits - np.log(hits) - point.log_misses + np.log(misses))
+    return np.where(space.alone, 0.0, margins)

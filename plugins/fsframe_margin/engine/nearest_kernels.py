@@ -28,38 +28,38 @@ Labels = NDArray[np.integer]
 
 
 @njit(fastmath=ELEMENTWISE)
-def _add_square(own: float, row: Floats, weight: float, out: Floats) -> None:
+def _add_square(value: float, row: Floats, weight: float, out: Floats) -> None:
     for p in range(out.size):
-        z = own - row[p]
+        z = value - row[p]
         out[p] += weight * z * z
 
 
 @njit(fastmath=ELEMENTWISE)
-def _add_step(own: float, row: Floats, weight: float, step: float, out: Floats) -> None:
+def _add_step(value: float, row: Floats, weight: float, step: float, out: Floats) -> None:
     square = weight * step * step
     for p in range(out.size):
-        if own != row[p]:
+        if value != row[p]:
             out[p] += square
 
 
 @njit()
-def _distances(own: Floats, XT: Floats, steps: Floats, squares: Floats, distance: Floats) -> None:
-    """Σ_a squares_a z_a² of the row `own` (A,) to all rows."""
+def _distances(row: Floats, XT: Floats, steps: Floats, squares: Floats, distance: Floats) -> None:
+    """Σ_a squares_a z_a² of `row` (A,) to all rows."""
     distance[:] = 0.0
     for a in range(XT.shape[0]):
         if squares[a] != 0.0:
             if steps[a] > 0.0:
-                _add_step(own[a], XT[a], squares[a], steps[a], distance)
+                _add_step(row[a], XT[a], squares[a], steps[a], distance)
             else:
-                _add_square(own[a], XT[a], squares[a], distance)
+                _add_square(row[a], XT[a], squares[a], distance)
 
 
 @njit()
-def _difference(own: float, other: float, step: float) -> float:
-    """own − other, or the step where levels differ."""
+def _difference(value: float, other: float, step: float) -> float:
+    """value − other, or the step where levels differ."""
     if step > 0.0:
-        return step if own != other else 0.0
-    return own - other
+        return step if value != other else 0.0
+    return value - other
 
 
 @njit()
@@ -133,12 +133,12 @@ def margin_sum(XT: Floats, steps: Floats, label: Labels, outer: Floats, squares:
     Rows without a hit or a miss have no margin.
     """
     distance = np.empty(XT.shape[1])
-    found = 0.0
+    total = 0.0
     for i in range(XT.shape[1]):
         hit, miss = nearest_pair(XT, steps, squares, label, i, distance)
         if hit >= 0 and miss >= 0:
-            found += outer[i] * 0.5 * (np.sqrt(distance[miss]) - np.sqrt(distance[hit]))
-    return found
+            total += outer[i] * 0.5 * (np.sqrt(distance[miss]) - np.sqrt(distance[hit]))
+    return total
 
 
 @njit()
@@ -225,8 +225,8 @@ def k_nearest(XT: Floats, steps: Floats, rows: Floats, squares: Floats, chosen: 
             if distance[j] <= last:
                 near[many] = j
                 many += 1
-        found = 0
-        while found < k:
+        filled = 0
+        while filled < k:
             least = np.inf
             for e in range(many):
                 least = min(least, distance[near[e]])
@@ -235,9 +235,9 @@ def k_nearest(XT: Floats, steps: Floats, rows: Floats, squares: Floats, chosen: 
             for e in range(many):
                 j = near[e]
                 if distance[j] <= reach:
-                    if found < k:
-                        chosen[i, found] = j
-                        found += 1
+                    if filled < k:
+                        chosen[i, filled] = j
+                        filled += 1
                 else:
                     near[left] = j
                     left += 1

@@ -143,10 +143,10 @@ def terms(z: Floats, least: float, count: Floats) -> None:
 
 @njit(fastmath=SUM)
 def total(z: Floats) -> float:
-    found = 0.0
+    result = 0.0
     for p in range(z.size):
-        found += z[p]
-    return found
+        result += z[p]
+    return result
 
 
 @njit()
@@ -206,12 +206,12 @@ def _mixed_exponentials(first: Floats, second: Floats, a: float, b: float, out: 
 
 
 @njit(fastmath=SUM)
-def _share_out(e: Floats, count: Floats, own: float, sums: Floats) -> float:
-    found = 0.0
+def _share_out(e: Floats, count: Floats, own_count: float, sums: Floats) -> float:
+    weighted_sum = 0.0
     for p in range(e.size):
-        found += count[p] * e[p]
-        sums[p] += own * e[p]
-    return found
+        weighted_sum += count[p] * e[p]
+        sums[p] += own_count * e[p]
+    return weighted_sum
 
 
 @njit()
@@ -338,10 +338,10 @@ def pair_coefficients(q: Floats, by: Shares, i: int, j: int, c: Floats) -> None:
 
 @njit(fastmath=SUM)
 def _product_sum(c: Floats, q: Floats) -> float:
-    found = 0.0
+    dot = 0.0
     for p in range(c.size):
-        found += c[p] * q[p]
-    return found
+        dot += c[p] * q[p]
+    return dot
 
 
 @njit()

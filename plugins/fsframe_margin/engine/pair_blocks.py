@@ -31,9 +31,9 @@ fit the cache, and rows whose size is a power of two (4 kB) conflict in it.
 
 
 @njit(fastmath=ELEMENTWISE)
-def distances(own: float, row: Floats, out: Floats) -> None:
+def distances(value: float, row: Floats, out: Floats) -> None:
     for p in range(out.size):
-        out[p] = abs(own - row[p])
+        out[p] = abs(value - row[p])
 
 
 @njit(fastmath=ELEMENTWISE)
@@ -60,9 +60,9 @@ def all_distances(XT: Floats, i: int, first: int, D: Floats, at: int, m: int) ->
 
 
 @njit(fastmath=ELEMENTWISE)
-def _distances_to(own: float, row: Floats, places: Places, out: Floats) -> None:
+def _distances_to(value: float, row: Floats, places: Places, out: Floats) -> None:
     for p in range(out.size):
-        out[p] = abs(own - row[places[p]])
+        out[p] = abs(value - row[places[p]])
 
 
 @njit()

@@ -126,7 +126,7 @@ def row_margins(training: Training, w: Floats, sigma: float) -> RowMargins:
     ----------
     Bei, Hong 2015, Maximizing margin quality and quantity, MLSP, §2.1–2.2.
     """
-    n, found = len(training.y), np.full((3, len(training.y)), np.nan)
+    n, measures = len(training.y), np.full((3, len(training.y)), np.nan)
     Z = training.X * w
     with np.errstate(divide="ignore"):
         log_count = np.log(training.count)
@@ -145,8 +145,8 @@ def row_margins(training: Training, w: Floats, sigma: float) -> RowMargins:
             one = np.divide(share, training.count, out=np.zeros_like(share), where=share > 0)
             parts.append(((share * q[live]).sum(axis=1), -xlogy(share, one).sum(axis=1)))
         (near, hit_entropy), (far, miss_entropy) = parts
-        found[:, rows[live]] = far - near, hit_entropy, miss_entropy
-    return RowMargins(*found)
+        measures[:, rows[live]] = far - near, hit_entropy, miss_entropy
+    return RowMargins(*measures)
 
 
 Places = NDArray[np.intp]
@@ -181,7 +181,7 @@ def solve_logistic(z: Floats, outer: Floats, penalty: float, start: Floats) -> t
         loss = outer @ np.logaddexp(0.0, -margin) + penalty * w.sum()
         return float(loss), penalty - (outer * expit(-margin)) @ z
 
-    found = scipy.optimize.minimize(
+    minimum = scipy.optimize.minimize(
         value,
         start,
         jac=True,
@@ -189,7 +189,7 @@ def solve_logistic(z: Floats, outer: Floats, penalty: float, start: Floats) -> t
         bounds=[(0.0, None)] * len(start),
         options={"gtol": 1e-7 * max(1.0, float(outer.sum())), "ftol": 1e-13, "maxiter": 1000},
     )
-    return np.maximum(found.x, 0.0), float(found.fun)
+    return np.maximum(minimum.x, 0.0), float(minimum.fun)
 
 
 @njit(fastmath=ELEMENTWISE)

@@ -159,14 +159,14 @@ def select_each(
     """
 
     def one(b: int) -> Selection:
-        rows, local, own = drawn_rows(data, counts[b], upstream)
+        rows, local, local_upstream = drawn_rows(data, counts[b], upstream)
         surroundings = attrs.evolve(run.child(b).quiet(), threads=1)
-        found = select(local, own, surroundings)
-        if found.instance_weights is None or rows.size == data.n_samples:
-            return found
+        selection = select(local, local_upstream, surroundings)
+        if selection.instance_weights is None or rows.size == data.n_samples:
+            return selection
         spread = np.zeros(data.n_samples)
-        spread[rows] = found.instance_weights
-        return attrs.evolve(found, instance_weights=spread)
+        spread[rows] = selection.instance_weights
+        return attrs.evolve(selection, instance_weights=spread)
 
     workers = workers_within(run, data.n_samples, data.n_features)
     # Also set here: changing the limit between resamples while others are running made a fit take

@@ -225,8 +225,8 @@ def tune(
         predict = _predictions(training, start, train, held_out, fit, standardize, run)
         jobs += [(held_out, k, partial(predict, setting)) for k, setting in enumerate(settings)]
     workers = workers_within(run, *training.X.shape)
-    found = in_threads(workers, lambda job: job[-1](), jobs)
-    for (held_out, k, _), predicted in zip(jobs, found, strict=True):
+    predictions = in_threads(workers, lambda job: job[-1](), jobs)
+    for (held_out, k, _), predicted in zip(jobs, predictions, strict=True):
         right[k] += weight[held_out][predicted == y[held_out]].sum()
     if not seen:
         return Tuned(0, np.full(len(settings), np.nan))
@@ -354,8 +354,8 @@ def boost(
     Otherwise α_t = ½ (log((1 − ε_t)/ε_t) + log(C − 1)), which is SAMME's vote at the paper's scale
     and the paper's own for two classes; D is multiplied by exp(α_t) for misclassified rows.
     """
-    own = space.outer
-    weight = own / own.sum()
+    outer = space.outer
+    weight = outer / outer.sum()
     limit = 1.0 - 1.0 / n_classes
     kept: list[tuple[Floats, float, float]] = []
     discarded: list[tuple[float, Floats, float]] = []
@@ -366,8 +366,8 @@ def boost(
             space.outer = weight * space.total
             start = start_of(t)
             starts.append(start)
-            found = unit(t, partial(_round, space, start, float(sigma), n_classes, fit))
-            W, wrong = found["W"], found["wrong"]
+            fitted = unit(t, partial(_round, space, start, float(sigma), n_classes, fit))
+            W, wrong = fitted["W"], fitted["wrong"]
             error = float(weight[wrong].sum())
             errors.append(error)
             flags.append(0.0 < error < limit)
@@ -380,7 +380,7 @@ def boost(
                 discarded.append((error, W, float(sigma)))
             progress(t + 1)
     finally:
-        space.outer = own
+        space.outer = outer
     fallback = not kept
     if fallback:
         _, W, sigma = min(discarded, key=lambda round_: round_[0])

@@ -116,7 +116,7 @@ class Indicators:
         levels = tuple(
             level_places(X[:, a])[1] if step > 0 else none for a, step in enumerate(steps.tolist())
         )
-        sizes = [max(1, len(found)) for found in levels]
+        sizes = [max(1, len(of_column)) for of_column in levels]
         return cls(steps, levels, np.repeat(np.arange(len(sizes)), sizes), share)
 
     def expand(self, X: Floats) -> Floats:
@@ -330,6 +330,6 @@ def scaling_over_parts(
 
 def _with_levels(levels: Floats, sizes: Floats, values: NDArray[Any]) -> tuple[Floats, Floats]:
     """Levels in ascending order and their numbers of rows, updated with the values of more rows."""
-    found, more = np.unique(values, return_counts=True)
-    both, place = np.unique(np.concatenate([levels, found]), return_inverse=True)
+    new_levels, more = np.unique(values, return_counts=True)
+    both, place = np.unique(np.concatenate([levels, new_levels]), return_inverse=True)
     return both, np.bincount(place, weights=np.concatenate([sizes, more])).astype(np.float64)

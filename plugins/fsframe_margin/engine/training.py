@@ -111,10 +111,10 @@ def take_training(
         scaling = scaling.leaving(nominal)
     varying = varying_columns(name, scaling, len(y))
     kept = scaling.apply_to_varying(X)
-    found = Training(kept, y, outer, count, scaling, varying, len(scaling.scale), n_classes)
+    training = Training(kept, y, outer, count, scaling, varying, len(scaling.scale), n_classes)
     if nominal is None or not nominal[varying].any():
-        return found
-    return attrs.evolve(found, steps=nominal_steps(kept, nominal[varying], count, standardize))
+        return training
+    return attrs.evolve(training, steps=nominal_steps(kept, nominal[varying], count, standardize))
 
 
 def row_weights(

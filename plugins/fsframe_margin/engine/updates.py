@@ -46,9 +46,9 @@ def elementwise(gradient: Floats, penalty: float = 0.0) -> Floats | None:
     array([[0.6, 0. ],
            [0. , 0.8]])
     """
-    found = gain(gradient, penalty)
-    norm = math.sqrt(np.vdot(found, found))
-    return found / norm if 0 < norm < math.inf else None
+    positive = gain(gradient, penalty)
+    norm = math.sqrt(np.vdot(positive, positive))
+    return positive / norm if 0 < norm < math.inf else None
 
 
 def positive_semidefinite(gradient: Floats, clip: bool = False) -> Floats | None:

@@ -182,8 +182,8 @@ class Bim(BoostedSettings, MarginSelector):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((90, 4))
     >>> y = X[:, 1] * X[:, 3] + 0.3 * rng.standard_normal(90) > 0
-    >>> found = Bim(rounds=10).select(Dataset.from_arrays(X, y))
-    >>> sorted(found.selected.tolist())
+    >>> selection = Bim(rounds=10).select(Dataset.from_arrays(X, y))
+    >>> sorted(selection.selected.tolist())
     [1, 3]
     """
 

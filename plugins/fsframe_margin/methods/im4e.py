@@ -84,8 +84,8 @@ class Im4e(TunedSelector):
     --------
     >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((80, 5))
-    >>> found = Im4e().select(Dataset.from_arrays(X, X[:, 2] > 0))
-    >>> found.selected, bool(abs(found.weights.sum() - 1) < 1e-12)
+    >>> selection = Im4e().select(Dataset.from_arrays(X, X[:, 2] > 0))
+    >>> selection.selected, bool(abs(selection.weights.sum() - 1) < 1e-12)
     (array([2]), True)
     """
 
@@ -183,8 +183,8 @@ class Im4e(TunedSelector):
         training = training.released()
         if not self.margins:
             del rows
-        found = self._descend(space, start, sigma)
-        weights, margin = found.weights, space.margin(found.point, sigma)
+        descent = self._descend(space, start, sigma)
+        weights, margin = descent.weights, space.margin(descent.point, sigma)
         notes = []
         if self.l1 is not None:
             total = float(weights.sum())
@@ -201,10 +201,10 @@ class Im4e(TunedSelector):
                 "hit-entropy": of_rows.hit_entropy,
                 "miss-entropy": of_rows.miss_entropy,
             }
-        if found.iterations == 0 and found.converged and self.l1 is None:
+        if descent.iterations == 0 and descent.converged and self.l1 is None:
             notes.append("no feature has a positive expected margin: w was left where it started")
-        if not found.converged:
-            notes.append(f"no convergence: {found.stopped}")
+        if not descent.converged:
+            notes.append(f"no convergence: {descent.stopped}")
         return self._selection(
             training,
             w,
@@ -212,7 +212,12 @@ class Im4e(TunedSelector):
             scores=carried(w**2, margin),
             weights=w,
             model={"w": w, "sigma": np.float64(sigma)},
-            tables={"cost": found.cost, "step": found.step, "sigma": np.array([sigma]), **tables},
+            tables={
+                "cost": descent.cost,
+                "step": descent.step,
+                "sigma": np.array([sigma]),
+                **tables,
+            },
             notes=notes,
         )
 
@@ -337,18 +342,18 @@ def descend_im4e(
                 state.stop("no weights lower the cost: v⁺ is zero")
                 break
             target = positive / positive.sum()
-        step, found = 1.0, space.point(target, sigma)
+        step, trial = 1.0, space.point(target, sigma)
         if line_search:
             slope = float((u + 2.0 * ridge * point.weights) @ (target - point.weights))
-            while not (cost_at(found) <= here + 1e-4 * step * slope and slope < 0):
+            while not (cost_at(trial) <= here + 1e-4 * step * slope and slope < 0):
                 step /= 2
                 if step < SMALLEST_STEP or not slope < 0:
                     break
-                found = space.point((1 - step) * point.weights + step * target, sigma)
+                trial = space.point((1 - step) * point.weights + step * target, sigma)
             if step < SMALLEST_STEP or not slope < 0:
                 state.stop("no step lowers the cost")
                 break
-        state.move(found, cost_at(found), step)
+        state.move(trial, cost_at(trial), step)
         if state.has_converged():
             state.stop()
             break
@@ -403,8 +408,8 @@ def descend_sparse(
         while True:
             target = np.maximum(point.weights - step * slope, 0.0)
             change = target - point.weights
-            found = space.point(target, sigma)
-            there = cost_at(found)
+            trial = space.point(target, sigma)
+            there = cost_at(trial)
             fall = 1e-4 * space.total * float(change @ change) / step
             if not change.any() or there <= here - fall or step < SMALLEST_STEP:
                 break
@@ -412,7 +417,7 @@ def descend_sparse(
         if not change.any() or step < SMALLEST_STEP:
             state.stop("no step lowers the cost")
             break
-        state.move(found, there, step)
+        state.move(trial, there, step)
         step *= 2
         if state.has_converged():
             state.stop()

@@ -100,8 +100,8 @@ class Immigrate(TunedSelector):
     >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((80, 4))
     >>> data = Dataset.from_arrays(X, X[:, 1] * X[:, 3] > 0)
-    >>> found = Immigrate().select(data)
-    >>> found.selected.tolist(), found.pair_weights.top(1)[0][:2]
+    >>> selection = Immigrate().select(data)
+    >>> selection.selected.tolist(), selection.pair_weights.top(1)[0][:2]
     ([1, 3], (1, 3))
     """
 
@@ -372,25 +372,25 @@ def descend(
         gradient = objective.gradient(point)
         # Step 2, eq. 3.8: the W of norm one that minimises <Σ, W>.
         target = objective.minimiser(point, gradient, threshold)
-        found, step = None, 0.0
+        reached, step = None, 0.0
         if target is not None:
             gap = objective.gap(point, gradient, target)
             # As printed, W is replaced; the line search steps only as far as the cost decreases.
-            found, step = objective.step(point, gradient, target, threshold, line_search)
+            reached, step = objective.step(point, gradient, target, threshold, line_search)
         # If the descent converges before pruning begins, the second half begins here.
         waiting = bool(prune_below) and not pruning
-        if found is None and waiting:
+        if reached is None and waiting:
             begin = state.updates
             continue
         if target is None:
             state.stop("no weights lower the cost: (−Σ)⁺ is zero")
             break
         state.gaps.append(gap)
-        if found is None:
+        if reached is None:
             state.stop("no step lowers the cost")
             state.steps.append(0.0)
             break
-        state.move(found, objective.cost(found), step)
+        state.move(reached, objective.cost(reached), step)
         progress(state.updates)
         if state.has_converged():
             if not (waiting and state.updates < max_iter):

@@ -83,14 +83,14 @@ def fit_dense(training: Training, start: Floats, run: Run, descend: partial[Desc
     from fsframe_margin.engine.margins import PairSpace
 
     space = PairSpace.of(training, run)
-    found = descend(space, start)
-    W = found.weights
-    margin = space.margin(found.point, descend.keywords["sigma"])
+    descent = descend(space, start)
+    W = descent.weights
+    margin = space.margin(descent.point, descend.keywords["sigma"])
     return Fit(
         shares=(W**2).sum(axis=1),
         main=np.diag(W).copy(),
         margin=margin - descend.keywords["penalty"] * float(W.sum()),
-        descent=found,
+        descent=descent,
         W=W,
     )
 
@@ -157,27 +157,27 @@ def fit_implicit(
     if how == "upstream" and upstream is not None and upstream.weights is not None:
         arrived = upstream.weights[training.varying]
         main = arrived / np.linalg.norm(arrived) if arrived.any() else main
-    found = descend(
+    descent = descend(
         pairs,
         ImplicitWeights(main),
         progress=lambda done: run.progress(done, settings["max_iter"], "updates at most"),
     )
     rate = settings["penalty"] * space.total
-    summary = pairs.summary(found.weights, rate, TOP_PAIRS)
+    summary = pairs.summary(descent.weights, rate, TOP_PAIRS)
 
     def pairs_of(kept: NDArray[np.intp]) -> PairWeights:
         if len(kept) <= DENSE_KEPT:
-            return PairWeights(training.varying[kept], pairs.among(found.weights, rate, kept))
+            return PairWeights(training.varying[kept], pairs.among(descent.weights, rate, kept))
         return PairWeights.from_triplets(
             training.varying, summary.i, summary.j, summary.weight, summary.main
         )
 
-    margin = space.margin(found.point.point, settings["sigma"])
+    margin = space.margin(descent.point.point, settings["sigma"])
     return Fit(
         shares=summary.squares,
         main=summary.main,
-        margin=margin - settings["penalty"] * found.point.total,
-        descent=found,
+        margin=margin - settings["penalty"] * descent.point.total,
+        descent=descent,
         pairs=pairs_of,
     )
 
@@ -213,8 +213,8 @@ def fit_with_diagonal_rest(
         steps=None if training.steps is None else (training.steps[kept], training.steps[rest]),
     )
     start = np.concatenate([np.diag(weights[kept]).ravel(), weights[rest]])
-    found = descend(space, start / np.linalg.norm(start))
-    inner, v = space.split(found.weights)
+    descent = descend(space, start / np.linalg.norm(start))
+    inner, v = space.split(descent.weights)
     shares, main = np.empty(size), np.empty(size)
     shares[kept], shares[rest] = (inner**2).sum(axis=1), v**2
     main[kept], main[rest] = np.diag(inner), v
@@ -224,12 +224,12 @@ def fit_with_diagonal_rest(
         low, high = np.minimum(kept[i], kept[j]), np.maximum(kept[i], kept[j])
         return PairWeights.from_triplets(training.varying, low, high, inner[i, j], main)
 
-    margin = space.margin(found.point, descend.keywords["sigma"])
+    margin = space.margin(descent.point, descend.keywords["sigma"])
     return Fit(
         shares=shares,
         main=main,
-        margin=margin - descend.keywords["penalty"] * float(found.weights.sum()),
-        descent=found,
+        margin=margin - descend.keywords["penalty"] * float(descent.weights.sum()),
+        descent=descent,
         pairs=pairs_of,
     )
 
@@ -289,17 +289,17 @@ def immigrate_result(
     )
 
 
-def descent_notes(found: Descent, line_search: bool) -> Iterator[str]:
+def descent_notes(descent: Descent, line_search: bool) -> Iterator[str]:
     """Warnings about a descent: no step at all, or (with a line search) no convergence."""
-    if found.iterations == 0 and found.stopped.startswith("no weights"):
+    if descent.iterations == 0 and descent.stopped.startswith("no weights"):
         yield (
             "no pair of features separates hits from misses at this sigma, "
             "(−Σ)⁺ = 0: W was left where it started"
         )
-    if not found.converged and line_search:
+    if not descent.converged and line_search:
         yield (
-            f"no convergence: {found.stopped}; "
-            f"the last step changed the cost by {_last_change(found.cost):.1e} of itself"
+            f"no convergence: {descent.stopped}; "
+            f"the last step changed the cost by {_last_change(descent.cost):.1e} of itself"
         )
 
 

@@ -78,17 +78,19 @@ class Irelief(MarginSelector):
         space = PairSpace.of(training, run, linear=True)
         training = training.released()
         size = training.varying.size
-        found = iterate(
+        descent = iterate(
             space, np.full(size, 1 / np.sqrt(size)), self.sigma, self.max_iter, self.tol
         )
-        margin = space.margin(found.point, self.sigma, inliers(space, found.point))
-        w = training.spread(found.weights)
+        margin = space.margin(descent.point, self.sigma, inliers(space, descent.point))
+        w = training.spread(descent.weights)
         notes = []
-        if not found.converged:
-            last = f", the last change of w was {found.step[-2]:.1e}" if found.iterations else ""
-            notes.append(f"no convergence: {found.stopped}{last}")
-        if found.iterations == 0 and found.converged:
-            notes.append(f"{found.stopped}: w was left at equal weights")
+        if not descent.converged:
+            last = (
+                f", the last change of w was {descent.step[-2]:.1e}" if descent.iterations else ""
+            )
+            notes.append(f"no convergence: {descent.stopped}{last}")
+        if descent.iterations == 0 and descent.converged:
+            notes.append(f"{descent.stopped}: w was left at equal weights")
         return self._selection(
             training,
             w,
@@ -96,7 +98,7 @@ class Irelief(MarginSelector):
             scores=carried(w**2, margin),
             weights=w,
             model={"w": w, "sigma": np.float64(self.sigma)},
-            tables={"change": found.step},
+            tables={"change": descent.step},
             notes=notes,
         )
 

@@ -195,8 +195,8 @@ class Gflip(MarginSelector):
     --------
     >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((80, 5))
-    >>> found = Gflip(utility="zero-one").select(Dataset.from_arrays(X, X[:, 2] > 0))
-    >>> int(found.selected[0])
+    >>> selection = Gflip(utility="zero-one").select(Dataset.from_arrays(X, X[:, 2] > 0))
+    >>> int(selection.selected[0])
     2
     """
 
@@ -349,8 +349,8 @@ class Mbiw(MarginSelector):
     --------
     >>> from fsframe.table.dataset import Dataset
     >>> X = np.array([[0.0], [0.1], [0.2], [1.0], [1.1], [5.0]])
-    >>> found = Mbiw().select(Dataset.from_arrays(X, [0, 0, 0, 1, 1, 1]))
-    >>> int(np.argmin(found.instance_weights))
+    >>> selection = Mbiw().select(Dataset.from_arrays(X, [0, 0, 0, 1, 1, 1]))
+    >>> int(np.argmin(selection.instance_weights))
     5
     """
 
@@ -412,8 +412,8 @@ class SimbaMbiw(MarginSelector):
     --------
     >>> from fsframe.table.dataset import Dataset
     >>> X = np.random.default_rng(0).standard_normal((80, 5))
-    >>> found = SimbaMbiw(top=1).select(Dataset.from_arrays(X, X[:, 2] > 0))
-    >>> found.selected, found.instance_weights.shape
+    >>> selection = SimbaMbiw(top=1).select(Dataset.from_arrays(X, X[:, 2] > 0))
+    >>> selection.selected, selection.instance_weights.shape
     (array([2]), (80,))
     """
 
@@ -548,9 +548,9 @@ class FittedMean(_FittedRows):
         chosen = _nearest(t.rows(X), t.X, self.squares, self.k, t.steps)
         total = self.ballots[chosen].sum(axis=1)
         # If all neighbours have weight zero, predict the mean of all rows.
-        found = np.full(len(X), self.target @ t.count / t.count.sum())
+        means = np.full(len(X), self.target @ t.count / t.count.sum())
         weighed = (self.ballots[chosen] * self.target[chosen]).sum(axis=1)
-        return np.divide(weighed, total, out=found, where=total > 0)
+        return np.divide(weighed, total, out=means, where=total > 0)
 
 
 @attrs.frozen(kw_only=True, eq=False)

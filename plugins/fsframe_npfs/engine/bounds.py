@@ -120,14 +120,14 @@ def expected_false(count: int, pairs: int, kept: float, n_features: int, bound: 
     if bound == "r-concave":
         # At least count − B pairs have the feature in both halves.
         by_pairs = largest_tail(rare**2, pairs, count - pairs, _PAIRS)
-        found = n_features * min(by_pairs, largest_tail(rare, 2 * pairs, count, _HALVES))
-        return found if found < kept else math.inf
+        expected = n_features * min(by_pairs, largest_tail(rare, 2 * pairs, count, _HALVES))
+        return expected if expected < kept else math.inf
     if share <= 0.5:
         return math.inf
-    found = kept * rare / (2.0 * share - 1.0)
+    expected = kept * rare / (2.0 * share - 1.0)
     if bound == "unimodal" and rare <= 1.0 / math.sqrt(3.0):
-        found = min(found, _unimodal_factor(share, pairs, rare) * kept * rare)
-    return found
+        expected = min(expected, _unimodal_factor(share, pairs, rare) * kept * rare)
+    return expected
 
 
 def _unimodal_factor(share: float, pairs: int, rare: float) -> float:
@@ -216,10 +216,10 @@ def largest_tail(mean: float, n: int, least: int, r: float) -> float:
         if mean_to(k, _LEAST_SHIFT) >= target:
             return _LEAST_SHIFT
         # On a logarithmic scale, as shifts span ten orders of magnitude.
-        found = optimize.brentq(
+        log_shift = optimize.brentq(
             lambda log: mean_to(k, math.exp(log)) - target, math.log(_LEAST_SHIFT), math.log(most)
         )
-        return math.exp(found)
+        return math.exp(log_shift)
 
     best = 0.0
     upper = shift_of(least - 1, _MOST_SHIFT)
@@ -227,12 +227,12 @@ def largest_tail(mean: float, n: int, least: int, r: float) -> float:
         lower = shift_of(k + 1, upper)
         best = max(best, tail(lower, k), tail(upper, k))
         if upper > lower * (1 + 1e-9):
-            found = optimize.minimize_scalar(
+            minimum = optimize.minimize_scalar(
                 lambda log, k=k: -tail(math.exp(log), k),
                 bounds=(math.log(lower), math.log(upper)),
                 method="bounded",
             )
-            best = max(best, -float(found.fun))
+            best = max(best, -float(minimum.fun))
         upper = lower
     return min(1.0, max(best, 0.0))
 
@@ -282,8 +282,8 @@ def bound_of_sizes(sizes: Floats, n_features: int, pairs: int, power: int) -> Fl
         moment = one * theta + two * theta**2
     else:
         moment = one * theta + 3 * two * theta**2 + three * theta**3
-    found: Floats = n_features * moment / pairs**power
-    return found
+    bound: Floats = n_features * moment / pairs**power
+    return bound
 
 
 def integrate_paths(
@@ -347,11 +347,11 @@ def _paths(ordered: Floats, grid: Floats) -> Floats:
     """Share of the halves in which each feature scores at least each threshold, (m, p), for scores
     (2B, p) in ascending order."""
     halves, p = ordered.shape
-    found = np.empty((grid.size, p))
+    shares = np.empty((grid.size, p))
     for feature in range(p):
         below = np.searchsorted(ordered[:, feature], grid, side="left")
-        found[:, feature] = (halves - below) / halves
-    return found
+        shares[:, feature] = (halves - below) / halves
+    return shares
 
 
 def least_false_rates(integrals: Floats, bound: float) -> tuple[Floats, Floats]:

@@ -132,9 +132,9 @@ class CandidateFeatures:
         """K: number of features that can be selected."""
         return int(self.columns.usable.sum())
 
-    def selected(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    def selected(self, selection: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Sorted columns that the base kept in one resample."""
-        kept = found.selected.astype(np.int64)
+        kept = selection.selected.astype(np.int64)
         kept.sort()
         return kept[self.columns.usable_in(counts)[kept]]
 
@@ -161,15 +161,15 @@ class CandidatePairs:
         usable = int(self.columns.usable.sum())
         return usable * (usable - 1) // 2
 
-    def selected(self, found: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    def selected(self, selection: Selection, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Sorted codes of the pairs selected in one resample, ties by column."""
-        if found.pair_weights is None:
+        if selection.pair_weights is None:
             raise RequestError(
                 "npfs: of=pairs needs a base that returns pair weights, such as interactions, "
                 "`mim:pairs=synergy` or immigrate; this one returns none"
             )
-        i, j, weight = found.pair_weights.triplets()
-        first, second = found.pair_weights.columns[i], found.pair_weights.columns[j]
+        i, j, weight = selection.pair_weights.triplets()
+        first, second = selection.pair_weights.columns[i], selection.pair_weights.columns[j]
         a, b = np.minimum(first, second), np.maximum(first, second)
         usable = self.columns.usable_in(counts)
         live = np.flatnonzero((weight > 0) & usable[a] & usable[b])
@@ -190,13 +190,13 @@ def count_codes(
     >>> [a.tolist() for a in count_codes([np.array([1, 4]), np.array([4])])]
     [[1, 4], [1, 2]]
     """
-    found = np.concatenate([*selected, np.zeros(0, np.int64)])
+    all_codes = np.concatenate([*selected, np.zeros(0, np.int64)])
     # Codes of features are few and small, those of pairs need not be.
-    if found.max(initial=0) <= found.size:
-        counts = np.bincount(found)
+    if all_codes.max(initial=0) <= all_codes.size:
+        counts = np.bincount(all_codes)
         codes = np.flatnonzero(counts)
         return codes, counts[codes]
-    codes, counts = np.unique(found, return_counts=True)
+    codes, counts = np.unique(all_codes, return_counts=True)
     return codes.astype(np.int64), counts.astype(np.int64)
 
 

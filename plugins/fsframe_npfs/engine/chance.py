@@ -39,8 +39,8 @@ def pooled_expected(values: NDArray[np.floating[Any] | np.integer[Any]]) -> Floa
     """
     pool = np.sort(values, axis=None)
     reached = pool.size - np.searchsorted(pool, values[0], side="left")
-    found: Floats = reached / len(values)
-    return found
+    expected: Floats = reached / len(values)
+    return expected
 
 
 def normal_false(count: int, pairs: int, kept: float, n_features: int, sides: int = 2) -> float:

@@ -451,10 +451,10 @@ def shares_reached(rows: Floats, *, own: bool = False, without_itself: bool = Fa
         return 1.0 - np.stack(below, axis=1) / len(rows)
     if without_itself:
         pool = np.sort(rows[1:], axis=None)
-        found = np.ones_like(rows)
+        shares = np.ones_like(rows)
         reached = pool.size - np.searchsorted(pool, rows[0], side="left")
-        found[0] = (1.0 + reached) / (1.0 + pool.size)
-        return found
+        shares[0] = (1.0 + reached) / (1.0 + pool.size)
+        return shares
     pool = np.sort(rows, axis=None)
     return (pool.size - np.searchsorted(pool, rows, side="left")) / pool.size
 

@@ -316,11 +316,13 @@ class Relabelled:
         assert run is not None
         start = run.first - self.first
         mine = self.labellings[start : start + len(counts)]
-        found: list[Selection] = []
+        selections: list[Selection] = []
         for begin, end in constant_runs(mine):
             table = permuted(data, self.labels, int(mine[begin]), self.null)
-            found += self._base.select_many(table, counts[begin:end], upstream, run.batch(begin))
-        return found
+            selections += self._base.select_many(
+                table, counts[begin:end], upstream, run.batch(begin)
+            )
+        return selections
 
 
 Floats = NDArray[np.float64]
@@ -347,10 +349,10 @@ class SelectionCounts:
     selected: list[NDArray[np.int64]] = attrs.field(factory=list)
     warnings: Recurring = attrs.field(factory=Recurring)
 
-    def add(self, found: Selection, counts: NDArray[np.int64] | None) -> None:
+    def add(self, selection: Selection, counts: NDArray[np.int64] | None) -> None:
         """Record the result of the base on one resample."""
-        self.selected.append(self.candidates.selected(found, counts))
-        self.warnings.add(found.warnings)
+        self.selected.append(self.candidates.selected(selection, counts))
+        self.warnings.add(selection.warnings)
 
     @property
     def kept(self) -> NDArray[np.int64]:
@@ -363,11 +365,11 @@ class SelectionCounts:
 
     def counts_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Number of resamples that selected each of these codes."""
-        found, z = self.count_codes()
-        if not found.size:
+        counted_codes, z = self.count_codes()
+        if not counted_codes.size:
             return np.zeros(codes.shape, dtype=np.int64)
-        place = np.minimum(np.searchsorted(found, codes), found.size - 1)
-        return np.where(found[place] == codes, z[place], 0)
+        place = np.minimum(np.searchsorted(counted_codes, codes), counted_codes.size - 1)
+        return np.where(counted_codes[place] == codes, z[place], 0)
 
     def matrix(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The bootstrap matrix Z, (n, len(codes)): whether resample l selected code i."""
@@ -413,10 +415,10 @@ class MeanScores:
         self._sums = np.zeros((1 + self.ranked, int(self.columns.usable.sum())))
         self._squares = np.zeros_like(self._sums) if self.squares is None else self.squares
 
-    def add(self, found: Selection, counts: NDArray[np.int64] | None) -> None:
+    def add(self, selection: Selection, counts: NDArray[np.int64] | None) -> None:
         """Add the result of the base on one resample."""
         live = self.columns.usable_in(counts)
-        scores, scored = filled_scores(found, live, self.natural_zero)
+        scores, scored = filled_scores(selection, live, self.natural_zero)
         scores = scores[self.columns.usable]
         values = scores[None]
         if self.ranked:
@@ -424,8 +426,8 @@ class MeanScores:
             values = np.vstack((scores, ranks))
         self.n += 1
         self.unscored += not scored
-        own = np.asarray(found.scores, dtype=np.float64)
-        self.totals.append(float(own[np.isfinite(own)].sum()))
+        unfilled = np.asarray(selection.scores, dtype=np.float64)
+        self.totals.append(float(unfilled[np.isfinite(unfilled)].sum()))
         self._sums += values
         self._squares += values**2
 
@@ -457,20 +459,20 @@ def variance_within(labellings: Sequence[MeanScores]) -> Floats:
     If there are several labellings, they are all that share their `squares`.
     """
     n = labellings[0].n
-    found = labellings[0]._squares.copy()
+    squares = labellings[0]._squares.copy()
     for each in labellings:
-        found -= each._sums**2 / n
-    return np.maximum(found / (len(labellings) * (n - 1)), 0.0)
+        squares -= each._sums**2 / n
+    return np.maximum(squares / (len(labellings) * (n - 1)), 0.0)
 
 
 def filled_scores(
-    found: Selection, live: NDArray[np.bool_], natural_zero: bool = False
+    selection: Selection, live: NDArray[np.bool_], natural_zero: bool = False
 ) -> tuple[Floats, bool]:
     """Finite scores of all columns, and whether the base returned any.
 
     Parameters
     ----------
-    found : Selection
+    selection : Selection
         Of one resample.
     live : (p,) bool
         Columns that are not constant in the resample.
@@ -488,18 +490,18 @@ def filled_scores(
 
     Examples
     --------
-    >>> found = Selection(selected=[2], scores=np.array([np.nan, 0.5, np.inf, 0.2]))
-    >>> filled_scores(found, np.array([True, True, True, True]))[0]
+    >>> selection = Selection(selected=[2], scores=np.array([np.nan, 0.5, np.inf, 0.2]))
+    >>> filled_scores(selection, np.array([True, True, True, True]))[0]
     array([0.2, 0.5, 0.5, 0.2])
-    >>> filled_scores(found, np.array([True, True, True, True]), natural_zero=True)[0]
+    >>> filled_scores(selection, np.array([True, True, True, True]), natural_zero=True)[0]
     array([0. , 0.5, 0.5, 0.2])
     """
-    scores = np.asarray(found.scores, dtype=np.float64)
+    scores = np.asarray(selection.scores, dtype=np.float64)
     scored = live & ~np.isnan(scores) if scores.size == live.size else np.zeros_like(live)
     finite = scores[scored & np.isfinite(scores)] if scored.any() else np.zeros(0)
     if not finite.size:
         kept = np.zeros(live.size)
-        kept[found.selected] = 1.0
+        kept[selection.selected] = 1.0
         return kept * live, False
     low, high = float(finite.min()), float(finite.max())
     nothing = 0.0 if natural_zero else low

@@ -75,11 +75,11 @@ def looks(n: int) -> list[int]:
     >>> looks(10)
     [10]
     """
-    found, size = [], 20
+    sizes, size = [], 20
     while size < n:
-        found.append(size)
+        sizes.append(size)
         size = int(np.ceil(size * 1.5))
-    return [*found, n]
+    return [*sizes, n]
 
 
 def larger_tests(n: int, permutations: int, permuted_n: int, fits: int) -> list[tuple[int, int]]:
@@ -91,12 +91,12 @@ def larger_tests(n: int, permutations: int, permuted_n: int, fits: int) -> list[
     [(100, 99), (200, 198), (400, 396), (458, 454)]
     """
     first = n + permutations * permuted_n
-    found, factor = [], 1
+    tests, factor = [], 1
     while factor * first <= fits:
-        found.append((factor * n, factor * permutations))
+        tests.append((factor * n, factor * permutations))
         factor *= 2
     last = (n * fits // first, permutations * fits // first)
-    return [*found, last] if found and last != found[-1] else found
+    return [*tests, last] if tests and last != tests[-1] else tests
 
 
 def settled(

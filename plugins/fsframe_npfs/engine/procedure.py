@@ -239,7 +239,7 @@ class Procedure:
             upstream = start
             if start is not None and start.instance_weights is not None:
                 upstream = attrs.evolve(start, instance_weights=start.instance_weights[rows])
-            found = select_resamples(
+            selections = select_resamples(
                 self.base,
                 data.take_rows(rows),
                 shards[first : first + many, rows],
@@ -247,7 +247,7 @@ class Procedure:
                 upstream=upstream,
                 parts=self.candidates.parts,
             )
-            for selection, row in zip(found, shards[first : first + many], strict=True):
+            for selection, row in zip(selections, shards[first : first + many], strict=True):
                 self.observed.add(selection, row)
         self._check_choice()
 
@@ -290,7 +290,7 @@ class Procedure:
             forecast.update(progress.done, first)
             self.run.progress(first + progress.done, total, progress.label)
 
-        found = select_resamples(
+        selections = select_resamples(
             base,
             data,
             counts,
@@ -299,7 +299,7 @@ class Procedure:
             parts=self.candidates.parts,
         )
         last = int(np.count_nonzero(owners == 0)) - 1
-        for place, (selection, row) in enumerate(zip(found, rows, strict=True)):
+        for place, (selection, row) in enumerate(zip(selections, rows, strict=True)):
             every[owners[place]].add(selection, row)
             if self.mean_scores:
                 self.mean_scores[owners[place]].add(selection, row)
@@ -380,8 +380,8 @@ class Procedure:
         if isinstance(self.candidates, CandidateFeatures):
             self.codes = np.flatnonzero(self.candidates.columns.usable).astype(np.int64)
         else:
-            found = [counts.count_codes()[0] for counts in (self.observed, *self.nulls)]
-            self.codes = np.unique(np.concatenate(found))
+            codes = [counts.count_codes()[0] for counts in (self.observed, *self.nulls)]
+            self.codes = np.unique(np.concatenate(codes))
         self.z = self.observed.counts_of(self.codes)
 
     def _pooled_tail(self) -> NDArray[np.float64]:

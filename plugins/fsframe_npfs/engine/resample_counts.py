@@ -38,12 +38,12 @@ def _grouping(
     """The groups to draw instead of rows; an error if all rows of a class are in one group."""
     if y is not None:
         require_two(groups, y, name)
-    found = Grouping.of(groups, y, times)
-    if len(found) < FEWEST_GROUPS:
+    grouping = Grouping.of(groups, y, times)
+    if len(grouping) < FEWEST_GROUPS:
         raise DataError(
-            f"{name}: {len(found)} groups are too few to draw from; at least {FEWEST_GROUPS}"
+            f"{name}: {len(grouping)} groups are too few to draw from; at least {FEWEST_GROUPS}"
         )
-    return found
+    return grouping
 
 
 class BootstrapSampler:
@@ -207,17 +207,17 @@ def shard_counts(
     >>> shard_counts(6, 3, np.random.default_rng(0)).sum(axis=0)
     array([1, 1, 1, 1, 1, 1])
     """
-    together, what = None, "rows"
+    together, unit_name = None, "rows"
     if groups is not None:
-        together, what = _grouping("npfs", groups, y, times), "groups"
+        together, unit_name = _grouping("npfs", groups, y, times), "groups"
         n_rows, times = len(together), together.times
         y = None if y is None else together.stratum
     most = max_shards(n_rows, y)
     if n_shards > most:
         raise RequestError(
-            f"npfs: {n_shards} disjoint shards need two {what} of every class in each, but the "
-            f"smallest class has {min(g.size for g in _class_rows(y, n_rows))} {what}; use at most "
-            f"n={most} shards, or null=permutation"
+            f"npfs: {n_shards} disjoint shards need two {unit_name} of every class in each, but "
+            f"the smallest class has {min(g.size for g in _class_rows(y, n_rows))} {unit_name}; "
+            f"use at most n={most} shards, or null=permutation"
         )
     times = np.ones(n_rows, dtype=np.int64) if times is None else times
     shards = np.zeros((n_shards, n_rows), dtype=np.int64)
@@ -246,10 +246,10 @@ def complementary_halves(
     Groups of rows and blocks of time stay together; `y` (n_samples,) holds class codes, if any.
     """
     n, times, groups = data.n_samples, data.counts, data.together
-    own = (labelling,) if labelling else ()
+    of_labelling = (labelling,) if labelling else ()
     return np.concatenate(
         [
-            half_counts(n, run.generator(stream, b, *own), y=y, times=times, groups=groups)
+            half_counts(n, run.generator(stream, b, *of_labelling), y=y, times=times, groups=groups)
             for b in range(pairs)
         ]
     )
@@ -282,14 +282,14 @@ def half_counts(
     >>> half_counts(4, np.random.default_rng(0)).sum(axis=1)
     array([2, 2])
     """
-    units, classes, what = n_rows, y, "rows"
+    units, classes, unit_name = n_rows, y, "rows"
     if groups is not None:
         together = _grouping("halves", groups, y, times)
-        units, what = len(together), "groups"
+        units, unit_name = len(together), "groups"
         classes = None if y is None else together.stratum
     if max_shards(units, classes) < 2:
         raise DataError(
-            f"halves need at least four {what} of every class, the smallest has "
+            f"halves need at least four {unit_name} of every class, the smallest has "
             f"{min(g.size for g in _class_rows(classes, units))}; use a stage over "
             "bootstraps, such as `ensemble` or `npfs`"
         )

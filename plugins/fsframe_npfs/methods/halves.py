@@ -102,11 +102,11 @@ class HalvesSelector(ResamplingSelector):
         yield from super().role_problems(data)
         if not self.permuting or data.covariates is None:
             return
-        for column, what in ((data.groups, "groups"), (data.times, "a time")):
+        for column, role in ((data.groups, "groups"), (data.times, "a time")):
             if column is not None:
                 yield (
                     f"{self.method_name()}: bound=permutation permutes labels within the strata of "
-                    f"{', '.join(data.covariates.names)} or respects {what}, not both: omit one of "
+                    f"{', '.join(data.covariates.names)} or respects {role}, not both: omit one of "
                     "them"
                 )
 

@@ -175,14 +175,14 @@ class Knockoffs(WrappingSelector):
             label_name=data.label_name,
             task=data.task,
         )
-        found = base.select(table, None, run.child(BASE, copy))
-        if np.isnan(found.scores).all():
+        selection = base.select(table, None, run.child(BASE, copy))
+        if np.isnan(selection.scores).all():
             raise RequestError("knockoffs: its base gives no scores; put one with scores before")
         scores = np.empty(2 * p)
         # Not considered is no better than the worst.
-        least = float(np.nanmin(found.scores))
-        scores[order] = np.where(np.isnan(found.scores), least, found.scores)
-        said = json.dumps(found.warnings).encode()
+        least = float(np.nanmin(selection.scores))
+        scores[order] = np.where(np.isnan(selection.scores), least, selection.scores)
+        said = json.dumps(selection.warnings).encode()
         return {"leads": scores[:p] - scores[p:], "warnings": np.frombuffer(said, np.uint8)}
 
     def _decide(
@@ -244,10 +244,10 @@ class _Scale:
             return np.asarray(self._centre + self._spread * Z)
         n = self._sorted.shape[0]
         levels = (np.arange(n) + 0.5) / n
-        found = np.empty_like(Z)
+        values = np.empty_like(Z)
         for column in range(Z.shape[1]):
-            found[:, column] = np.interp(ndtr(Z[:, column]), levels, self._sorted[:, column])
-        return found
+            values[:, column] = np.interp(ndtr(Z[:, column]), levels, self._sorted[:, column])
+        return values
 
 
 # Where columns are copies of each other and rows are many, nearly nothing is shrunk: with an
@@ -263,13 +263,13 @@ def _correlation(Z: Floats) -> tuple[Floats, float]:
     size = np.sqrt(covariance.diagonal())
     if not (size > 0).all():
         raise DataError("knockoffs: all columns are constant")
-    found = covariance / np.outer(size, size)
-    least = float(np.linalg.eigvalsh(found)[0])
+    correlation = covariance / np.outer(size, size)
+    least = float(np.linalg.eigvalsh(correlation)[0])
     if least < _LEAST_EIGENVALUE:
         more = (_LEAST_EIGENVALUE - least) / (1.0 - least)
-        found = (1.0 - more) * found + more * np.eye(size.size)
+        correlation = (1.0 - more) * correlation + more * np.eye(size.size)
         shrinkage = 1.0 - (1.0 - shrinkage) * (1.0 - more)
-    return found, float(shrinkage)
+    return correlation, float(shrinkage)
 
 
 def _below_one(values: Floats) -> Floats:
@@ -312,8 +312,8 @@ def equicorrelated(correlation: Floats, sets: NDArray[np.int64]) -> Floats:
     least = scipy.linalg.eigh(2.0 * correlation, blocks, eigvals_only=True, subset_by_index=[0, 0])[
         0
     ]
-    found: Floats = min(1.0, float(least)) * _INSIDE * blocks
-    return found
+    S: Floats = min(1.0, float(least)) * _INSIDE * blocks
+    return S
 
 
 def least_reconstructable(correlation: Floats, sweeps: int = 30, tol: float = 1e-4) -> Floats:
@@ -389,8 +389,8 @@ class Sampler:
         ----------
         Candès, Fan, Janson, Lv 2018, Panning for gold, J. R. Statist. Soc. B 80:551, equation 3.13.
         """
-        found: Floats = Z @ self._back + generator.normal(size=Z.shape) @ self._root.T
-        return found
+        knockoffs: Floats = Z @ self._back + generator.normal(size=Z.shape) @ self._root.T
+        return knockoffs
 
 
 def knockoff_threshold(leads: Floats, level: float) -> float:

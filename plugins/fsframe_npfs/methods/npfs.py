@@ -376,11 +376,11 @@ class Npfs(ResamplingSelector):
             )
         if data.covariates is None or not self.adjusts_base():
             return
-        for column, what in ((data.groups, "groups"), (data.times, "a time")):
+        for column, role in ((data.groups, "groups"), (data.times, "a time")):
             if column is not None:
                 yield (
                     f"npfs permutes labels within the strata of {', '.join(data.covariates.names)} "
-                    f"or respects {what}, not both: omit one of them"
+                    f"or respects {role}, not both: omit one of them"
                 )
 
     def check_request(self, data: Dataset) -> Iterator[str]:

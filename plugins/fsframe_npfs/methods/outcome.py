@@ -154,10 +154,10 @@ def _copies(procedure: Procedure) -> Iterator[str]:
     for group in equal_columns(procedure.data, selected):
         left_out = [column for column in group if column not in relevant]
         if left_out:
-            found = [column for column in group if column in relevant]
+            relevant_copies = [column for column in group if column in relevant]
             yield (
                 f"{_names(procedure, left_out)}: not relevant by the test, but identical to "
-                f"{_names(procedure, found)}, which is; the base selects one of them"
+                f"{_names(procedure, relevant_copies)}, which is; the base selects one of them"
             )
 
 

@@ -90,12 +90,12 @@ class Ensemble(ResamplingSelector):
         self, base: Base, data: Dataset, upstream: Selection | None, run: Run
     ) -> Selection:
         parts = ("scores",) if self.aggregate == "linear" else ()
-        found = self.results(base, data, self._counts(data, run), upstream, run, *parts)
+        selections = self.results(base, data, self._counts(data, run), upstream, run, *parts)
         ranks = np.empty((self.n, data.n_features))
         picked = np.zeros((self.n, data.n_features), dtype=bool)
         recurring = Recurring()
         natural_zero = getattr(base, "natural_zero", False)
-        for row, selection in enumerate(found):
+        for row, selection in enumerate(selections):
             picked[row, selection.selected] = True
             if self.aggregate == "linear":
                 ranks[row] = complete_ranks(selection.scores, natural_zero)
@@ -319,7 +319,7 @@ def near_copies(data: Dataset, kept: NDArray[np.intp]) -> list[str]:
     if not kept.size:
         return []
     mine = unit_columns(np.asarray(data.take_columns(kept).X, dtype=np.float64))
-    found = np.zeros(kept.size, dtype=bool)
+    copied = np.zeros(kept.size, dtype=bool)
     for start, stop in data.column_blocks():
         others = unit_columns(np.asarray(data.columns(start, stop), dtype=np.float64))
         # One thread: the bits of a product depend on how its sums are divided.
@@ -327,8 +327,8 @@ def near_copies(data: Dataset, kept: NDArray[np.intp]) -> list[str]:
             alike = np.abs(mine.T @ others) >= _COPY
         alike[:, data.categorical[start:stop]] = False
         alike &= np.arange(start, stop) != kept[:, None]
-        found |= alike.any(axis=1)
-    return [data.feature_names[column] for column in kept[found]]
+        copied |= alike.any(axis=1)
+    return [data.feature_names[column] for column in kept[copied]]
 
 
 def _advice(most_false: float, pairs: int, p: int, bound: str) -> str:
@@ -445,8 +445,8 @@ class Ipss(HalvesSelector):
             f"ipss: scores of {halves} halves and their paths",
         )
         scores, recurring = np.empty((halves, p)), Recurring()
-        found = self.on_halves(base, data, upstream, run, recurring, "scores")
-        for row, selection in enumerate(found):
+        selections = self.on_halves(base, data, upstream, run, recurring, "scores")
+        for row, selection in enumerate(selections):
             scores[row] = selection.scores
         warnings = list(recurring.lines(halves, "halves"))
         if np.isnan(scores).all():

@@ -246,11 +246,11 @@ def _level_codes(
     for k in np.flatnonzero(~direct):
         column = X[order, columns[k]]
         known = ~np.isnan(column)
-        found, inverse = np.unique(column[known], return_inverse=True)
+        distinct, inverse = np.unique(column[known], return_inverse=True)
         coded = np.full(n, -1, dtype=np.int64)
         coded[known] = inverse
         looked_up[int(k)] = coded
-        n_levels[k] = found.size
+        n_levels[k] = distinct.size
     kind: Any = np.uint8 if n_levels.max(initial=0) < 256 else np.uint32
     gap: Any = np.iinfo(kind).max
     codes = np.empty((n, columns.size), dtype=kind)
@@ -337,9 +337,9 @@ def _gap_chances(
             level[known, k] = np.minimum((values[known, k] * 5).astype(np.int64), 4)
             n_levels = 5
         else:
-            found, inverse = np.unique(values[known, k], return_inverse=True)
+            distinct, inverse = np.unique(values[known, k], return_inverse=True)
             level[known, k] = inverse
-            n_levels = found.size
+            n_levels = distinct.size
         place = y[known] * n_levels + level[known, k]
         seen = np.bincount(place, weights=rows[known], minlength=n_classes * n_levels)
         seen = seen.reshape(n_classes, n_levels)

@@ -123,7 +123,7 @@ def _count_mismatches(
     for r in range(b):
         targets[r] = planes[rows[r], start : start + width]
     lanes = np.zeros((TILE // LANES, width, LANES), np.uint64)
-    found = np.empty((TILE, LANES), np.uint64)
+    differing = np.empty((TILE, LANES), np.uint64)
     for j0 in range(first, n, TILE):
         j1 = min(n, j0 + TILE)
         for j in range(j0, j1):
@@ -134,15 +134,15 @@ def _count_mismatches(
             theirs = at(targets, r0 * width)
             for k0 in range(j0, j1, LANES):
                 mine = at(lanes, ((k0 - j0) // LANES) * width * LANES)
-                count_differences(mine, theirs, size, width, bits, words, at(found, 0))
+                count_differences(mine, theirs, size, width, bits, words, at(differing, 0))
                 if k0 + LANES <= j1:
                     for r in range(size):
                         for lane in range(LANES):
-                            out[r0 + r, k0 + lane] += found[r, lane]
+                            out[r0 + r, k0 + lane] += differing[r, lane]
                 else:
                     for r in range(size):
                         for lane in range(j1 - k0):
-                            out[r0 + r, k0 + lane] += found[r, lane]
+                            out[r0 + r, k0 + lane] += differing[r, lane]
 
 
 @njit()

@@ -188,8 +188,8 @@ def feature_scores(
         return sums.of_block(C, block, whole=None)
 
     total = sums.empty()
-    for found in run_blocks(part, range(0, len(targets), width), threads):
-        total += found
+    for block_sums in run_blocks(part, range(0, len(targets), width), threads):
+        total += block_sums
     return sums.finish(total)
 
 
@@ -207,21 +207,23 @@ def _listed_scores(
     def part(start: int) -> list[NDArray[np.float64]]:
         wide = targets[start : start + source.wide]
         index, weights, length, settled = source.listed(wide)
-        found = []
+        block_sums = []
         for k in range(0, len(wide), source.block):
             some = slice(k, k + source.block)
             if settled[k]:
-                found.append(sums.of_lists(index[some], weights[some], length[some], wide[some]))
+                block_sums.append(
+                    sums.of_lists(index[some], weights[some], length[some], wide[some])
+                )
                 continue
             C = distance_rows(columns, wide[some], np.empty((len(wide[some]), columns.n)))
             rule.weigh(C, wide[some], target, 0.0)
-            found.append(sums.of_block(C, wide[some], whole=None))
-        return found
+            block_sums.append(sums.of_block(C, wide[some], whole=None))
+        return block_sums
 
     total = sums.empty()
     threads = min(threads, source.threads)
-    for found in run_blocks(part, range(0, len(targets), source.wide), threads):
-        for each in found:
+    for block_sums in run_blocks(part, range(0, len(targets), source.wide), threads):
+        for each in block_sums:
             total += each
     return sums.finish(total)
 
@@ -357,9 +359,9 @@ class NearestBytes:
         at = 0
         for c, (begin, end) in enumerate(zip(target.bounds[:-1], target.bounds[1:], strict=True)):
             blocks = -(-(end - begin) // 8)
-            own = np.zeros((blocks * 8, self.words), np.uint64)
-            own[: end - begin] = self.mine[begin:end]
-            packed.append(own.reshape(blocks, 8, self.words).transpose(0, 2, 1).ravel())
+            padded = np.zeros((blocks * 8, self.words), np.uint64)
+            padded[: end - begin] = self.mine[begin:end]
+            packed.append(padded.reshape(blocks, 8, self.words).transpose(0, 2, 1).ravel())
             self.first[c] = at
             at += packed[-1].size
         self.rows = np.concatenate(packed)

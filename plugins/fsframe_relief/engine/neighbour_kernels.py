@@ -63,7 +63,7 @@ def row_moments(D: Floats, rows: Places, counts: Floats) -> tuple[Floats, Floats
 @njit()
 def class_factors(
     size: Floats,
-    own: int,
+    own_class: int,
     prior: Floats,
     signed: bool,
     omega: float,
@@ -72,14 +72,14 @@ def class_factors(
     """Factor of the weights in each class; 0 if a class has no usable neighbour."""
     usable = 0.0
     for c in range(size.shape[0]):
-        if c != own and size[c] > 0.0:
+        if c != own_class and size[c] > 0.0:
             usable += prior[c]
     for c in range(size.shape[0]):
         if size[c] <= 0.0:
             factor[c] = 0.0
         elif not signed:
             factor[c] = omega / size[c]
-        elif c == own:
+        elif c == own_class:
             factor[c] = -omega / size[c]
         elif usable > 0.0:
             factor[c] = omega * prior[c] / usable / size[c]
@@ -132,7 +132,7 @@ def nearest_weights(
     group = np.empty(D.shape[1], np.int64)
     for r in range(D.shape[0]):
         mine = classes[r]
-        own = 0 if pooled else mine
+        own_group = 0 if pooled else mine
         row = D[r, : bounds[r, n_classes]]
         filled[:] = 0
         size[:] = 0.0
@@ -159,7 +159,7 @@ def nearest_weights(
                 if m == most:
                     last = best[g, slots]
             filled[g] = m
-        found = 0
+        n_near = 0
         for g in range(n_groups):
             # The k-th place counts drawn copies; the places nearer than the edge are full.
             edge = -1.0
@@ -176,15 +176,15 @@ def nearest_weights(
             for q in range(filled[g]):
                 nearer += units[g, q] if best[g, q] < low else 0.0
                 zero += units[g, q] if best[g, q] <= 0.0 else 0.0
-            begin = found
+            begin = n_near
             tied = 0.0
             kept = not by_index and (filled[g] < most or best[g, slots] > high)
             if kept:
                 for q in range(filled[g]):
                     if best[g, q] <= high:
-                        near[found] = place[g, q]
-                        group[found] = g
-                        found += 1
+                        near[n_near] = place[g, q]
+                        group[n_near] = g
+                        n_near += 1
                         tied += units[g, q] if best[g, q] >= low else 0.0
             for c in range(n_classes):
                 if kept or ((c != g) if not pooled else ((c == mine) != (g == 0))):
@@ -194,14 +194,14 @@ def nearest_weights(
                 part = row[at : bounds[r, c + 1]]
                 for e in range(part.shape[0]):
                     if part[e] <= high:
-                        near[found] = at + e
-                        group[found] = g
-                        found += 1
+                        near[n_near] = at + e
+                        group[n_near] = g
+                        n_near += 1
                         j = index[r, at + e] if listed else at + e
                         tied += counts[j] if part[e] >= low else 0.0
             left = k - nearer
             share = min(1.0, left / tied) if tied > 0.0 else 0.0
-            for q in range(begin, found):
+            for q in range(begin, n_near):
                 j = near[q]
                 d = row[j]
                 w = 1.0 * counts[index[r, j] if listed else j]
@@ -226,9 +226,9 @@ def nearest_weights(
                         w /= d
                 weight[q] = w
                 size[g] += w
-        class_factors(size, own, prior, signed, omega[r], factor)
+        class_factors(size, own_group, prior, signed, omega[r], factor)
         row[:] = 0.0
-        for q in range(found):
+        for q in range(n_near):
             row[near[q]] = weight[q] * factor[group[q]]
 
 
@@ -257,7 +257,7 @@ def radius_weights(
     inside = np.empty(n_classes)
     outside = np.empty(n_classes)
     for r in range(D.shape[0]):
-        own = y[rows[r]]
+        own_class = y[rows[r]]
         lo = near[r] - TIE * abs(near[r])
         hi = far[r] + TIE * abs(far[r]) if star else np.inf
         D[r, rows[r]] = np.nan
@@ -271,8 +271,8 @@ def radius_weights(
                 t += m[j] if d[j] > hi else 0.0
             inner[c] = s
             outer[c] = t
-        class_factors(inner, own, prior, signed, omega[r], inside)
-        class_factors(outer, own, prior, signed, omega[r], outside)
+        class_factors(inner, own_class, prior, signed, omega[r], inside)
+        class_factors(outer, own_class, prior, signed, omega[r], outside)
         for c in range(n_classes):
             d = D[r, bounds[c] : bounds[c + 1]]
             m = counts[bounds[c] : bounds[c + 1]]
@@ -387,20 +387,20 @@ def near_rows_of_four(
         sums = [builder.phi(_EIGHT) for _ in mine]
         block = builder.load(builder.gep(theirs, [w]))
         block.align = 8
-        found = []
-        for own, total in zip(mine, sums, strict=True):
+        new_sums = []
+        for target, total in zip(mine, sums, strict=True):
             total.add_incoming(ir.Constant(_EIGHT, [0] * 8), before)
-            word = all_eight(builder.load(builder.gep(own, [w])))
-            found.append(builder.add(total, _differences(builder, features, word, block)))
+            word = all_eight(builder.load(builder.gep(target, [w])))
+            new_sums.append(builder.add(total, _differences(builder, features, word, block)))
         following = builder.add(w, kind(1))
         w.add_incoming(following, loop)
-        for total, result in zip(sums, found, strict=True):
+        for total, result in zip(sums, new_sums, strict=True):
             total.add_incoming(result, loop)
         builder.cbranch(builder.icmp_signed("<", following, words), loop, after)
 
         builder.position_at_end(after)
         mask = _I32(0)
-        for t, result in enumerate(found):
+        for t, result in enumerate(new_sums):
             builder.store(result, builder.gep(stored, [kind(t)])).align = 8
             most = all_eight(builder.load(builder.gep(limit, [kind(t)])))
             near = builder.icmp_signed("<=", result, most)
@@ -501,7 +501,7 @@ def byte_neighbours(
     """
     b, full = rows.shape[0], mine.shape[0]
     together = max(1, BYTE_TILE // (64 * words))
-    found = np.empty((full, capacity), np.int32)
+    near_rows = np.empty((full, capacity), np.int32)
     near = np.empty((full, capacity), np.int32)
     length = np.zeros(full, np.int64)
     limits = np.empty(full, np.int64)
@@ -527,12 +527,12 @@ def byte_neighbours(
                         if row >= end or row == rows[t] or distances[e] > limits[t]:
                             continue
                         q = length[t]
-                        found[t, q] = row
+                        near_rows[t, q] = row
                         near[t, q] = distances[e]
                         length[t] = q + 1
                         if q + 1 == capacity:
                             kept, limit = _shortened(
-                                found[t], near[t], q + 1, k, slack[t], best
+                                near_rows[t], near[t], q + 1, k, slack[t], best
                             )  # fmt: skip
                             if kept > capacity // 2:
                                 settled[t] = False
@@ -541,8 +541,8 @@ def byte_neighbours(
         for t in range(b):
             q = length[t]
             if settled[t] and q > k:
-                q, _ = _shortened(found[t], near[t], q, k, slack[t], best)
+                q, _ = _shortened(near_rows[t], near[t], q, k, slack[t], best)
             at = starts[t, c]
             for e in range(q):
-                index[t, at + e] = found[t, e]
+                index[t, at + e] = near_rows[t, e]
             starts[t, c + 1] = at + q

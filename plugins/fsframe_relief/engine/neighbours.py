@@ -233,8 +233,8 @@ class Ball(Rule):
 
         D[np.arange(len(rows)), rows] = np.nan
         for r, i in enumerate(rows):
-            d, own = D[r], target.y[i]
-            lo, hi = target.bounds[own], target.bounds[own + 1]
+            d, own_class = D[r], target.y[i]
+            lo, hi = target.bounds[own_class], target.bounds[own_class + 1]
             radius = max(
                 self._reach(d[lo:hi], target.counts[lo:hi]),
                 self._reach(
@@ -264,7 +264,7 @@ class Ball(Rule):
 
 def class_factors(
     sizes: NDArray[np.float64],
-    own: NDArray[np.bool_],
+    is_own: NDArray[np.bool_],
     prior: NDArray[np.float64],
     signed: bool = True,
 ) -> NDArray[np.float64]:
@@ -274,7 +274,7 @@ def class_factors(
     ----------
     sizes : (…, n_classes) float64
         Sum of the weights of each target's neighbours in each class.
-    own : bool, as `sizes`
+    is_own : bool, as `sizes`
         Whether that is the target's own class.
     prior : (n_classes,) float64
     signed : bool
@@ -286,10 +286,10 @@ def class_factors(
         0 if a class has no usable neighbour. `neighbour_kernels.class_factors` is the same for one
         target, in compiled loops.
     """
-    usable = np.where(own | (sizes <= 0), 0.0, prior)
+    usable = np.where(is_own | (sizes <= 0), 0.0, prior)
     whole = usable.sum(axis=-1, keepdims=True)
     worth = np.divide(usable, whole, out=np.zeros_like(usable), where=whole > 0)
-    worth[own] = -1.0 if signed else 1.0
+    worth[is_own] = -1.0 if signed else 1.0
     return np.divide(worth, sizes, out=np.zeros_like(sizes), where=sizes > 0)
 
 
@@ -299,8 +299,8 @@ def _class_weights(
     """Weights of neighbours scaled by class, hits negative; all positive in regression."""
     padded = np.concatenate([W, np.zeros((len(W), 1))], axis=1)
     sizes = np.add.reduceat(padded, target.bounds[:-1], axis=1)
-    own = target.y[rows][:, None] == np.arange(sizes.shape[1])
-    factor = class_factors(sizes, own, target.prior, target.signed)
+    is_own = target.y[rows][:, None] == np.arange(sizes.shape[1])
+    factor = class_factors(sizes, is_own, target.prior, target.signed)
     factor *= target.omega[rows][:, None]
     return W * np.repeat(factor, np.diff(target.bounds), axis=1)
 

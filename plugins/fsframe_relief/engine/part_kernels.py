@@ -51,7 +51,7 @@ def group_of(of_row: int, of_target: int, pooled: bool) -> int:
 
 @njit()
 def keep_nearest(
-    targets: Floats, own: Places, across: Floats, n_real: int, numbers: Places,
+    targets: Floats, own_numbers: Places, across: Floats, n_real: int, numbers: Places,
     classes: Places, mine: Places, pooled: bool,
     best: Floats,
 ) -> None:  # fmt: skip
@@ -61,7 +61,7 @@ def keep_nearest(
     ----------
     targets : (b, p) float64
         Continuous columns scaled to 0 … 1, `n_real` of them, then codes of discrete ones.
-    own : (b,) int64
+    own_numbers : (b,) int64
         Numbers of the targets' rows, which are no neighbours of themselves.
     across : (p, r) float64
         The same of the rows.
@@ -87,13 +87,13 @@ def keep_nearest(
             for j in range(last - first):
                 near = best[t, group_of(classes[first + j], mine[t], pooled)]
                 x = d[j]
-                if x < near[k - 1] and numbers[first + j] != own[t]:
+                if x < near[k - 1] and numbers[first + j] != own_numbers[t]:
                     keep_smallest(near, k, x)
 
 
 @njit()
 def count_tied(
-    targets: Floats, own: Places, across: Floats, n_real: int, numbers: Places,
+    targets: Floats, own_numbers: Places, across: Floats, n_real: int, numbers: Places,
     classes: Places, mine: Places, pooled: bool,
     edge: Floats, tied: Places,
 ) -> None:  # fmt: skip
@@ -107,13 +107,16 @@ def count_tied(
             for j in range(last - first):
                 g = group_of(classes[first + j], mine[t], pooled)
                 e = edge[t, g]
-                if e * (1.0 - TIE) <= d[j] <= e * (1.0 + TIE) and numbers[first + j] != own[t]:
+                if (
+                    e * (1.0 - TIE) <= d[j] <= e * (1.0 + TIE)
+                    and numbers[first + j] != own_numbers[t]
+                ):
                     tied[t, g] += 1
 
 
 @njit()
 def add_differences(
-    targets: Floats, own: Places, across: Floats, n_real: int, numbers: Places,
+    targets: Floats, own_numbers: Places, across: Floats, n_real: int, numbers: Places,
     classes: Places, mine: Places, pooled: bool,
     edge: Floats, best: Floats, weight: Floats, at_edge: Floats, out: Places,
 ) -> None:  # fmt: skip
@@ -121,7 +124,7 @@ def add_differences(
 
     Parameters
     ----------
-    targets, own, across, n_real, numbers, classes, mine, pooled
+    targets, own_numbers, across, n_real, numbers, classes, mine, pooled
         As in `keep_nearest`.
     edge : (b, n_groups) float64
         Distance of the k-th nearest.
@@ -141,7 +144,7 @@ def add_differences(
                 g = group_of(classes[first + j], mine[t], pooled)
                 e = edge[t, g]
                 x = d[j]
-                if x > e * (1.0 + TIE) or numbers[first + j] == own[t]:
+                if x > e * (1.0 + TIE) or numbers[first + j] == own_numbers[t]:
                     continue
                 w = at_edge[t, g]
                 if x < e * (1.0 - TIE):
@@ -203,16 +206,16 @@ def _byte_distances(
 
 @njit()
 def screen(
-    targets: Bytes, own: Places, across: Bytes, n_real: int, at: int, classes: Places,
+    targets: Bytes, own_numbers: Places, across: Bytes, n_real: int, at: int, classes: Places,
     mine: Places, pooled: bool, slack: Shorts, error: Shorts, top: Shorts, lost: Flags,
-    found: Shorts, counts: Places,
+    listed: Shorts, counts: Places,
 ) -> None:  # fmt: skip
     """List the rows of a block that may be near each target.
 
     Parameters
     ----------
     targets : (b, p) uint8
-    own : (b,) int64
+    own_numbers : (b,) int64
         Numbers of the targets' rows.
     across : (p, r) uint8
     n_real : int
@@ -227,7 +230,7 @@ def screen(
         The smallest upper bounds of distances so far, ascending.
     lost : (b,) bool
         Set when the list of a target is full; such targets are skipped.
-    found : (b, m) int32, counts : (b,) int64
+    listed : (b, m) int32, counts : (b,) int64
         Results: rows within the block, and their number.
     """
     r = across.shape[1]
@@ -246,13 +249,13 @@ def screen(
             for j in range(last - first):
                 row = first + j
                 best = top[t, group_of(classes[row], mine[t], pooled)]
-                if d[j] - error[row] > best[k - 1] + slack[t] or at + row == own[t]:
+                if d[j] - error[row] > best[k - 1] + slack[t] or at + row == own_numbers[t]:
                     continue
-                if counts[t] == found.shape[1]:
+                if counts[t] == listed.shape[1]:
                     lost[t] = True
                     counts[t] = 0
                     break
-                found[t, counts[t]] = row
+                listed[t, counts[t]] = row
                 counts[t] += 1
                 x = d[j] + error[row]
                 if x < best[k - 1]:
@@ -262,15 +265,15 @@ def screen(
 @njit()
 def add_exact_distances(
     targets: Floats, n_real: int, at: int, classes: Places, mine: Places, pooled: bool, k: int,
-    found: Shorts, counts: Places, place: Places, values: Floats, numbers: Places,
+    listed: Shorts, counts: Places, place: Places, values: Floats, numbers: Places,
     distances: Floats, sizes: Places, lost: Flags,
 ) -> None:  # fmt: skip
-    """Add the rows found to the lists, with exact distances; full lists drop rows beyond the k-th.
+    """Add exact distances of the listed rows; full lists of neighbours drop rows beyond the k-th.
 
     Parameters
     ----------
     targets : (b, p) float64
-    n_real, at, classes, mine, pooled, found, counts
+    n_real, at, classes, mine, pooled, listed, counts
         As in `screen`.
     k : int
     place : (r,) int64
@@ -286,14 +289,14 @@ def add_exact_distances(
         for i in range(counts[t]):
             if lost[t]:
                 break
-            row = found[t, i]
-            own, theirs = targets[t], values[place[row]]
+            row = listed[t, i]
+            target, theirs = targets[t], values[place[row]]
             # In the order of the columns, as in every other kernel.
             d = 0.0
             for a in range(n_real):
-                d += abs(own[a] - theirs[a])
+                d += abs(target[a] - theirs[a])
             for a in range(n_real, p):
-                d += 1.0 if own[a] != theirs[a] else 0.0
+                d += 1.0 if target[a] != theirs[a] else 0.0
             g = group_of(classes[row], mine[t], pooled)
             size = sizes[t, g]
             if size == capacity:
@@ -351,9 +354,9 @@ def add_listed(
 ) -> None:  # fmt: skip
     """Add weight times difference of pairs of a target and a row, in units of 1/UNIT."""
     for i in range(owners.size):
-        own, theirs, w = targets[owners[i]], values[places[i]], weights[i]
+        target, theirs, w = targets[owners[i]], values[places[i]], weights[i]
         for a in range(n_real):
-            out[a] += np.int64(np.rint(w * abs(own[a] - theirs[a]) * UNIT))
-        for a in range(n_real, own.size):
-            if own[a] != theirs[a]:
+            out[a] += np.int64(np.rint(w * abs(target[a] - theirs[a]) * UNIT))
+        for a in range(n_real, target.size):
+            if target[a] != theirs[a]:
                 out[a] += np.int64(np.rint(w * UNIT))

@@ -44,28 +44,28 @@ Places = NDArray[np.int64]
 def few_levels_over_parts(matrix: Any, limit: int) -> NDArray[np.bool_]:
     """Columns with at most `limit` distinct values, as `few_levels` of the table in memory."""
     p = len(matrix.names)
-    found: dict[int, NDArray[Any]] = {}
+    distinct: dict[int, NDArray[Any]] = {}
     few = np.zeros(p, dtype=bool)
     for column in range(p):
         levels = matrix.facts.levels(column)
         if levels is None:
-            found[column] = np.empty(0)
+            distinct[column] = np.empty(0)
         else:
             few[column] = 0 < levels.size <= limit
 
     def update(block: NDArray[Any]) -> None:
-        for column in list(found):
+        for column in list(distinct):
             values = block[:, column]
-            found[column] = np.unique(np.append(found[column], values[~np.isnan(values)]))
-            if found[column].size > limit:
-                del found[column]
+            distinct[column] = np.unique(np.append(distinct[column], values[~np.isnan(values)]))
+            if distinct[column].size > limit:
+                del distinct[column]
 
-    if found:
+    if distinct:
         # A few rows decide for nearly all continuous columns.
         update(next(matrix.blocks(16 * limit)))
-    for block in matrix.blocks() if found else ():
+    for block in matrix.blocks() if distinct else ():
         update(block)
-    few[[column for column, values in found.items() if values.size]] = True
+    few[[column for column, values in distinct.items() if values.size]] = True
     return few
 
 
@@ -98,10 +98,10 @@ class _Rows:
         """Some rows as (n_real + n_codes, r)."""
         low, high = self.summary.low, self.summary.high
         values = np.asarray(block, dtype=np.float64)
-        found = np.empty((self.real.size + self.codes.size, len(block)))
-        found[: self.real.size] = scaled(values, self.real, low, high, np.arange(len(block))).T
-        found[self.real.size :] = values[:, self.codes].T
-        return found
+        prepared = np.empty((self.real.size + self.codes.size, len(block)))
+        prepared[: self.real.size] = scaled(values, self.real, low, high, np.arange(len(block))).T
+        prepared[self.real.size :] = values[:, self.codes].T
+        return prepared
 
     def blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
         """Rows as stored, and the number of the first of them."""
@@ -135,19 +135,19 @@ class _Rows:
     def coded(self, block: NDArray[Any]) -> tuple[NDArray[np.uint8], Floats]:
         """Some rows as bytes, (n_real + n_codes, r), and the sum of their rounding errors."""
         low, high = self.summary.low, self.summary.high
-        found = np.empty((self.real.size + self.codes.size, len(block)), np.uint8)
+        coded = np.empty((self.real.size + self.codes.size, len(block)), np.uint8)
         lost = np.zeros(len(block))
         if self.real.size:
             values = np.asarray(block, dtype=np.float64)
             exact = scaled(values, self.real, low, high, np.arange(len(block)))
             exact *= 255
             whole = np.rint(exact)
-            found[: self.real.size] = whole.T
+            coded[: self.real.size] = whole.T
             exact -= whole
             lost = np.abs(exact, out=exact).sum(axis=1)
         least = low[self.codes].astype(block.dtype)
-        found[self.real.size :] = block.T[self.codes] - least[:, None]
-        return found, lost
+        coded[self.real.size :] = block.T[self.codes] - least[:, None]
+        return coded, lost
 
 
 def scores_over_parts(
@@ -264,15 +264,15 @@ class _Batch:
         parts: list[Places] = []
 
         def add(t: slice, *rows: Any) -> None:
-            own = np.zeros(targets.shape[1], np.int64)
-            kernels.add_differences(*rows, edge[t], best[t], weight[t], at_edge[t], own)
-            parts.append(own)
+            part = np.zeros(targets.shape[1], np.int64)
+            kernels.add_differences(*rows, edge[t], best[t], weight[t], at_edge[t], part)
+            parts.append(part)
 
-        found = np.zeros(targets.shape[1], np.int64)
+        total = np.zeros(targets.shape[1], np.int64)
         for _ in self._blocks(targets, add):
-            found += sum(parts)
+            total += sum(parts)
             parts.clear()
-        return found
+        return total
 
     def _screened(self, targets: Floats) -> Places:
         """`sums` after screening by distances of bytes, for targets whose lists are long enough."""
@@ -283,17 +283,17 @@ class _Batch:
             self.rows, targets, self.own, self.y, mine, self.rule.pooled, groups, self.k,
             self.listed, self.run.threads,
         )  # fmt: skip
-        found = np.zeros(targets.shape[1], np.int64)
+        total = np.zeros(targets.shape[1], np.int64)
         if near.lost.any():
             rows = attrs.evolve(self.rows, use_bytes=False)
-            found += self._of(np.flatnonzero(near.lost), rows).sums()
+            total += self._of(np.flatnonzero(near.lost), rows).sums()
         kept = np.flatnonzero(~near.lost)
         if not kept.size:
-            return found
+            return total
         part = self._of(kept, self.rows)
         best, edge, tied = near.nearest(kept, self.k + SPARE)
         weight, at_edge = part._weights(best, edge, edge * (1 - kernels.TIE), tied)
-        return found + near.sums(kept, self.rows, targets[kept], best, edge, weight, at_edge)
+        return total + near.sums(kept, self.rows, targets[kept], best, edge, weight, at_edge)
 
     def _of(self, some: NDArray[np.intp], rows: _Rows) -> _Batch:
         """The batch of some of the targets."""
@@ -301,11 +301,11 @@ class _Batch:
 
     def _targets(self) -> Floats:
         """The targets' own values, (m, p)."""
-        found = np.empty((len(self.own), self.rows.real.size + self.rows.codes.size))
+        targets = np.empty((len(self.own), self.rows.real.size + self.rows.codes.size))
         order = np.argsort(self.own)
         for which, values in self.rows.some(self.own[order]):
-            found[order[which]] = values
-        return found
+            targets[order[which]] = values
+        return targets
 
     def _pass(self, targets: Floats, work: Callable[..., None]) -> None:
         for _ in self._blocks(targets, work):
@@ -349,8 +349,8 @@ class _Batch:
         size = weight.sum(axis=2) + tied * at_edge
         mine = np.zeros(len(best), np.int64) if self.rule.pooled else self.target.y[self.places]
         prior = np.array([0.5, 0.5]) if self.rule.pooled else self.target.prior
-        own = np.arange(self.n_groups)[None] == mine[:, None]
-        factor = class_factors(size, own, prior)
+        is_own = np.arange(self.n_groups)[None] == mine[:, None]
+        factor = class_factors(size, is_own, prior)
         factor *= self.target.omega[self.places][:, None]
         return weight * factor[:, :, None], at_edge * factor
 
@@ -404,10 +404,12 @@ class NearRows:
             size = int(self.sizes[targets[t], g])
             if not size:
                 continue
-            own = np.sort(self.distances[targets[t], g, :size])
-            best[t, g, : min(size, most)] = own[:most]
-            e = edge[t, g] = own[min(size, self.k) - 1]
-            tied[t, g] = ((own >= e * (1 - kernels.TIE)) & (own <= e * (1 + kernels.TIE))).sum()
+            ascending = np.sort(self.distances[targets[t], g, :size])
+            best[t, g, : min(size, most)] = ascending[:most]
+            e = edge[t, g] = ascending[min(size, self.k) - 1]
+            tied[t, g] = (
+                (ascending >= e * (1 - kernels.TIE)) & (ascending <= e * (1 + kernels.TIE))
+            ).sum()
         return best, edge, tied
 
     def sums(
@@ -429,20 +431,20 @@ class NearRows:
         order = np.argsort(numbers, kind="stable")
         owners, numbers, weights = owners[order], numbers[order], weights[order]
         wanted, place = np.unique(numbers, return_inverse=True)
-        found = np.zeros(targets.shape[1], np.int64)
+        total = np.zeros(targets.shape[1], np.int64)
         for which, values in rows.some(wanted):
             first, last = np.searchsorted(place, [which.start, which.stop])
             kernels.add_listed(
                 targets, owners[first:last], values, place[first:last] - which.start,
-                weights[first:last], rows.real.size, found,
+                weights[first:last], rows.real.size, total,
             )  # fmt: skip
-        return found
+        return total
 
 
 def near_rows(
     rows: Any,
     targets: Floats,
-    own: Places,
+    own_numbers: Places,
     y: Places,
     mine: Places,
     pooled: bool,
@@ -459,7 +461,7 @@ def near_rows(
         With `blocks`, `coded` and `ready`.
     targets : (b, p) float64
         Continuous columns scaled to 0 … 1, then codes of discrete ones.
-    own : (b,) int64
+    own_numbers : (b,) int64
         Numbers of the targets' rows, which are no neighbours of themselves.
     y : (n,) int64
         Class of every row.
@@ -492,7 +494,7 @@ def near_rows(
     # One more for the rounding of all this and for ties.
     slack = 2 * np.ceil(np.abs(exact - np.rint(exact)).sum(axis=1)).astype(np.int32) + 2
     top = np.full((b, n_groups, k), kernels.FAR, np.int32)
-    found = np.empty((b, n_groups * capacity), np.int32)
+    listed = np.empty((b, n_groups * capacity), np.int32)
     near = NearRows(
         numbers=np.empty((b, n_groups, capacity), np.int64),
         distances=np.empty((b, n_groups, capacity)),
@@ -511,12 +513,12 @@ def near_rows(
         def screen(t: slice, at: int = at, theirs: Any = theirs, classes: Any = classes,
                    lost: Any = lost, counts: Any = counts) -> None:  # fmt: skip
             kernels.screen(
-                codes[t], own[t], theirs, n_real, at, classes, mine[t], pooled, slack[t], lost,
-                top[t], near.lost[t], found[t], counts[t],
+                codes[t], own_numbers[t], theirs, n_real, at, classes, mine[t], pooled, slack[t],
+                lost, top[t], near.lost[t], listed[t], counts[t],
             )  # fmt: skip
 
         in_threads(threads, screen, shares)
-        wanted = np.unique(np.concatenate([found[t, :size] for t, size in enumerate(counts)]))
+        wanted = np.unique(np.concatenate([listed[t, :size] for t, size in enumerate(counts)]))
         if not wanted.size:
             continue
         values = rows.ready(block[wanted]).T.copy()
@@ -526,7 +528,7 @@ def near_rows(
         def add_found(t: slice, at: int = at, values: Any = values, place: Any = place,
                     classes: Any = classes, counts: Any = counts) -> None:  # fmt: skip
             kernels.add_exact_distances(
-                targets[t], n_real, at, classes, mine[t], pooled, k, found[t], counts[t], place,
+                targets[t], n_real, at, classes, mine[t], pooled, k, listed[t], counts[t], place,
                 values, near.numbers[t], near.distances[t], near.sizes[t], near.lost[t],
             )  # fmt: skip
 

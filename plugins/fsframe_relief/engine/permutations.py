@@ -178,8 +178,8 @@ class _ByClasses:
         sizes = np.empty((*self.labels.shape, n_classes))
         for c in range(n_classes):
             sizes[:, :, c] = (self.labels == c).astype(np.float64) @ A.T
-        own = self.labels[:, :, None] == np.arange(n_classes)
-        return class_factors(sizes, own, self.prior) * self.omega[:, None]
+        is_own = self.labels[:, :, None] == np.arange(n_classes)
+        return class_factors(sizes, is_own, self.prior) * self.omega[:, None]
 
     def scores(self, table: _PairTable) -> NDArray[np.float64]:
         return self._means(table) if table.gaps else self._product(table)
@@ -229,12 +229,12 @@ class _ByClasses:
                     total = factor[:, i, c] * w.sum(axis=1) * side
                     top, base = w @ P, w @ there
                     mean = np.divide(top, base, out=np.zeros_like(top), where=base > 0)
-                    own = (self.labels[:, i] == c)[:, None]
-                    hit += np.where(own & (base > 0), total[:, None] * mean, 0.0)
-                    other = ~own & (base > 0)
+                    is_own = (self.labels[:, i] == c)[:, None]
+                    hit += np.where(is_own & (base > 0), total[:, None] * mean, 0.0)
+                    other = ~is_own & (base > 0)
                     part += np.where(other, total[:, None] * mean, 0.0)
                     usable += np.where(other, total[:, None], 0.0)
-                    whole += np.where(own[:, 0], 0.0, total)
+                    whole += np.where(is_own[:, 0], 0.0, total)
                 ratio = np.divide(
                     whole[:, None], usable, out=np.zeros_like(usable), where=usable != 0
                 )

@@ -173,21 +173,21 @@ def combine_groups(
     total: Floats,
     mean: Floats,
     known: NDArray[np.bool_],
-    own: int,
+    own_class: int,
     n_classes: int,
 ) -> float:
     # Combine group means. Group 2c has the near, 2c + 1 the far instances of class c; `total` is
     # the weight of a group. Shares of miss classes are renormalised over those with a known value.
     score = 0.0
     for side in range(2):
-        g = 2 * own + side
+        g = 2 * own_class + side
         if known[g]:
             score += total[g] * mean[g]
         whole = 0.0
         usable = 0.0
         part = 0.0
         for c in range(n_classes):
-            if c != own:
+            if c != own_class:
                 g = 2 * c + side
                 whole += total[g]
                 if known[g]:
@@ -231,7 +231,7 @@ def gap_scores(
         a1 = min(p, a0 + CHUNK)
         for r in range(rows.shape[0]):
             i = rows[r]
-            own = y[i]
+            own_class = y[i]
             top[:, :] = 0.0
             base[:, :] = 0.0
             total[:] = 0.0
@@ -240,7 +240,7 @@ def gap_scores(
                 w = C[r, j]
                 if w == 0.0:
                     continue
-                g = 2 * y[j] + (1 if (w > 0.0) == (y[j] == own) else 0)
+                g = 2 * y[j] + (1 if (w > 0.0) == (y[j] == own_class) else 0)
                 total[g] += w
                 z = values[j, a0:a1]
                 t = top[g]
@@ -261,7 +261,7 @@ def gap_scores(
                 for g in range(groups):
                     known[g] = base[g, a] != 0.0
                     mean[g] = top[g, a] / base[g, a] if known[g] else 0.0
-                out[a0 + a] += combine_groups(total, mean, known, own, n_classes)
+                out[a0 + a] += combine_groups(total, mean, known, own_class, n_classes)
 
 
 @njit()

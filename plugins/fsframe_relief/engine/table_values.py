@@ -101,10 +101,10 @@ class ColumnSummary:
     @property
     def infinite(self) -> NDArray[np.bool_]:
         """Columns with infinite values."""
-        found: NDArray[np.bool_] = (self.high >= self.low) & (
+        infinite: NDArray[np.bool_] = (self.high >= self.low) & (
             np.isinf(self.low) | np.isinf(self.high)
         )
-        return found
+        return infinite
 
 
 def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnSummary:
@@ -119,9 +119,11 @@ def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnSummary:
 
     Examples
     --------
-    >>> found = summarise(np.array([[0.0, 0.5], [2.0, np.nan]]))
-    >>> found.low.tolist(), found.high.tolist(), found.missing.tolist(), found.whole.tolist()
-    ([0.0, 0.5], [2.0, 0.5], [0, 1], [True, False])
+    >>> summary = summarise(np.array([[0.0, 0.5], [2.0, np.nan]]))
+    >>> summary.low.tolist(), summary.high.tolist()
+    ([0.0, 0.5], [2.0, 0.5])
+    >>> summary.missing.tolist(), summary.whole.tolist()
+    ([0, 1], [True, False])
     """
     from fsframe_relief.engine.distance_kernels import CHUNK, summarise_columns
 

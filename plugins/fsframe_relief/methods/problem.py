@@ -255,8 +255,8 @@ def table_values(
     seen = data if columns is None else data.take_columns(columns)
     if seen.matrix.dtype == np.uint8:
         return seen.values
-    found = seen.byte_values()
-    return seen.X if found is None else ByteTable(*found)
+    byte_values = seen.byte_values()
+    return seen.X if byte_values is None else ByteTable(*byte_values)
 
 
 def threads_for(n: int, p: int, run: Run) -> int:

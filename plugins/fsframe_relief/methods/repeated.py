@@ -86,16 +86,20 @@ class IterativeRelief(ReliefSelector):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         problem = make_problem(self, data, upstream, run)
         scores, weights, changes = self._iterate(problem, data, run)
-        found = self.finish(problem, scores, run)
-        tables: dict[str, Any] = {**found.tables, "distance_weights": weights, "changes": changes}
-        notes = found.warnings
+        selection = self.finish(problem, scores, run)
+        tables: dict[str, Any] = {
+            **selection.tables,
+            "distance_weights": weights,
+            "changes": changes,
+        }
+        notes = selection.warnings
         if changes.size == self.rounds and changes[-1] > self.tol:
             notes = (
                 *notes,
                 f"weights still changed by {changes[-1]:.2g} of the largest after {self.rounds} "
                 f"rounds (tol={self.tol:g}); raise rounds",
             )
-        return attrs.evolve(found, tables=tables, warnings=notes)
+        return attrs.evolve(selection, tables=tables, warnings=notes)
 
     def _iterate(
         self, problem: Problem, data: Dataset, run: Run
@@ -289,11 +293,11 @@ class Turf(WrappingSelector):
         arriving = upstream if self.base is not None else None
         t = 0
         while True:
-            found = _scored_round(base, data, columns, arriving, run, t)
+            selection = _scored_round(base, data, columns, arriving, run, t)
             if t == 0:
                 # later rounds would repeat the warnings for fewer columns
-                notes = found.warnings
-            last[columns], rounds[columns] = found.scores[columns], t
+                notes = selection.warnings
+            last[columns], rounds[columns] = selection.scores[columns], t
             if len(columns) <= target:
                 break
             # A column without a score goes first.
@@ -360,10 +364,10 @@ def _scored_round(
         return scoring.select(data, upstream, run.child(number))
     counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
     here = attrs.evolve(run.batch(number), executor=None, listener=None)
-    (found,) = select_resamples(
+    (selection,) = select_resamples(
         scoring, data.with_counts(None), counts[None, :], here, upstream=upstream, parts=("scores",)
     )
-    return found
+    return selection
 
 
 def _resamples(base: Any) -> bool:
@@ -390,8 +394,8 @@ class _Round:
         if upstream is not None:
             every = np.arange(len(self.columns))
             arriving = attrs.evolve(upstream.restrict(self.columns), selected=every)
-        found = self.base.select(data.take_columns(self.columns), arriving, run)
-        return found.lift(self.columns, data.n_features)
+        selection = self.base.select(data.take_columns(self.columns), arriving, run)
+        return selection.lift(self.columns, data.n_features)
 
     def select_many(
         self,

@@ -56,13 +56,13 @@ def select_each(
     workers = _workers(method, data, run) if len(counts) > 1 else 1
 
     def one(b: int) -> Selection:
-        rows, local, own = drawn_rows(data, counts[b], upstream)
+        rows, local, local_upstream = drawn_rows(data, counts[b], upstream)
         surroundings = run.child(b).quiet()
         if workers > 1:
             surroundings = attrs.evolve(surroundings, threads=1)
         if shared is not None:
-            return shared.select(method, rows, counts[b, rows], own, surroundings)
-        return method._select(local, own, surroundings)
+            return shared.select(method, rows, counts[b, rows], local_upstream, surroundings)
+        return method._select(local, local_upstream, surroundings)
 
     return in_threads(workers, one, range(len(counts)))
 

@@ -86,11 +86,11 @@ FSFRAME_SKLEARN_ALLOW=antigravity.Boom
     module = _public_module(module_name)
     if module is None:
         raise _refusal(name, path, kinds)
-    found = _estimators(module, kinds)
-    if class_name not in found:
-        hint = did_you_mean(path, [f"sklearn.{module_name}.{known}" for known in found])
+    estimators = _estimators(module, kinds)
+    if class_name not in estimators:
+        hint = did_you_mean(path, [f"sklearn.{module_name}.{known}" for known in estimators])
         raise RequestError(f"{name!r} is not one of {_own(kinds)}{hint}")
-    return found[class_name]
+    return estimators[class_name]
 
 
 def find_score_function(name: str) -> Callable[..., Any]:
@@ -103,15 +103,15 @@ def find_score_function(name: str) -> Callable[..., Any]:
     """
     module = import_module("sklearn.feature_selection")
     known = {
-        own: getattr(module, own)
-        for own in module.__all__
-        if own.islower() and callable(getattr(module, own))
+        attribute: getattr(module, attribute)
+        for attribute in module.__all__
+        if attribute.islower() and callable(getattr(module, attribute))
     }
     if name not in known:
         hint = did_you_mean(name, known)
         raise RequestError(f"score_func {name!r} is not one of {', '.join(sorted(known))}" + hint)
-    found: Callable[..., Any] = known[name]
-    return found
+    function: Callable[..., Any] = known[name]
+    return function
 
 
 def _own(kinds: tuple[str, ...]) -> str:
@@ -134,10 +134,10 @@ def _by_bare_name(name: str, kinds: tuple[str, ...]) -> type:
     known: list[str] = []
     for module_name in _module_names():
         module = _public_module(module_name)
-        found = {} if module is None else _estimators(module, kinds)
-        if name in found:
-            return found[name]
-        known += found
+        estimators = {} if module is None else _estimators(module, kinds)
+        if name in estimators:
+            return estimators[name]
+        known += estimators
     raise RequestError(f"{name!r} is not one of {_own(kinds)}{did_you_mean(name, known)}")
 
 
@@ -153,7 +153,7 @@ def _public_module(name: str) -> ModuleType | None:
     """The public module of scikit-learn of that name, if scikit-learn lists it."""
     import sklearn
 
-    listed = [own for own in sklearn.__all__ if own == name]
+    listed = [each for each in sklearn.__all__ if each == name]
     if not listed:
         return None
     try:
@@ -167,14 +167,14 @@ def _estimators(module: ModuleType, kinds: tuple[str, ...]) -> dict[str, type]:
     base = import_module("sklearn.base")
     roots = tuple(getattr(import_module(_KINDS[k][0]), _KINDS[k][1]) for k in kinds)
     names = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
-    found: dict[str, object] = {}
+    members: dict[str, object] = {}
     for name in names:
         # Experimental classes raise ImportError until they are enabled.
         with contextlib.suppress(ImportError):
-            found[name] = getattr(module, name, None)
+            members[name] = getattr(module, name, None)
     return {
         name: value
-        for name, value in found.items()
+        for name, value in members.items()
         if isinstance(value, type)
         and issubclass(value, roots)
         and issubclass(value, base.BaseEstimator)
@@ -186,12 +186,12 @@ def _allowed(path: str, kinds: tuple[str, ...]) -> type:
     """A class listed in ``FSFRAME_SKLEARN_ALLOW``."""
     module_name, _, class_name = path.rpartition(".")
     try:
-        found = getattr(import_module(module_name), class_name, None) if module_name else None
+        allowed = getattr(import_module(module_name), class_name, None) if module_name else None
     except ImportError as error:
         raise RequestError(f"cannot import {path!r}, which {ALLOW} allows: {error}") from None
-    if not isinstance(found, type) or not any(hasattr(found, _KINDS[k][2]) for k in kinds):
+    if not isinstance(allowed, type) or not any(hasattr(allowed, _KINDS[k][2]) for k in kinds):
         raise RequestError(f"{path!r}, which {ALLOW} allows, is not a {' or '.join(kinds)}")
-    return found
+    return allowed
 
 
 def parse_options(text: str) -> dict[str, Any]:
@@ -262,9 +262,9 @@ def make_estimator(
                 f"the option estimator must be a name or [name, {{options}}], not {inner!r}"
             )
         parameters["estimator"] = make_estimator(inner[0], inner[1], LEARNERS)
-    found = find_estimator(name, kinds)
+    estimator_class = find_estimator(name, kinds)
     try:
-        made = found(**parameters)
+        made = estimator_class(**parameters)
         if hasattr(made, "_parameter_constraints"):
             # As `fit` does first, so that a wrong value is reported before any work starts.
             made._validate_params()
@@ -301,11 +301,11 @@ def drawn_rows(
     unit : (m,) int
         Equal for rows that must be in one fold: copies of one row, or rows of one group.
     """
-    own = np.arange(data.n_samples) if data.groups is None else data.groups
+    units = np.arange(data.n_samples) if data.groups is None else data.groups
     if data.counts is None:
-        return data.X, data.y, own
+        return data.X, data.y, units
     rows = np.repeat(np.arange(data.n_samples), data.counts)
-    return data.X[rows], data.y[rows], own[rows]
+    return data.X[rows], data.y[rows], units[rows]
 
 
 def make_folds(

@@ -63,7 +63,7 @@ class Path:
     def losses(self, problem: Problem) -> Floats:
         """Mean squared error, or mean deviance over models, on these rows, per penalty."""
         share = problem.weights / problem.weights.sum()
-        found = np.zeros(len(self.coef))
+        losses = np.zeros(len(self.coef))
         for model, response in enumerate(problem.responses):
             predicted = self.coef[:, model] @ problem.X.T + self.intercept[:, model, None]
             if problem.logistic:
@@ -71,8 +71,8 @@ class Path:
                 lost = 2.0 * np.logaddexp(0.0, -(2.0 * response - 1.0) * predicted)
             else:
                 lost = (response - predicted) ** 2
-            found += lost @ share
-        return found / len(problem.responses)
+            losses += lost @ share
+        return losses / len(problem.responses)
 
 
 def largest_penalty(problem: Problem) -> float:
@@ -102,9 +102,9 @@ def solve(problem: Problem, penalties: Floats, most: int | None = None) -> Path:
     solver = _logistic if problem.logistic else _linear
     solvers = [solver(problem, response, share) for response in problem.responses]
     for penalty in penalties:
-        found = [step(float(penalty)) for step in solvers]
-        coefs.append(np.array([coef for coef, _ in found]))
-        intercepts.append(np.array([intercept for _, intercept in found]))
+        fits = [step(float(penalty)) for step in solvers]
+        coefs.append(np.array([coef for coef, _ in fits]))
+        intercepts.append(np.array([intercept for _, intercept in fits]))
         entered |= (coefs[-1] != 0).any(axis=0)
         if most is not None and np.count_nonzero(entered) >= most:
             break
@@ -123,7 +123,7 @@ def _linear(problem: Problem, response: Floats, share: Floats) -> Any:
     last = {"coef_init": np.zeros(X.shape[1])}
 
     def step(penalty: float) -> tuple[Floats, float]:
-        _, found, _ = enet_path(
+        _, coefs, _ = enet_path(
             X,
             y,
             l1_ratio=problem.l1_ratio,
@@ -133,8 +133,8 @@ def _linear(problem: Problem, response: Floats, share: Floats) -> Any:
             max_iter=20_000,
             **last,
         )
-        last["coef_init"] = found[:, 0]
-        return found[:, 0], mean - float(centre @ found[:, 0])
+        last["coef_init"] = coefs[:, 0]
+        return coefs[:, 0], mean - float(centre @ coefs[:, 0])
 
     return step
 
@@ -176,11 +176,11 @@ Levels = dict[int, NDArray[np.float64]]
 
 def learn_levels(data: Dataset) -> Levels:
     """Levels of each nominal column, by column, in order of first occurrence."""
-    found = {}
+    levels = {}
     for column in np.flatnonzero(data.categorical).tolist():
         values = data.columns(column, column + 1)[:, 0].astype(np.float64)
-        found[column] = level_places(values)[1]
-    return found
+        levels[column] = level_places(values)[1]
+    return levels
 
 
 def indicators(X: NDArray[Any], levels: Levels) -> NDArray[Any]:
@@ -216,15 +216,15 @@ _LEAST = 1e-5
 @njit()
 def _objective(linear, moved, y, share, coef, trial, size, l1, l2):
     """After the part `size` of a step from `coef` to `trial`, by which `linear` changes."""
-    found = 0.0
+    objective = 0.0
     for i in range(len(y)):
         eta = linear[i] + size * moved[i]
         # log(1 + e^η) without overflow.
-        found += share[i] * (max(eta, 0.0) + math.log1p(math.exp(-abs(eta))) - y[i] * eta)
+        objective += share[i] * (max(eta, 0.0) + math.log1p(math.exp(-abs(eta))) - y[i] * eta)
     for j in range(len(coef)):
         value = coef[j] + size * (trial[j] - coef[j])
-        found += l1 * abs(value) + 0.5 * l2 * value * value
-    return found
+        objective += l1 * abs(value) + 0.5 * l2 * value * value
+    return objective
 
 
 @njit()
@@ -342,8 +342,8 @@ def solve_logistic(columns, y, share, coef, intercept, l1, l2, tolerance):
         size = 1.0
         for _ in range(_HALVINGS):
             at = _objective(linear, moved, y, share, coef, trial, size, l1, l2)
-            # Near the minimum a step gains less than rounding of the objective, which must not halve
-            # it: the slopes, known far better, tell when all is done.
+            # Near the minimum a step gains less than rounding of the objective, which must not
+            # halve it: the slopes, known far better, tell when all is done.
             if at <= value + _ROUNDING * abs(value):
                 break
             size *= 0.5

@@ -95,8 +95,10 @@ class SklearnSelector(Selector):
             )
 
     def ignores_groups(self) -> str:
-        own = [k for k in self._made().get_params(deep=True) if k.rpartition("__")[2] == "cv"]
-        return f"{self.estimator} assigns single rows to folds" if own else ""
+        cv_parameters = [
+            k for k in self._made().get_params(deep=True) if k.rpartition("__")[2] == "cv"
+        ]
+        return f"{self.estimator} assigns single rows to folds" if cv_parameters else ""
 
     def ignores_time(self) -> str:
         return self.ignores_groups() or super().ignores_time()
@@ -114,9 +116,9 @@ class SklearnSelector(Selector):
         made = seed_estimator(self._made(), int(run.generator().integers(2**31 - 1)), options)
         if self.top is not None:
             count = self.keep_count(data.n_features, 1)
-            own = [name for name in _NUMBERS if name in made.get_params(deep=False)]
-            made.set_params(**dict.fromkeys(own[:1], count))
-            if "max_features" in own:
+            accepted = [name for name in _NUMBERS if name in made.get_params(deep=False)]
+            made.set_params(**dict.fromkeys(accepted[:1], count))
+            if "max_features" in accepted:
                 made.set_params(threshold=-np.inf)
         with guarded(f"sklearn-selector: {self.estimator}", data) as issued:
             made.fit(data.X, data.y)
@@ -153,10 +155,10 @@ def _scores(made: Any) -> NDArray[np.float64] | None:
     if inner is None or not hasattr(made, "threshold_"):
         return None
     # The importances that SelectFromModel compares with its threshold.
-    found = getattr(inner, "coef_", getattr(inner, "feature_importances_", None))
-    if found is None:
+    importances = getattr(inner, "coef_", getattr(inner, "feature_importances_", None))
+    if importances is None:
         return None
-    values = np.abs(np.asarray(found, dtype=np.float64))
+    values = np.abs(np.asarray(importances, dtype=np.float64))
     return values if values.ndim == 1 else values.sum(axis=0)
 
 
@@ -377,5 +379,5 @@ class _Fitted:
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Numbers (n,) for rows (n, n_features)."""
-        found: NDArray[np.float64] = indicators(X, self.levels) @ self.slope + self.intercept
-        return found
+        predicted: NDArray[np.float64] = indicators(X, self.levels) @ self.slope + self.intercept
+        return predicted

@@ -97,10 +97,10 @@ class Rfe(LearnerSelector):
     )
 
     def learner(self, data: Dataset, seed: int) -> Learner:
-        found = super().learner(data, seed)
+        learner = super().learner(data, seed)
         if self.of is None and "kernel" not in parse_options(self.options):
-            found.estimator.set_params(kernel="linear")
-        return found
+            learner.estimator.set_params(kernel="linear")
+        return learner
 
     def _step(self, n_features: int) -> int:
         if isinstance(self.step, int):
@@ -277,8 +277,8 @@ class Sequential(LearnerSelector):
 
         search = self._forward if self.direction == "forward" else self._backward
         with guarded(f"sequential: {self.learner_name(data)}", data) as issued:
-            found = search(score, data.n_features, run)
-        return attrs.evolve(found, warnings=tuple(issued))
+            selection = search(score, data.n_features, run)
+        return attrs.evolve(selection, warnings=tuple(issued))
 
     def _forward(self, score: Callable[[list[int]], float], p: int, run: Run) -> Selection:
         most = self.keep_count(p, p)
@@ -286,12 +286,12 @@ class Sequential(LearnerSelector):
         curve: list[float] = []
         while len(chosen) < most:
             left = [column for column in range(p) if column not in chosen]
-            found = np.array([score([*chosen, column]) for column in left])
-            best = int(rank_by_score(found)[0])
-            if self.top is None and chosen and found[best] - curve[-1] < self.tol:
+            trial_scores = np.array([score([*chosen, column]) for column in left])
+            best = int(rank_by_score(trial_scores)[0])
+            if self.top is None and chosen and trial_scores[best] - curve[-1] < self.tol:
                 break
             chosen.append(left[best])
-            curve.append(float(found[best]))
+            curve.append(float(trial_scores[best]))
             run.progress(len(chosen), most, "sequential")
         scores = np.zeros(p)
         scores[chosen] = np.arange(p, p - len(chosen), -1) / p
@@ -307,13 +307,13 @@ class Sequential(LearnerSelector):
         curve = [score(left)]
         enough = 0
         while len(left) > 1:
-            found = np.array([score([c for c in left if c != column]) for column in left])
+            trial_scores = np.array([score([c for c in left if c != column]) for column in left])
             # In reverse order, so that of tied columns the last one is removed.
-            worst = len(left) - 1 - int(rank_by_score(found[::-1])[0])
-            if not enough and curve[-1] - found[worst] > self.tol:
+            worst = len(left) - 1 - int(rank_by_score(trial_scores[::-1])[0])
+            if not enough and curve[-1] - trial_scores[worst] > self.tol:
                 enough = len(left)
             gone.append(left.pop(worst))
-            curve.append(float(found[worst]))
+            curve.append(float(trial_scores[worst]))
             run.progress(len(gone), p - 1, "sequential")
         order = np.array([*left, *gone[::-1]])
         scores = np.empty(p)

@@ -83,15 +83,15 @@ class LearnerSelector(Selector):
         RequestError
             If none accepts them.
         """
-        options, found, refused = parse_options(self.options), [], []
+        options, candidates, refused = parse_options(self.options), [], []
         for name in [self.of] if self.of is not None else self.default_of.values():
             try:
-                found.append(make_estimator(name, options, LEARNERS))
+                candidates.append(make_estimator(name, options, LEARNERS))
             except RequestError as error:
                 refused.append(error)
-        if not found:
+        if not candidates:
             raise refused[0]
-        return found
+        return candidates
 
     def check_learner(self, made: Any) -> Iterator[str]:
         """Problems with this estimator for the stage; authors override this."""
@@ -183,10 +183,14 @@ class Fitted:
             If the estimator has neither coefficients nor importances.
         """
         for name in ("coef_", "feature_importances_"):
-            found = getattr(self.estimator, name, None)
-            if found is None:
+            importances = getattr(self.estimator, name, None)
+            if importances is None:
                 continue
-            values = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+            values = (
+                importances.toarray()
+                if hasattr(importances, "toarray")
+                else np.asarray(importances)
+            )
             sizes = np.abs(values.astype(np.float64)) ** power
             return np.asarray(sizes if sizes.ndim == 1 else sizes.sum(axis=0))
         raise RequestError(
@@ -345,7 +349,7 @@ class Importance(LearnerSelector):
         losses = []
         for fold, (train, test) in enumerate(splits):
             fitted = learner.fit(X[train], y[train])
-            found = permutation_importance(
+            permuted = permutation_importance(
                 fitted.estimator,
                 fitted.scaled(X[test]),
                 y[test],
@@ -354,7 +358,7 @@ class Importance(LearnerSelector):
                 random_state=self.seed(run, 2, fold),
                 n_jobs=1,
             )
-            losses.append(found.importances)
+            losses.append(permuted.importances)
             run.progress(fold + 1, self.folds, "importance")
         table = np.concatenate(losses, axis=1)
         return table.mean(axis=1), table.std(axis=1)

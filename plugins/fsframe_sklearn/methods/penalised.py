@@ -195,13 +195,13 @@ class Lasso(Selector):
         unit = np.arange(data.n_samples) if data.groups is None else data.groups
         name = self.method_name()
         splits = make_folds(data, data.y, unit, self.folds, run.generator(1), name)
-        found = []
+        losses = []
         for fold, (train, test) in enumerate(splits):
             learned = learn_scale(data.take_rows(train).matrix, problem.weights[train])
-            own = attrs.evolve(problem, X=_weakened(data, *learned, factors))
-            found.append(solve(own.take(train), grid).losses(own.take(test)))
+            fold_problem = attrs.evolve(problem, X=_weakened(data, *learned, factors))
+            losses.append(solve(fold_problem.take(train), grid).losses(fold_problem.take(test)))
             run.progress(fold + 1, self.folds, name)
-        return np.array(found)
+        return np.array(losses)
 
 
 @attrs.frozen(kw_only=True)
@@ -237,9 +237,9 @@ def _weakened(
     factors: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Standardised columns times their factors."""
-    found = standardised(data.matrix, centre, scale)
-    found *= factors
-    return found
+    weakened = standardised(data.matrix, centre, scale)
+    weakened *= factors
+    return weakened
 
 
 def _responses(data: Dataset) -> tuple[NDArray[np.float64], ...]:
@@ -262,12 +262,12 @@ def _entries(coef: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np
     size = np.abs(coef).max(axis=1)
     inside = size > 0
     first = np.argmax(inside, axis=0)
-    found = np.zeros(coef.shape[2])
+    entries = np.zeros(coef.shape[2])
     for step in np.unique(first[inside.any(axis=0)]):
         new = np.flatnonzero(inside.any(axis=0) & (first == step))
         back = (grid[step - 1] - grid[step]) if step else 0.0
-        found[new] = grid[step] + 0.5 * back * size[step, new] / size[step, new].max()
-    return found
+        entries[new] = grid[step] + 0.5 * back * size[step, new] / size[step, new].max()
+    return entries
 
 
 def _chosen(losses: NDArray[np.float64], rule: str) -> int:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from fsframe_sklearn.engine.linear_models import solve_logistic
 
 
