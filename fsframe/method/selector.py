@@ -33,6 +33,7 @@ from fsframe.method.stage_view import (
 from fsframe.method.statement import Statement
 from fsframe.params import Parameterised, number_to_keep
 from fsframe.registry import in_stage
+from fsframe.registry.registry import stage_words
 from fsframe.table.arrays import as_counts
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
@@ -565,13 +566,12 @@ class Selector(Parameterised):
 
     def _check(self, found: Selection, local: Dataset) -> None:
         if not isinstance(found, Selection):
-            raise PluginError(
-                f"{self.method_name()} returned {type(found).__name__}, not a Selection"
-            )
+            raise PluginError(f"{self._words()} returned {type(found).__name__}, not a Selection")
         # The method saw the columns of `local`, even if a copied Selection has others.
         own = found if found.features_in is None else attrs.evolve(found, features_in=None)
         problems = own.problems(local.n_features, local.n_samples)
         if problems:
-            raise PluginError(
-                f"{self.method_name()} returned an invalid result: " + "; ".join(problems)
-            )
+            raise PluginError(f"{self._words()} returned an invalid result: " + "; ".join(problems))
+
+    def _words(self) -> str:
+        return stage_words(type(self), self.method_name())
