@@ -71,20 +71,23 @@ class PromiseChecks(SelectorChecks):
         n_columns = 24 if method.wrapping else 1000 if method.univariate else 200
         if not p_values_of(method.select(self.table())):
             raise not_applicable("it gives no p-values")
-        data = tables.noise(method.tasks, 90, n_columns)
-        for name, p in p_values_of(method.select(data)).items():
+        for task in sorted(method.tasks_taken()):
+            self._assert_level(method.select(tables.noise({task}, 90, n_columns)), task)
+
+    def _assert_level(self, found: Selection, task: str) -> None:
+        for name, p in p_values_of(found).items():
             tested = p[~np.isnan(p)]
             small = int((tested <= _SMALL_P).sum())
             mean = _SMALL_P * tested.size
             most = mean + _DEVIATIONS * np.sqrt(mean * (1 - _SMALL_P))
             assert small <= most, (
                 f"{small} of {tested.size} values of {name!r} are at most {_SMALL_P} on a table of "
-                f"noise, where about {mean:.0f} are expected"
+                f"noise ({task}), where about {mean:.0f} are expected"
             )
             # Values that barely vary are a score by another name. Counted ones may lack small ones.
             assert tested.size < _MANY or small, (
                 f"none of {tested.size} values of {name!r} is at most {_SMALL_P} on a table of "
-                f"noise, where about {mean:.0f} are expected: they are no p-values"
+                f"noise ({task}), where about {mean:.0f} are expected: they are no p-values"
             )
 
     @check

@@ -1,4 +1,4 @@
-"""A sound selector that makes every promise, and sixty-four made from it that break one in silence.
+"""A sound selector that makes every promise, and sixty-five made from it that break one in silence.
 
 `broken_selectors` has a fault for each check; a fault here leaves the result well-formed, and makes
 some promise of the method, its entry or the core untrue.
@@ -397,6 +397,13 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "p-values squared": (_p(lambda p: p**2), "p_values_hold_their_level_on_noise"),
     "p-values of the score": (
         {"p_value": lambda self, data, j, share: float(np.exp(-100 * share))},
+        "p_values_hold_their_level_on_noise",
+    ),
+    "p-values of numeric targets squared": (
+        {
+            "p_value": lambda self, data, j, share: sound("p_value")(self, data, j, share)
+            ** (2 if data.task == "regression" else 1)
+        },
         "p_values_hold_their_level_on_noise",
     ),
     "p-values of the score, never small": (
