@@ -1,4 +1,4 @@
-"""A sound selector that makes every promise, and sixty-five made from it that break one in silence.
+"""A sound selector that makes every promise, and sixty-six made from it that break one in silence.
 
 `broken_selectors` has a fault for each check; a fault here leaves the result well-formed, and makes
 some promise of the method, its entry or the core untrue.
@@ -82,7 +82,7 @@ class Explained(Selector):
         return float(np.max(1.0 - left[sure] / there[sure], initial=0.0)) if sure.any() else 0.0
 
     def p_value(self, data: Dataset, j: int, share: float) -> float:
-        free = self.known(data, j).sum() - self.design(data).shape[1] - 1
+        free = self.weights(data)[self.known(data, j)].sum() - self.design(data).shape[1] - 1
         if data.categorical[j] or free < 1 or share >= 1:
             return float("nan") if share < 1 else 0.0
         classes = data.n_classes if data.task == "classification" else 1
@@ -394,6 +394,14 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "p-values above one": (_p(lambda p: 1.0 + p), "result_is_sound"),
     "p-values below zero": (_p(lambda p: p - 0.5), "result_is_sound"),
     "p-values halved": (_p(lambda p: p / 2), "p_values_hold_their_level_on_noise"),
+    "p-values of rows without their counts": (
+        {
+            "p_value": lambda self, data, j, share: sound("p_value")(
+                self, data.with_counts(None), j, share
+            )
+        },
+        "counts_equal_copies",
+    ),
     "p-values squared": (_p(lambda p: p**2), "p_values_hold_their_level_on_noise"),
     "p-values of the score": (
         {"p_value": lambda self, data, j, share: float(np.exp(-100 * share))},
