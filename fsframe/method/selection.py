@@ -312,7 +312,8 @@ class Selection:
         on only if the next stage has exactly the columns that the method saw.
     tables : mapping of str to array
         Named extra arrays, such as the cost per iteration. Those whose names end in ``p_values``,
-        ``p_adjusted`` or ``q_values`` hold p-values in 0 … 1, NaN for columns not tested.
+        ``p_adjusted`` or ``q_values`` hold p-values in 0 … 1, NaN for columns not tested;
+        ``frequency`` holds shares of resamples, 0 … 1 too.
     warnings : tuple of str
         Weaknesses of the result.
     features_in : (n_in,) int, optional
@@ -465,9 +466,9 @@ class Selection:
             if not _is_array_name(name)
         )
         problems.extend(
-            f"table {name!r} holds p-values outside 0 … 1"
+            f"table {name!r} holds {what} outside 0 … 1"
             for name, array in self.tables.items()
-            if name.endswith(_P_NAMES) and not _are_shares(array)
+            if (what := _share_called(name)) and not _are_shares(array)
         )
         if self.model_columns:
             n_seen = n_features if self.features_in is None else self.features_in.size
@@ -576,6 +577,13 @@ class Selection:
 
 _P_NAMES = ("p_values", "p-values", "p_adjusted", "q_values")
 _ROUNDING = 1e-12
+
+
+def _share_called(name: str) -> str:
+    """What numbers from 0 to 1 a table of this name holds; empty if others."""
+    if name.endswith(_P_NAMES):
+        return "p-values"
+    return "frequencies" if name == "frequency" else ""
 
 
 def _are_shares(array: NDArray[Any]) -> bool:

@@ -33,6 +33,7 @@ from fsframe.method.stage_view import (
 from fsframe.method.statement import Statement
 from fsframe.params import Parameterised, number_to_keep
 from fsframe.registry import in_stage
+from fsframe.registry.registry import stage_words
 from fsframe.table.arrays import as_counts
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
@@ -566,7 +567,7 @@ class Selector(Parameterised):
     def _check(self, selection: Selection, local: Dataset) -> None:
         if not isinstance(selection, Selection):
             raise PluginError(
-                f"{self.method_name()} returned {type(selection).__name__}, not a Selection"
+                f"{self._words()} returned {type(selection).__name__}, not a Selection"
             )
         # The method saw the columns of `local`, even if a copied Selection has others.
         as_local = (
@@ -576,6 +577,7 @@ class Selector(Parameterised):
         )
         problems = as_local.problems(local.n_features, local.n_samples)
         if problems:
-            raise PluginError(
-                f"{self.method_name()} returned an invalid result: " + "; ".join(problems)
-            )
+            raise PluginError(f"{self._words()} returned an invalid result: " + "; ".join(problems))
+
+    def _words(self) -> str:
+        return stage_words(type(self), self.method_name())

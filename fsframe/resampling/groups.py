@@ -424,7 +424,7 @@ class KeptColumns:
     selected : (k,) intp
         Best first.
     tables : dict
-        ``p_values``, and ``q_values`` where `alpha` is given.
+        ``p_values``, if rows are independent, and ``q_values`` where `alpha` is given.
     notes : tuple of str
     """
 
@@ -434,7 +434,7 @@ class KeptColumns:
 
 
 def significant_columns(
-    method: FilterWithLevel, scores: Floats, p_values: Floats, names: tuple[str, ...], default: int
+    method: FilterWithLevel, scores: Floats, p_values: Floats, data: Dataset, default: int
 ) -> KeptColumns:
     """The `top` best columns by `scores`, or with `alpha` those whose q is at most `alpha`.
 
@@ -443,8 +443,9 @@ def significant_columns(
     method : FilterWithLevel
     scores, p_values : (p,) float64
         All columns count as tested; p = 1 for those that say nothing.
-    names : tuple of str
-        Of the columns.
+    data : Dataset
+        The table that was tested. Without `alpha`, rows that belong together (groups, times) give
+        no p-values: a ranking needs no independent rows, a p-value does.
     default : int
         Number kept without `top` and `alpha`.
 
@@ -462,7 +463,8 @@ def significant_columns(
     """
     if method.alpha is None:
         kept = rank_by_score(scores, method.keep_count(scores.size, default))
-        return KeptColumns(selected=kept, tables={"p_values": p_values}, notes=())
+        tables = {} if data.together is not None else {"p_values": p_values}
+        return KeptColumns(selected=kept, tables=tables, notes=())
     q_values = adjusted_p_values(p_values, method.correction)
     significant = q_values <= method.alpha
     ranked = rank_by_score(scores)
@@ -471,8 +473,8 @@ def significant_columns(
     if not kept.size and scores.size:
         best = int(ranked[0])
         notes = (
-            f"no column has q ≤ {method.alpha:g} ({method.correction}); the best, {names[best]}, "
-            f"has p = {p_values[best]:.2g}, q = {q_values[best]:.2g}",
+            f"no column has q ≤ {method.alpha:g} ({method.correction}); the best, "
+            f"{data.feature_names[best]}, has p = {p_values[best]:.2g}, q = {q_values[best]:.2g}",
         )
     return KeptColumns(
         selected=kept, tables={"p_values": p_values, "q_values": q_values}, notes=notes

@@ -110,14 +110,23 @@ def decisions(record: RunRecord) -> list[Decision]:
 
 def stated(record: RunRecord) -> list[tuple[str, Statement]]:
     """Each stage that tests, by name, and what it says of a feature: that it is relevant, or needed
-    (`fsframe.method.statement`). None for evaluations, and where a method is not installed.
+    (`fsframe.method.statement`). None for evaluations, where a method is not installed, and of
+    stages that can test but only ranked: without a level, rows that belong together have no p.
     """
     if recorded_protocol(record) is not None:
         return []
     try:
-        return list(dict.fromkeys(Chain.parse(record.chain).statements()))
+        told = dict.fromkeys(Chain.parse(record.chain).statements())
     except FsframeError:
         return []
+    ranked = {
+        stage.name
+        for stage in record.stages
+        if stage.selection is not None
+        and stage.params.get("alpha", 0) is None
+        and "p_values" not in stage.selection.tables
+    }
+    return [(name, statement) for name, statement in told if name not in ranked]
 
 
 def covariates(record: RunRecord) -> list[str]:

@@ -163,12 +163,21 @@ class PredictsRows:
         self.fitted_ = fitted
         self._codes = training.codes
 
-    def _rows(self, X: Any) -> NDArray[Any]:
+    def _taken(self, X: Any) -> tuple[FittedOnColumns, NDArray[Any]]:
+        """What predicts, and the rows for it: of sparse ones the columns that it reads."""
         check_is_fitted(self)
-        return new_rows(self, X, self._codes, allow_nan=self._allows_nan())
+        fitted = self.fitted_
+        rows = new_rows(self, X, self._codes, allow_nan=self._allows_nan())
+        if not issparse(rows):
+            return fitted, rows
+        if fitted.donors is None:
+            rows, fitted = rows[:, fitted.columns], fitted.on_its_columns()
+        return fitted, rows.toarray()
 
     def __sklearn_tags__(self) -> Any:
-        return tagged(super().__sklearn_tags__(), self._promises_nan())  # type: ignore[misc]
+        tags = tagged(super().__sklearn_tags__(), self._promises_nan())  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
 
 
 class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
@@ -182,9 +191,9 @@ class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Numbers (n_samples,) predicted of new rows `X` (n_samples, n_features)."""
-        rows = self._rows(X)
+        fitted, rows = self._taken(X)
         with as_value_errors():
-            return self.fitted_.predict(rows)
+            return fitted.predict(rows)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """R² of the predictions; for survival the c-index of the risks."""
@@ -216,9 +225,9 @@ class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes (n_samples,) of new rows `X` (n_samples, n_features)."""
-        rows = self._rows(X)
+        fitted, rows = self._taken(X)
         with as_value_errors():
-            codes = self.fitted_.predict(rows)
+            codes = fitted.predict(rows)
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
@@ -249,9 +258,9 @@ class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
         return self._scores(X)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        rows = self._rows(X)
+        fitted, rows = self._taken(X)
         with as_value_errors():
-            return self.fitted_.predict_scores(rows)
+            return fitted.predict_scores(rows)
 
 
 def tagged(tags: Any, allow_nan: bool) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -142,6 +141,8 @@ def _beside(
             raise InvalidData(f"{what} must have a value for each of {n_samples} rows of X")
     return SideColumns.of(columns, nominal, f"{what}, column")
 
+
+_SPARSE = ("csr", "csc")
 
 Codes = Mapping[int, Mapping[str, float]]
 
@@ -302,7 +303,7 @@ def training_table(
 ) -> Training:
     """The table for the fit of an estimator; sets `n_features_in_` and `feature_names_in_`.
 
-    A scipy sparse X (csr or csc) is taken by selectors, as by `Dataset.from_arrays`.
+    A scipy sparse X (csr or csc) is taken as by `Dataset.from_arrays`.
     Categorical columns of a data frame are nominal, ordered ones ordinal; features are named as in
     the frame, else x0, x1, …. Missing values and weights are those that the chain accepts.
 
@@ -328,10 +329,8 @@ def training_table(
             parts.X, y, ensure_all_finite=finite, ensure_min_samples=2, estimator=estimator
         )
     else:
-        # Those that predict read rows, which they do not take sparse.
-        sparse = ("csr", "csc") if isinstance(estimator, SelectorMixin) else False
         X, y = validate_data(
-            estimator, X, y, accept_sparse=sparse, ensure_all_finite=finite, ensure_min_samples=2
+            estimator, X, y, accept_sparse=_SPARSE, ensure_all_finite=finite, ensure_min_samples=2
         )
     labels: NDArray[Any] = np.asarray(y)
     kind = task_of(labels, task, tasks)
@@ -370,8 +369,8 @@ def training_table(
     return Training(data=data, classes=classes, codes=codes, upstream=upstream)
 
 
-def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> NDArray[Any]:
-    """New rows as numbers, with the category codes of `fit`.
+def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> Any:
+    """New rows as numbers, with the category codes of `fit`; sparse (csr or csc) if `X` is.
 
     Raises
     ------
@@ -380,8 +379,9 @@ def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> NDArra
     """
     finite = "allow-nan" if allow_nan else True
     if not codes or not is_frame(X):
-        rows: NDArray[Any] = validate_data(estimator, X, reset=False, ensure_all_finite=finite)
-        return rows
+        return validate_data(
+            estimator, X, accept_sparse=_SPARSE, reset=False, ensure_all_finite=finite
+        )
     validate_data(estimator, X, reset=False, skip_check_array=True)
     names = frame_names(X)
     table = np.empty((len(X), len(names)))

@@ -41,9 +41,15 @@ from fsframe.registry import (
     engines,
     find_offer,
     measures,
+    nulls,
+    observers,
+    plots,
+    proposals,
     readers,
+    report_sections,
     selectors,
     stability_metrics,
+    writers,
 )
 from fsframe.registry.declared import declared, declared_exceptions
 from fsframe.table.dataset import Dataset
@@ -70,6 +76,7 @@ _SUITES: Mapping[str, type[Conformance]] = {
     "command": CommandConformance,
 }
 _WITHOUT_PARAMETERS = (readers, engines, commands)
+_WITHOUT_SUITES = (writers, observers, report_sections, nulls, plots, proposals)
 
 
 def suite_for(text: str) -> type[Conformance]:
@@ -89,6 +96,8 @@ def suite_for(text: str) -> type[Conformance]:
     in_chains = (selectors, classifiers)
     among = in_chains if any(r.matching(stage.name) for r in in_chains) else None
     others = (*in_chains, stability_metrics, measures, *_WITHOUT_PARAMETERS)
+    if among is None and not any(r.matching(stage.name) for r in others):
+        _refuse_untested(stage.name)
     registry, offer = find_offer(stage.name, *(among or others))
     name = offer.entry.name
     body: dict[str, Any] = {
@@ -119,6 +128,17 @@ def suite_for(text: str) -> type[Conformance]:
         body["gives"] = offer.entry.gives  # type: ignore[attr-defined]
     title = "".join(part.capitalize() for part in name.split("-"))
     return type(f"Test{title}", (suite,), body)
+
+
+def _refuse_untested(name: str) -> None:
+    """Raise RequestError if a part of a kind without a suite has this name."""
+    for registry in _WITHOUT_SUITES:
+        for offer in registry.matching(name)[:1]:
+            raise RequestError(
+                f"the {registry.kind} {offer.entry.name} has no conformance suite: the tests of "
+                f"its plugin {offer.provider} check it (pytest), such as those of "
+                "`fsframe new-plugin`"
+            )
 
 
 def _of_part(registry: Registry, offer: Offer) -> dict[str, Any]:

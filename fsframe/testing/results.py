@@ -93,6 +93,15 @@ def assert_sound(found: Selection, data: Dataset) -> None:
         assert np.isfinite(weights).all(), "pair_weights hold non-finite values"
 
 
+def p_values_of(found: Selection) -> dict[str, NDArray[np.float64]]:
+    """The p-values of columns that are not adjusted for their number."""
+    return {
+        name: array
+        for name, array in found.tables.items()
+        if name in ("p_values", "p-values") and array.shape == found.scores.shape
+    }
+
+
 def resamples(data: Dataset, n: int) -> NDArray[np.int64]:
     """Bootstraps as counts, at least two rows of every class in each."""
     generator = np.random.Generator(np.random.PCG64(4))

@@ -25,6 +25,7 @@ from fsframe.testing.invariance import (
 )
 from fsframe.testing.promises import PromiseChecks, TableChecks
 from fsframe.testing.results import ResultChecks, assert_sound
+from fsframe.testing.roles import RoleChecks
 from fsframe.testing.tables import assert_equal, frozen_bytes
 
 
@@ -35,6 +36,7 @@ class SelectorConformance(
     TableChecks,
     GroupChecks,
     PromiseChecks,
+    RoleChecks,
 ):
     """Everything the core promises of a selector; inherit it and write `make`.
 

@@ -111,7 +111,7 @@ class Chi2(ScoredFilter):
         scores = np.where(live, statistic, 0.0)
         if self.rank_by == "p-value":
             scores = -np.maximum(log_p, -np.finfo(float).max) / np.log(10)
-        tested = significant_columns(self, scores, np.exp(log_p), data.feature_names, DEFAULT_COUNT)
+        tested = significant_columns(self, scores, np.exp(log_p), data, DEFAULT_COUNT)
         tables = {**tested.tables, "degrees_of_freedom": freedom, **bins.tables()}
         ranked = self.ranking(scores, data, tables, self.notes(data, bins, encoded))
         if self.alpha is None:

@@ -74,7 +74,8 @@ class AnovaF(Selector):
     With ``alpha=0.05`` the expected share of false features among the kept is at most 0.05, if rows
     are independent draws and values within a class are normal of equal variance (approximately
     true with many rows of any distribution); false is a feature whose mean is the same in all
-    classes. If rows are in groups (``--groups``), the means of groups are tested.
+    classes. If rows are in groups (``--groups``), the means of groups are tested. Without `alpha`
+    such tables, and those of rows in time, have a ranking and no p-values.
 
     A table in parts is read by columns, whole and as many at a time as memory allows, so that sums
     are those of the table in memory, to the last bit.
@@ -200,7 +201,7 @@ class AnovaF(Selector):
             notes += (f"missing values in {holes} columns were left out",)
         if (scores == np.finfo(float).max).any():
             notes += ("some features separate the classes perfectly: their F has no bound",)
-        tested = significant_columns(self, scores, np.exp(log_p), data.feature_names, DEFAULT_COUNT)
+        tested = significant_columns(self, scores, np.exp(log_p), data, DEFAULT_COUNT)
         return Selection(
             selected=tested.selected, scores=scores, tables=tested.tables,
             warnings=(*notes, *tested.notes),

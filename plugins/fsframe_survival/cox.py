@@ -270,7 +270,7 @@ class CoxScore(Selector):
             known = V > 1e-12
             z[start:stop] = np.divide(U, np.sqrt(V), out=np.zeros_like(U), where=known)
         p_values = 2.0 * stats.norm.sf(np.abs(z))
-        tested = significant_columns(self, z**2, p_values, data.feature_names, DEFAULT_COUNT)
+        tested = significant_columns(self, z**2, p_values, data, DEFAULT_COUNT)
         return Selection(
             selected=tested.selected, scores=z**2, tables={**tested.tables, "z_score": z},
             warnings=tested.notes,

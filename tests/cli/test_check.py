@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.command_line import fsframe
 
 
@@ -70,3 +72,11 @@ def test_failures_are_reported_by_cause_and_a_badge_says_all(tmp_path: Path) -> 
     assert metric.code == 0
     assert "passes" in (tmp_path / "k.md").read_text(encoding="utf-8")
     assert fsframe("check", "kuncheva", "-o", "k.md").code == 2
+
+
+@pytest.mark.parametrize(("fake", "what"), [("seconds", "plot"), ("jsonl", "writer")])
+def test_a_part_without_a_suite_is_named(fake: str, what: str) -> None:
+    done = fsframe("check", fake, fakes=[f"fake_{fake}"])
+    assert done.code == 2
+    assert f"the {what} {fake} has no conformance suite" in done.err
+    assert f"plugin fake-{fake} check it" in done.err

@@ -1,4 +1,4 @@
-"""A sound selector that makes every promise, and sixty made from it that break one in silence.
+"""A sound selector that makes every promise, and sixty-six made from it that break one in silence.
 
 `broken_selectors` has a fault for each check; a fault here leaves the result well-formed, and makes
 some promise of the method, its entry or the core untrue.
@@ -82,7 +82,7 @@ class Explained(Selector):
         return float(np.max(1.0 - left[sure] / there[sure], initial=0.0)) if sure.any() else 0.0
 
     def p_value(self, data: Dataset, j: int, share: float) -> float:
-        free = self.known(data, j).sum() - self.design(data).shape[1] - 1
+        free = self.weights(data)[self.known(data, j)].sum() - self.design(data).shape[1] - 1
         if data.categorical[j] or free < 1 or share >= 1:
             return float("nan") if share < 1 else 0.0
         classes = data.n_classes if data.task == "classification" else 1
@@ -259,7 +259,32 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "covariates of other rows": (
         {"design": lambda self, data: np.roll(sound("design")(self, data), 1, axis=0)},
-        "",
+        "how_covariates_are_given_does_not_matter",
+    ),
+    "the first covariate only": (
+        {"design": lambda self, data: sound("design")(self, data)[:, :2]},
+        "how_covariates_are_given_does_not_matter",
+    ),
+    "covariates through the origin": (
+        {
+            "design": lambda self, data: sound("design")(self, data)[
+                :, 0 if data.covariates is None else 1 :
+            ]
+        },
+        "p_values_hold_their_level_given_covariates",
+    ),
+    "p-values without the covariates": (
+        {
+            "p_value": lambda self, data, j, share: sound("p_value")(
+                self,
+                data,
+                j,
+                share
+                if data.covariates is None
+                else Explained.share(self, attrs.evolve(data, covariates=None), j),
+            )
+        },
+        "p_values_hold_their_level_given_covariates",
     ),
     "one covariate of a level only": (
         {"design": lambda self, data: (sound("design")(self, data)[:, -1:] > 1e9) + 1.0},
@@ -277,7 +302,10 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         _kept(lambda self, data: sound("many_kept")(self, data) if data.keep is None else 1 / 0),
         "columns_always_kept_are_kept_or_refused",
     ),
-    "labels permuted row by row within groups": ({"p_value": _permuted}, ""),
+    "labels permuted row by row within groups": (
+        {"p_value": _permuted},
+        "labels_are_permuted_in_whole_groups",
+    ),
     "levels as numbers": (_column(_of_levels(lambda x: x)), "names_of_levels_do_not_matter"),
     "levels by first appearance": (
         _column(
@@ -366,9 +394,28 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "p-values above one": (_p(lambda p: 1.0 + p), "result_is_sound"),
     "p-values below zero": (_p(lambda p: p - 0.5), "result_is_sound"),
     "p-values halved": (_p(lambda p: p / 2), "p_values_hold_their_level_on_noise"),
+    "p-values of rows without their counts": (
+        {
+            "p_value": lambda self, data, j, share: sound("p_value")(
+                self, data.with_counts(None), j, share
+            )
+        },
+        "counts_equal_copies",
+    ),
     "p-values squared": (_p(lambda p: p**2), "p_values_hold_their_level_on_noise"),
     "p-values of the score": (
         {"p_value": lambda self, data, j, share: float(np.exp(-100 * share))},
+        "p_values_hold_their_level_on_noise",
+    ),
+    "p-values of numeric targets squared": (
+        {
+            "p_value": lambda self, data, j, share: sound("p_value")(self, data, j, share)
+            ** (2 if data.task == "regression" else 1)
+        },
+        "p_values_hold_their_level_on_noise",
+    ),
+    "p-values of the score, never small": (
+        {"p_value": lambda self, data, j, share: float(np.exp(-10 * share))},
         "p_values_hold_their_level_on_noise",
     ),
     "p-values turned over": (_p(lambda p: 1 - p), "p_values_are_those_of_their_columns"),
@@ -522,7 +569,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         "only_columns_kept_upstream_are_seen",
     ),
 }  # fmt: skip
-"""What is wrong, to the parts that differ and the check that finds it; "" if none does."""
+"""What is wrong, to the parts that differ and the check that finds it."""
 
 
 def self_counts(data: Dataset) -> bytes:

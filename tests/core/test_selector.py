@@ -158,7 +158,7 @@ def test_an_unsound_result_is_the_plugins_fault(found: Any, complaint: str) -> N
         def _select(self, *_: Any) -> Any:
             return found
 
-    with pytest.raises(PluginError, match=f"unsound .*{complaint}"):
+    with pytest.raises(PluginError, match=f"stage `unsound` .*{complaint}"):
         Unsound().select(table())
 
 

@@ -1,4 +1,4 @@
-"""Sparse X in estimators: selectors take it as the table does, those that predict refuse it."""
+"""Sparse X in estimators: selectors take it as the table does, and those that predict."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import (
     check_estimator_sparse_array,
@@ -16,7 +17,14 @@ from sklearn.utils.estimator_checks import (
 
 import fsframe.sklearn
 from fsframe import selectors
-from fsframe.sklearn import ChainSelector, estimator, offered_names
+from fsframe.sklearn import (
+    ChainClassifier,
+    ChainRegressor,
+    ChainSelector,
+    estimator,
+    offered_names,
+)
+from fsframe.testing.conformance import peak_bytes
 
 from .estimator_checks import CHAINS, TRIED_AS
 
@@ -72,20 +80,56 @@ def test_chains_find_in_sparse_x_the_bits_of_dense_x(chain: str) -> None:
     same_bits(lambda: ChainSelector(chain), Y)
 
 
-@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array], ids=["csr", "csc"])
-@pytest.mark.parametrize("name", [*PREDICTS, "ChainClassifier", "ChainRegressor"])
-def test_those_that_predict_refuse_sparse_x_and_say_what_to_do(name: str, kind: Any) -> None:
-    made = getattr(fsframe.sklearn, name)(**TRIED_AS.get(name, {}))
-    y = Y if hasattr(made, "decision_function") else NUMBERS
-    with pytest.raises(TypeError, match=r"dense data is required.*toarray"):
-        made.fit(kind(X), y)
-    made.fit(X, y)
-    with pytest.raises(TypeError, match=r"dense data is required.*toarray"):
-        made.predict(kind(X))
-    assert not get_tags(made).input_tags.sparse
+@pytest.mark.parametrize("name", PREDICTS)
+def test_all_that_predict_find_in_sparse_x_the_bits_of_dense_x(name: str) -> None:
+    made = getattr(fsframe.sklearn, name)
+    fitted = made(**TRIED_AS.get(name, {}))
+    y = Y if is_classifier(fitted) else TIMES if name == "Cox" else NUMBERS
+    same_predictions(lambda: made(**TRIED_AS.get(name, {})), X, y)
 
 
-@pytest.mark.parametrize("name", ["MIM", "ReliefF"])
+@pytest.mark.parametrize(
+    "chain",
+    ["mim:top=3 weighted-knn", "immigrate margin", "mim:top=0.3 sklearn:estimator=GaussianNB"],
+)
+def test_chains_that_predict_find_in_sparse_x_the_bits_of_dense_x(chain: str) -> None:
+    same_predictions(lambda: ChainClassifier(chain), X, Y)
+
+
+def test_chains_of_numbers_find_in_sparse_x_the_bits_of_dense_x() -> None:
+    same_predictions(lambda: ChainRegressor("rrelieff:top=3 ridge"), X, NUMBERS)
+
+
+def test_gaps_of_sparse_rows_are_filled_as_those_of_dense_ones() -> None:
+    holed = X.copy()
+    holed[3, 5] = holed[7, 1] = np.nan
+    for chain in ("impute knn", "impute:method=neighbours knn"):
+        same_predictions(lambda chain=chain: ChainClassifier(chain), holed, Y)
+
+
+def test_only_the_columns_that_are_read_are_widened() -> None:
+    wide = sparse.random_array((40, 400_000), density=1e-4, rng=1, format="csr")
+    y = np.arange(40) % 2
+    chain = ChainClassifier("anova-f:top=3 knn").fit(wide, y)
+    # 40 × 400,000 numbers are 128 MB.
+    assert peak_bytes(lambda: chain.predict(wide)) < 30e6
+
+
+def same_predictions(make: Callable[[], Any], table: Any, y: Any) -> None:
+    """Fits on csr and csc, matrices and arrays, predict what a dense X gives, of either form."""
+    dense = make().fit(table, y)
+    expected = dense.predict(table)
+    for kind in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array):
+        thin = make().fit(kind(table), y)
+        assert np.array_equal(thin.predict(kind(table)), expected)
+        assert np.array_equal(thin.predict(table), expected)
+        if is_classifier(dense):
+            scores = thin.decision_function(kind(table))
+            assert scores.tobytes() == dense.decision_function(table).tobytes()
+    assert get_tags(dense).input_tags.sparse
+
+
+@pytest.mark.parametrize("name", ["MIM", "ReliefF", "KNN", "Margin", "Ridge"])
 def test_checks_of_scikit_learn_on_sparse_tables_pass(name: str) -> None:
     for check in (check_estimator_sparse_array, check_estimator_sparse_matrix):
         check(name, getattr(fsframe.sklearn, name)())

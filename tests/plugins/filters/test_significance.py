@@ -11,6 +11,7 @@ from scipy.stats import f as f_distribution
 from sklearn.feature_selection import SelectFdr, SelectFwe, f_classif, f_regression
 
 import fsframe
+from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.resampling.groups import with_group_means
 from fsframe.table.dataset import Dataset
@@ -220,3 +221,20 @@ def test_a_parabola_is_for_numeric_targets_without_covariates():
     data = Dataset.from_arrays(rng.normal(size=(20, 3)), rng.normal(size=20), ["a", "b", "c"])
     with pytest.raises(DataError, match="no partial F"):
         fsframe.selectors["anova-f"](curved=True).select(data.with_roles(adjust="c"))
+
+
+@pytest.mark.parametrize("chain", ["anova-f", "chi2"])
+def test_a_ranking_of_rows_that_belong_together_has_no_p_values(chain):
+    draw = np.random.default_rng(4)
+    who = np.repeat(np.arange(20), 5)
+    X = draw.normal(size=(20, 6))[who]
+    plain = Dataset.from_arrays(X, who % 2)
+    grouped = Dataset.from_arrays(X, who % 2, groups=who)
+    in_time = Dataset.from_arrays(np.c_[X, np.arange(100.0)], who % 2).with_roles(time="f7")
+    alone = Chain.parse(chain).select(plain)
+    assert "p_values" in alone.tables
+    for data in (grouped, in_time):
+        found = Chain.parse(chain).select(data)
+        assert "p_values" not in found.tables
+        assert found.scores.tobytes() == alone.scores.tobytes()
+    assert "p_values" in Chain.parse(f"{chain}:alpha=0.05").select(grouped).tables
