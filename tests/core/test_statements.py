@@ -152,3 +152,14 @@ def test_screen_report_and_methods_text_say_it(
     assert [one["sentence"] for one in shown] == [sentence] * bool(sentence)
     for text in (screen, report_page(record), methods_paragraph(record)):
         assert (sentence in text) if sentence else " tests whether " not in text
+
+
+@pytest.mark.parametrize(("chain", "tests"), [("anova-f", False), ("anova-f:alpha=0.5", True)])
+def test_a_ranking_of_rows_that_belong_together_tests_nothing(chain: str, tests: bool) -> None:
+    draw = np.random.default_rng(0)
+    people = np.repeat(np.arange(15), 4)
+    data = Dataset.from_arrays(draw.normal(size=(60, 4)), people % 2, groups=people)
+    record = Chain.parse(chain).run(data)
+    assert ("tests whether" in flat(record)) == tests
+    assert bool(result_object(record, None)["statements"]) == tests
+    assert ("p_values" in record.stages[0].selection.tables) == tests  # type: ignore[union-attr]
