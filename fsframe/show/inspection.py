@@ -15,7 +15,7 @@ import numpy as np
 from fsframe.chains.repeated_rows import repeated_rows
 from fsframe.errors import DataError
 from fsframe.method.run import Cost
-from fsframe.show.proposals import Proposal, proposals_for
+from fsframe.show.proposals import Proposal, proposals_for, usual_chain
 from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_guesses import Guesses, as_words, spelled_key
 from fsframe.table.column_kinds import alike_spellings, as_ordinal
@@ -398,7 +398,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         data=data,
         refused=refused,
         chain=chain,
-        command=_command(path, chain or "immigrate npfs", suggested),
+        command=_command(path, chain or usual_chain(), suggested),
         forecast=forecast,
         proposals=tuple(proposals),
         commands=tuple(_command(path, each.chain, suggested) for each in proposals),

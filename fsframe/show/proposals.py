@@ -127,6 +127,15 @@ def rules() -> list[ProposalEntry]:
     return sorted(entries, key=lambda entry: (not entry.question, entry.place, entry.name))
 
 
+def usual_chain() -> str:
+    """The first chain that asks nothing of a table, for one that is refused; empty if none is."""
+    for rule in rules():
+        bounds = rule.fewest_columns, rule.most_columns, rule.rows_per_column, rule.most_hours
+        if rule.question and not rule.when and not any(bounds):
+            return rule.chain
+    return ""
+
+
 @attrs.frozen(kw_only=True)
 class Proposal:
     """A chain for a table.

@@ -29,8 +29,6 @@ EXCEPTIONS = {
         *("mim", "mim:top=2 npfs:n=8,null=published,alpha=0.3", "relief"),
         "sklearn",
     },
-    # The printed command where nothing is proposed.
-    "show/inspection.py": {"immigrate npfs"},
     # `--classifier` also takes the name of a class of scikit-learn.
     "ask/options.py": {"sklearn:estimator="},
     # The module of that name.
