@@ -216,6 +216,7 @@ def not_given(row: Row, evidence: Evidence) -> str:
         "SIM": "passes and restarts of Simba are not given",
         "ADB": "trees and rounds of AdaBoost are not given",
         "RF": "trees of the forest are not given",
+        "HIN": "hierNet itself was not run, and its settings are not given",
     }.get(row["method"], "")
 
 

@@ -11,6 +11,7 @@ import attrs
 from fsframe.table.dataset import Dataset
 
 SKLEARN = "sklearn:estimator=sklearn."
+PAIRS = "sklearn:estimator=pairwise_lasso.PairwiseLasso"
 PATH = (4.0, 2.0, 1.0, 0.5, 0.25, 0.125)
 """IMMIGRATE's σ: from 4 by halves until not larger than 0.2."""
 
@@ -28,6 +29,7 @@ METHODS = {
     "LAS": SKLEARN + "linear_model.LogisticRegressionCV,standardize=true,"
     'options={"l1_ratios":[1],"solver":"liblinear","scoring":"accuracy",'
     '"use_legacy_attributes":false}',
+    "HIN": PAIRS,
     "ADB": SKLEARN + "ensemble.AdaBoostClassifier",
     "RF": SKLEARN + "ensemble.RandomForestClassifier",
     "XGB": SKLEARN + "ensemble.GradientBoostingClassifier",
@@ -60,13 +62,14 @@ METHODS = {
     "GFZ": "gflip:utility=zero-one knn:k=1",
     "LDE": SKLEARN + "discriminant_analysis.LinearDiscriminantAnalysis,standardize=true,"
     'options={"priors":[0.5,0.5]}',
+    "HIP": PAIRS + ',options={"squares":false}',
     "DTR": SKLEARN + 'tree.DecisionTreeClassifier,options={"min_samples_split":20,'
     '"min_samples_leaf":7,"ccp_alpha":0.005}',
 }
 VARIANTS = {
     "IGT": ("IGR", "IG1", "IGP"), "BIM": ("BIP", "BI3"), "IM4": ("IM1", "IMF"),
     "REL": ("RE1", "RES"), "RFF": ("RFS",), "LOGO": ("LOM",), "DT": ("DTR",), "GFP": ("GFZ",),
-    "LDA": ("LDE",),
+    "LDA": ("LDE",), "HIN": ("HIP",),
 }  # fmt: skip
 VARIANT_OF = {variant: method for method, many in VARIANTS.items() for variant in many}
 YARDSTICKS = ("1NN", "3NN", "NBC", "LDA", "DT")
@@ -180,6 +183,8 @@ def guess(method: str, table: Dataset) -> float:
         "BIM": 15e-6, "BIP": 15e-6, "BI3": 5e-7, "B4G": 25e-6, "LOGO": 30e-6, "GFP": 10e-6,
         "IG1": 1e-6,
     }  # fmt: skip
+    if method in ("HIN", "HIP"):
+        return 5e-5 * n * p * p + 2.0
     if n > 3000 and method in ("IGT", "IGR", "IG1", "IGP"):
         n = 3600 if method == "IGP" else 900
     return price.get(method, 5e-7) * n * n * p + 0.1

@@ -22,7 +22,8 @@ def grown(
 
     A row is known by its first `key` cells. New rows take the place of stored ones of the same key
     and are followed by today's date and the digest of today's code; those that are kept show when,
-    and by which code, they were made. A row that has not changed keeps its date.
+    and by which code, they were made. A row that has not changed keeps its date. One of fewer
+    ``repeats`` than the stored one, where there is such a column, is left out.
 
     Raises
     ------
@@ -43,9 +44,19 @@ def grown(
     for row in rows:
         cells = [None if value == "" else value for value in row]
         place = tuple(str(cell) for cell in cells[:key])
-        if place not in held or held[place][: len(cells)] != cells:
+        if place in held and fewer(header, cells, held[place]):
+            print(f"{', '.join(place)}: the stored row has more repetitions and is kept")
+        elif place not in held or held[place][: len(cells)] != cells:
             held[place] = [*cells, *today]
     return columns, list(held.values())
+
+
+def fewer(header: Sequence[str], new: Sequence[Any], stored: Sequence[Any]) -> bool:
+    """Whether a row comes from fewer repetitions than the stored one of the same columns."""
+    if "repeats" not in header:
+        return False
+    column = list(header).index("repeats")
+    return bool((new[column] or 0) < (stored[column] or 0))
 
 
 def code_digest() -> str:

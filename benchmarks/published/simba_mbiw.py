@@ -104,7 +104,7 @@ def main() -> None:
         grow(bench, list(cells.values()), repeats)
     except OutOfTime:
         print("out of time: call again to go on")
-    rows, by_size = [], []
+    rows, by_size, made_from = [], [], {}
     for name in sets:
         # As many as all three have; a t-test takes two.
         common = min(repeats, *(cells[name, key].done for key in CHAINS))
@@ -116,6 +116,7 @@ def main() -> None:
             key: (evaluation, indices(selection))
             for key, (evaluation, selection) in evaluations(bench, of_set, common).items()
         }
+        made_from[name] = common
         rows.append(row_of(name, found, common))
         by_size += size_rows(name, found)
     header = [
@@ -124,6 +125,9 @@ def main() -> None:
         "error % simba", "error % order", "error % sample", "error of order", "error of sample",
     ]  # fmt: skip
     header, rows = grown(options.results, "simba-mbiw", header, rows, key=1)
+    # By size too only what replaced a row, or is new: not what fewer repetitions gave.
+    repeats_of = {row[0]: row[3] for row in rows}
+    by_size = [row for row in by_size if repeats_of[row[0]] == made_from[row[0]]]
     counts = [
         f"{title}: {words.count('better')} better, {words.count('equal')} equal, "
         f"{words.count('worse')} worse"

@@ -186,3 +186,30 @@ def test_a_table_grows_and_stored_figures_keep_their_day_and_code(tmp_path, monk
     ]
     with pytest.raises(SystemExit, match="has the columns"):
         grown(tmp_path, "t", ["set", "here %"], [], 1)
+
+
+def test_fewer_repetitions_never_take_the_place_of_more(tmp_path, capsys):
+    from result_tables import grown
+
+    stored = "set,here %,repeats,made,code\nCRY,89.0,10,2026-11-21,0\nWIN,96.0,1,2026-11-21,0\n"
+    (tmp_path / "t.csv").write_text(stored)
+    new = [["CRY", 91.0, 1], ["WIN", 97.0, 3]]
+    rows = grown(tmp_path, "t", ["set", "here %", "repeats"], new, key=1)[1]
+    assert [row[:3] for row in rows] == [["CRY", 89.0, 10], ["WIN", 97.0, 3]]
+    assert "CRY: the stored row has more repetitions" in capsys.readouterr().out
+
+
+def test_a_pairwise_lasso_finds_a_product_and_takes_two_classes_only():
+    from pairwise_lasso import PairwiseLasso
+
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(120, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    found = PairwiseLasso(random_state=0).fit(X, y)
+    assert (found.predict(X) == y).mean() > 0.9
+    assert found.predict_proba(X).shape == (120, 2)
+    weights = np.abs(found.pipeline_[-1].coef_[0])
+    assert weights.argmax() == 5 and weights.size == 14  # 4 columns, 10 products with squares
+    assert PairwiseLasso(squares=False).fit(X, y).pipeline_[-1].coef_.size == 10
+    with pytest.raises(ValueError, match="two classes"):
+        PairwiseLasso().fit(X, np.arange(120) % 3)
