@@ -51,10 +51,10 @@ def rooms() -> dict[str, set[str]]:
     `fsframe` itself (errors, spelling, the names of the package) is below everything and is left
     out of the arrows.
     """
-    found = list(modules())
-    home = {name: room for room, name, _ in found}
+    listed = list(modules())
+    home = {name: room for room, name, _ in listed}
     arrows: dict[str, set[str]] = {}
-    for room, _, path in found:
+    for room, _, path in listed:
         targets = {home[name] for name in _imports(path) if name in home}
         arrows.setdefault(room, set()).update(targets - {room, "fsframe"})
     return arrows
@@ -68,19 +68,19 @@ def floors(arrows: dict[str, set[str]]) -> dict[str, int]:
     ValueError
         If rooms import each other in a circle.
     """
-    found: dict[str, int] = {}
+    heights: dict[str, int] = {}
 
     def height(room: str, above: tuple[str, ...]) -> int:
         if room in above:
             raise ValueError("rooms in a circle: " + " -> ".join((*above, room)))
-        if room not in found:
+        if room not in heights:
             below = [height(other, (*above, room)) for other in sorted(arrows[room])]
-            found[room] = 1 + max(below, default=-1)
-        return found[room]
+            heights[room] = 1 + max(below, default=-1)
+        return heights[room]
 
     for room in sorted(arrows):
         height(room, ())
-    return found
+    return heights
 
 
 def _needed(arrows: dict[str, set[str]]) -> Iterator[tuple[str, str]]:

@@ -181,8 +181,8 @@ def _shares(offer: Offer) -> NDArray[np.float64]:
     for seed in range(_TABLES):
         # In any order: ties must not tell the columns that come first.
         order = np.random.default_rng(seed).permutation(len(COLUMNS))
-        found = made.select(known_table(seed, task).take_columns(order), seed=seed)
-        kept[order[found.selected[:_ASKED]]] += 1
+        selection = made.select(known_table(seed, task).take_columns(order), seed=seed)
+        kept[order[selection.selected[:_ASKED]]] += 1
     return kept / _TABLES
 
 
@@ -237,7 +237,7 @@ def seen_by_classifiers() -> dict[str, bytes]:
     X = rng.standard_normal((120, 2))
     data = Dataset.from_arrays(X, X[:, 0] * X[:, 1] > 0)
     places = np.stack(np.meshgrid(_GRID, _GRID), axis=-1).reshape(-1, 2)
-    found = {}
+    pictures = {}
     for offer in classifiers.offers():
         if offer.entry.kind != "classifier" or not offer.plugin.source.bundled:
             continue
@@ -257,8 +257,8 @@ def seen_by_classifiers() -> dict[str, bytes]:
                     *X[data.y == code].T, marker, color="black", mfc=("none", "black")[code], ms=3
                 )
             ax.set(aspect="equal", xlim=_GRID[[0, -1]], ylim=_GRID[[0, -1]])
-            found[offer.name] = figure_bytes(ax.figure)
-    return found
+            pictures[offer.name] = figure_bytes(ax.figure)
+    return pictures
 
 
 def sees_page() -> str:

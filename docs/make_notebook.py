@@ -45,12 +45,12 @@ def _outputs(cell: dict[str, Any], space: dict[str, Any], number: int) -> list[d
         value = None
         if isinstance(last, ast.Expr):
             value = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), space)
-    found: list[dict[str, Any]] = []
+    outputs: list[dict[str, Any]] = []
     if printed.getvalue():
         text = printed.getvalue().splitlines(keepends=True)
-        found.append({"output_type": "stream", "name": "stdout", "text": text})
+        outputs.append({"output_type": "stream", "name": "stdout", "text": text})
     if value is not None:
-        found.append(
+        outputs.append(
             {
                 "output_type": "execute_result",
                 "execution_count": number,
@@ -58,7 +58,7 @@ def _outputs(cell: dict[str, Any], space: dict[str, Any], number: int) -> list[d
                 "data": _shown(value),
             }
         )
-    return found
+    return outputs
 
 
 def _shown(value: Any) -> dict[str, Any]:
@@ -74,5 +74,5 @@ def _shown(value: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    found = executed(json.loads(NOTEBOOK.read_text(encoding="utf-8")), NOTEBOOK.parent)
-    NOTEBOOK.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    notebook = executed(json.loads(NOTEBOOK.read_text(encoding="utf-8")), NOTEBOOK.parent)
+    NOTEBOOK.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

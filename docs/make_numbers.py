@@ -87,14 +87,14 @@ def shared_by_seeds(path: Path) -> Iterator[str]:
     yield ""
     rows, about = [], ""
     for line in lines[2:]:
-        found = re.fullmatch(
+        match = re.fullmatch(
             r"  (fsframe|BorutaPy, \S+) +(.*\d)  +two seeds share (\S+), "
             r"with fsframe (\S+), processor time × (\S+)",
             line,
         )
-        if found:
+        if match:
             names = ("program", "by seed", "two seeds", "with fsframe", "processor time ×")
-            rows.append({"table": about, **dict(zip(names, found.groups(), strict=True))})
+            rows.append({"table": about, **dict(zip(names, match.groups(), strict=True))})
             about = ""
         elif line and not line.startswith(" "):
             about = line
@@ -151,14 +151,14 @@ def equal_digests(path: Path) -> Iterator[str]:
     rows = rows_of(path)
     shown = []
     for way, of in dict.fromkeys((row["way"], row["table"]) for row in rows):
-        own = [row for row in rows if (row["way"], row["table"]) == (way, of)]
+        group = [row for row in rows if (row["way"], row["table"]) == (way, of)]
         shown.append(
             {
                 "way": way,
                 "table": of,
-                "chains": len(own),
-                "drawing at random": sum(row["draws"] != "0" for row in own),
-                "equal": sum(len(set(row["equal"].split(" of "))) == 1 for row in own),
+                "chains": len(group),
+                "drawing at random": sum(row["draws"] != "0" for row in group),
+                "equal": sum(len(set(row["equal"].split(" of "))) == 1 for row in group),
             }
         )
     yield from table(shown)
@@ -176,14 +176,14 @@ def memory_of_commands(path: Path) -> Iterator[str]:
         key = (row["shape"], row["values"], workers[1] if workers else "0")
         groups.setdefault(key, []).append(row)
     shown = []
-    for key, own in groups.items():
-        shares = sorted(100 * float(row["held_mb"]) / float(row["allowed_mb"]) for row in own)
-        largest = max(own, key=lambda row: float(row["allowed_mb"]))
+    for key, group in groups.items():
+        shares = sorted(100 * float(row["held_mb"]) / float(row["allowed_mb"]) for row in group)
+        largest = max(group, key=lambda row: float(row["allowed_mb"]))
         shown.append(
             {
                 **dict(zip(("shape", "values", "workers"), key, strict=True)),
-                "commands": len(own),
-                "stopped or refused": sum(row["ended"] != "exit 0" for row in own),
+                "commands": len(group),
+                "stopped or refused": sum(row["ended"] != "exit 0" for row in group),
                 "held of the bound, %": f"{shares[0]:.0f}–{shares[-1]:.0f}",
                 "largest bound, MB": largest["allowed_mb"],
                 "of": f"`{largest['command']}`",
@@ -225,17 +225,17 @@ def signals(path: Path) -> Iterator[str]:
     names = ("trials", "stopped", "kept", *BAD)
     spans = {f"since the last finding was fixed ({', '.join(versions)})": now}
     for mended in reversed(dict.fromkeys(line["mended"] for line in lines if "mended" in line)):
-        own = [line for line in lines if line.get("mended") == mended]
-        spans[f"before “{mended}”, which fixed what was found"] = own
+        before = [line for line in lines if line.get("mended") == mended]
+        spans[f"before “{mended}”, which fixed what was found"] = before
     rows = []
-    for span, own in spans.items():
-        rows.append({"when": span, **{n: sum(line[n] for line in own) for n in names}})
+    for span, span_lines in spans.items():
+        rows.append({"when": span, **{n: sum(line[n] for line in span_lines) for n in names}})
     yield from table(rows)
     yield ""
     by: Counter[str] = sum((Counter(line["by"]) for line in now), Counter())
     kinds = ", ".join(f"{kind} {number}" for kind, number in by.most_common())
     yield f"Signals that arrived before the end, since the last finding: {kinds}."
-    yield from (f"* {' '.join(found.split())}" for line in now for found in line["examples"])
+    yield from (f"* {' '.join(example.split())}" for line in now for example in line["examples"])
 
 
 def commands_on_disks(path: Path) -> Iterator[str]:
@@ -247,10 +247,10 @@ def commands_on_disks(path: Path) -> Iterator[str]:
     commands = dict.fromkeys(line["command"] for line in lines)
     rows = []
     for command in (*commands, "all"):
-        own = [line for line in lines if command in (line["command"], "all")]
-        calls = sum({line["command"]: line["calls"] for line in own}.values())
+        counted = [line for line in lines if command in (line["command"], "all")]
+        calls = sum({line["command"]: line["calls"] for line in counted}.values())
         rows.append(
-            {"command": command, "calls": calls, **{n: sum(o[n] for o in own) for n in seen}}
+            {"command": command, "calls": calls, **{n: sum(o[n] for o in counted) for n in seen}}
         )
     yield from table(rows)
     yield ""
@@ -274,10 +274,10 @@ def disk(path: Path) -> Iterator[str]:
 
 def places(path: Path) -> Iterator[str]:
     """Ranks of the interacting pairs, for each number of bins."""
-    found = json.loads(path.read_text(encoding="utf-8"))
+    runs = json.loads(path.read_text(encoding="utf-8"))
     yield from table(
         {"run": run, "table": name, **{k: f"{v:.3g}" for k, v in facts.items()}}
-        for run, parts in found.items()
+        for run, parts in runs.items()
         for name, facts in parts.get("places", {}).items()
     )
 
@@ -288,15 +288,15 @@ def mutants(path: Path) -> Iterator[str]:
     areas = list(dict.fromkeys(row["area"] for row in rows))
     shown = []
     for area in (*areas, "all"):
-        own = [row for row in rows if area in (row["area"], "all")]
-        killed = sum(row["ended"] != "survived" for row in own)
-        equal = sum(row["why"].startswith("equivalent") for row in own)
+        of_area = [row for row in rows if area in (row["area"], "all")]
+        killed = sum(row["ended"] != "survived" for row in of_area)
+        equal = sum(row["why"].startswith("equivalent") for row in of_area)
         shown.append(
             {
-                "area": area, "mutants": len(own), "killed": killed,
-                "survived": len(own) - killed, "of these equivalent": equal,
-                "killed %": f"{100 * killed / len(own):.1f}",
-                "without equivalents %": f"{100 * killed / max(1, len(own) - equal):.1f}",
+                "area": area, "mutants": len(of_area), "killed": killed,
+                "survived": len(of_area) - killed, "of these equivalent": equal,
+                "killed %": f"{100 * killed / len(of_area):.1f}",
+                "without equivalents %": f"{100 * killed / max(1, len(of_area) - equal):.1f}",
             }
         )  # fmt: skip
     yield from table(shown)
@@ -639,8 +639,8 @@ def numbers() -> str:
 
 def results() -> list[str]:
     """The committed result files, relative to `benchmarks/`."""
-    found = (ROOT / "benchmarks").glob("*/results/*")
-    return sorted(p.relative_to(ROOT / "benchmarks").as_posix() for p in found)
+    files = (ROOT / "benchmarks").glob("*/results/*")
+    return sorted(p.relative_to(ROOT / "benchmarks").as_posix() for p in files)
 
 
 def _other_results() -> Iterator[str]:
@@ -679,7 +679,7 @@ def _elsewhere() -> Iterator[str]:
                  for p in said]  # fmt: skip
         where = ", ".join(links) or "On no page"
         scripts.setdefault(where, []).append(f"[{name.removeprefix('benchmarks/')}](../{name})")
-    yield from (f"* {where}: {', '.join(found)}" for where, found in scripts.items())
+    yield from (f"* {where}: {', '.join(linked)}" for where, linked in scripts.items())
 
 
 def main() -> int:

@@ -95,9 +95,9 @@ def _groups(sections: Sequence[dict[str, str]]) -> dict[str, list[Row]]:
         for row in section.items():
             users[row] = (*users.get(row, ()), number)
     together: dict[tuple[int, ...], list[Row]] = {}
-    for row, found in users.items():
-        if len(found) >= _SHARED_BY:
-            together.setdefault(found, []).append(row)
+    for row, numbers in users.items():
+        if len(numbers) >= _SHARED_BY:
+            together.setdefault(numbers, []).append(row)
     groups: dict[str, list[Row]] = {}
     single: dict[str, str] = {}
     for rows in sorted(together.values(), key=lambda rows: -len(users[rows[0]])):
@@ -114,17 +114,17 @@ def _commands() -> Iterator[str]:
     yield "## Commands\n"
     yield "`fsframe COMMAND --help` says more, with examples.\n"
     context = click.Context(cli, info_name="fsframe")
-    found: list[tuple[str, click.Command]] = [("fsframe", cli)]
+    commands: list[tuple[str, click.Command]] = [("fsframe", cli)]
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         assert command is not None
-        found.append((f"fsframe {name}", command))
+        commands.append((f"fsframe {name}", command))
         last = getattr(command, "_last", None)
         if last is not None:
-            found.append((f"fsframe {name} STAGES {last.name} DATA", last))
-    tables = [_option_rows(command) for _, command in found]
+            commands.append((f"fsframe {name} STAGES {last.name} DATA", last))
+    tables = [_option_rows(command) for _, command in commands]
     groups = _groups(tables)
-    for (title, command), rows in zip(found, tables, strict=True):
+    for (title, command), rows in zip(commands, tables, strict=True):
         yield f"### `{title}`\n"
         page = _PAGES.get(title.removeprefix("fsframe "))
         # \b and \f are click's own marks: keep these lines, stop here.
@@ -143,8 +143,8 @@ def _commands() -> Iterator[str]:
     for error in vars(errors).values():
         if isinstance(error, type) and issubclass(error, errors.FsframeError):
             of_code.setdefault(error.exit_code, []).append(f"`{error.__name__}`")
-    told = "; ".join(f"{code} {', '.join(names)}" for code, names in of_code.items())
-    yield f"The exceptions of `fsframe.errors` behind them: {told}.\n"
+    exceptions = "; ".join(f"{code} {', '.join(names)}" for code, names in of_code.items())
+    yield f"The exceptions of `fsframe.errors` behind them: {exceptions}.\n"
 
 
 def _apart(rows: dict[str, str], groups: dict[str, list[Row]]) -> tuple[list[str], list[str]]:
@@ -250,24 +250,24 @@ def _methods() -> Iterator[str]:
         if registry is selectors:
             yield ("`fsframe methods NAME` also says where in its paper a parameter stands.\n")
             yield "Every selector also has `top`, every wrapping stage `base`:\n"
-            own = (_parameter(p) for p in WrappingSelector.parameters())
-            yield from _table(own, *_PARAMETER)
+            common_rows = (_parameter(p) for p in WrappingSelector.parameters())
+            yield from _table(common_rows, *_PARAMETER)
             yield (
                 "`|` separates alternatives; no values: true or false. What several methods "
                 "share stands [below](#shared-parameters).\n"
             )
-        found = [(offer, rows) for (offer, owner), rows in sections if owner is registry]
+        of_kind = [(offer, rows) for (offer, owner), rows in sections if owner is registry]
         yield from _table(
             (
                 _row(f"[`{offer.name}`](methods/{place_of(offer.name)})", ", ".join(also))
-                for offer, rows in found
+                for offer, rows in of_kind
                 for own, also in [_apart(rows, groups)]
                 if not own
             ),
             "no parameters of its own",
             "shared ones",
         )
-        for offer, rows in found:
+        for offer, rows in of_kind:
             if _apart(rows, groups)[0]:
                 yield f"### `{offer.name}`\n"
                 yield f"[Definition](methods/{place_of(offer.name)}).\n"

@@ -119,11 +119,11 @@ def place_of(name: str) -> str | None:
     if (folder / f"{name}.md").exists():
         return f"{name}.md"
     for path in sorted(folder.glob("*.md")):
-        found = re.search(
+        heading = re.search(
             rf"^##+ (.*`{re.escape(name)}`.*)$", path.read_text(encoding="utf-8"), re.MULTILINE
         )
-        if found:
-            words = re.sub(r"[^\w\s-]", "", found[1]).lower().split()
+        if heading:
+            words = re.sub(r"[^\w\s-]", "", heading[1]).lower().split()
             return f"{path.name}#{'-'.join(words)}"
     return None
 
@@ -156,11 +156,11 @@ def on_files(files: Any, config: Any) -> Any:
         files.append(File.generated(config, path, content=content))
     for path in sorted({*written, *other_pages()}):
         for target in _targets(path):
-            found = ROOT / target
+            file = ROOT / target
             if target.startswith("docs/") or files.get_file_from_path(target) is not None:
                 continue
-            if found.is_file() and found.suffix != ".md":
-                files.append(File.generated(config, target, abs_src_path=str(found)))
+            if file.is_file() and file.suffix != ".md":
+                files.append(File.generated(config, target, abs_src_path=str(file)))
     return files
 
 

@@ -310,10 +310,10 @@ def registry_stub() -> str:
         "regressors": (regressors, "Regressor"),  # they are classifiers too
         "classifiers": (classifiers, "Classifier"),
     }
-    own = [name for name in package.__all__ if hasattr(package.registry, name)]
+    exported = [name for name in package.__all__ if hasattr(package.registry, name)]
     lines = [
         f"from fsframe.registry.registry import {name} as {name}"
-        for name in own
+        for name in exported
         if name not in typed
     ]
     known: set[str] = set()

@@ -35,22 +35,22 @@ def table(level: float, generator: np.random.Generator) -> fsframe.Dataset:
 
 def interaction(method: str, data: fsframe.Dataset) -> float:
     """The size of the weight of the pair (1, 2); ‖W‖_F = 1."""
-    found = fsframe.selectors[method]().select(data)
-    return float(abs(found.pair_weights.matrix[0, 1]))
+    selection = fsframe.selectors[method]().select(data)
+    return float(abs(selection.pair_weights.matrix[0, 1]))
 
 
 def experiment(n_tables: int, seed: int = 0) -> dict[str, np.ndarray]:
     """Weights by method, (n_levels, n_tables)."""
-    found = {name: np.empty((len(LEVELS), n_tables)) for name in ("immigrate", "lfe")}
+    sizes = {name: np.empty((len(LEVELS), n_tables)) for name in ("immigrate", "lfe")}
     for k, level in enumerate(LEVELS):
         for t in range(n_tables):
             data = table(float(level), np.random.default_rng((seed, k, t)))
-            for name, weights in found.items():
+            for name, weights in sizes.items():
                 weights[k, t] = interaction(name, data)
-    return found
+    return sizes
 
 
-def draw(found: dict[str, np.ndarray], path: str) -> None:
+def draw(sizes: dict[str, np.ndarray], path: str) -> None:
     """The figure: mean weight by noise level, with the standard deviation over tables."""
     import matplotlib
 
@@ -60,7 +60,7 @@ def draw(found: dict[str, np.ndarray], path: str) -> None:
     matplotlib.rcParams["svg.hashsalt"] = "fsframe"  # the same file every time
     figure, axes = plt.subplots(figsize=(5, 3.2))
     for name, style in (("immigrate", "o-"), ("lfe", "s--")):
-        mean, spread = found[name].mean(axis=1), found[name].std(axis=1)
+        mean, spread = sizes[name].mean(axis=1), sizes[name].std(axis=1)
         axes.errorbar(100 * LEVELS, mean, spread, fmt=style, capsize=2, label=name)
     axes.set_xlabel("noise, % of rows")
     axes.set_ylabel("|weight| of the pair (1, 2)")
@@ -75,12 +75,12 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=20, help="tables per noise level")
     parser.add_argument("--out", default="interaction_noise.svg", help="where the figure goes")
     options = parser.parse_args()
-    found = experiment(options.tables)
+    sizes = experiment(options.tables)
     print("noise  immigrate        lfe")
     for k, level in enumerate(LEVELS):
-        cells = [f"{found[m][k].mean():.3f} ± {found[m][k].std():.3f}" for m in found]
+        cells = [f"{sizes[m][k].mean():.3f} ± {sizes[m][k].std():.3f}" for m in sizes]
         print(f"{level:4.0%}   " + "    ".join(cells))
-    draw(found, options.out)
+    draw(sizes, options.out)
     print(f"figure: {options.out}")
 
 

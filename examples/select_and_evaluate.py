@@ -16,9 +16,9 @@ def answer(chain: str, data: fsframe.Dataset) -> tuple[list[str], float, float]:
     """The features that a chain keeps, its accuracy on unseen people, and its stability."""
     kept: fsframe.SelectionResult = fsframe.select(chain, data, progress=False)
     # Five folds, once: enough for an example.
-    found = fsframe.evaluate(chain, data, folds=5, repeats=1, progress=False)
+    evaluation = fsframe.evaluate(chain, data, folds=5, repeats=1, progress=False)
     again: fsframe.StabilityResult = fsframe.stability(chain, data, n=10, progress=False)
-    return list(kept.selected_names), found.accuracy, again.values["nogueira"]
+    return list(kept.selected_names), evaluation.accuracy, again.values["nogueira"]
 
 
 def main() -> None:

@@ -117,8 +117,8 @@ class Conformance:
     @classmethod
     def checks(cls) -> tuple[str, ...]:
         """Names of the checks, as used in `exceptions`."""
-        found = [name for name in dir(cls) if getattr(getattr(cls, name), "is_law", False)]
-        return tuple(name.removeprefix("test_") for name in found)
+        tests = [name for name in dir(cls) if getattr(getattr(cls, name), "is_law", False)]
+        return tuple(name.removeprefix("test_") for name in tests)
 
     @check
     def test_exceptions_name_checks_and_reasons(self) -> None:
@@ -152,8 +152,8 @@ class CallChecks(Conformance):
 
     @check
     def test_no_file_is_written(self) -> None:
-        found = written_files(self._use)
-        assert not found, f"files are written by the core only: {', '.join(found[:3])}"
+        written = written_files(self._use)
+        assert not written, f"files are written by the core only: {', '.join(written[:3])}"
 
 
 def run_checks(suite: type[Conformance]) -> Iterator[Outcome]:
@@ -178,11 +178,11 @@ def by_cause(outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
     >>> by_cause([*broken, Outcome(check="c", status="passed")])
     {'IndexError': ['a', 'b']}
     """
-    found: dict[str, list[str]] = {}
+    causes: dict[str, list[str]] = {}
     for outcome in outcomes:
         if outcome.status == "failed":
-            found.setdefault(outcome.detail, []).append(outcome.check)
-    return dict(sorted(found.items(), key=lambda each: -len(each[1])))
+            causes.setdefault(outcome.detail, []).append(outcome.check)
+    return dict(sorted(causes.items(), key=lambda each: -len(each[1])))
 
 
 def assert_refused(call: Callable[[], Any], what: str) -> None:
@@ -234,7 +234,7 @@ def check_declarations(method: Parameterised, name: str | None) -> None:
 
 def tally_line() -> str:
     """Number of checks and methods, and the outcomes."""
-    outcomes = Counter(outcome.status for found in TALLY.values() for outcome in found)
+    outcomes = Counter(outcome.status for suite in TALLY.values() for outcome in suite)
     parts = ", ".join(f"{number} {status}" for status, number in sorted(outcomes.items()))
     return f"fsframe.testing: {outcomes.total()} checks of {len(TALLY)} methods: {parts}"
 
@@ -287,8 +287,8 @@ def written_files(call: Callable[[], Any]) -> list[str]:
             call()
         finally:
             heard, _heard = _heard, None
-        found = {path for path in heard if os.path.lexists(path)}
-    return sorted(path for path in found if not any(part in path for part in _IGNORED))
+        written = {path for path in heard if os.path.lexists(path)}
+    return sorted(path for path in written if not any(part in path for part in _IGNORED))
 
 
 def peak_bytes(call: Callable[[], Any]) -> int:
@@ -405,7 +405,7 @@ def read_attributes(thing: Any, call: Callable[[], Any]) -> set[str]:
     Comparing, copying, displaying and validating it do not count. No other object of its class may
     be used meanwhile.
     """
-    kind, found = type(thing), set()
+    kind, names = type(thing), set()
 
     def spy(self: Any, name: str) -> Any:
         if self is thing:
@@ -413,7 +413,7 @@ def read_attributes(thing: Any, call: Callable[[], Any]) -> set[str]:
             place = code.co_filename
             generic = place.endswith(("params.py",)) or place.startswith("<attrs")
             if not generic and code.co_name not in _GENERIC:
-                found.add(name)
+                names.add(name)
         return object.__getattribute__(self, name)
 
     kind.__getattribute__ = spy  # type: ignore[assignment]
@@ -421,4 +421,4 @@ def read_attributes(thing: Any, call: Callable[[], Any]) -> set[str]:
         call()
     finally:
         del kind.__getattribute__
-    return found
+    return names

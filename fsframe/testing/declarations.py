@@ -143,17 +143,17 @@ def _refuse_untested(name: str) -> None:
 
 def _of_part(registry: Registry, offer: Offer) -> dict[str, Any]:
     """What the checks of a reader, an engine or a command need."""
-    name, found = offer.entry.name, registry[offer.name]
+    name, offered = offer.entry.name, registry[offer.name]
     if registry is readers:
         write = written_with(declared(offer, "WRITES"), name)
         # Formats that are recognised by their content may have no ending.
         endings = [*getattr(offer.entry, "endings", ()), f".{name}"]
         ending = declared(offer, "ENDINGS").get(name, endings[0])
-        return {"make": staticmethod(found), "write": staticmethod(write), "ending": ending}
+        return {"make": staticmethod(offered), "write": staticmethod(write), "ending": ending}
     if registry is engines:
-        return {"make": staticmethod(opening(found))}
+        return {"make": staticmethod(opening(offered))}
     arguments = declared(offer, "ARGUMENTS").get(name)
-    body: dict[str, Any] = {"make": staticmethod(lambda: found), "target": offer.entry.target}
+    body: dict[str, Any] = {"make": staticmethod(lambda: offered), "target": offer.entry.target}
     return body if arguments is None else {**body, "arguments": staticmethod(arguments)}
 
 
@@ -284,10 +284,10 @@ def badge_lines(
     yield from (f"* {label}: {value}" for label, value in facts)
     yield f"* checks: {', '.join(f'{n} {status}' for status, n in sorted(counts.items()))}"
     for status, title in (("failed", "Failed"), ("excepted", "Exceptions, with reasons")):
-        found = [outcome for outcome in outcomes if outcome.status == status]
-        if found:
+        matching = [outcome for outcome in outcomes if outcome.status == status]
+        if matching:
             yield from ("", f"## {title}", "")
-            yield from (f"* {o.check.replace('_', ' ')}: {o.detail}" for o in found)
+            yield from (f"* {o.check.replace('_', ' ')}: {o.detail}" for o in matching)
     if kept:
         yield from ("", "## With a random label", "")
         some = sum(number > 0 for number in kept)

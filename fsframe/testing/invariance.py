@@ -134,8 +134,8 @@ class GroupChecks(SelectorChecks):
         if method.ignores_groups():
             raise not_applicable("it refuses a table with groups")
         probe, wrapping = Probe(), attrs.evolve(method, base=None)  # type: ignore[call-arg]
-        found = wrapping.select_wrapped(probe, data, None, Run())  # type: ignore[attr-defined]
-        assert_sound(found, data)
+        selection = wrapping.select_wrapped(probe, data, None, Run())  # type: ignore[attr-defined]
+        assert_sound(selection, data)
         assert len(probe.seen) > 1, "the base was given no resample"
         assert len({seen.tobytes() for seen in probe.seen}) > 1, "all resamples are the same"
 
@@ -161,17 +161,19 @@ class InvarianceChecks(SelectorChecks):
     def test_order_of_columns_does_not_matter(self) -> None:
         data = self.table()
         order = np.random.Generator(np.random.PCG64(1)).permutation(data.n_features)
-        found = self.make().select(data.take_columns(order))
+        selection = self.make().select(data.take_columns(order))
         # Column p of the shuffled table is column order[p] of the first.
-        back = Selection(selected=order[found.selected], scores=found.scores[np.argsort(order)])
+        back = Selection(
+            selected=order[selection.selected], scores=selection.scores[np.argsort(order)]
+        )
         assert_close(back, self.make().select(data), "with shuffled columns", self.rtol)
 
     @check
     def test_order_of_rows_does_not_matter(self) -> None:
         data = self.table()
         order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
-        found = self.make().select(data.take_rows(order))
-        assert_close(found, self.make().select(data), "with shuffled rows", self.rtol)
+        selection = self.make().select(data.take_rows(order))
+        assert_close(selection, self.make().select(data), "with shuffled rows", self.rtol)
 
     @check
     def test_names_do_not_matter(self) -> None:
@@ -181,39 +183,39 @@ class InvarianceChecks(SelectorChecks):
         renamed = Dataset.from_arrays(
             data.X, labels, [f"größe {i}" for i in range(data.n_features)], task=data.task
         )
-        found, expected = self.make().select(renamed), self.make().select(data)
-        assert_equal(found, expected, "with other names", besides=("warnings",))
+        selection, expected = self.make().select(renamed), self.make().select(data)
+        assert_equal(selection, expected, "with other names", besides=("warnings",))
 
     @check
     def test_order_of_classes_does_not_matter(self) -> None:
         data = self._of_classes()
         turned = data.with_labels(data.n_classes - 1 - data.y)
-        found = self.make().select(turned)
-        assert_close(found, self.make().select(data), "with classes in reverse", self.rtol)
+        selection = self.make().select(turned)
+        assert_close(selection, self.make().select(data), "with classes in reverse", self.rtol)
         # The reverse of three classes is their order to whatever takes codes for numbers.
         data = tables.classes(45, n_classes=3)
-        found = self.make().select(data.with_labels((data.y + 1) % 3))
-        assert_close(found, self.make().select(data), "with three classes turned", self.rtol)
+        selection = self.make().select(data.with_labels((data.y + 1) % 3))
+        assert_close(selection, self.make().select(data), "with three classes turned", self.rtol)
 
     @check
     def test_scale_changes_nothing(self) -> None:
         data = self.table()
         powers = 2.0 ** np.array([3, -5, 0, 7, -2, 11])
         scaled = Dataset.from_arrays(data.X * powers[: data.n_features], data.y, task=data.task)
-        found = self.make().select(scaled)
-        assert_close(found, self.make().select(data), "with other units", self.rtol)
+        selection = self.make().select(scaled)
+        assert_close(selection, self.make().select(data), "with other units", self.rtol)
 
     @check
     def test_a_constant_column_comes_last(self) -> None:
         data = self.table()
         X = np.insert(data.X, 2, 4.2, axis=1)
         table = Dataset.from_arrays(X, data.y, task=data.task)
-        found = self.make().select(table)
-        assert_sound(found, table)
-        assert 2 not in found.selected[:2], "a constant column was kept before informative ones"
+        selection = self.make().select(table)
+        assert_sound(selection, table)
+        assert 2 not in selection.selected[:2], "a constant column was kept before informative ones"
         if "kept_columns_come_best_first" in self.exceptions:
             return  # Scores of different columns are not comparable.
-        score, others = found.scores[2], np.delete(found.scores, 2)
+        score, others = selection.scores[2], np.delete(selection.scores, 2)
         # Noise may score below zero, and a constant column zero.
         least = max(0.0, float(np.nanmin(others)))
         assert np.isnan(score) or score <= least + 1e-12, (
@@ -224,8 +226,8 @@ class InvarianceChecks(SelectorChecks):
     def test_a_duplicated_column_scores_as_its_original(self) -> None:
         data = self.table()
         X = np.insert(data.X, 4, data.X[:, 1], axis=1)
-        found = self.make().select(Dataset.from_arrays(X, data.y, task=data.task))
-        first, second = found.scores[1], found.scores[4]
+        selection = self.make().select(Dataset.from_arrays(X, data.y, task=data.task))
+        first, second = selection.scores[1], selection.scores[4]
         close = abs(first - second) <= self.rtol * max(abs(first), abs(second))
         assert close or (np.isnan(first) and np.isnan(second)), (
             f"equal columns score {first:.6g} and {second:.6g}"
@@ -244,8 +246,8 @@ class InvarianceChecks(SelectorChecks):
         data = self.table()
         counts = (np.arange(data.n_samples) % 7 > 1).astype(np.int64)
         without = data.take_rows(np.flatnonzero(counts))
-        found = self.make().select(data.with_counts(counts))
-        assert_close(found, self.make().select(without), "with rows left out", 1e-9)
+        selection = self.make().select(data.with_counts(counts))
+        assert_close(selection, self.make().select(without), "with rows left out", 1e-9)
 
     @check
     def test_counts_equal_copies(self) -> None:
@@ -255,11 +257,11 @@ class InvarianceChecks(SelectorChecks):
         data = self.table()
         counts = resamples(data, 1)[0]
         copied = data.take_rows(np.repeat(np.arange(data.n_samples), counts))
-        found = self.make().select(data.with_counts(counts))
+        selection = self.make().select(data.with_counts(counts))
         expected = self.make().select(copied)
-        assert_close(found, expected, "with rows copied", self.rtol)
+        assert_close(selection, expected, "with rows copied", self.rtol)
         for name, p in p_values_of(expected).items():
-            assert np.allclose(found.tables[name], p, 1e-6, 1e-12, equal_nan=True), (
+            assert np.allclose(selection.tables[name], p, 1e-6, 1e-12, equal_nan=True), (
                 f"{name!r} of rows with counts are not those of as many copies"
             )
 
@@ -269,8 +271,8 @@ class InvarianceChecks(SelectorChecks):
         if not self.make().takes_counts:
             raise not_applicable("counts are not taken; rows are copied")
         threes = data.with_counts(np.full(data.n_samples, 3))
-        found = self.make().select(threes)
-        assert_close(found, self.make().select(data), "with every count 3", self.rtol)
+        selection = self.make().select(threes)
+        assert_close(selection, self.make().select(data), "with every count 3", self.rtol)
 
 
 _MEMORY = 4 << 20
@@ -307,11 +309,13 @@ class ReproducibilityChecks(SelectorChecks):
         method = self.make()
         # Large enough for a library to divide its products among threads.
         data = tables.suited(method.tasks, 60, 130)
-        found = []
+        selections = []
         for threads in (1, 2):
             with threadpool_limits(threads, user_api="blas"):
-                found.append(method.select(data, run=Run(entropy=1)))
-        assert_equal(found[1], found[0], "with two threads in the library of linear algebra")
+                selections.append(method.select(data, run=Run(entropy=1)))
+        assert_equal(
+            selections[1], selections[0], "with two threads in the library of linear algebra"
+        )
 
     @check
     def test_a_small_memory_limit_changes_nothing(self) -> None:
@@ -332,10 +336,10 @@ class ReproducibilityChecks(SelectorChecks):
         counts = resamples(data, 4)
         many = method.select_many(data, counts, run=run)
         assert len(many) == len(counts)
-        for b, (row, found) in enumerate(zip(counts, many, strict=True)):
+        for b, (row, selection) in enumerate(zip(counts, many, strict=True)):
             alone = method.select(data.with_counts(row), run=run.child(b))
             # Tables are for single results and may be left out here.
-            assert_equal(found, alone, f"resample {b} among many", besides=_FOR_ONE)
+            assert_equal(selection, alone, f"resample {b} among many", besides=_FOR_ONE)
         tail = method.select_many(data, counts[1:], run=run.batch(1))
         assert_equal(tail[0], many[1], "resample 1 in another batch")
         assert_equal(tail[-1], many[-1], "the last resample in another batch")
@@ -345,17 +349,17 @@ class ReproducibilityChecks(SelectorChecks):
         method, data, run = self.make(), self.table(), Run(entropy=5)
         counts, upstream = resamples(data, 2), some_upstream(data)
         many = method.select_many(data, counts, upstream, run)
-        for b, (row, found) in enumerate(zip(counts, many, strict=True)):
+        for b, (row, selection) in enumerate(zip(counts, many, strict=True)):
             alone = method.select(data.with_counts(row), upstream, run.child(b))
-            assert_equal(found, alone, f"resample {b} among many", besides=_FOR_ONE)
+            assert_equal(selection, alone, f"resample {b} among many", besides=_FOR_ONE)
 
     @check
     def test_number_of_threads_changes_no_bit_on_many_rows(self) -> None:
         method, data = self.make(), self._many_rows()
         one = method.select(data, run=Run(entropy=1, threads=1))
         for threads in (2, 3):
-            found = method.select(data, run=Run(entropy=1, threads=threads))
-            assert_equal(found, one, f"with {threads} threads and {data.n_samples} rows")
+            selection = method.select(data, run=Run(entropy=1, threads=threads))
+            assert_equal(selection, one, f"with {threads} threads and {data.n_samples} rows")
 
     @check
     def test_the_memory_limit_holds_on_many_rows(self) -> None:
@@ -384,9 +388,10 @@ class ReproducibilityChecks(SelectorChecks):
         if "regression" not in self.make().tasks:
             raise not_applicable("it does not accept numeric targets")
         data = tables.followed()
-        found = self.make().select(data)
-        assert found.selected.size and found.selected[0] == 4, (
-            f"the target is column 4 with a little noise, but {found.selected.tolist()} were kept"
+        selection = self.make().select(data)
+        assert selection.selected.size and selection.selected[0] == 4, (
+            "the target is column 4 with a little noise, but "
+            f"{selection.selected.tolist()} were kept"
         )
 
     @check

@@ -57,13 +57,13 @@ class MeasureConformance(CallChecks):
             return _of_classes(self.classes, noise, draw)
         truth = 1.0 + draw.random(_N)
         # Risks are high where times are short.
-        told = truth if task == "regression" else -truth
+        predicted = truth if task == "regression" else -truth
         if noise:
-            told = (1 - noise) * told + noise * draw.permutation(told)
+            predicted = (1 - noise) * predicted + noise * draw.permutation(predicted)
         if task == "survival":
             # A third of the times are censored, the shortest is not.
             truth = np.where((np.arange(_N) % 3 == 2) & (truth > truth.min()), -truth, truth)
-        return Predictions(truth=truth, predicted=told)
+        return Predictions(truth=truth, predicted=predicted)
 
     @check
     def test_declarations_are_complete(self) -> None:
@@ -105,8 +105,8 @@ class MeasureConformance(CallChecks):
     @check
     def test_the_measure_tells_predictions_apart(self) -> None:
         measure = self.make()
-        found = {measure(self.predictions(noise, 2)) for noise in (0.0, 0.8, 1.0)}
-        assert len(found) > 1, f"right predictions and chance have the same value, {found}"
+        values = {measure(self.predictions(noise, 2)) for noise in (0.0, 0.8, 1.0)}
+        assert len(values) > 1, f"right predictions and chance have the same value, {values}"
 
     @check
     def test_order_of_rows_does_not_matter(self) -> None:
@@ -189,9 +189,9 @@ class MeasureConformance(CallChecks):
     def _use(self) -> None:
         self.make()(self.predictions())
 
-    def _equal(self, found: Predictions, expected: Predictions, what: str) -> None:
+    def _equal(self, predictions: Predictions, expected: Predictions, what: str) -> None:
         measure = self.make()
-        a, b = measure(found), measure(expected)
+        a, b = measure(predictions), measure(expected)
         both_nan = math.isnan(a) and math.isnan(b)
         assert both_nan or abs(a - b) <= self.rtol * max(1.0, abs(b)), (
             f"{what} the value is {a:.9g}, not {b:.9g}"
@@ -265,22 +265,24 @@ class StabilityMetricConformance(Conformance):
 
     @check
     def test_the_value_is_finite_and_inside_its_interval(self) -> None:
-        found = self._measure(self.runs())
-        assert math.isfinite(found.value) and not found.undefined
+        stability = self._measure(self.runs())
+        assert math.isfinite(stability.value) and not stability.undefined
         if self.make().larger_is_stabler:
-            assert found.value <= 1 + 1e-9, f"{found.value} is above one"
+            assert stability.value <= 1 + 1e-9, f"{stability.value} is above one"
         else:
-            assert found.value >= -1e-9, f"the distance {found.value} is below zero"
-        if found.interval is not None:
-            assert found.interval[0] <= found.value <= found.interval[1]
-            assert found.level is not None and 0 < found.level < 1
+            assert stability.value >= -1e-9, f"the distance {stability.value} is below zero"
+        if stability.interval is not None:
+            assert stability.interval[0] <= stability.value <= stability.interval[1]
+            assert stability.level is not None and 0 < stability.level < 1
 
     @check
     def test_identical_runs_are_perfectly_stable(self) -> None:
         matrix = np.repeat(self.runs()[:1], 5, axis=0)
         best = 1.0 if self.make().larger_is_stabler else 0.0
-        found = self._measure(matrix)
-        assert abs(found.value - best) < 1e-9, f"identical runs give {found.value}, not {best}"
+        stability = self._measure(matrix)
+        assert abs(stability.value - best) < 1e-9, (
+            f"identical runs give {stability.value}, not {best}"
+        )
 
     @check
     def test_more_similar_runs_are_more_stable(self) -> None:
@@ -296,9 +298,9 @@ class StabilityMetricConformance(Conformance):
         expected = self._measure(matrix).value
         # A metric of adjacent runs only is the same for runs in reverse.
         for order in ([5, 4, 3, 2, 1, 0], [2, 0, 4, 1, 5, 3]):
-            found = self._measure(matrix[order]).value
-            assert math.isclose(found, expected, rel_tol=self.rtol, abs_tol=1e-12), (
-                f"{expected} became {found} with the runs in another order"
+            value = self._measure(matrix[order]).value
+            assert math.isclose(value, expected, rel_tol=self.rtol, abs_tol=1e-12), (
+                f"{expected} became {value} with the runs in another order"
             )
 
     @check
@@ -306,9 +308,9 @@ class StabilityMetricConformance(Conformance):
         matrix = self.runs()
         order = np.random.Generator(np.random.PCG64(1)).permutation(matrix.shape[1])
         alike = _similarity(matrix.shape[1])
-        found = self._measure(matrix[:, order], alike[np.ix_(order, order)])
+        stability = self._measure(matrix[:, order], alike[np.ix_(order, order)])
         expected = self._measure(matrix, alike)
-        assert math.isclose(found.value, expected.value, rel_tol=self.rtol, abs_tol=1e-12)
+        assert math.isclose(stability.value, expected.value, rel_tol=self.rtol, abs_tol=1e-12)
 
     @check
     def test_equal_input_gives_equal_bits(self) -> None:
@@ -369,12 +371,12 @@ class StabilityMetricConformance(Conformance):
         for matrix in cases:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", RuntimeWarning)
-                found = self._measure(matrix)
-            assert math.isnan(found.value) == bool(found.undefined), (
-                f"value {found.value} with the reason {found.undefined!r}"
+                stability = self._measure(matrix)
+            assert math.isnan(stability.value) == bool(stability.undefined), (
+                f"value {stability.value} with the reason {stability.undefined!r}"
             )
-            assert not math.isinf(found.value)
-            if found.undefined:
+            assert not math.isinf(stability.value)
+            if stability.undefined:
                 assert self.make().undefined_when, "undefined_when does not say that this happens"
 
     @check

@@ -131,15 +131,15 @@ class PredictorConformance(CallChecks):
     def test_order_of_training_rows_does_not_matter(self) -> None:
         data = self.table()
         order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
-        found = self._answers(data.take_rows(order), data.X)
-        assert np.allclose(found, self._answers(data), rtol=self.rtol, atol=1e-12)
+        answers = self._answers(data.take_rows(order), data.X)
+        assert np.allclose(answers, self._answers(data), rtol=self.rtol, atol=1e-12)
 
     @check
     def test_order_of_columns_does_not_matter(self) -> None:
         data = self.table()
         order = np.random.Generator(np.random.PCG64(1)).permutation(data.n_features)
-        found = self._answers(data.take_columns(order))
-        assert np.allclose(found, self._answers(data), rtol=self.rtol, atol=1e-12)
+        answers = self._answers(data.take_columns(order))
+        assert np.allclose(answers, self._answers(data), rtol=self.rtol, atol=1e-12)
 
     @check
     def test_inputs_are_not_modified(self) -> None:
@@ -160,8 +160,8 @@ class PredictorConformance(CallChecks):
         fitted = self._fit(data, upstream)
         other = data.X.copy()
         other[:, np.setdiff1d(np.arange(data.n_features), upstream.selected)] = 1e6
-        found = self.answer(fitted, other)
-        assert found.tobytes() == self.answer(fitted, data.X).tobytes()
+        answers = self.answer(fitted, other)
+        assert answers.tobytes() == self.answer(fitted, data.X).tobytes()
 
     @check
     def test_missing_values_are_accepted_or_refused_as_declared(self) -> None:
@@ -186,8 +186,8 @@ class PredictorConformance(CallChecks):
         other = tables.recoded(data)
         learned, left = np.arange(40), np.arange(40, data.n_samples)
         expected = self.answer(self.make().fit(data.take_rows(learned)), data.X[left])
-        found = self.answer(self.make().fit(other.take_rows(learned)), other.X[left])
-        assert np.allclose(found, expected, rtol=self.rtol, atol=1e-12), (
+        answers = self.answer(self.make().fit(other.take_rows(learned)), other.X[left])
+        assert np.allclose(answers, expected, rtol=self.rtol, atol=1e-12), (
             "other codes of levels give other predictions"
         )
 
@@ -200,9 +200,9 @@ class PredictorConformance(CallChecks):
         fitted = self.make().fit(data.take_rows(known))
         other = data.X.copy()
         other[data.X[:, 0] == 3, 0] = 99.0
-        found = self.answer(fitted, data.X)
-        assert not np.isnan(found).any()
-        assert np.allclose(self.answer(fitted, other), found, rtol=self.rtol, atol=1e-12), (
+        answers = self.answer(fitted, data.X)
+        assert not np.isnan(answers).any()
+        assert np.allclose(self.answer(fitted, other), answers, rtol=self.rtol, atol=1e-12), (
             "the code of a level that training rows lack changes predictions"
         )
 
@@ -321,22 +321,22 @@ class RegressorConformance(PredictorConformance):
     @check
     def test_predictions_are_one_number_per_row(self) -> None:
         data = self.table()
-        found = self._fit(data).predict(data.X[:7])
-        assert found.shape == (7,) and found.dtype == np.float64
-        assert np.isfinite(found).all()
+        predicted = self._fit(data).predict(data.X[:7])
+        assert predicted.shape == (7,) and predicted.dtype == np.float64
+        assert np.isfinite(predicted).all()
 
     @check
     def test_a_target_that_depends_on_a_column_is_learned(self) -> None:
         if "regression" not in self.make().predicts():
             data = tables.survival()
-            found = self._fit(data.take_rows(np.arange(64))).predict(data.X[64:])
-            follows = np.corrcoef(found, -np.log(np.abs(data.y[64:])))[0, 1]
+            risks = self._fit(data.take_rows(np.arange(64))).predict(data.X[64:])
+            follows = np.corrcoef(risks, -np.log(np.abs(data.y[64:])))[0, 1]
             assert follows > 0.3, f"risks of new rows correlate by {follows:.2f} with early events"
             return
         data = tables.followed()
         left = np.arange(64, data.n_samples)
-        found = self._fit(data.take_rows(np.arange(64))).predict(data.X[left])
-        error = np.mean((found - data.y[left]) ** 2) / np.var(data.y[left])
+        predicted = self._fit(data.take_rows(np.arange(64))).predict(data.X[left])
+        error = np.mean((predicted - data.y[left]) ** 2) / np.var(data.y[left])
         assert error <= 0.8, f"squared error of new rows is {error:.2f} of their variance"
 
     @check
@@ -348,8 +348,8 @@ class RegressorConformance(PredictorConformance):
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             try:
-                found = self._answers(table)
+                answers = self._answers(table)
             except FsframeError as error:
                 assert isinstance(error, DataError), f"this should be a DataError: {error}"
                 return
-        assert np.isfinite(found).all(), "not finite where every target is 2.5"
+        assert np.isfinite(answers).all(), "not finite where every target is 2.5"

@@ -56,13 +56,13 @@ class PromiseChecks(SelectorChecks):
         without = method.select(plain).scores.tobytes()
         if method.select(turned).scores.tobytes() == without:
             raise not_applicable("it does not use the label")
-        found = method.select(data)
-        assert found.scores.tobytes() != without, (
+        selection = method.select(data)
+        assert selection.scores.tobytes() != without, (
             "adjusts() is declared, but scores with a covariate that determines most of the label "
             "are those without it: use data.covariates"
         )
         drawn = data.with_counts(np.ones(data.n_samples, dtype=np.int64))
-        assert_close(method.select(drawn), found, "adjusted, with counts of 1", 1e-9)
+        assert_close(method.select(drawn), selection, "adjusted, with counts of 1", 1e-9)
 
     @check
     def test_p_values_hold_their_level_on_noise(self) -> None:
@@ -74,8 +74,8 @@ class PromiseChecks(SelectorChecks):
         for task in sorted(method.tasks_taken()):
             self._assert_level(method.select(tables.noise({task}, 90, n_columns)), task)
 
-    def _assert_level(self, found: Selection, task: str) -> None:
-        for name, p in p_values_of(found).items():
+    def _assert_level(self, selection: Selection, task: str) -> None:
+        for name, p in p_values_of(selection).items():
             tested = p[~np.isnan(p)]
             small = int((tested <= _SMALL_P).sum())
             mean = _SMALL_P * tested.size
@@ -92,10 +92,10 @@ class PromiseChecks(SelectorChecks):
 
     @check
     def test_p_values_are_those_of_their_columns(self) -> None:
-        found = p_values_of(self.make().select(self.table()))
-        if not found:
+        p_values = p_values_of(self.make().select(self.table()))
+        if not p_values:
             raise not_applicable("it gives no p-values")
-        for name, p in found.items():
+        for name, p in p_values.items():
             assert p[1] <= np.nanmin(p), (
                 f"column 1 is the most informative, but its value of {name!r} is {p[1]:.3g}, and "
                 f"that of column {int(np.nanargmin(p))} is {np.nanmin(p):.3g}"
@@ -105,15 +105,15 @@ class PromiseChecks(SelectorChecks):
     def test_each_resample_has_a_stream_of_its_own(self) -> None:
         method, data = self.make(), self.table()
 
-        def found(run: Run) -> list[bytes]:
+        def frozen(run: Run) -> list[bytes]:
             return frozen_bytes(method.select(data, run=run))
 
-        first = found(Run(entropy=1))
-        if all(found(Run(entropy=entropy)) == first for entropy in (2, 3, 4)):
+        first = frozen(Run(entropy=1))
+        if all(frozen(Run(entropy=entropy)) == first for entropy in (2, 3, 4)):
             raise not_applicable("it draws no random numbers")
         run = Run(entropy=1)
-        first = found(run.child(0))
-        assert any(found(run.child(b)) != first for b in range(1, 9)), (
+        first = frozen(run.child(0))
+        assert any(frozen(run.child(b)) != first for b in range(1, 9)), (
             "all resamples of a run draw the same random numbers: use run.generator()"
         )
 
@@ -149,17 +149,17 @@ class PromiseChecks(SelectorChecks):
         y = np.round(data.y * 2**20) / 2**20
         expected = method.select(data.with_labels(y))
         for what, turned in (("of another unit", y / 64.0), ("of another origin", y + 64.0)):
-            found = method.select(data.with_labels(turned))
-            assert_close(found, expected, f"with a target {what}", 1e-6)
+            selection = method.select(data.with_labels(turned))
+            assert_close(selection, expected, f"with a target {what}", 1e-6)
 
     @check
     def test_a_later_call_leaves_results_as_they_are(self) -> None:
         data, method = self.table(), self.make()
-        found = method.select(data)
-        before = frozen_bytes(found)
+        selection = method.select(data)
+        before = frozen_bytes(selection)
         order = np.arange(data.n_features)[::-1]
         method.select(data.take_columns(order))
-        assert frozen_bytes(found) == before, (
+        assert frozen_bytes(selection) == before, (
             "the arrays of a result changed when the method was called again: give each result "
             "arrays of its own"
         )
@@ -269,25 +269,25 @@ class PromiseChecks(SelectorChecks):
         )
 
 
-def _same(found: Selection, expected: Selection) -> bool:
-    kept = found.selected.tolist() == expected.selected.tolist()
-    return kept and found.scores.tobytes() == expected.scores.tobytes()
+def _same(selection: Selection, expected: Selection) -> bool:
+    kept = selection.selected.tolist() == expected.selected.tolist()
+    return kept and selection.scores.tobytes() == expected.scores.tobytes()
 
 
-def _alike(found: Selection, expected: Selection) -> bool:
+def _alike(selection: Selection, expected: Selection) -> bool:
     try:
-        assert_close(found, expected, "", 1e-6)
+        assert_close(selection, expected, "", 1e-6)
     except AssertionError:
         return False
     return True
 
 
-def _assert_ties_in_order(found: Selection) -> None:
+def _assert_ties_in_order(selection: Selection) -> None:
     """Assert that of equal scores the first columns are kept, in the order of the table."""
-    scores = found.scores
-    for score in np.unique(scores[found.selected]):
+    scores = selection.scores
+    for score in np.unique(scores[selection.selected]):
         equal = np.flatnonzero(scores == score)
-        kept = found.selected[scores[found.selected] == score]
+        kept = selection.selected[scores[selection.selected] == score]
         assert kept.tolist() == equal[: kept.size].tolist(), (
             f"columns {equal.tolist()} have equal scores; kept are {kept.tolist()}, not the first "
             "in the order of the table: rank with rank_by_score"
@@ -305,19 +305,19 @@ class TableChecks(SelectorChecks):
         scores = np.full(data.n_features, np.nan)
         scores[[1, 3, 4]] = [0.9, 0.5, 0.7]
         upstream = Selection(selected=[1, 4, 3], scores=scores)
-        found = self.make().select(data, upstream)
+        selection = self.make().select(data, upstream)
         alone = self.make().select(data.take_columns(np.array([1, 3, 4])))
         expected = alone.lift(np.array([1, 3, 4]), data.n_features)
-        assert_close(found, expected, "after another stage", 1e-9)
+        assert_close(selection, expected, "after another stage", 1e-9)
 
     @check
     def test_upstream_weights_matter_as_declared(self) -> None:
         data, method = self.table(), self.make()
         weighted = some_upstream(data)
         plain = attrs.evolve(weighted, weights=None, pair_weights=None, instance_weights=None)
-        found, without = method.select(data, weighted), method.select(data, plain)
-        assert_sound(found, data)
-        same = found.scores.tobytes() == without.scores.tobytes()
+        selection, without = method.select(data, weighted), method.select(data, plain)
+        assert_sound(selection, data)
+        same = selection.scores.tobytes() == without.scores.tobytes()
         if method.uses_upstream_weights:
             assert not same, "uses_upstream_weights is declared, but they change no score"
         else:
@@ -336,12 +336,12 @@ class TableChecks(SelectorChecks):
             assert_refused(lambda: self.make().select(table), "missing values")
             return
         try:
-            found = self.make().select(table)
+            selection = self.make().select(table)
         except DataError as error:
             # A method may require a parameter for them.
             assert "missing" in str(error), f"missing values are declared as accepted: {error}"
             return
-        assert_sound(found, table)
+        assert_sound(selection, table)
 
     @check
     def test_tasks_are_accepted_or_refused_as_declared(self) -> None:
@@ -356,9 +356,9 @@ class TableChecks(SelectorChecks):
     def test_three_classes_are_accepted(self) -> None:
         self._of_classes()
         data = tables.classes(45, n_classes=3)
-        found = self.make().select(data)
-        assert_sound(found, data)
-        assert found.selected.size and found.selected[0] == 1
+        selection = self.make().select(data)
+        assert_sound(selection, data)
+        assert selection.selected.size and selection.selected[0] == 1
 
     @check
     def test_a_class_without_rows_in_a_resample_is_handled(self) -> None:
@@ -377,8 +377,8 @@ class TableChecks(SelectorChecks):
     def test_ties_and_contradictory_rows_are_handled(self) -> None:
         self._of_classes()
         data = tables.ties()
-        found = self._quietly(lambda: self.make().select(data))
-        assert_sound(found, data)
+        selection = self._quietly(lambda: self.make().select(data))
+        assert_sound(selection, data)
 
     @check
     def test_nominal_columns_are_accepted_or_refused_as_declared(self) -> None:
@@ -394,8 +394,8 @@ class TableChecks(SelectorChecks):
         data = self._with_levels()
         if list(self.make().role_problems(data)):
             raise not_applicable("it does not accept nominal columns")
-        found, expected = self.make().select(tables.recoded(data)), self.make().select(data)
-        assert_close(found, expected, "with other codes of levels", self.rtol)
+        selection, expected = self.make().select(tables.recoded(data)), self.make().select(data)
+        assert_close(selection, expected, "with other codes of levels", self.rtol)
 
     @check
     def test_nominal_codes_do_not_order_rows(self) -> None:
@@ -405,8 +405,8 @@ class TableChecks(SelectorChecks):
         if "order_of_rows_does_not_matter" in self.exceptions:
             raise not_applicable("it depends on the order of rows")
         order = np.random.Generator(np.random.PCG64(2)).permutation(data.n_samples)
-        found = self.make().select(tables.recoded(data).take_rows(order))
-        assert_close(found, self.make().select(data), "with shuffled rows", self.rtol)
+        selection = self.make().select(tables.recoded(data).take_rows(order))
+        assert_close(selection, self.make().select(data), "with shuffled rows", self.rtol)
 
     @check
     def test_sparse_and_dense_tables_give_equal_bits(self) -> None:
@@ -416,14 +416,14 @@ class TableChecks(SelectorChecks):
         thin = Dataset.from_arrays(sparse.csr_array(X), data.y, task=data.task)
         assert isinstance(thin.matrix, SparseColumns) and thin.sha256 == dense.sha256
         counts = resamples(data, 2)
-        for found, expected in zip(
+        for selection, expected in zip(
             (self.make().select(thin), *self.make().select_many(thin, counts)),
             (self.make().select(dense), *self.make().select_many(dense, counts)),
             strict=True,
         ):
-            assert found.selected.tolist() == expected.selected.tolist(), "columns kept differ"
+            assert selection.selected.tolist() == expected.selected.tolist(), "columns kept differ"
             for name in ("scores", "weights"):
-                here, there = getattr(found, name), getattr(expected, name)
+                here, there = getattr(selection, name), getattr(expected, name)
                 same = here is there if there is None else here.tobytes() == there.tobytes()
                 assert same, f"{name} of the sparse and the dense table differ in some bits"
 
@@ -434,8 +434,8 @@ class TableChecks(SelectorChecks):
         sets = {"a": (names[0], names[3]), "b": (names[1], names[4])}
         grouped = attrs.evolve(data, feature_groups=sets)
         few = grouped.take_columns(np.array([0, 3, 5, 1, 4]))
-        found = (method.select(grouped), *method.select_many(grouped, resamples(data, 2)))
-        for kept in (*({names[k] for k in one.selected} for one in found),
+        selections = (method.select(grouped), *method.select_many(grouped, resamples(data, 2)))
+        for kept in (*({names[k] for k in one.selected} for one in selections),
                      {few.feature_names[k] for k in method.select(few).selected}):  # fmt: skip
             for members in sets.values():
                 assert len(kept & set(members)) != 1, f"one of {members} was kept, one dropped"
@@ -446,8 +446,8 @@ class TableChecks(SelectorChecks):
         if list(method.role_problems(data)):
             assert_refused(lambda: method.select(data), "covariates")
             return
-        found = method.select(data).selected.tolist()
-        assert 0 not in found or (1 in found and found.index(1) < found.index(0)), (
+        kept = method.select(data).selected.tolist()
+        assert 0 not in kept or (1 in kept and kept.index(1) < kept.index(0)), (
             "a column that adds no information to the covariate is ranked before one that does"
         )
 
@@ -461,10 +461,10 @@ class TableChecks(SelectorChecks):
             assert_refused(lambda: method.select(data), "columns that are always kept")
             return
         counts = resamples(data, 2)
-        for found in (method.select(data), *method.select_many(data, counts)):
-            problems = found.problems(data.n_features, data.n_samples)
+        for selection in (method.select(data), *method.select_many(data, counts)):
+            problems = selection.problems(data.n_features, data.n_samples)
             assert not problems, "; ".join(problems)
-            assert {0, 4} <= set(found.selected.tolist()), "an always-kept column was dropped"
+            assert {0, 4} <= set(selection.selected.tolist()), "an always-kept column was dropped"
         few = data.take_columns(np.array([4, 5, 1]))
         assert 0 in method.select(few).selected, (
             "an always-kept column was dropped after another stage"
@@ -479,8 +479,8 @@ class TableChecks(SelectorChecks):
         if list(method.role_problems(data)):
             assert_refused(lambda: method.select(data), "weights of rows")
             return
-        found, expected = method.select(data), method.select(drawn)
-        assert found.scores.tobytes() == expected.scores.tobytes(), (
+        selection, expected = method.select(data), method.select(drawn)
+        assert selection.scores.tobytes() == expected.scores.tobytes(), (
             "rows of weight 2 and rows drawn twice give different results"
         )
 

@@ -70,35 +70,35 @@ class SelectorChecks(CallChecks):
     def _sound_or_refused(self, table: Dataset) -> None:
         """Assert that the method gives a valid result on `table`, or refuses it with a message."""
         try:
-            found = self._quietly(lambda: self.make().select(table))
+            selection = self._quietly(lambda: self.make().select(table))
         except FsframeError as error:
             assert isinstance(error, DataError) or error.exit_code == 2, (
                 f"{type(error).__name__} instead of a DataError: {error}"
             )
             assert str(error).strip(), "refused without a message"
             return
-        assert_sound(found, table)
+        assert_sound(selection, table)
 
 
-def assert_sound(found: Selection, data: Dataset) -> None:
-    problems = found.problems(data.n_features, data.n_samples)
+def assert_sound(selection: Selection, data: Dataset) -> None:
+    problems = selection.problems(data.n_features, data.n_samples)
     assert not problems, "; ".join(problems)
-    unranked = [int(column) for column in found.selected if np.isnan(found.scores[column])]
+    unranked = [int(column) for column in selection.selected if np.isnan(selection.scores[column])]
     assert not unranked, f"columns {unranked} are kept but have no score"
-    own = [("selected", found.selected), ("scores", found.scores)]
-    for name, array in (*own, *found.model.items(), *found.tables.items()):
+    arrays = [("selected", selection.selected), ("scores", selection.scores)]
+    for name, array in (*arrays, *selection.model.items(), *selection.tables.items()):
         assert not array.flags.writeable, f"{name} can be written to"
-    if found.pair_weights is not None:
-        weights = found.pair_weights.triplets()[2]
+    if selection.pair_weights is not None:
+        weights = selection.pair_weights.triplets()[2]
         assert np.isfinite(weights).all(), "pair_weights hold non-finite values"
 
 
-def p_values_of(found: Selection) -> dict[str, NDArray[np.float64]]:
+def p_values_of(selection: Selection) -> dict[str, NDArray[np.float64]]:
     """The p-values of columns that are not adjusted for their number."""
     return {
         name: array
-        for name, array in found.tables.items()
-        if name in ("p_values", "p-values") and array.shape == found.scores.shape
+        for name, array in selection.tables.items()
+        if name in ("p_values", "p-values") and array.shape == selection.scores.shape
     }
 
 
@@ -144,26 +144,26 @@ class ResultChecks(SelectorChecks):
     def test_pickles(self) -> None:
         method = self.make()
         assert pickle.loads(pickle.dumps(method)) == method
-        found = method.select(self.table())
-        assert_equal(pickle.loads(pickle.dumps(found)), found, "the pickled result")
+        selection = method.select(self.table())
+        assert_equal(pickle.loads(pickle.dumps(selection)), selection, "the pickled result")
 
     @check
     def test_result_is_sound(self) -> None:
         data = self.table()
-        found = self.make().select(data)
-        assert_sound(found, data)
-        assert found.selected.size, "nothing was kept of a table with two informative columns"
+        selection = self.make().select(data)
+        assert_sound(selection, data)
+        assert selection.selected.size, "nothing was kept of a table with two informative columns"
 
     @check
     def test_what_the_entry_promises_is_given(self) -> None:
         if self.gives is None:
             raise not_applicable("it is not registered")
-        found = self.make().select(self.table())
+        selection = self.make().select(self.table())
         carried = {
-            "weights": found.weights,
-            "pair-weights": found.pair_weights,
-            "instance-weights": found.instance_weights,
-            "fill": found.fill,
+            "weights": selection.weights,
+            "pair-weights": selection.pair_weights,
+            "instance-weights": selection.instance_weights,
+            "fill": selection.fill,
         }
         extra = [key for key, value in carried.items() if value is not None]
         extra = [key for key in extra if key not in self.gives]
@@ -185,9 +185,9 @@ class ResultChecks(SelectorChecks):
 
     @check
     def test_kept_columns_come_best_first(self) -> None:
-        found = self.make().select(self.table())
-        scores = found.scores[found.selected]
-        slack = 1e-9 * np.nanmax(np.abs(found.scores), initial=0.0)
+        selection = self.make().select(self.table())
+        scores = selection.scores[selection.selected]
+        slack = 1e-9 * np.nanmax(np.abs(selection.scores), initial=0.0)
         assert (np.diff(scores) <= slack).all(), f"scores in the order kept: {scores.tolist()}"
 
     @check
@@ -206,8 +206,10 @@ class ResultChecks(SelectorChecks):
         data = self.table()
         p = data.n_features
         for top, kept in ((1, 1), (3, 3), (p, p), (p + 10, p), (0.5, -(-p // 2)), (1.0, p)):
-            found = attrs.evolve(self.make(), top=top).select(data)
-            assert found.selected.size == kept, f"top={top} of {p} kept {found.selected.size}"
+            selection = attrs.evolve(self.make(), top=top).select(data)
+            assert selection.selected.size == kept, (
+                f"top={top} of {p} kept {selection.selected.size}"
+            )
 
     @check
     def test_a_larger_top_only_adds(self) -> None:
@@ -220,8 +222,8 @@ class ResultChecks(SelectorChecks):
 
     @check
     def test_arrays_of_the_model_are_declared(self) -> None:
-        found = self.make().select(self.table())
-        missing = sorted({*found.model} - {*found.model_columns})
+        selection = self.make().select(self.table())
+        missing = sorted({*selection.model} - {*selection.model_columns})
         assert not missing, (
             f"model_columns does not say which axes of {', '.join(missing)} run over columns "
             "(`()` for none): a stage after one that drops columns will not get them"
@@ -233,9 +235,9 @@ class ResultChecks(SelectorChecks):
             raise not_applicable("it depends on the order of columns")
         data = self.table()
         order = np.random.Generator(np.random.PCG64(1)).permutation(data.n_features)
-        found, turned = self.make().select(data), self.make().select(data.take_columns(order))
-        for name, axes in found.model_columns.items():
-            expected, array = found.model[name], turned.model[name]
+        selection, turned = self.make().select(data), self.make().select(data.take_columns(order))
+        for name, axes in selection.model_columns.items():
+            expected, array = selection.model[name], turned.model[name]
             for axis in axes:
                 expected = expected.take(order, axis=axis)
             if expected.dtype.kind != "f":
@@ -252,14 +254,14 @@ class ResultChecks(SelectorChecks):
         from fsframe.storage import DataRecord, RunRecord, StageRecord, load_run, write_run
 
         data, method = self.table(), self.make()
-        found = method.select(data)
+        selection = method.select(data)
         params = {k: list(v) if isinstance(v, tuple) else v for k, v in method.values().items()}
         record = RunRecord(
             chain="tested",
             data=DataRecord.from_dataset(data),
-            stages=(StageRecord(name="tested", params=params, selection=found),),
-            selected=found.selected,
-            scores=found.scores,
+            stages=(StageRecord(name="tested", params=params, selection=selection),),
+            selected=selection.selected,
+            scores=selection.scores,
         )
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "tested.h5"

@@ -86,9 +86,9 @@ class RoleChecks(SelectorChecks):
         data = self._noise_in_groups()
         if list(method.role_problems(data)):
             raise not_applicable("it refuses a table with groups")
-        found = p_values_of(method.select(data)).items()
+        p_values = p_values_of(method.select(data)).items()
         # A method that neither samples nor permutes leaves groups as they are.
-        counted = {name: tested for name, p in found if _counted(tested := p[~np.isnan(p)])}
+        counted = {name: tested for name, p in p_values if _counted(tested := p[~np.isnan(p)])}
         if not counted:
             raise not_applicable("its p-values are not counted over permutations")
         for name, tested in counted.items():

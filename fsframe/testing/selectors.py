@@ -91,8 +91,8 @@ class _Empty(_Spread):
     """The same scores, and nothing kept."""
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        found = super()._select(data, upstream, run)
-        return attrs.evolve(found, selected=np.zeros(0, dtype=np.int64))
+        selection = super()._select(data, upstream, run)
+        return attrs.evolve(selection, selected=np.zeros(0, dtype=np.int64))
 
 
 class WrappingConformance(SelectorConformance):
@@ -142,19 +142,19 @@ class WrappingConformance(SelectorConformance):
             with warnings.catch_warnings():
                 warnings.simplefilter("error", RuntimeWarning)
                 try:
-                    found = self._found(base)
+                    selection = self._found(base)
                 except FsframeError as error:
                     assert isinstance(error, DataError) or error.exit_code == 2, (
                         f"{type(error).__name__} instead of a DataError: {error}"
                     )
                     continue
-            assert_sound(found, data)
+            assert_sound(selection, data)
 
     @check
     def test_warnings_of_the_base_are_kept(self) -> None:
         self._stage()
-        told = self._found(_Warning(top=2)).warnings
-        assert any(_WARNING in text for text in told), (
+        texts = self._found(_Warning(top=2)).warnings
+        assert any(_WARNING in text for text in texts), (
             "the warnings of the base in resamples are lost: collect them "
             "(fsframe.resampling.resamples.Recurring)"
         )

@@ -124,9 +124,9 @@ class ReaderConformance(Conformance):
         with tempfile.TemporaryDirectory() as folder:
             path = self._written(Path(folder), _table())
             with path.open("rb") as file:
-                found = reader_of(path, file.read(8))
-        assert found is not None and found.rpartition("/")[2] == self.name, (
-            f"a file {path.name} is recognised as {found}: give endings, starts or zip_member in "
+                reader = reader_of(path, file.read(8))
+        assert reader is not None and reader.rpartition("/")[2] == self.name, (
+            f"a file {path.name} is recognised as {reader}: give endings, starts or zip_member in "
             "the entry"
         )
 
@@ -142,9 +142,9 @@ class ReaderConformance(Conformance):
         with tempfile.TemporaryDirectory() as folder:
             path = self._written(Path(folder), _table())
             before = path.read_bytes()
-            found = written_files(lambda: self.make().read(path))
+            written = written_files(lambda: self.make().read(path))
             assert path.read_bytes() == before, "reading changes the file"
-        assert not found, f"a reader writes no files: {', '.join(found[:3])}"
+        assert not written, f"a reader writes no files: {', '.join(written[:3])}"
 
     @check
     def test_no_file_is_left_open(self) -> None:
@@ -174,13 +174,13 @@ class ReaderConformance(Conformance):
             for share in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9):
                 path.write_bytes(content[: int(len(content) * share)])
                 try:
-                    found = self._cells(path)
+                    columns = self._cells(path)
                 except DataError as error:
                     assert str(error).strip(), "refused without a message"
                     continue
-                rows = max((len(cells) for cells in found.values()), default=0)
+                rows = max((len(cells) for cells in columns.values()), default=0)
                 # The last row may have been cut within a cell.
-                whole = {name: cells[: max(0, rows - 1)] for name, cells in found.items()}
+                whole = {name: cells[: max(0, rows - 1)] for name, cells in columns.items()}
                 kept = {name: cells[: max(0, rows - 1)] for name, cells in expected.items()}
                 assert _equal(whole, kept), (
                     f"the first {share:.0%} of a file are read as a table with other cells: "
@@ -212,14 +212,14 @@ class ReaderConformance(Conformance):
             return self._cells(self._written(Path(folder), columns))
 
     def _assert_read(self, columns: Columns) -> None:
-        found = self._read(columns)
+        read = self._read(columns)
         expected = {name: list(cells) for name, cells in columns.items()}
-        assert list(found) == list(expected), (
-            f"the columns are {list(found)[:5]}, written were {list(expected)[:5]}"
+        assert list(read) == list(expected), (
+            f"the columns are {list(read)[:5]}, written were {list(expected)[:5]}"
         )
         for name, cells in expected.items():
-            assert _equal({name: found[name]}, {name: cells}), (
-                f"column {name!r} is read as {found[name][:6]}, written was {cells[:6]}"
+            assert _equal({name: read[name]}, {name: cells}), (
+                f"column {name!r} is read as {read[name][:6]}, written was {cells[:6]}"
             )
 
     def _cells(self, path: Path) -> dict[str, list[Any]]:
@@ -243,11 +243,11 @@ def _as_columns(frame: Any) -> dict[str, list[Any]]:
         columns |= frame.others
     else:
         columns = {str(name): frame[name] for name in _names(frame)}
-    found = {}
+    converted = {}
     for name, cells in columns.items():
         listed = cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)
-        found[name] = [_cell(value) for value in listed]
-    return found
+        converted[name] = [_cell(value) for value in listed]
+    return converted
 
 
 def _names(frame: Any) -> list[Any]:
@@ -287,10 +287,10 @@ def _cell(value: Any) -> Any:
     return None if math.isnan(number) else number
 
 
-def _equal(found: Columns, expected: Columns) -> bool:
-    return list(found) == list(expected) and all(
-        len(found[name]) == len(expected[name])
-        and all(a == b for a, b in zip(found[name], expected[name], strict=True))
+def _equal(columns: Columns, expected: Columns) -> bool:
+    return list(columns) == list(expected) and all(
+        len(columns[name]) == len(expected[name])
+        and all(a == b for a, b in zip(columns[name], expected[name], strict=True))
         for name in expected
     )
 
@@ -343,17 +343,17 @@ class EngineConformance(Conformance):
         data = tables.classes()
         alone = Chain.parse(_CHAIN).select(data, run=Run(entropy=3))
         with self.make() as engine:
-            found = Chain.parse(_CHAIN).select(data, run=Run(entropy=3, executor=engine))
+            selection = Chain.parse(_CHAIN).select(data, run=Run(entropy=3, executor=engine))
             again = Chain.parse(_CHAIN).select(data, run=Run(entropy=3, executor=engine))
-        assert_equal(found, alone, "on the engine")
+        assert_equal(selection, alone, "on the engine")
         assert_equal(again, alone, "on the engine, used again")
 
     @check
     def test_each_answer_is_that_of_its_task(self) -> None:
         with self.make() as engine:
             futures = [engine.submit(divmod, number, 7) for number in range(40)]
-            found = [future.result(timeout=self.seconds) for future in futures]
-        assert found == [divmod(number, 7) for number in range(40)], (
+            answers = [future.result(timeout=self.seconds) for future in futures]
+        assert answers == [divmod(number, 7) for number in range(40)], (
             "answers were exchanged between tasks"
         )
 
@@ -387,12 +387,12 @@ class EngineConformance(Conformance):
         self._use()
         end = time.monotonic() + _SECONDS_TO_STOP
         while time.monotonic() < end:
-            found = self._alive()
-            if found[0] <= threads and found[1] <= children:
+            alive = self._alive()
+            if alive[0] <= threads and alive[1] <= children:
                 return
             time.sleep(0.05)
         raise AssertionError(
-            f"after close() there are {found[0]} threads and {found[1]} processes of workers, "
+            f"after close() there are {alive[0]} threads and {alive[1]} processes of workers, "
             f"before there were {threads} and {children}"
         )
 
@@ -553,8 +553,10 @@ class CommandConformance(Conformance):
         assert done.exit_code != 0, f"{what} ends with 0"
         error = done.exception
         # fsframe prints its own errors, and click those of its own.
-        told = isinstance(error, (FsframeError, click.ClickException, SystemExit))
-        assert told, f"{what} ends with a Python error: {error!r}; raise a DataError or StoreError"
+        reported = isinstance(error, (FsframeError, click.ClickException, SystemExit))
+        assert reported, (
+            f"{what} ends with a Python error: {error!r}; raise a DataError or StoreError"
+        )
         assert _message(done).strip(), f"{what}: refused without a message"
 
 

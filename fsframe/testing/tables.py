@@ -13,20 +13,20 @@ from fsframe.table.dataset import Dataset
 
 
 def assert_equal(
-    found: Selection, expected: Selection, what: str, besides: tuple[str, ...] = ()
+    selection: Selection, expected: Selection, what: str, besides: tuple[str, ...] = ()
 ) -> None:
     """Assert that two selections are equal bit for bit, except the fields in `besides`."""
     differing = [
         name
-        for name, a, b in _paired(found, expected)
+        for name, a, b in _paired(selection, expected)
         if not name.startswith(besides) and not _bit_equal(a, b)
     ]
     assert not differing, f"{what}: {', '.join(differing)} differ"
 
 
-def assert_close(found: Selection, expected: Selection, what: str, rtol: float) -> None:
+def assert_close(selection: Selection, expected: Selection, what: str, rtol: float) -> None:
     """Assert that two selections keep the same columns, with scores equal up to rounding."""
-    a, b = found.scores, expected.scores
+    a, b = selection.scores, expected.scores
     assert np.array_equal(np.isnan(a), np.isnan(b)), f"{what}: other columns are considered"
     scale = float(np.nanmax(np.abs(b), initial=0.0))
     # Relative to the largest score, since one that should be zero has no relative error.
@@ -34,8 +34,8 @@ def assert_close(found: Selection, expected: Selection, what: str, rtol: float) 
     assert largest <= rtol * max(scale, np.finfo(float).tiny), (
         f"{what}: scores differ by {largest:.3g}, the largest being {scale:.3g}"
     )
-    assert found.selected.tolist() == expected.selected.tolist(), (
-        f"{what}: keeps {found.selected.tolist()}, not {expected.selected.tolist()}"
+    assert selection.selected.tolist() == expected.selected.tolist(), (
+        f"{what}: keeps {selection.selected.tolist()}, not {expected.selected.tolist()}"
     )
 
 
@@ -45,21 +45,25 @@ _PARTS = {
 }
 
 
-def _paired(found: Selection, expected: Selection) -> Iterator[tuple[str, Any, Any]]:
+def _paired(selection: Selection, expected: Selection) -> Iterator[tuple[str, Any, Any]]:
     for name in ("selected", "scores", "weights", "instance_weights", "fill", "features_in"):
-        yield name, getattr(found, name), getattr(expected, name)
+        yield name, getattr(selection, name), getattr(expected, name)
     for part, names in _PARTS.items():
-        a, b = getattr(found, part), getattr(expected, part)
+        a, b = getattr(selection, part), getattr(expected, part)
         for name in names:
             yield f"{part}.{name}", getattr(a, name, None), getattr(b, name, None)
     for group in ("model", "tables"):
-        a, b = getattr(found, group), getattr(expected, group)
+        a, b = getattr(selection, group), getattr(expected, group)
         for key in sorted({*a, *b}):
             yield f"{group}[{key!r}]", a.get(key), b.get(key)
-    for key in sorted({*found.model_columns, *expected.model_columns}):
-        axes = (found.model_columns.get(key), expected.model_columns.get(key))
+    for key in sorted({*selection.model_columns, *expected.model_columns}):
+        axes = (selection.model_columns.get(key), expected.model_columns.get(key))
         yield f"model_columns[{key!r}]", *axes
-    yield "warnings", np.array(found.warnings, dtype=str), np.array(expected.warnings, dtype=str)
+    yield (
+        "warnings",
+        np.array(selection.warnings, dtype=str),
+        np.array(expected.warnings, dtype=str),
+    )
 
 
 def _bit_equal(a: Any, b: Any) -> bool:

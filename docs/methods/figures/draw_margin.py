@@ -48,8 +48,8 @@ def immigrate(axes: np.ndarray) -> None:
         ("element-wise, whole steps", {"line_search": False, "keep": "last"}),
         ("psd-clip, whole steps", {"update": "psd-clip", "line_search": False}),
     ):
-        found = fsframe.selectors["immigrate"](max_iter=15, tol=0.0, **options).select(data)
-        axes[0].plot(found.tables["cost"], marker=".", label=label)
+        selection = fsframe.selectors["immigrate"](max_iter=15, tol=0.0, **options).select(data)
+        axes[0].plot(selection.tables["cost"], marker=".", label=label)
     axes[0].set(
         xlabel="update", ylabel="cost G (eq. 3.5)", title="XOR with 8 noise features, σ = 1"
     )
@@ -74,15 +74,15 @@ def im4e(axes: np.ndarray) -> None:
 
 def bim(axes: np.ndarray) -> None:
     data = parkinsons()
-    found = fsframe.selectors["bim"]().select(data, seed=1)
-    kept = found.tables["kept"].astype(bool)
+    selection = fsframe.selectors["bim"]().select(data, seed=1)
+    kept = selection.tables["kept"].astype(bool)
     rounds = np.arange(len(kept))
-    axes[0].plot(rounds[kept], found.tables["error"][kept], ".", label="kept")
-    axes[0].plot(rounds[~kept], found.tables["error"][~kept], "x", label="discarded")
+    axes[0].plot(rounds[kept], selection.tables["error"][kept], ".", label="kept")
+    axes[0].plot(rounds[~kept], selection.tables["error"][~kept], "x", label="discarded")
     axes[0].axhline(0.5, color="black", lw=0.8)
     axes[0].set(title="Parkinsons", xlabel="round", ylabel="weighted error ε")
     axes[0].legend(frameon=False)
-    axes[1].imshow(found.pair_weights.matrix, cmap="Blues", vmin=0)
+    axes[1].imshow(selection.pair_weights.matrix, cmap="Blues", vmin=0)
     axes[1].set(title="W averaged by votes", xlabel="feature", ylabel="feature")
 
 
@@ -104,11 +104,11 @@ def simba(axes: np.ndarray) -> None:
 def gflip(axes: np.ndarray) -> None:
     data = parkinsons()
     for ax, utility in zip(axes, ("linear", "zero-one"), strict=True):
-        found = fsframe.selectors["gflip"](utility=utility).select(data, seed=0)
-        inside = found.tables["inside"] > 0
-        order = np.argsort(-found.scores, kind="stable")
+        selection = fsframe.selectors["gflip"](utility=utility).select(data, seed=0)
+        inside = selection.tables["inside"] > 0
+        order = np.argsort(-selection.scores, kind="stable")
         colours = np.where(inside[order], "C0", "lightgrey")
-        ax.bar(range(len(order)), found.scores[order], color=colours)
+        ax.bar(range(len(order)), selection.scores[order], color=colours)
         ax.set(title=f"Parkinsons, {utility}; blue: in the set", xlabel="features, sorted",
                ylabel="loss without it")  # fmt: skip
 
@@ -119,9 +119,9 @@ def irelief(axes: np.ndarray) -> None:
     y = (X[:, 0] + X[:, 1] + 0.3 * rng.standard_normal(100) > 0).astype(int)
     data = fsframe.Dataset.from_arrays(X, y)
     for ax, sigma in zip(axes, (0.1, 3.0), strict=True):
-        found = fsframe.selectors["irelief"](sigma=sigma).select(data)
-        ax.bar(range(60), found.weights, color=["C0"] * 2 + ["lightgrey"] * 58)
-        steps = len(found.tables["change"]) - 1
+        selection = fsframe.selectors["irelief"](sigma=sigma).select(data)
+        ax.bar(range(60), selection.weights, color=["C0"] * 2 + ["lightgrey"] * 58)
+        steps = len(selection.tables["change"]) - 1
         ax.set(title=f"2 features of 60 matter, σ = {sigma:g}: {steps} updates", xlabel="feature",
                ylabel="w")  # fmt: skip
 
@@ -200,9 +200,9 @@ def _regions(ax: plt.Axes, data: fsframe.Dataset, fitted: object, title: str) ->
 
 def margin(axes: np.ndarray) -> None:
     data = xor(0, 120, 5)
-    found = fsframe.selectors["immigrate"](top=2).select(data)
+    selection = fsframe.selectors["immigrate"](top=2).select(data)
     for ax, sigma in zip(axes, (0.2, 4.0), strict=True):
-        fitted = fsframe.classifiers["margin"](sigma=sigma).fit(data, found)
+        fitted = fsframe.classifiers["margin"](sigma=sigma).fit(data, selection)
         _regions(ax, data, fitted, f"XOR, weights of immigrate, σ = {sigma:g}")
 
 
@@ -214,8 +214,8 @@ def weighted_knn(axes: np.ndarray) -> None:
     y[flip] = 1 - y[flip]
     data = fsframe.Dataset.from_arrays(X, y)
     plain = fsframe.classifiers["weighted-knn"](k=3).fit(data)
-    found = fsframe.selectors["simba-mbiw"](top=1.0).select(data)
-    weighted = fsframe.classifiers["weighted-knn"](k=3).fit(data, found)
+    selection = fsframe.selectors["simba-mbiw"](top=1.0).select(data)
+    weighted = fsframe.classifiers["weighted-knn"](k=3).fit(data, selection)
     _regions(axes[0], data, plain, "k = 3, no weights; 15 of 120 labels wrong")
     _regions(axes[1], data, weighted, "k = 3, weights of simba-mbiw")
 

@@ -37,9 +37,9 @@ class BorutaPy(Selector):
             random_state=int(run.generator().integers(2**31 - 1)),
         )
         with quiet():
-            found = theirs.fit(data.X, data.y)
-        scores = 1.0 / np.asarray(found.ranking_, dtype=np.float64)
-        confirmed = int(np.count_nonzero(found.support_))
+            fitted = theirs.fit(data.X, data.y)
+        scores = 1.0 / np.asarray(fitted.ranking_, dtype=np.float64)
+        confirmed = int(np.count_nonzero(fitted.support_))
         return Selection(
             selected=rank_by_score(scores)[: self.keep_count(data.n_features, confirmed)],
             scores=scores,

@@ -26,9 +26,11 @@ class FastCan(Selector):
             # Indicators: codes of classes are no numbers.
             y = (data.y[:, None] == np.unique(data.y)[1:]).astype(np.float64)
         with quiet():
-            found = Theirs(count, verbose=0).fit(data.X, y)
-        order = np.asarray(found.indices_, dtype=np.intp)
+            search = Theirs(count, verbose=0).fit(data.X, y)
+        order = np.asarray(search.indices_, dtype=np.intp)
         scores = np.zeros(data.n_features)
         # The place in the search, since a later gain may be larger than an earlier one.
         scores[order] = np.arange(count, 0, -1) / data.n_features
-        return Selection(selected=order, scores=scores, tables={"gains": np.asarray(found.scores_)})
+        return Selection(
+            selected=order, scores=scores, tables={"gains": np.asarray(search.scores_)}
+        )

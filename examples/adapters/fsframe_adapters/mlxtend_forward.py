@@ -28,12 +28,12 @@ class MlxtendForward(Selector):
         p = data.n_features
         count = self.keep_count(p, max(1, p // 2))
         model = RidgeClassifier() if data.task == "classification" else Ridge()
-        found = SequentialFeatureSelector(model, k_features=count, cv=self.folds, n_jobs=1)
+        search = SequentialFeatureSelector(model, k_features=count, cv=self.folds, n_jobs=1)
         with quiet():
-            found.fit(data.X, data.y)
+            search.fit(data.X, data.y)
         order: list[int] = []
         for size in range(1, count + 1):
-            order += [c for c in found.subsets_[size]["feature_idx"] if c not in order]
+            order += [c for c in search.subsets_[size]["feature_idx"] if c not in order]
         scores = np.zeros(p)
         scores[order] = np.arange(count, 0, -1) / p
         return Selection(selected=order, scores=scores)

@@ -25,8 +25,8 @@ class PandasMrmr(Selector):
         select = mrmr.mrmr_classif if data.task == "classification" else mrmr.mrmr_regression
         X, y = pd.DataFrame(data.X), pd.Series(data.y)
         with quiet():
-            found = select(X, y, K=count, show_progress=False, n_jobs=1)
-        order = np.array(found, dtype=np.intp)
+            columns = select(X, y, K=count, show_progress=False, n_jobs=1)
+        order = np.array(columns, dtype=np.intp)
         # Columns that the package drops, such as constant ones, come last.
         left = np.setdiff1d(np.arange(data.n_features), order)
         order = np.concatenate([order, left])[:count]

@@ -26,10 +26,10 @@ class RelieffPackage(Selector):
     k: int = param(10, integer(1), help="Neighbours of a row, of any class.")
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        found = Theirs(n_neighbors=min(self.k, data.n_samples - 1), n_features_to_keep=1)
+        theirs = Theirs(n_neighbors=min(self.k, data.n_samples - 1), n_features_to_keep=1)
         with quiet():
-            found.fit(data.X, data.y)
-        scores = np.asarray(found.feature_scores, dtype=np.float64)
+            theirs.fit(data.X, data.y)
+        scores = np.asarray(theirs.feature_scores, dtype=np.float64)
         default = max(1, data.n_features // 10)
         return Selection(
             selected=rank_by_score(scores)[: self.keep_count(data.n_features, default)],

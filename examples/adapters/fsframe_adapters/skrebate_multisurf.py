@@ -17,8 +17,8 @@ class SkrebateMultisurf(Selector):
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         # Distances of all pairs of rows, and as much again while it sums them.
         run.must_hold(2 * 8 * data.n_samples**2, "skrebate-multisurf: distances")
-        found = skrebate.MultiSURF(n_features_to_select=1, n_jobs=1).fit(data.X, data.y)
-        scores = np.asarray(found.feature_importances_, dtype=np.float64)
+        fitted = skrebate.MultiSURF(n_features_to_select=1, n_jobs=1).fit(data.X, data.y)
+        scores = np.asarray(fitted.feature_importances_, dtype=np.float64)
         default = max(1, data.n_features // 10)
         return Selection(
             selected=rank_by_score(scores)[: self.keep_count(data.n_features, default)],
