@@ -455,7 +455,7 @@ FALSE_SHARE = "of those kept at most 5% are false, on average"
 TABLE_WORDS = frozenset(
     {
         "classification", "regression", "survival", "covariates", "time", "groups", "nominal",
-        "gaps", "heavy-tails", "correlated", "parts",
+        "gaps", "heavy-tails", "correlated", "parts", "rare-class",
     }
 )  # fmt: skip
 """What a `ProposalEntry` may say of tables: kind of label, roles of columns and rows, values."""

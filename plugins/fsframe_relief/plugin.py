@@ -136,14 +136,27 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         promise="at most one of those kept is false, on average",
         designs=("drift",),
     )
+    together = "which features are relevant, perhaps only together with others"
     yield ProposalEntry(
         name="together",
-        question="which features are relevant, perhaps only together with others",
+        question=together,
         place=90,
+        tables="classes, none of them rare, and 10 to 50 columns",
+        when={"classification"},
+        unless={"rare-class"},
+        fewest_columns=10,
+        most_columns=50,
+        chain="relieff:top=5 cpss:bound=r-concave",
+        promise="at most one of those kept is false, on average",
+        designs=("xor", "three-way"),
+    )
+    yield ProposalEntry(
+        name="together-others",
+        question=together,
+        place=95,
         tables="classes and at most 50 columns",
         when={"classification"},
         most_columns=50,
         chain="relieff ipss",
         promise="of those kept at most 10% are false, on average",
-        designs=("xor", "three-way"),
     )
