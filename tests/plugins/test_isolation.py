@@ -387,7 +387,7 @@ def test_what_was_run_before_a_taker_came_predicts_shows_and_resumes(table: Path
     after = fsframe("predict", str(run), "on", str(table), fakes=TAKERS)
     assert after.code == 0 and after.out == before.out
     shown = fsframe("show", str(run), fakes=TAKERS)
-    assert "relieff, from relief 0.1" in shown.out and "not available" not in shown.out
+    assert "relieff, from relief " in shown.out and "not available" not in shown.out
 
 
 def test_strangers_called_like_a_bundled_plugin_take_no_name(table: Path) -> None:

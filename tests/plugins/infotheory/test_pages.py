@@ -68,4 +68,4 @@ def test_code_of_the_page_on_criteria_runs() -> None:
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", page, re.S):
         exec(block, names)
-    assert "MaxRedundancy" in names and "found" in names
+    assert "MaxRedundancy" in names and "selection" in names
