@@ -3,8 +3,10 @@
     python benchmarks/sklearn_stages/paths.py --out FILE
 
 Each table is solved until five columns have entered, or at all 50 penalties down to a hundredth of
-the largest. `apart` is the largest difference of a coefficient: liblinear penalises the intercept,
-so it has a large constant column here, and is asked for a tolerance of 1e-6.
+the largest. Not alike: `lasso` starts from the solution at the last penalty and is solved to 1e-8
+of the first; liblinear cannot be given a start, and is asked for a tolerance of 1e-6. `apart` is
+the largest difference of a coefficient: liblinear penalises the intercept, so its constant column
+is large here.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ SHAPES = ((120, 40), (60, 1000), (1000, 60), (5000, 60), (5000, 200), (50_000, 6
 
 
 def table(rows: int, columns: int, seed: int) -> Problem:
-    """Standard normal columns; the label depends on five of them."""
+    """Standard normal columns (rows, columns), scaled; the label depends on five of them."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, columns))
     y = (X[:, :5].sum(axis=1) + 2 * rng.normal(size=rows) > 0).astype(float)
@@ -37,7 +39,7 @@ def table(rows: int, columns: int, seed: int) -> Problem:
 
 
 def of_liblinear(problem: Problem, penalties: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Coefficients by penalty, each from the solution at the last."""
+    """Coefficients (penalties, columns); liblinear starts at 0 for each penalty."""
     (y,) = problem.responses
     model = LogisticRegression(
         l1_ratio=1.0, solver="liblinear", tol=1e-6, max_iter=2000, intercept_scaling=100.0

@@ -168,8 +168,9 @@ def _stage_call(
     return call_key(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
 
 
-def stage_record(stage: Stage, run: Run, found: StageResult, seconds: float = 0.0) -> StageRecord:
-    """The record of a stage with its result, for the run file."""
+def stage_record(stage: Stage, run: Run, result: StageResult, seconds: float = 0.0) -> StageRecord:
+    """The record of a stage with its result, for the run file; `run` is that of the stage, and an
+    audit, which compares what was computed, needs no `seconds`."""
     offer = registry_of_class(type(stage.method)).offer(stage.name)
     values = stage.method.values()
     common: dict[str, Any] = {
@@ -180,10 +181,10 @@ def stage_record(stage: Stage, run: Run, found: StageResult, seconds: float = 0.
         "seconds": seconds,
         "seed": run.key,
     }
-    if isinstance(found, Selection):
-        return StageRecord(kind="selector", selection=found, **common)
-    arrays: dict[str, Any] = getattr(found.inner, "arrays", dict)()
-    return StageRecord(kind="classifier", features_in=found.columns, model=arrays, **common)
+    if isinstance(result, Selection):
+        return StageRecord(kind="selector", selection=result, **common)
+    arrays: dict[str, Any] = getattr(result.inner, "arrays", dict)()
+    return StageRecord(kind="classifier", features_in=result.columns, model=arrays, **common)
 
 
 _STRONGEST = 50

@@ -567,7 +567,7 @@ class Selector(Parameterised):
     def _check(self, selection: Selection, local: Dataset) -> None:
         if not isinstance(selection, Selection):
             raise PluginError(
-                f"{self._words()} returned {type(selection).__name__}, not a Selection"
+                f"{self._stage_words()} returned {type(selection).__name__}, not a Selection"
             )
         # The method saw the columns of `local`, even if a copied Selection has others.
         as_local = (
@@ -577,7 +577,10 @@ class Selector(Parameterised):
         )
         problems = as_local.problems(local.n_features, local.n_samples)
         if problems:
-            raise PluginError(f"{self._words()} returned an invalid result: " + "; ".join(problems))
+            raise PluginError(
+                f"{self._stage_words()} returned an invalid result: " + "; ".join(problems)
+            )
 
-    def _words(self) -> str:
+    def _stage_words(self) -> str:
+        """The stage, its plugin and the version, as errors name them."""
         return stage_words(type(self), self.method_name())

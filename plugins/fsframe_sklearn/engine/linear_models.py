@@ -208,7 +208,7 @@ _STEPS = 200
 _SWEEPS = 2_000
 _HALVINGS = 40
 _ROUNDING = 1e-13
-"""Relative error of an objective, a sum over rows; many times that of 10⁶ rows."""
+"""Relative rounding that an objective may have, a sum over up to some 10⁶ rows."""
 _LEAST = 1e-5
 """Least p (1 − p) in the curvature: near 0 or 1 a step would be far too long."""
 
