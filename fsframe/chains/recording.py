@@ -20,6 +20,7 @@ from fsframe.method.run import Observer, Observers, Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.registry import Offer, in_stage, selectors
+from fsframe.registry.registry import stage_words
 from fsframe.storage import DataRecord, PairTestRecord, RunRecord, StageRecord
 from fsframe.storage.encoding import fingerprint, release
 from fsframe.storage.units.unit_bytes import pack_selections, unpack_selections
@@ -238,7 +239,8 @@ def answer_tests(
     if isinstance(made.method, PairTester):
         with in_stage(type(made.method), made.name):
             tests = made.method.tests_found(selection)
-        return _tests_record(made.name, selectors.offer(made.name), record.seed, tests, data), ""
+        offer = selectors.offer(made.name)
+        return _tests_record(made, offer, record.seed, tests, data), ""
     testing = tester_offer()
     weights = weighed[-1][2].pair_weights
     assert weights is not None
@@ -252,7 +254,8 @@ def answer_tests(
         _check_can_take(tester, data)
         with in_stage(type(tester), testing.name):
             tests = tester.test_pairs(data, kept, pairs, chosen_from, run)
-        return _tests_record(testing.name, testing, run.key, tests, data), ""
+        stage = Stage(testing.name, tester)
+        return _tests_record(stage, testing, run.key, tests, data), ""
     except FsframeError as error:
         # The result is valid without them.
         return None, f"pairs were not tested for interaction: {error}"
@@ -287,7 +290,7 @@ def _check_can_take(tester: Any, data: Dataset) -> None:
 
 
 def _tests_record(
-    name: str, offer: Offer, key: tuple[int, ...], tests: PairTests, data: Dataset
+    stage: Stage, offer: Offer, key: tuple[int, ...], tests: PairTests, data: Dataset
 ) -> PairTestRecord:
     problems = (
         tests.problems(data.n_features)
@@ -295,9 +298,14 @@ def _tests_record(
         else [f"{type(tests).__name__} is not a PairTests"]
     )
     if problems:
-        raise PluginError(f"{name} returned invalid tests of pairs: {'; '.join(problems)}")
+        said = stage_words(type(stage.method), stage.name)
+        raise PluginError(f"{said} returned invalid tests of pairs: {'; '.join(problems)}")
     return PairTestRecord(
-        name=name, provider=offer.provider, provider_version=offer.version, seed=key, tests=tests
+        name=stage.name,
+        provider=offer.provider,
+        provider_version=offer.version,
+        seed=key,
+        tests=tests,
     )
 
 

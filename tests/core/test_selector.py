@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsframe.chains.recording import _tests_record
+from fsframe.chains.stage import Stage
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.method.selector import Selector
+from fsframe.registry import selectors
 from fsframe.table.dataset import Dataset
 
 from .methods_for_tests import CopiedMean, Mean, Random, Vote, Weighing, table
@@ -232,3 +235,10 @@ def test_a_wrapping_stage_without_anything_to_wrap_says_what_to_do() -> None:
 def test_a_selector_is_a_value() -> None:
     assert attrs.evolve(Mean(), top=3) == Mean(top=3)
     assert Mean(top=3) != CopiedMean(top=3)
+
+
+def test_invalid_tests_of_pairs_name_the_plugin() -> None:
+    tester = Stage("interactions", selectors["interactions"]())
+    data = Dataset.from_arrays(np.eye(6), np.arange(6) % 2)
+    with pytest.raises(PluginError, match=r"stage `interactions` of plugin `interactions` \d"):
+        _tests_record(tester, selectors.offer("interactions"), (0,), "p = 2", data)  # type: ignore
