@@ -4,7 +4,7 @@
     python benchmarks/wide/run.py --data DATA --methods 'mine=my-method:top={SIZES}'
 
 Stratified five-fold cross-validation. Thirty features are kept; with --sizes 10,30,100 their number
-is chosen inside the training rows, by three folds, for each classifier, at ten times the cost.
+is chosen inside the training rows, by three folds, for each classifier, at four times the cost.
 Labels in a random order are the control: no method may predict them, but for one that chooses
 features on all rows before the folds are made (`leak`), which shows what a leak looks like. Each
 method of a table is a study of its own; with --work its folder of pages and runs is kept, which

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.chains.chain import Chain
+from fsframe.chains.chain import Chain, Stage
 from fsframe.errors import DataError, MemoryBoundError
 from fsframe.evaluation.grid import ChainGrid, default_classifier
 from fsframe.evaluation.measuring import group_tables, measure_tables
@@ -17,6 +17,7 @@ from fsframe.evaluation.splits import Split, inner_places, strata
 from fsframe.method.classifier import Classifier, PredictionMeasure
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selector import Selector
 from fsframe.method.stage_view import Base
 from fsframe.resampling.resamples import Recurring
 from fsframe.storage.checked_tables import fold_tables
@@ -130,10 +131,12 @@ class FoldTask(Base):
             rows, held_out = np.flatnonzero(~tested), np.flatnonzero(tested)
             inner = train.take_rows(rows)
             arrived = None if upstream is None else _of_rows(upstream, rows)
-            for position, chain in enumerate(grid.chains):
+            tested_rows = train.take_rows(held_out).values
+            kept = _selections(grid, inner, arrived, [run.child(fold, k) for k in range(len(grid))])
+            for position, selection in kept:
                 part = run.child(fold, position)
-                fitted = _fitted(chain, inner, _selected(chain, inner, arrived, part), part)
-                predicted = fitted.predict(train.take_rows(held_out).values)
+                fitted = _fitted(grid.chains[position], inner, selection, part)
+                predicted = fitted.predict(tested_rows)
                 y = train.y[held_out]
                 good = predicted == y if classes else -((predicted - y) ** 2)
                 right[position] += np.sum(good * times[held_out])
@@ -192,6 +195,45 @@ def _selected(chain: Chain, train: Dataset, upstream: Selection | None, run: Run
         every = np.arange(train.n_features)
         selection = Selection(selected=every, scores=np.full(train.n_features, np.nan))
     return selection
+
+
+def _selections(
+    grid: ChainGrid, train: Dataset, upstream: Selection | None, runs: Sequence[Run]
+) -> Iterator[tuple[int, Selection]]:
+    """What each chain of the grid keeps, by its place; one fit serves all that it decides.
+
+    Chains that differ in their classifier only have the same selection, and those that differ in
+    the `top` of a nested method (`Selector.nested`) have beginnings of the longest. A fit draws
+    from the run of the first chain that it serves.
+    """
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place, chain in enumerate(grid.chains):
+        places.setdefault(_fit_of(chain, train), []).append(place)
+    for served in places.values():
+        longest = max(served, key=lambda place: _count_kept(grid.chains[place]))
+        selection = _selected(grid.chains[longest], train, upstream, runs[served[0]])
+        for place in served:
+            first = selection.selected
+            if longest != place and grid.chains[place].selecting:
+                first = first[: _count_kept(grid.chains[place])]
+            yield place, attrs.evolve(selection, selected=first)
+
+
+def _fit_of(chain: Chain, train: Dataset) -> tuple[str, ...]:
+    """The selectors of the chain as text, without the count to keep if that is cut afterwards."""
+    texts = [str(stage) for stage in chain.selecting]
+    if chain.selecting and train.keep is None and not train.feature_groups:
+        last = chain.selecting[-1].method
+        # Fractions are of the columns that arrive, which differ between folds.
+        if isinstance(last, Selector) and last.nested() and isinstance(last.top, int):
+            texts[-1] = str(Stage(chain.selecting[-1].name, attrs.evolve(last, top=1)))
+    return tuple(texts)
+
+
+def _count_kept(chain: Chain) -> int:
+    """The count of columns that the last selector is to keep; 0 if its rule or a share decides."""
+    last = chain.selecting[-1].method if chain.selecting else None
+    return last.top if isinstance(last, Selector) and isinstance(last.top, int) else 0
 
 
 def _fitted(chain: Chain, train: Dataset, selection: Selection, run: Run) -> Any:

@@ -261,6 +261,14 @@ class Selector(Parameterised):
         """
         return None
 
+    def nested(self) -> bool:
+        """Whether a smaller count `top` keeps the first of what a larger one keeps, with the same
+        scores, weights and model for them.
+
+        Tuning `top` then takes one fit for all its values. Authors override this.
+        """
+        return False
+
     def statement(self, base: Selector | None = None) -> Statement | None:
         """What its p-values or its error rate are about, with its parameters; None if it has none.
 

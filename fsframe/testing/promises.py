@@ -132,6 +132,22 @@ class PromiseChecks(SelectorChecks):
         )
 
     @check
+    def test_nested_results_are_beginnings_of_the_longest(self) -> None:
+        if not self.make().nested():
+            raise not_applicable("it does not declare nested()")
+        data = self.table()
+        few, many = (attrs.evolve(self.make(), top=top).select(data) for top in (2, 4))
+        begun = attrs.evolve(many, selected=many.selected[:2])
+        columns = np.sort(few.selected)
+        seen = [
+            frozen_bytes(attrs.evolve(one.restrict(columns), tables={})) for one in (few, begun)
+        ]
+        assert seen[0] == seen[1], (
+            "nested() is declared, but top=2 gives other columns, scores, weights or model than "
+            "the first two of top=4"
+        )
+
+    @check
     def test_a_large_offset_changes_nothing(self) -> None:
         method, X = self.make(), self._rounded()
         expected = method.select(self._of(X))

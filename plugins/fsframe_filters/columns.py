@@ -70,6 +70,9 @@ class Variance(Selector):
         # The label is not used, so that there is nothing to adjust.
         return True
 
+    def nested(self) -> bool:
+        return True
+
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         counts = None if data.counts is None else data.counts.astype(np.float64)
         scores = np.zeros(data.n_features)

@@ -125,6 +125,9 @@ class AnovaF(Selector):
     def adjusts(self) -> bool:
         return True
 
+    def nested(self) -> bool:
+        return True
+
     def cost(self, n: int, p: int) -> Cost:
         if self.ranks:
             seconds = 4e-4 + 1.7e-5 * p + 8e-8 * n * p

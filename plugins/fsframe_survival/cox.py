@@ -247,6 +247,9 @@ class CoxScore(Selector):
     def statement(self, base: Selector | None = None) -> Statement:
         return RELEVANT
 
+    def nested(self) -> bool:
+        return True
+
     def cost(self, n: int, p: int) -> Cost:
         return Cost(seconds=5e-4 + 1e-5 * n + 2e-8 * n * p, formula="5e-4 + 1e-5 n + 2e-8 np")
 

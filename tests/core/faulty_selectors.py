@@ -1,4 +1,4 @@
-"""A sound selector that makes every promise, and sixty-six made from it that break one in silence.
+"""A sound selector that makes every promise, and sixty-seven faulty ones that break one in silence.
 
 `broken_selectors` has a fault for each check; a fault here leaves the result well-formed, and makes
 some promise of the method, its entry or the core untrue.
@@ -38,6 +38,9 @@ class Explained(Selector):
     power: float = param(1.0, real(above=0), help="Exponent of the share.")
 
     def adjusts(self) -> bool:
+        return True
+
+    def nested(self) -> bool:
         return True
 
     def cost(self, n: int, p: int) -> Cost:
@@ -519,6 +522,13 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "a score for a constant column": (
         _scores(lambda s, *a: s + 1e-3),
         "a_natural_zero_is_the_lowest_score",
+    ),
+    "scores over the sum of those kept": (
+        {
+            "univariate": False,
+            **_scores(lambda s, self, *a: s / max(sum(sorted(s)[-(self.top or 3) :]), 1e-9)),
+        },
+        "nested_results_are_beginnings_of_the_longest",
     ),
     # What is kept.
     "a share of columns rounded down": (

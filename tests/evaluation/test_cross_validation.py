@@ -15,7 +15,8 @@ from fsframe.evaluation.summary import summarise
 from fsframe.execution import open_engine
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
-from fsframe.registry import classifiers
+from fsframe.method.selector import Selector
+from fsframe.registry import classifiers, selectors
 from fsframe.table.dataset import Dataset
 
 
@@ -58,9 +59,9 @@ def test_tuning_never_sees_the_rows_that_are_tested(test_methods):
     fold = found.tables["fold"][0]
     for number in range(3):
         tested = set(data.X[fold == number, 0])
-        # Of each outer fold: 4 inner folds × 2 values, then the chosen chain.
-        of_this = test_methods.Witness.seen[9 * number : 9 * (number + 1)]
-        assert len(of_this) == 9
+        # Of each outer fold: a fit for both values in 4 inner folds, then the chosen chain.
+        of_this = test_methods.Witness.seen[5 * number : 5 * (number + 1)]
+        assert len(of_this) == 5
         for _, values, _ in of_this:
             assert not tested & set(values)
 
@@ -139,6 +140,33 @@ def test_tuned_value_is_the_first_of_equally_good_ones():
     data = table(40, signal=9.0)
     found = evaluated("anova-f:top=1 knn:k={3,1}", data, folds=4, repeats=1)
     assert (found.tables["chosen"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "anova-f:top={2,5,3} knn:k={1,3}",
+        "mim:top=5 mrmr:top={1,2} knn",
+        "immigrate:top={2,4} margin",
+        "mim:given=x3,top={2,4} knn",
+        "mim:top={0.2,0.5} knn",
+    ],
+)
+def test_one_fit_for_several_counts_gives_what_a_fit_for_each_gives(base, monkeypatch):
+    data = table(60, p=8, signal=1.0, feature_names=[f"x{j}" for j in range(8)])
+    shared = evaluated(base, data, folds=3, repeats=1)
+    for name in ("anova-f", "mim", "mrmr", "immigrate"):
+        monkeypatch.setattr(selectors[name], "nested", Selector.nested)
+    assert_same_tables(shared, evaluated(base, data, folds=3, repeats=1))
+
+
+def test_a_set_of_counts_takes_one_fit_in_each_inner_fold(test_methods, monkeypatch):
+    witness = test_methods.Witness
+    for nested, fits in ((False, 3 * 4 * 3 + 3), (True, 3 * 4 + 3)):
+        monkeypatch.setattr(witness, "nested", lambda self, nested=nested: nested)
+        witness.seen.clear()
+        evaluated("witness:top={1,2,3} knn", table(30), folds=3, repeats=1, inner_folds=4)
+        assert len(witness.seen) == fits
 
 
 def test_curve_at_the_kept_number_is_the_evaluation_itself():

@@ -165,6 +165,10 @@ class InformationFilter(Selector):
         if both:
             yield f"{', '.join(both)} cannot be both given and excluded"
 
+    def nested(self) -> bool:
+        # Columns that are given are kept in addition to `top`.
+        return not self.given
+
     def works_in_parts(self, data: Dataset) -> bool:
         whole = self.missing != "pairwise" or first_missing(data) is None
         return super().works_in_parts(data) and whole

@@ -150,6 +150,9 @@ class MarginSelector(Selector):
             require_margins(self.method_name(), training)
         return training
 
+    def nested(self) -> bool:
+        return True
+
     def works_in_parts(self, data: Dataset) -> bool:
         """Prototypes are drawn over the parts, if there are fewer of them than rows."""
         n: int | None = getattr(self, "prototypes", None)

@@ -59,6 +59,9 @@ class ResamplingSelector(WrappingSelector):
     takes_time: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
+    def nested(self) -> bool:
+        return True
+
     def role_problems(self, data: Dataset) -> Iterator[str]:
         yield from super().role_problems(data)
         yield from self.stretch_problems(data)

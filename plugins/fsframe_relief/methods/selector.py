@@ -180,6 +180,9 @@ class ReliefSelector(ReliefParameters):
     shuffled rows give the same bits.
     """
 
+    def nested(self) -> bool:
+        return True
+
     def works_in_parts(self, data: Dataset) -> bool:
         """Drawn instances can be compared with all rows over parts, for k nearest neighbours."""
         return self.m is not None and self._can_draw_from_parts(data)

@@ -291,6 +291,9 @@ class Importance(LearnerSelector):
                 + (" with bootstrap=false" if hasattr(made, "bootstrap") else "")
             )
 
+    def nested(self) -> bool:
+        return True
+
     def ignores_groups(self) -> str:
         if self.measure == "out-of-bag":
             return "a forest draws rows one by one (measure=held-out keeps groups together)"
