@@ -11,6 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from fsframe.method.classifier import PredictionMeasure, Predictions
+from fsframe.method.ranking import mean_ranks
 from fsframe.params import optional, param, text
 from fsframe.table.side_columns import times_and_events
 from fsframe.text import did_you_mean
@@ -496,7 +497,7 @@ def _area(score: Floats, positive: NDArray[np.bool_]) -> float:
     """Mann-Whitney: how often a positive row has the larger score, ties half."""
     n_positive = int(positive.sum())
     n_negative = positive.size - n_positive
-    ranks = scipy.stats.rankdata(score)
+    ranks = mean_ranks(score)
     return float(
         (ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative)
     )

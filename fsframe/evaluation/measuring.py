@@ -92,7 +92,7 @@ def interval_within(
     """
     if not np.isfinite(mean) or not np.isfinite(standard_error) or n < 2:
         return None
-    t = float(scipy.stats.t.ppf(0.5 + _LEVEL / 2, n - 1))
+    t = float(scipy.special.stdtrit(n - 1, 0.5 + _LEVEL / 2))
     below, above = np.isfinite(lowest), np.isfinite(highest)
     if below and above:
         width = highest - lowest
@@ -123,7 +123,7 @@ def interval_within(
 
 
 def _wilson(share: float, trials: int) -> tuple[float, float]:
-    z = float(scipy.stats.norm.ppf(0.5 + _LEVEL / 2))
+    z = float(scipy.special.ndtri(0.5 + _LEVEL / 2))
     centre = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
     spread = np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
     half = z / (1 + z**2 / trials) * spread

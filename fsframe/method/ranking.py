@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TIE", "PermutationTest", "adjusted_p_values", "rank_by_score", "tied_order"]
+__all__ = [
+    "TIE",
+    "PermutationTest",
+    "adjusted_p_values",
+    "mean_ranks",
+    "rank_by_score",
+    "tied_order",
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -110,11 +118,39 @@ def adjusted_p_values(p_values: NDArray[np.float64], correction: str = "bh") -> 
         return p_values
     if correction == "bonferroni":
         return np.minimum(1.0, p_values * np.count_nonzero(known))
-    from scipy.stats import false_discovery_control
-
+    # As scipy.stats.false_discovery_control, which takes half a second to import.
+    places = np.flatnonzero(known)
+    order = places[np.argsort(p_values[places])]
+    ranks = np.arange(1, order.size + 1)
+    values = p_values[order] * (order.size / ranks)
+    if correction == "by":
+        values *= np.sum(1 / ranks)
     adjusted = np.full(p_values.size, np.nan)
-    adjusted[known] = false_discovery_control(p_values[known], method=correction)
-    return adjusted
+    adjusted[order] = np.minimum.accumulate(values[::-1])[::-1]
+    return np.clip(adjusted, 0.0, 1.0)
+
+
+def mean_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Ranks from 1 for the least value; equal values share the mean of their ranks.
+
+    Parameters
+    ----------
+    values : (n,) numbers
+        Without NaN.
+
+    Examples
+    --------
+    >>> mean_ranks(np.array([0.5, 0.1, 0.5, 0.9]))
+    array([2.5, 1. , 2.5, 4. ])
+    """
+    order = np.argsort(values, kind="stable")
+    ascending = values[order]
+    first = np.concatenate(([True], ascending[1:] != ascending[:-1]))[: order.size]
+    group = np.cumsum(first) - 1
+    bounds = np.append(np.flatnonzero(first), order.size)
+    ranks = np.empty(order.size)
+    ranks[order] = (0.5 * (bounds[:-1] + bounds[1:] + 1))[group]
+    return ranks
 
 
 TIE = 1e-10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ _DATE = re.compile(
 )
 _COMMENTS = re.compile(r"\b(comments?|remarks?|notes?|free.?text)\b", re.IGNORECASE)
 _FEW, _WORDS = 10, 4
+# Bytes of columns that are kept for questions about their levels; a text counts as so many.
+_ROOM, _TEXT = 1 << 26, 64
 # Common codes for missing values: nines, minima of integer types, powers of ten.
 USUAL_CODES = np.array(
     [sign * value for value in (99, 999, 9999, 99999, 999999, 1e30) for sign in (1, -1)]
@@ -193,15 +195,20 @@ class Contents:
     repeated_rows: int = 0
     repeated_columns: tuple[tuple[int, int], ...] = ()
     _column: Callable[[int], Column] = attrs.field(repr=False)
+    _kept: Mapping[int, Column] = attrs.field(repr=False, factory=dict)
+
+    def _values(self, column: int) -> Column:
+        """A column, read again unless it was kept."""
+        return self._kept[column] if column in self._kept else self._column(column)
 
     def codes(self, column: int) -> NDArray[np.int64]:
         """A column as (n_rows,) codes of its different values; -1 where missing."""
-        return _coded(self._column(column))
+        return _coded(self._values(column))
 
     def classes(self, column: int) -> tuple[NDArray[np.int64], list[str]]:
         """A column as codes of its classes, −1 where missing, and their names; spellings of a class
         that differ in case or blanks are one."""
-        values = self._column(column)
+        values = self._values(column)
         if not isinstance(values, list):
             return self.codes(column), self.levels(column)
         same = merged_spellings([value for value in values if value is not None])
@@ -211,7 +218,7 @@ class Contents:
 
     def levels(self, column: int) -> list[str]:
         """The different values of a column, as text, in the order of their codes."""
-        values = self._column(column)
+        values = self._values(column)
         if isinstance(values, list):
             return sorted({value for value in values if value is not None})
         return [level_text(value) for value in np.unique(values[~np.isnan(values)]).tolist()]
@@ -246,7 +253,13 @@ def gathered(
     blocks: Iterable[Block],
     decimal: str = ".",
 ) -> Contents:
-    """The facts of all columns, in blocks; `column_of` gives a single one."""
+    """The facts of all columns, in blocks; `column_of` gives a single one.
+
+    Columns that may have levels are kept as far as there is room: in a text, reading one column
+    takes as long as reading all.
+    """
+    kept: dict[int, Column] = {}
+    room = _ROOM
     facts: list[ColumnFacts] = []
     rows = np.zeros(n_rows, dtype=np.uint64)
     signs: dict[int, int] = {}
@@ -265,6 +278,10 @@ def gathered(
                 # Zero equals minus zero; all missing values are equal.
                 bits = np.where(np.isnan(X[:, k]), np.nan, X[:, k] + 0.0).view(np.uint64)
             facts.append(column_facts)
+            size = n_rows * (_TEXT if column in texts else X.itemsize)
+            if column_facts.kind in ("text", "whole number", "two values") and size <= room:
+                kept[column] = texts[column] if column in texts else X[:, k].copy()
+                room -= size
             rows += bits * factors[k]
             earlier = signs.setdefault(hash(bits.tobytes()), column)
             if earlier != column and not column_facts.constant and column_facts.different:
@@ -277,6 +294,7 @@ def gathered(
         repeated_rows=n_rows - len(np.unique(rows)),
         repeated_columns=tuple(repeated),
         column=column_of,
+        kept=kept,
     )
 
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsframe
-from fsframe.method.ranking import TIE, rank_by_score, tied_order
+from fsframe.method.ranking import (
+    TIE,
+    adjusted_p_values,
+    mean_ranks,
+    rank_by_score,
+    tied_order,
+)
 from fsframe.table.dataset import Dataset
 
 
@@ -73,3 +80,15 @@ def test_columns_of_equal_worth_come_in_the_order_of_the_table(name):
     for start in wanted:
         group = [c for c in found.tolist() if start <= c < start + 6]
         assert group == sorted(group)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_mean_ranks_and_adjusted_p_values_are_those_of_scipy(seed):
+    generator = np.random.default_rng(seed)
+    values = generator.integers(0, 12, generator.integers(0, 60)) / 7 - 0.5
+    assert (mean_ranks(values) == scipy.stats.rankdata(values)).all()
+    p = generator.random(generator.integers(1, 50)) ** 3
+    p[generator.random(p.size) < 0.2] = p[0]
+    for correction in ("bh", "by"):
+        expected = scipy.stats.false_discovery_control(p, method=correction)
+        assert (adjusted_p_values(p, correction) == expected).all()

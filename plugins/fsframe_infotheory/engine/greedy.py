@@ -136,7 +136,7 @@ class Stopping:
             df = np.nan
         else:
             gain, df, n = conditional_gain(candidate, together)
-            p = float(scipy.stats.chi2.sf(2 * n * np.log(2) * gain, df)) if df > 0 else 1.0
+            p = float(scipy.special.chdtrc(df, 2 * n * np.log(2) * gain)) if df > 0 else 1.0
             p = min(1.0, p * int(open_.sum()))
         self.found.append((gain, df, p))
         return "" if p <= self.alpha else f"the next gain is not significant (p = {p:.3g})"

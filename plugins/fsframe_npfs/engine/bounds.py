@@ -8,7 +8,8 @@ import math
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from scipy import optimize
+
+from fsframe.method.ranking import mean_ranks
 
 
 def list_ranks(selected: NDArray[np.intp], n_features: int) -> NDArray[np.float64]:
@@ -40,8 +41,7 @@ def complete_ranks(scores: NDArray[np.float64], natural_zero: bool = False) -> N
     array([2. , 3.5, 1. , 3.5])
     """
     nothing = 0.0 if natural_zero else np.inf
-    ranks: NDArray[np.float64] = scipy.stats.rankdata(np.where(np.isnan(scores), nothing, -scores))
-    return ranks
+    return mean_ranks(np.where(np.isnan(scores), nothing, -scores))
 
 
 def linear_scores(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -216,7 +216,7 @@ def largest_tail(mean: float, n: int, least: int, r: float) -> float:
         if mean_to(k, _LEAST_SHIFT) >= target:
             return _LEAST_SHIFT
         # On a logarithmic scale, as shifts span ten orders of magnitude.
-        log_shift = optimize.brentq(
+        log_shift = scipy.optimize.brentq(
             lambda log: mean_to(k, math.exp(log)) - target, math.log(_LEAST_SHIFT), math.log(most)
         )
         return math.exp(log_shift)
@@ -227,7 +227,7 @@ def largest_tail(mean: float, n: int, least: int, r: float) -> float:
         lower = shift_of(k + 1, upper)
         best = max(best, tail(lower, k), tail(upper, k))
         if upper > lower * (1 + 1e-9):
-            minimum = optimize.minimize_scalar(
+            minimum = scipy.optimize.minimize_scalar(
                 lambda log, k=k: -tail(math.exp(log), k),
                 bounds=(math.log(lower), math.log(upper)),
                 method="bounded",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from fsframe.method.ranking import adjusted_p_values
 from fsframe_npfs.engine.forecasts import likely_exceedances
 from fsframe_npfs.engine.nulls import critical_value
 
@@ -51,7 +51,7 @@ def adjusted(
     if correction == "bonferroni":
         return np.minimum(p * tests, 1.0)
     # Omitted tests have p = 1: they change no rank, only the number of tests.
-    return np.minimum(scipy.stats.false_discovery_control(p) * (tests / p.size), 1.0)
+    return np.minimum(adjusted_p_values(p) * (tests / p.size), 1.0)
 
 
 def level_of_one_test(

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from fsframe.chains.chain import Chain
+from fsframe.method.ranking import mean_ranks
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import nulls
@@ -124,11 +124,11 @@ def drift_of_label(data: Dataset) -> str:
     """
     if data.times is None:
         return ""
-    place = scipy.stats.rankdata(data.times.values[:, 0])
+    place = mean_ranks(data.times.values[:, 0])
     targets = (
         [data.y] if data.task != "classification" else [data.y == k for k in np.unique(data.y)]
     )
-    ranks = np.array([scipy.stats.rankdata(target) for target in targets])
+    ranks = np.array([mean_ranks(target) for target in targets])
     spread = np.ptp(ranks, axis=1) > 0
     if not np.ptp(place) or not spread.any():
         return ""
@@ -425,7 +425,7 @@ class MeanScores:
         scores = scores[self.columns.usable]
         values = scores[None]
         if self.ranked:
-            ranks = ndtri((scipy.stats.rankdata(scores) - 0.5) / scores.size)
+            ranks = ndtri((mean_ranks(scores) - 0.5) / scores.size)
             values = np.vstack((scores, ranks))
         self.n += 1
         self.unscored += not scored

@@ -12,10 +12,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
-from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import DataError, RequestError
+from fsframe.method.ranking import mean_ranks
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
@@ -232,7 +232,7 @@ class _Scale:
         self._centre, self._spread = X.mean(axis=0), spread
         if marginals == "ranks":
             n = X.shape[0]
-            scores = ndtri((rankdata(X, axis=0) - 0.5) / n)
+            scores = ndtri((np.apply_along_axis(mean_ranks, 0, X) - 0.5) / n)
             size = scores.std(axis=0)
             self.Z: Floats = scores / np.where(size > 0, size, 1.0)
         else:
@@ -274,7 +274,7 @@ def _correlation(Z: Floats) -> tuple[Floats, float]:
 
 def _below_one(values: Floats) -> Floats:
     """Values in the same order, within an interval shorter than any difference of e-values."""
-    ranks = rankdata(values)
+    ranks = mean_ranks(values)
     return np.asarray(1e-9 * ranks / ranks.size)
 
 
