@@ -1,4 +1,4 @@
-"""Forecasts of `inspect` and of `--dry-run` beside the processor time that runs take.
+"""Forecasts of `inspect` and of runs beside the processor time that runs take.
 
     python benchmarks/forecasts/shapes.py [FIRST WORD OF CHAINS]
 

@@ -222,9 +222,10 @@ class Chain:
             yield from self.resampled_forewarnings(wrapping[-1])
         cost = self.cost(data.n_samples, data.n_features)
         if cost is not None and cost.seconds > _LONG:
+            screening = "Screen first (mim:top=100), or try" if data.n_features > 200 else "Try"
             yield (
-                f"forecast: about {cost.seconds / 3600:.1f} hours of processor time. Screen first "
-                "(mim:top=100), or try a smaller table"
+                f"forecast: about {cost.seconds / 3600:,.1f} hours of processor time. {screening} "
+                f"a smaller table{', or ' * bool(cost.remedy)}{cost.remedy}"
             )
 
     def resampled_forewarnings(self, stop: int | None = None) -> Iterator[str]:
@@ -245,7 +246,7 @@ class Chain:
             None if a stage does not declare it. After a stage that does not declare how many
             columns it keeps, all of its columns are assumed.
         """
-        total, formula, left = 0.0, "", p
+        total, formula, left, largest = 0.0, "", p, Cost(seconds=0.0, formula="")
         for position, stage in enumerate(self.selecting):
             method = stage.method
             assert isinstance(method, Selector)
@@ -254,9 +255,10 @@ class Chain:
             if cost is None:
                 return None
             total += cost.seconds
+            largest = max(largest, cost, key=lambda one: one.seconds)
             formula = cost.formula if method.wrapping or not formula else formula + " + …"
             left = method.keep_count(left, left)
-        return Cost(seconds=total, formula=formula)
+        return Cost(seconds=total, formula=formula, remedy=largest.remedy)
 
     def _resampling_cost(self, position: int, n: int, p: int) -> Cost | None:
         """Cost of all fits of the base of the stage at this position."""
@@ -270,7 +272,11 @@ class Chain:
         one, many = base.cost(n, p), method.base_fits(p)
         if one is None or many is None:
             return None
-        return Cost(seconds=many * one.seconds, formula=f"{many} fits of {one.formula} seconds")
+        return Cost(
+            seconds=many * one.seconds,
+            formula=f"{many} fits of {one.formula} seconds",
+            remedy=one.remedy,
+        )
 
     def tables_seen(self, data: Dataset) -> Iterator[tuple[Selector | Classifier, Dataset]]:
         """Each method with its table, of all columns; filled after a stage that fills it."""

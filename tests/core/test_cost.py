@@ -26,7 +26,23 @@ def test_costs_of_stages_add_up_and_multiply(text, n, p, seconds):
 
 def test_a_stage_that_declares_nothing_is_not_forecast():
     assert fsframe.Chain.parse("mim:top=5 turf:base=relieff").cost(50, 9) is None
-    assert fsframe.Chain.parse("surf npfs").cost(50, 9) is None
+    assert fsframe.Chain.parse("vls npfs").cost(50, 9) is None
+
+
+def test_a_forecast_of_hours_says_what_makes_it_less_on_this_table():
+    tall, wide = (
+        Dataset.from_arrays(np.zeros((n, p)), np.arange(n) % 2)
+        for n, p in ((40_000, 9), (12_000, 300))
+    )
+
+    def told(chain, data):
+        return [w for w in fsframe.Chain.parse(chain).forewarnings(data) if "hours" in w]
+
+    (few_columns,) = told("immigrate npfs", tall)
+    assert "Screen" not in few_columns and "immigrate:prototypes=1000" in few_columns
+    (many_columns,) = told("surf npfs", wide)
+    assert "Screen first (mim:top=100)" in many_columns and "surf:m=1000" in many_columns
+    assert not told("immigrate:prototypes=100 npfs:n=20", tall)
 
 
 def test_hours_are_reported_before_a_run_and_by_parameters():

@@ -31,6 +31,9 @@ Floats = NDArray[np.float64]
 
 _PAPER = "Zhao, Hong, Liu"
 
+_SAMPLE = 1000
+"""Rows to learn from that are proposed where a run would take hours."""
+
 
 @attrs.frozen(kw_only=True)
 class Immigrate(TunedSelector):
@@ -198,6 +201,7 @@ class Immigrate(TunedSelector):
         return Cost(
             seconds=8e-3 + 5e-10 * m * m * p * p,
             formula="0.008 + 5e-10 n²p²" if m == n else f"0.008 + 5e-10 p² × {m}²",
+            remedy=f"immigrate:prototypes={_SAMPLE}, a sample of rows" if m > _SAMPLE else "",
         )
 
     @one_blas_thread

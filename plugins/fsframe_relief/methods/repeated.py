@@ -61,6 +61,7 @@ class IterativeRelief(ReliefSelector):
     """
 
     tasks: ClassVar[frozenset[str]] = frozenset({"classification"})
+    pace: ClassVar[float] = 2e-8
 
     least: int = param(
         10,
@@ -178,6 +179,7 @@ class Vls(ReliefSelector):
     """
 
     table_copies: ClassVar[float] = 0.0
+    pace: ClassVar[float] = 0.0
     tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
     subset: int = param(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.threads import in_threads
-from fsframe.method.run import Run
+from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.stage_view import drawn_rows
 from fsframe.table.dataset import Dataset
@@ -34,6 +34,9 @@ from fsframe_relief.methods.problem import (
     ties_by_index,
     with_target,
 )
+
+_SAMPLE = 1000
+"""Target rows that are proposed where a run would take hours."""
 
 
 def select_each(
@@ -179,6 +182,19 @@ class ReliefSelector(ReliefParameters):
     N_C) for a numeric target. Rows are put in an order that depends on their content only, so
     shuffled rows give the same bits.
     """
+
+    pace: ClassVar[float] = 1e-10
+    """Seconds for a cell of a target row and another one; 0: not known."""
+
+    def cost(self, n: int, p: int) -> Cost | None:
+        if not self.pace:
+            return None
+        m = n if self.m is None else min(n, self.m)
+        return Cost(
+            seconds=1e-3 + self.pace * m * n * p,
+            formula=f"0.001 + {self.pace:.0e} " + ("n²p" if m == n else f"np × {m}"),
+            remedy=f"{self.method_name()}:m={_SAMPLE}, a sample of rows" if m > _SAMPLE else "",
+        )
 
     def nested(self) -> bool:
         return True

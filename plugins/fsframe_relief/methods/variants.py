@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import attrs
 
-from fsframe.method.run import Cost
 from fsframe.params import choice, integer, optional, param
 from fsframe_relief.engine.neighbours import Nearest, Radius, Rule, Sigmoid
 from fsframe_relief.methods.problem import decay_parameter, ties_parameter
@@ -112,6 +111,8 @@ class Relieff(ReliefSelector):
     [0.5, 0.5]
     """
 
+    pace: ClassVar[float] = 5e-11
+
     k: int | None = param(
         None,
         optional(integer(1)),
@@ -132,13 +133,6 @@ class Relieff(ReliefSelector):
         yield from super().check_parameters()
         if self.decay != 20.0 and self.weighting != "rank":
             yield f"decay={self.decay:g} has an effect with weighting=rank only"
-
-    def cost(self, n: int, p: int) -> Cost:
-        m = n if self.m is None else min(n, self.m)
-        return Cost(
-            seconds=1e-3 + 5e-11 * m * n * p,
-            formula="0.001 + 5e-11 n²p" if m == n else f"0.001 + 5e-11 np × {m}",
-        )
 
     def rule(self) -> Rule:
         k = self.k if self.k is not None else (10 if self.weighting == "equal" else 70)
