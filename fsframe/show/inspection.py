@@ -67,7 +67,7 @@ def findings_of(
         )
     yield from _grouped(
         guesses,
-        "identifies the source of repeated rows: one label for each value, {different} values",
+        "identifies the source of repeated rows, {different} of them",
         guesses.people if group is None else [],
         "--groups",
     )

@@ -27,6 +27,8 @@ from fsframe.table.label_guess import (
     likely_names,
     looks_like_identifier,
     looks_measured,
+    names_people,
+    why_no_label,
 )
 from fsframe.table.roles import AskedColumns, only
 
@@ -70,7 +72,8 @@ class Guesses:
     -----
     An identifier column counts the rows, or differs in every row and is text or has an identifier's
     name (``id``, ``nr``, …). A column identifies groups of rows if it has at least 8 different
-    values, two rows per value on average and one label per value. Free text has nearly as many
+    values, two rows per value on average, and the name of people (patient, subject, …) or one label
+    per value. Free text has nearly as many
     values as rows.
     """
 
@@ -121,6 +124,8 @@ class Guesses:
             return False
         if column.kind not in ("text", "whole number"):
             return False
+        if names_people(column.name):
+            return True
         codes, of_label = self.found.codes(k), self.found.classes(self.label)[0]
         if self.found.columns[self.label].different > _MANY:
             return False
@@ -232,6 +237,8 @@ def check_default_label(
         ]
     ways = []
     for place in dict.fromkeys((guess.place, last)):
+        if why_no_label(contents.columns[place], contents.n_rows):
+            continue
         guesses = Guesses(contents, place, skip)
         if given.get("dates"):
             guesses.dates = []

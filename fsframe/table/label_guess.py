@@ -35,6 +35,12 @@ PERSONAL = frozenset({
 })  # fmt: skip
 """Words in names of columns that describe a person."""
 
+_PEOPLE = frozenset({
+    "patient", "subject", "person", "participant", "proband", "donor", "individual", "volunteer",
+    "animal", "mouse", "rat", "family", "household", "pupil", "student", "customer", "client",
+    "user",
+})  # fmt: skip
+_OF_NAMES = frozenset({"id", "ids", "no", "nr", "num", "number", "code", "name", "key"})
 _IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _FEW, _MANY, _FEWEST_ROWS, _NEIGHBOURS = 10, 20, 8, 10
@@ -98,6 +104,29 @@ def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
     return column.kind == "text" or (column.kind == "whole number" and named)
 
 
+def names_people(name: str) -> bool:
+    """Whether a column's name says that it tells whose rows they are.
+
+    >>> names_people("PatientID"), names_people("subject"), names_people("patient age")
+    (True, True, False)
+    """
+    words = set(name_words(name))
+    return bool(words & _PEOPLE) and words <= _PEOPLE | _OF_NAMES
+
+
+def why_no_label(column: ColumnFacts, n_rows: int) -> str:
+    """Why nobody would predict a column, in words; empty if somebody may."""
+    if looks_like_identifier(column, n_rows):
+        return "identifies the rows"
+    if column.kind == "date":
+        return "holds dates"
+    if column.different <= 1:
+        return "has one value only" if column.different else "is empty"
+    if column.wordy and not is_likely_label(column):
+        return "holds free text"
+    return ""
+
+
 def looks_measured(kind: str, different: int, n_rows: int) -> bool:
     """Whether a column of numbers has so many different ones that it looks like a measurement.
 
@@ -130,25 +159,29 @@ def guess_label(
 
     Notes
     -----
-    It is sure if the last column is called class, label, target, y or outcome; or if it does not
+    Identifiers, dates, free text and columns of a single value are no labels. The guess is sure if
+    the last column is called class, label, target, y or outcome; or if it does not
     look like a measurement and no column has such a name. Otherwise the column with such a name is
     the guess; or the one with few values whose name comes nearest (diagnosis, response, …), text
     before numbers and the first before others; or the last column, which is sure if it is the only
     measurement, as in a regression on few values.
     """
-    usable = [
-        k
-        for k, column in enumerate(columns)
-        if k not in skip
-        and not looks_like_identifier(column, n_rows)
-        and column.kind != "date"
-        and column.different > 1
-    ]
+    free = [k for k in range(len(columns)) if k not in skip]
+    usable = [k for k in free if not why_no_label(columns[k], n_rows)]
     if not usable:
         raise DataError(
             f"{what} has no column that could be a label: all are left out, hold row "
             "names, or have a single value"
         )
+    guess = _guess_among(columns, usable, n_rows)
+    if usable[-1] == free[-1]:
+        return guess
+    last = columns[free[-1]]
+    doubt = f"the last column, {last.name!r}, {why_no_label(last, n_rows)}"
+    return LabelGuess(place=guess.place, doubts=(doubt,), sure=False)
+
+
+def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: int) -> LabelGuess:
     last = usable[-1]
     lowered = {columns[k].name.strip().lower(): k for k in reversed(usable)}
     usual = [lowered[word] for word in USUAL_LABELS if word in lowered]

@@ -1,0 +1,89 @@
+"""What stands last in a table need not be its label; and whose rows the rows are."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+import fsframe
+from fsframe.errors import UntidyTableError
+from tests.command_line import Done
+
+Call = Callable[..., Done]
+ROWS = 60
+
+
+def measurements(**last: list[object]) -> polars.DataFrame:
+    """Numbers, the first of which go with classes, and more columns behind the classes."""
+    draw = np.random.default_rng(8)
+    y = np.arange(ROWS) % 2
+    columns = {f"g{k}": (draw.normal(size=ROWS) + 2 * y * (k == 1)).round(3) for k in range(5)}
+    return polars.DataFrame({**columns, "grp": ["ab"[k] for k in y], **last})
+
+
+LAST = {
+    "identifies the rows": {"sample_id": [*range(500, 500 + ROWS)]},
+    "holds free text": {"Comments": ["", "haemolysed", "thawed twice"] * (ROWS // 3)},
+    "holds dates": {"drawn": [f"2021-03-{1 + k % 28:02d}" for k in range(ROWS)]},
+    "has one value only": {"cohort": ["main"] * ROWS},
+}
+
+
+@pytest.mark.parametrize("why", LAST)
+def test_a_last_column_that_nobody_would_predict_is_no_label(
+    call: Call, here: Path, why: str
+) -> None:
+    (name,) = LAST[why]
+    measurements(**LAST[why]).write_csv(here / "t.csv")
+    done = call("chain mim:top=1 on t.csv --no-out")
+    assert done.code == 4
+    assert f"the last column, {name!r}, may not be it: 'grp' looks more like one" in done.err
+    (way,) = [line for line in done.err.splitlines() if line.startswith("  fsframe ")]
+    assert "--label grp" in way and "--categorical grp" not in way
+    ran = call(*shlex.split(way)[1:], "--json")
+    assert ran.code == 0 and ran.json["selected"] == ["g1"], ran.err
+    said = call("inspect t.csv").out
+    assert "label: grp, a guess (2 classes: a 30, b 30)" in said
+    assert re.search(rf"doubt: the last column, '{name}', {why}", said)
+
+
+def test_python_refuses_an_identifier_as_the_label_too() -> None:
+    frame = measurements(id=[*range(1, ROWS + 1)]).to_pandas()
+    with pytest.raises(UntidyTableError, match="'grp' looks more like one"):
+        fsframe.select("mim:top=1", frame)
+
+
+def visits(**others: list[object]) -> polars.DataFrame:
+    """Measurements, other columns, and a label that varies within every three rows."""
+    label = ["ab"[k % 2] for k in range(ROWS)]
+    return (
+        measurements()
+        .drop("grp")
+        .with_columns(
+            **{name: polars.Series(cells) for name, cells in others.items()}, y=polars.Series(label)
+        )
+    )
+
+
+def test_rows_of_one_patient_are_grouped_whatever_the_label_is(call: Call, here: Path) -> None:
+    table = visits(Patient=[f"P{k // 3:02d}" for k in range(ROWS)])
+    numeric = table.with_columns(y=polars.Series(np.linspace(3.1, 9.7, ROWS).round(2)))
+    for each in (table, numeric):
+        each.write_csv(here / "visits.csv")
+        said = call("inspect visits.csv").out
+        assert "Patient: identifies the source of repeated rows, 20 of them" in said
+        assert "--groups Patient" in said and "--categorical Patient" not in said
+
+
+def test_only_names_of_people_group_rows_whatever_the_label_is(call: Call, here: Path) -> None:
+    ages = [30 + k // 3 for k in range(ROWS)]
+    towns = [f"t{k // 3}" for k in range(ROWS)]
+    visits(**{"patient age": ages, "town": towns}).write_csv(here / "t.csv")
+    said = call("inspect t.csv").out
+    assert "of repeated rows" not in said and "--groups" not in said.split("Suggested")[1]
