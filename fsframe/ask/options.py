@@ -97,6 +97,8 @@ class TableOptions(TypedDict, total=False):
     y: str
     names: str
     in_memory: bool
+    transpose: bool
+    samples: str | os.PathLike[str]
 
 
 class Options(TableOptions, RunOptions, total=False):

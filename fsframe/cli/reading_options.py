@@ -16,7 +16,7 @@ from fsframe.table.roles import ROLES, side_roles
 if TYPE_CHECKING:
     from fsframe.table.dataset import Dataset
 
-TABLE_FORM = ("na", "delimiter", "decimal", "encoding", "header", "x", "y", "names")
+TABLE_FORM = ("na", "delimiter", "decimal", "encoding", "header", "x", "y", "names", "transpose")
 """The arguments of `fsframe.read` that `read_table` has too."""
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -85,6 +85,11 @@ _FORM = (
         help="HDF5, NPZ: path of the feature names (array of text) in the file. "
         "[default: feature_names]",
     ),
+    click.option(
+        "--transpose",
+        is_flag=True,
+        help="Features are in rows: the first column names them, the first line the samples.",
+    ),
 )
 
 form_options = all_options(*_FORM)
@@ -121,6 +126,12 @@ reading_options = all_options(
         type=click.Path(),
         help="File of features to keep or drop together.",
     ),
+    click.option(
+        "--samples",
+        metavar="FILE",
+        type=click.Path(),
+        help="Table about the samples, which its first column names: label, groups, covariates.",
+    ),
     *_FORM,
 )
 """The options that `read_data` takes."""
@@ -128,6 +139,9 @@ reading_options = all_options(
 _PARAMETERS = reading_options(lambda: None).__click_params__  # type: ignore[attr-defined]
 READING = tuple(parameter.name for parameter in reversed(_PARAMETERS))
 """Names of these options."""
+
+OF_FILES = ("feature_groups", "samples")
+"""Those whose value is the path of a file."""
 
 
 def read_data(path: str, **options: Any) -> Dataset:
@@ -146,6 +160,8 @@ def reading_arguments(**options: Any) -> dict[str, Any]:
         "na": tuple(options.get("na") or ()),
         "delimiter": (options.get("delimiter") or "").replace("\\t", "\t"),
         "header": options.get("header"),
+        "transpose": options.get("transpose") or None,
+        "samples": options.get("samples"),
     }
     for key, role in ROLES.items():
         given = options.get(key)

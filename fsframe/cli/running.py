@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import attrs
 import click
 
-from fsframe.cli.reading_options import READING, read_data
+from fsframe.cli.reading_options import OF_FILES, READING, read_data
 from fsframe.cli.terminal import WRITTEN, say, say_error, say_json, say_lines, written_summary
 from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
@@ -129,11 +129,15 @@ def with_options(request: Request, options: Mapping[str, Any]) -> Request:
     ``threads``, ``csv_out`` and those of `reading_options`.
     """
     memory, csv_out = options.get("memory"), options.get("csv_out")
+    reading: dict[str, Any] = {name: options.get(name) for name in READING}
+    for name in OF_FILES:
+        # The run may be continued in another folder.
+        reading[name] = os.path.abspath(reading[name]) if reading[name] else None
     details = {
         "path": os.path.abspath(request.path),
         "limit": str(memory or ""),
         "reader": str(request.data.reading.get("reader", "")),
-        "reading": json.dumps({name: options.get(name) for name in READING}),
+        "reading": json.dumps(reading),
         "csv": os.path.abspath(csv_out) if csv_out else "",
     }
     return attrs.evolve(

@@ -55,6 +55,8 @@ READING: dict[str, tuple[type, ...]] = {
     "encode": (str,),
     "missing_label": (str,),
     "header": (bool,),
+    "transpose": (bool,),
+    "samples": (str,),
 }
 """Arguments of `fsframe.read` that a study file may have for a table, and types of their values."""
 

@@ -21,7 +21,7 @@ from fsframe.table.column_guesses import Guesses, as_words, spelled_key
 from fsframe.table.column_kinds import alike_spellings, as_ordinal
 from fsframe.table.columns import as_keys, column_word, find_column, find_columns
 from fsframe.table.dataset import Dataset
-from fsframe.table.label_guess import Covariate, guess_label
+from fsframe.table.label_guess import Covariate, guess_label, is_likely_label
 from fsframe.table.read import read
 from fsframe.table.roles import ROLES, check_asked
 from fsframe.table.source import contents
@@ -114,6 +114,8 @@ def findings_of(
         shown = ", ".join(f"{a} = {b}" for a, b in equal[:5])
         more = f" and {len(equal) - 5} more" if len(equal) > 5 else ""
         yield Finding(columns=(), what=f"columns that are equal: {shown}{more}")
+    for note in file_contents.notes:
+        yield Finding(columns=(), what=note)
     if file_contents.repeated_rows:
         many = file_contents.repeated_rows
         yield Finding(
@@ -247,7 +249,10 @@ _START = 1.5
 """Seconds of processor time that a command takes before it computes."""
 _BINS_OF_PARTS = 10
 _NUMBER = re.compile(r"[+-]?[0-9]*,?[0-9]+")
-_FORM = ("delimiter", "header", "decimal", "encoding", "na", "x", "y", "names")
+_FORM = (
+    *("delimiter", "header", "decimal", "encoding", "na", "x", "y", "names"),
+    *("transpose", "samples"),
+)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -436,7 +441,10 @@ def _label(
         guess = guess_label(
             file_contents.columns, file_contents.n_rows, {*skip, *range(first)}, file_contents.path
         )
-        return guess.place, guess.doubts
+        beside = (k for k in range(first, len(file_contents.columns)) if k not in skip)
+        likely = [k for k in beside if is_likely_label(file_contents.columns[k])]
+        # Annotations have no order that says which is the label.
+        return (likely[0], ()) if likely else (guess.place, guess.doubts)
     guess = guess_label(file_contents.columns, file_contents.n_rows, skip, file_contents.path)
     return guess.place, guess.doubts
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
@@ -22,12 +23,19 @@ from fsframe.table.columns import (
     check_names,
     column_word,
     find_columns,
+    label_missing,
     label_values,
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.reader import ArrayTable, Form, table_name
 from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
-from fsframe.table.text_file import VARIABLE, check_size, decompressed_bound, shown
+from fsframe.table.text_file import (
+    VARIABLE,
+    check_size,
+    decompressed_bound,
+    is_missing,
+    shown,
+)
 
 if TYPE_CHECKING:
     from fsframe.table.hdf5 import Hdf5Arrays
@@ -271,9 +279,15 @@ def dataset_from_arrays(
         check_names(names, columns, path)
     check_names([label_name], [0], path)
     (group_name, groups), (weight_name, weights) = of_role("groups"), of_role("weight")
-    labels, kind = label_values(
-        _texts(raw), lambda row: f"{path}, label {label_name!r}, row {row + 1}", task
-    )
+
+    def where(row: int) -> str:
+        return f"{path}, label {label_name!r}, row {row + 1}"
+
+    texts = _texts(raw)
+    lost = next((row for row, text in enumerate(texts) if is_missing(text)), None)
+    if lost is not None and not own_label and isinstance(table.X, np.ndarray):
+        raise label_missing(where(lost), texts[lost])
+    labels, kind = label_values(texts, where, task)
     warnings = check_classes(labels, label_name, lambda row: f"row {row + 1}", kind, path)
     kept = tuple(names[column] for column in columns)
     X: Any = table.X
@@ -297,8 +311,25 @@ def dataset_from_arrays(
         name=table_name(path),
         label_name=label_name,
         task=kind,
-        warnings=tuple(warnings),
+        warnings=(*table.notes, *warnings),
     )
+
+
+def labelled_rows(table: ArrayTable, label: str) -> tuple[ArrayTable, int]:
+    """The rows for which a feature or an annotation has a value, and how many others there are.
+
+    Arrays in memory only.
+    """
+    if label in table.others:
+        values = table.others[label]
+    else:
+        values = table.X[:, table.feature_names.index(label)]
+    known = np.array([not is_missing(text) for text in _texts(values)])
+    if known.all():
+        return table, 0
+    y = None if table.y is None else table.y[known]
+    beside = {name: cells[known] for name, cells in table.beside.items()}
+    return attrs.evolve(table, X=table.X[known], y=y, beside=beside), int((~known).sum())
 
 
 def _annotations(table: ArrayTable) -> list[str]:

@@ -180,6 +180,8 @@ class Contents:
         Rows equal to an earlier one in all columns.
     repeated_columns : tuple of (int, int)
         Columns equal to an earlier one, with that one.
+    notes : tuple of str
+        What was left out in reading, and how numbers are spelled.
     """
 
     path: Path
@@ -194,6 +196,7 @@ class Contents:
     leaves_rows_out: bool = True
     repeated_rows: int = 0
     repeated_columns: tuple[tuple[int, int], ...] = ()
+    notes: tuple[str, ...] = ()
     _column: Callable[[int], Column] = attrs.field(repr=False)
     _kept: Mapping[int, Column] = attrs.field(repr=False, factory=dict)
 

@@ -356,7 +356,9 @@ def as_words(options: Mapping[str, Any]) -> list[str]:
     words: list[str] = []
     for key in sorted(options, key=lambda key: (_FIRST.get(key, 9), key)):
         value = options[key]
-        if key == "header":
+        if key == "transpose":
+            words += ["--transpose"] if value else []
+        elif key == "header":
             words.append("--header" if value else "--no-header")
         elif key == "na":
             codes = value if isinstance(value, (list, tuple)) else [value]

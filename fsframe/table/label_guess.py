@@ -124,6 +124,8 @@ def why_no_label(column: ColumnFacts, n_rows: int) -> str:
         return "has one value only" if column.different else "is empty"
     if column.wordy and not is_likely_label(column):
         return "holds free text"
+    if names_people(column.name):
+        return "tells whose rows they are"
     return ""
 
 
@@ -159,8 +161,8 @@ def guess_label(
 
     Notes
     -----
-    Identifiers, dates, free text and columns of a single value are no labels. The guess is sure if
-    the last column is called class, label, target, y or outcome; or if it does not
+    Identifiers, dates, free text, names of people and columns of a single value are no labels. The
+    guess is sure if the last column is called class, label, target, y or outcome; or if it does not
     look like a measurement and no column has such a name. Otherwise the column with such a name is
     the guess; or the one with few values whose name comes nearest (diagnosis, response, …), text
     before numbers and the first before others; or the last column, which is sure if it is the only
@@ -174,6 +176,12 @@ def guess_label(
             "names, or have a single value"
         )
     guess = _guess_among(columns, usable, n_rows)
+    first, *others = columns
+    if not guess.sure and len(others) > _FEW and first.kind == "text":
+        named = looks_like_identifier(first, n_rows)
+        if named and all(looks_measured(c.kind, c.different, n_rows) for c in others):
+            doubt = f"{guess.doubts[0]}; if features are in rows, say so (--transpose)"
+            guess = LabelGuess(place=guess.place, doubts=(doubt,), sure=False)
     if usable[-1] == free[-1]:
         return guess
     last = columns[free[-1]]

@@ -134,6 +134,8 @@ _INSTEAD = {
     "header": _TEXT,
     "in_memory": "to load a single file, give its path",
     "ordinal": _MADE,
+    "samples": "write the parts with its columns",
+    "transpose": "write the parts with samples in rows",
 }
 """Options that tables in parts do not support, and what to do instead."""
 

@@ -14,7 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
-from fsframe.table.array_files import check_asked_of_arrays, dataset_from_arrays
+from fsframe.table.array_files import (
+    check_asked_of_arrays,
+    dataset_from_arrays,
+    labelled_rows,
+)
 from fsframe.table.arrays import EXACT, freeze, unlabelled_left_out
 from fsframe.table.column_guesses import check_default_label, untidy
 from fsframe.table.column_kinds import (
@@ -90,6 +94,8 @@ def read(
     adjust: str | Iterable[str] = (),
     missing_label: str | None = None,
     name: str = "data",
+    transpose: bool = False,
+    samples: str | os.PathLike[str] | None = None,
     **sides: str | Iterable[str],
 ) -> Dataset:
     """The table in a file.
@@ -157,10 +163,16 @@ def read(
     adjust : str or several
         Covariates to adjust for; not features.
     missing_label : {"drop"}, optional
-        Rows of text, workbooks and data frames that have no label are left out; by default they are
-        an error.
+        Rows of text, workbooks and data frames that have no label are left out, as are samples for
+        which an annotation that is the label has none; by default they are an error.
     name : str
         Name of a data frame; tables from files have the name of the file.
+    transpose : bool
+        Whether a text or a workbook has features in rows: the first column names them, the first
+        line the samples. Rows of text are known about the samples: one may be the label.
+    samples : path, optional
+        A table about the samples of a text or a workbook, whose first column names them: the label,
+        groups, covariates. They are no features, and rows are found by name.
     sides : str or several
         Columns of further side roles (`fsframe.table.roles`); not features.
 
@@ -205,7 +217,8 @@ def read(
     }  # fmt: skip
     form = Form(
         delimiter=delimiter, header=header, decimal=decimal, encoding=encoding, na=na,
-        x=x, y=y, names=names, in_memory=in_memory,
+        x=x, y=y, names=names, in_memory=in_memory, transpose=transpose,
+        samples=None if samples is None else os.fspath(samples),
     )  # fmt: skip
     if is_frame(path) or is_annotated(path) or is_labelled(path):
         layer = x.strip("/").removeprefix("layers/") if x.strip("/").startswith("layers/") else None
@@ -301,9 +314,16 @@ def read(
         )  # fmt: skip
         return finished(data)
     if isinstance(table, ArrayTable):
-        _no_choice_of_labels(missing_label, f"the arrays of {table_path}")
+        left_out = 0
+        able = isinstance(table.X, np.ndarray) and label in (*table.others, *table.feature_names)
+        if missing_label is not None and able:
+            table, left_out = labelled_rows(table, str(label))
+        elif missing_label is not None:
+            _no_choice_of_labels(missing_label, f"the arrays of {table_path}")
         asked = check_asked_of_arrays(table, **wanted)
         data = dataset_from_arrays(table, asked, label=label, all_categorical=every, task=task)
+        if left_out:
+            data = attrs.evolve(data, warnings=(*data.warnings, unlabelled_left_out(left_out)))
         return finished(_ranked(data, orders), table.others)
     try:
         task = None if event else task

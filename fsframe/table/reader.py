@@ -40,6 +40,8 @@ class ArrayTable:
         label or as the groups.
     without_label : str
         What to do where the label is missing, for messages.
+    notes : tuple of str
+        Warnings from reading the file.
     """
 
     path: Path
@@ -49,6 +51,7 @@ class ArrayTable:
     label_name: str = "y"
     beside: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, repr=False)
     without_label: str = "save both as X and y of an NPZ or HDF5 file"
+    notes: tuple[str, ...] = ()
 
     @property
     def others(self) -> dict[str, NDArray[Any]]:
@@ -84,6 +87,8 @@ class Form:
     y: str = "/y"
     names: str = "/feature_names"
     in_memory: bool | None = None
+    transpose: bool = False
+    samples: str | None = None
 
     def said(self) -> dict[str, Any]:
         """What is not the default, as JSON values.

@@ -332,6 +332,8 @@ def load_sheet(
         notes=tuple(notes),
         form=called,
     )
+    if header is None and form.transpose:
+        header = True
     if header is None:
         header = is_header(first, lambda column: _blocks(sheet, column), label)
     if not header:
@@ -344,7 +346,8 @@ def load_sheet(
         )
     if end >= len(raw):
         raise DataError(f"{path} holds a line of names and no rows")
-    second = second_names(raw, end, split, first)
+    # With features in rows the second line is a feature, or holds the classes.
+    second = None if form.transpose else second_names(raw, end, split, first)
     if second is not None:
         after = first_record(raw, end)
         shown = ", ".join(text for text in second if text)

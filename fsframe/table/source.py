@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError
+from fsframe.errors import DataError, RequestError
 from fsframe.table.array_files import load_arrays
 from fsframe.table.cells import Missing
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
@@ -31,6 +31,7 @@ from fsframe.table.reader import (
     read_frame,
     spelled_text,
 )
+from fsframe.table.samples import AboutSamples, with_samples
 from fsframe.table.sheet import Sheet, load_sheet
 from fsframe.table.text_file import is_number
 from fsframe.text import did_you_mean, some_of
@@ -481,8 +482,23 @@ def load_content(
         If the file is damaged, or of an unknown format.
     """
     text, called = spelled_text(path, kind)
+    of_rows = form.transpose or form.samples is not None
     if kind == "text" or text is not None:
-        return load_sheet(path, form, label=label, text=text, called=called, one_column=one_column)
+        one_column = one_column and not of_rows
+        sheet = load_sheet(path, form, label=label, text=text, called=called, one_column=one_column)
+        if not of_rows:
+            return sheet
+        about = None
+        if form.samples is not None:
+            table = open_table(form.samples, Form())
+            columns = {name: table.column(k) for k, name in enumerate(table.names)}
+            about = AboutSamples(path=table.path, columns=columns)
+        return with_samples(sheet, about, transpose=form.transpose)
+    if of_rows:
+        raise RequestError(
+            f"--transpose and --samples (transpose=, samples=) are for text and workbooks, not for "
+            f"{path}"
+        )
     if kind in _FORMS:
         return load_arrays(path, kind, form)
     said = form.said()
@@ -587,7 +603,10 @@ def _contents_of(source: Table) -> Contents:
     if isinstance(source, TextInFile):
         sheet = source.sheet
         return attrs.evolve(
-            gathered_facts, row_names=sheet.has_row_names, named=sheet.names is not None
+            gathered_facts,
+            row_names=sheet.has_row_names,
+            named=sheet.names is not None,
+            notes=sheet.notes,
         )
     if isinstance(source, ArraysInFile):
         arrays = source.arrays
@@ -596,6 +615,7 @@ def _contents_of(source: Table) -> Contents:
             label_array=arrays.X.shape[1] if arrays.y is not None else None,
             named=arrays.names is not None or bool(arrays.beside),
             beside=len(arrays.beside),
-            leaves_rows_out=False,
+            notes=arrays.notes,
+            leaves_rows_out=bool(arrays.beside) and isinstance(arrays.X, np.ndarray),
         )
     return attrs.evolve(gathered_facts, takes_codes=False)

@@ -1,0 +1,135 @@
+"""Text with features in rows, and what another table says about its samples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from fsframe.errors import DataError
+from fsframe.table.column_facts import Column
+from fsframe.table.column_kinds import level_text
+from fsframe.table.reader import ArrayTable
+from fsframe.table.sheet import Sheet
+from fsframe.table.text_file import is_number
+from fsframe.text import some_of
+
+
+@attrs.frozen(kw_only=True)
+class AboutSamples:
+    """A table about samples: its path, and its columns by name, of which the first names them."""
+
+    path: Path
+    columns: Mapping[str, Column]
+
+
+def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -> ArrayTable:
+    """The features of a text by sample, and what is known about the samples.
+
+    Parameters
+    ----------
+    sheet : Sheet
+        The first column names the rows.
+    about : AboutSamples, optional
+        In any order.
+    transpose : bool
+        Whether the rows are features, and the first line names the samples.
+
+    Returns
+    -------
+    ArrayTable
+        Features are numbers; text, in rows or columns, is known about the samples, as the columns
+        of the other table are.
+
+    Raises
+    ------
+    DataError
+        If names are missing or occur twice, a sample is not in the other table, or there is no
+        feature.
+    """
+    if sheet.names is None:
+        raise DataError(f"{sheet.path} has no line of names, which --transpose and --samples need")
+    rows = sheet.column(0)
+    columns = [name.strip() for name in sheet.names[1:]]
+    X, words = _numbers(sheet, by_row=transpose)
+    samples, features = (columns, rows) if transpose else (rows, columns)
+    beside = {features[k]: np.array(cells, dtype=object) for k, cells in words.items()}
+    left = [k for k in range(len(features)) if k not in words]
+    if not left:
+        side = "rows" if transpose else "columns"
+        raise DataError(f"{sheet.path} has no feature: all its {side} hold text")
+    if about is not None:
+        others = rows if transpose else columns
+        beside |= _by_sample(about, sheet.path, samples, others, transpose)
+    return ArrayTable(
+        path=sheet.path,
+        X=np.ascontiguousarray(X.T if transpose else X),
+        names=tuple(features[k] for k in left),
+        label_name="class",
+        without_label="give a table about the samples (--samples, samples=)",
+        beside=beside,
+        notes=sheet.notes,
+    )
+
+
+def _numbers(sheet: Sheet, *, by_row: bool) -> tuple[NDArray[np.float64], dict[int, list[str]]]:
+    """The numbers of the rows (columns) that hold no text, and the texts of the others by place."""
+    columns = list(range(1, sheet.n_fields))
+    taken = sheet.take(columns)
+    X = np.asarray(taken.X, dtype=np.float64)
+    if not taken.bad:
+        return X, {}
+    if not by_row:
+        words = {column - 1: sheet.column(column) for column in taken.bad}
+        return np.delete(X, list(words), axis=1), words
+
+    def of_text(cells: Sequence[str]) -> bool:
+        return any(not is_number(cell.strip()) and not sheet.missing(cell) for cell in cells)
+
+    words = {k: cells for k, cells in enumerate(sheet.rows(columns)) if of_text(cells)}
+    return np.delete(X, list(words), axis=0), words
+
+
+def _by_sample(
+    about: AboutSamples, path: Path, samples: Sequence[str], others: Sequence[str], transpose: bool
+) -> dict[str, NDArray[Any]]:
+    """The columns about the samples, in the order of `samples`, by name.
+
+    `others` are the names along the other side of the table at `path`.
+    """
+    (_, first), *columns = about.columns.items()
+    names = _texts(first)
+    for where, these in ((about.path, names), (path, samples)):
+        twice = [repr(name) for name, times in Counter(these).items() if times > 1]
+        if twice:
+            raise DataError(f"{where} names samples more than once: {some_of(twice, 5)}")
+    place = {name: row for row, name in enumerate(names)}
+    lost = [repr(name) for name in samples if name not in place]
+    if lost:
+        turned = sum(name in place for name in others) > len(samples) - len(lost)
+        wrong, way = ("rows", "leave out --transpose"), ("columns", "say --transpose")
+        side, instead = wrong if transpose else way
+        raise DataError(
+            f"{about.path} has no row for {len(lost)} of the {len(samples)} samples of "
+            f"{path}: {some_of(lost, 5)}. Its first column names "
+            + (f"the {side} of that table: {instead}" if turned else "the samples")
+        )
+    rows = [place[name] for name in samples]
+    return {
+        name: np.array([values[row] or "" for row in rows], dtype=object)
+        if isinstance(values, list)
+        else values[rows]
+        for name, values in columns
+    }
+
+
+def _texts(values: Column) -> list[str]:
+    """Names as text; those of numbers without a point where they are whole."""
+    if isinstance(values, list):
+        return [text or "" for text in values]
+    return [level_text(value) for value in values.tolist()]

@@ -1,0 +1,159 @@
+"""Features in rows, and a table about the samples: read as if everything were one tidy table."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+import fsframe
+from fsframe.errors import DataError, RequestError
+from tests.command_line import fsframe as command
+
+N, P = 24, 15
+NAMES = [f"S{k:02d}" for k in range(N)]
+GROUPS = ["tumour", "normal"] * (N // 2)
+
+
+def expression() -> np.ndarray:
+    """Genes × samples; gene 3 goes with the groups."""
+    X = np.random.default_rng(4).normal(8, 1, (P, N)).round(3)
+    X[3] += 3 * np.array([group == "tumour" for group in GROUPS])
+    return X
+
+
+def lines(rows: list[list[object]], sign: str = "\t") -> str:
+    return "".join(sign.join(map(str, row)) + "\n" for row in rows)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The same data as genes × samples with a table about the samples, and as one tidy table."""
+    X = expression()
+    genes = [[f"G{j}", *X[j]] for j in range(P)]
+    (tmp_path / "expr.tsv").write_text(lines([["gene", *NAMES], *genes]))
+    about = [[NAMES[k], GROUPS[k], 30 + k, f"P{k // 2}"] for k in range(N)]
+    shuffled = [about[k] for k in np.random.default_rng(1).permutation(N)]
+    (tmp_path / "about.csv").write_text(lines([["id", "group", "age", "person"], *shuffled], ","))
+    tidy = [[*X[:, k], GROUPS[k]] for k in range(N)]
+    names = [f"G{j}" for j in range(P)]
+    (tmp_path / "tidy.csv").write_text(lines([[*names, "group"], *tidy], ","))
+    wide = [[NAMES[k], *X[:, k]] for k in range(N)]
+    (tmp_path / "wide.csv").write_text(lines([["id", *names], *wide], ","))
+    return tmp_path
+
+
+def read(folder: Path, name: str = "expr.tsv", **given: object) -> fsframe.Dataset:
+    return fsframe.read(folder / name, **{"label": "group", **given})
+
+
+def test_it_is_the_tidy_table(folder: Path) -> None:
+    tidy = read(folder, "tidy.csv")
+    for data in (
+        read(folder, transpose=True, samples=folder / "about.csv"),
+        read(folder, "wide.csv", samples=folder / "about.csv"),
+    ):
+        assert data.X.tobytes() == tidy.X.tobytes() and data.y.tolist() == tidy.y.tolist()
+        assert (data.feature_names, data.classes) == (tidy.feature_names, tidy.classes)
+
+
+def test_what_is_known_of_samples_has_roles_and_is_no_feature(folder: Path) -> None:
+    given = {"transpose": True, "samples": folder / "about.csv"}
+    data = read(folder, groups="person", adjust="age", **given)
+    assert data.n_features == P and len(set(data.groups.tolist())) == N // 2
+    assert data.covariates.values[:, 0].tolist() == [30 + k for k in range(N)]
+    assert read(folder, label="age", task="regression", **given).y.tolist() == [
+        30 + k for k in range(N)
+    ]
+
+
+def test_a_row_of_text_may_be_the_label(folder: Path) -> None:
+    X = expression()
+    genes = [[f"G{j}", *X[j]] for j in range(P)]
+    rows = [["gene", *NAMES], ["group", *GROUPS], *genes]
+    (folder / "rows.tsv").write_text("Export of 2024\n\n" + lines(rows))
+    data = read(folder, "rows.tsv", transpose=True)
+    assert data.X.tobytes() == read(folder, "tidy.csv").X.tobytes()
+    assert data.classes == ("normal", "tumour")
+    assert "the lines above the names were taken as a title: 'Export of 2024'" in data.warnings
+
+
+@pytest.mark.parametrize("corner", ["", None])
+def test_the_corner_may_be_empty_or_missing(folder: Path, corner: str | None) -> None:
+    """As spreadsheets and R write it."""
+    text = (folder / "expr.tsv").read_text().split("\t", 1)[1]
+    (folder / "expr.tsv").write_text(text if corner is None else f"{corner}\t{text}")
+    data = read(folder, transpose=True, samples=folder / "about.csv")
+    assert data.X.tobytes() == read(folder, "tidy.csv").X.tobytes()
+
+
+def test_samples_named_by_numbers_and_a_workbook_about_them(folder: Path) -> None:
+    X = expression()
+    numbers = [101 + k for k in range(N)]
+    genes = [[f"G{j}", *X[j]] for j in range(P)]
+    (folder / "expr.tsv").write_text(lines([["gene", *numbers], *genes]))
+    polars.DataFrame({"no": numbers, "group": GROUPS}).write_excel(folder / "about.xlsx")
+    data = read(folder, transpose=True, samples=folder / "about.xlsx")
+    assert data.y.tolist() == read(folder, "tidy.csv").y.tolist()
+
+
+def test_samples_without_a_label_are_left_out_if_asked(folder: Path) -> None:
+    text = (folder / "about.csv").read_text().replace("S03,normal", "S03,NA")
+    (folder / "about.csv").write_text(text)
+    given = {"transpose": True, "samples": folder / "about.csv"}
+    with pytest.raises(DataError, match=r"row 4: the label is missing .*--missing-label drop"):
+        read(folder, **given)
+    data = read(folder, missing_label="drop", **given)
+    assert data.n_samples == N - 1
+    assert "1 row without a label left out (--missing-label drop)" in data.warnings
+
+
+def test_what_does_not_fit_is_named(folder: Path) -> None:
+    about = folder / "about.csv"
+    with pytest.raises(DataError, match="names the columns of that table: say --transpose"):
+        read(folder, samples=about)
+    with pytest.raises(DataError, match="names the rows of that table: leave out --transpose"):
+        read(folder, "wide.csv", transpose=True, samples=about)
+    rows = about.read_text().splitlines()
+    about.write_text("\n".join([rows[0], *sorted(rows[1:])[2:]]) + "\n")
+    with pytest.raises(DataError, match=r"no row for 2 of the 24 samples of .*'S00', 'S01'"):
+        read(folder, transpose=True, samples=about)
+    about.write_text("\n".join([*rows, rows[1]]) + "\n")
+    with pytest.raises(DataError, match=r"about.csv names samples more than once: 'S\d\d'"):
+        read(folder, transpose=True, samples=about)
+    with pytest.raises(DataError, match=r"no label 'class'; give a table about the samples"):
+        fsframe.read(folder / "expr.tsv", transpose=True)
+    with pytest.raises(DataError, match="there is no file"):
+        read(folder, transpose=True, samples=folder / "nowhere.csv")
+    np.savez(folder / "arrays.npz", X=np.ones((3, 2)), y=[0, 1, 1])
+    with pytest.raises(RequestError, match="are for text and workbooks, not for"):
+        read(folder, "arrays.npz", transpose=True)
+
+
+def test_a_run_is_predicted_audited_and_repeated_like_any_other(folder: Path) -> None:
+    run = "chain anova-f:top=2 knn:k=3 on expr.tsv --transpose --samples about.csv --label group"
+    done = command(*shlex.split(run), "--out", "run.h5", "--json", cwd=folder)
+    assert done.code == 0 and done.json["selected"][0] == "G3", done.err
+    new = [line.split("\t")[:6] for line in (folder / "expr.tsv").read_text().splitlines()]
+    (folder / "new.tsv").write_text(lines([new[0], *new[:0:-1]]))
+    tidy = (folder / "tidy.csv").read_text().splitlines()[:6]
+    (folder / "new.csv").write_text("\n".join(tidy) + "\n")
+    told = command("predict", "run.h5", "on", "new.tsv", cwd=folder)
+    other = "chain anova-f:top=2 knn:k=3 on tidy.csv --out tidy.h5"
+    assert command(*shlex.split(other), cwd=folder).code == 0
+    assert told.out == command("predict", "tidy.h5", "on", "new.csv", cwd=folder).out
+    assert told.out.startswith("row,class,score normal,score tumour\n1,"), told.err
+    assert command("audit", "run.h5", cwd=folder).code == 0
+    assert command("resume", "run.h5", cwd=folder).code == 0
+
+
+def test_inspect_reads_both_and_says_where_features_may_be_in_rows(folder: Path) -> None:
+    said = command("inspect", "expr.tsv", "--transpose", "--samples", "about.csv", cwd=folder)
+    assert "label: group, a guess (2 classes: normal 12, tumour 12)" in said.out
+    words = " ".join(said.out.replace("\\", "").split())
+    assert "--label group --groups person --samples about.csv --transpose" in words
+    alone = command("inspect", "expr.tsv", cwd=folder)
+    assert "features are in rows, say so (--transpose)" in " ".join(alone.out.split())
