@@ -410,6 +410,12 @@ FIGURES: dict[str, list[Figure]] = {
             ("resampling/results/growth.csv",),
             columns("doubled", "base", "n", "K", "N", "seconds", "mb_more"),
         ),
+        Figure(
+            "Short fits under npfs with two threads, in seconds",
+            "python benchmarks/resampling/short_fits.py",
+            ("resampling/results/short_fits.csv",),
+            whole,
+        ),
     ],
     "Many rows": [
         Figure(

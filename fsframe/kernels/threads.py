@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -33,6 +34,25 @@ def in_threads(threads: int, work: Callable[[T], R], units: Iterable[T]) -> list
         return [work(unit) for unit in listed]
     with ThreadPoolExecutor(min(threads, len(listed))) as pool:
         return list(pool.map(work, listed))
+
+
+SHORT = 8e-3
+"""Seconds of a fit below which threads cost more than they give."""
+
+
+def fits_in_threads(threads: int, fit: Callable[[T], R], units: Iterable[T]) -> list[R]:
+    """`in_threads` for fits that alternate between the interpreter and compiled loops.
+
+    If the first takes less than `SHORT`, all run one after the other: threads would wait for the
+    interpreter most of the time, and small fits took twice as long in two of them.
+    """
+    listed = list(units)
+    if threads <= 1 or len(listed) <= 1:
+        return in_threads(1, fit, listed)
+    before = time.thread_time()
+    first = fit(listed[0])
+    short = time.thread_time() - before < SHORT
+    return [first, *in_threads(1 if short else threads, fit, listed[1:])]
 
 
 def in_order(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels.threads import fits_in_threads
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.stage_view import drawn_rows
@@ -172,7 +172,7 @@ def select_each(
     # Also set here: changing the limit between resamples while others are running made a fit take
     # forty times as long.
     with one_blas_thread:
-        return in_threads(workers, one, range(len(counts)))
+        return fits_in_threads(workers, one, range(len(counts)))
 
 
 def workers_within(run: Run, n_samples: int, n_features: int) -> int:

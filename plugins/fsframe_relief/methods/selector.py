@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.kernels.threads import in_threads
+from fsframe.kernels.threads import fits_in_threads
 from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.stage_view import drawn_rows
@@ -67,7 +67,7 @@ def select_each(
             return shared.select(method, rows, counts[b, rows], local_upstream, surroundings)
         return method._select(local, local_upstream, surroundings)
 
-    return in_threads(workers, one, range(len(counts)))
+    return fits_in_threads(workers, one, range(len(counts)))
 
 
 def _workers(method: ReliefParameters, data: Dataset, run: Run) -> int:
