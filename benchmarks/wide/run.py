@@ -38,6 +38,7 @@ from fsframe_stability.similar_features import ZucknickCorrected
 RESULTS = Path(__file__).parent / "results" / "wide.csv"
 SIZES = "30"
 CHOSEN = 50
+FOLDS = 5
 CLASSIFIERS = {
     "knn": "knn:k=5",
     "svm": "sklearn:estimator=LinearSVC,options='{\"random_state\":0}',standardize=true",
@@ -171,7 +172,7 @@ def rows(
         {name: data},
         chains=list(texts.values()),
         measures=["balanced-accuracy"],
-        folds=5,
+        folds=FOLDS,
         inner_folds=3,
         all_features=False,
         out=folder,
@@ -317,6 +318,9 @@ def on_table(
         print(f"{table} {label}: " + ("nothing to do" if path else f"not in {asked.data}"))
         return True
     data = fsframe.read(path)
+    if np.bincount(data.y).min() < FOLDS:
+        print(f"{table}: a class has fewer members than the {FOLDS} folds, left out")
+        return True
     near = similarity(np.asarray(data.X)) if label == "true" else None
     used = permuted(data) if label == "permuted" else data
     chosen_file = asked.out.with_name("chosen.csv")
