@@ -342,6 +342,10 @@ def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tupl
             continue
         reading = _reading(options, key, faults)
         path = folder / options["path"]
+        for name in ("samples", "feature_groups"):
+            # Paths in a study file are those of its folder.
+            if isinstance(reading.get(name), str):
+                reading[name] = str(folder / reading[name])
         try:
             data = read(path, **reading)
         except FsframeError as error:

@@ -157,3 +157,13 @@ def test_inspect_reads_both_and_says_where_features_may_be_in_rows(folder: Path)
     assert "--label group --groups person --samples about.csv --transpose" in words
     alone = command("inspect", "expr.tsv", cwd=folder)
     assert "features are in rows, say so (--transpose)" in " ".join(alone.out.split())
+
+
+def test_a_study_file_names_it_beside_itself(folder: Path) -> None:
+    (folder / "study.toml").write_text(
+        'chains = ["anova-f:top=2 knn", "mim:top=2 knn"]\nfolds = 3\nrepeats = 1\n[[tables]]\n'
+        'path = "expr.tsv"\ntranspose = true\nsamples = "about.csv"\nlabel = "group"\n'
+    )
+    done = command("study", str(folder / "study.toml"), "--dry-run", cwd=folder.parent)
+    assert done.code == 0, done.err
+    assert f"table  expr: {N} × {P}, label: group" in done.out
