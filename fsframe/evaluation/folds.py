@@ -210,13 +210,13 @@ def _selections(
     for place, chain in enumerate(grid.chains):
         places.setdefault(_fit_of(chain, train), []).append(place)
     for served in places.values():
-        longest = max(served, key=lambda place: _count_kept(grid.chains[place]))
+        counts = {place: _count_kept(grid.chains[place]) for place in served}
+        longest = max(served, key=counts.__getitem__)
         selection = _selected(grid.chains[longest], train, upstream, runs[served[0]])
-        for place in served:
-            first = selection.selected
-            if longest != place and grid.chains[place].selecting:
-                first = first[: _count_kept(grid.chains[place])]
-            yield place, attrs.evolve(selection, selected=first)
+        for place, count in counts.items():
+            # Equal selectors may keep more than their count, such as columns that are given.
+            kept = selection.selected if count == counts[longest] else selection.selected[:count]
+            yield place, attrs.evolve(selection, selected=kept)
 
 
 def _fit_of(chain: Chain, train: Dataset) -> tuple[str, ...]:
