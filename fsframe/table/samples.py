@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.table.column_facts import Column
 from fsframe.table.column_kinds import level_text
+from fsframe.table.dialect import unquote
 from fsframe.table.reader import ArrayTable
 from fsframe.table.sheet import Sheet
 from fsframe.table.text_file import is_number
@@ -88,10 +89,14 @@ def _numbers(sheet: Sheet, *, by_row: bool) -> tuple[NDArray[np.float64], dict[i
         words = {column - 1: sheet.column(column) for column in taken.bad}
         return np.delete(X, list(words), axis=1), words
 
-    def of_text(cells: Sequence[str]) -> bool:
-        return any(not is_number(cell.strip()) and not sheet.missing(cell) for cell in cells)
+    decimal = sheet.cells.decimal
 
-    words = {k: cells for k, cells in enumerate(sheet.rows(columns)) if of_text(cells)}
+    def of_text(cells: Sequence[str]) -> bool:
+        plain = (cell.replace(decimal, ".") for cell in cells if not sheet.missing(cell))
+        return not all(map(is_number, plain))
+
+    rows = ([unquote(cell) for cell in cells] for cells in sheet.rows(columns))
+    words = {k: cells for k, cells in enumerate(rows) if of_text(cells)}
     return np.delete(X, list(words), axis=0), words
 
 

@@ -81,6 +81,16 @@ def test_a_row_of_text_may_be_the_label(folder: Path) -> None:
     assert "the lines above the names were taken as a title: 'Export of 2024'" in data.warnings
 
 
+def test_numbers_with_decimal_commas_beside_a_row_of_quoted_text(folder: Path) -> None:
+    X = expression()
+    genes = [[f"G{j}", *(str(x).replace(".", ",") for x in X[j])] for j in range(P)]
+    rows = [["gene", *NAMES], ["group", *(f'"{group}"' for group in GROUPS)], *genes]
+    (folder / "rows.csv").write_text(lines(rows, ";"))
+    data = read(folder, "rows.csv", transpose=True)
+    assert data.X.tobytes() == read(folder, "tidy.csv").X.tobytes()
+    assert data.classes == ("normal", "tumour")
+
+
 @pytest.mark.parametrize("corner", ["", None])
 def test_the_corner_may_be_empty_or_missing(folder: Path, corner: str | None) -> None:
     """As spreadsheets and R write it."""
