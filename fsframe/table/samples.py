@@ -64,6 +64,7 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
     if not left:
         side = "rows" if transpose else "columns"
         raise DataError(f"{sheet.path} has no feature: all its {side} hold text")
+    _check_once("features", features, sheet.path)
     if about is not None:
         others = rows if transpose else columns
         beside |= _by_sample(about, sheet.path, samples, others, transpose)
@@ -109,10 +110,8 @@ def _by_sample(
     """
     (_, first), *columns = about.columns.items()
     names = _texts(first)
-    for where, these in ((about.path, names), (path, samples)):
-        twice = [repr(name) for name, times in Counter(these).items() if times > 1]
-        if twice:
-            raise DataError(f"{where} names samples more than once: {some_of(twice, 5)}")
+    _check_once("samples", names, about.path)
+    _check_once("samples", samples, path)
     place = {name: row for row, name in enumerate(names)}
     lost = [repr(name) for name in samples if name not in place]
     if lost:
@@ -131,6 +130,15 @@ def _by_sample(
         else values[rows]
         for name, values in columns
     }
+
+
+def _check_once(what: str, names: Sequence[str], path: Path) -> None:
+    """Raise DataError if a name occurs twice."""
+    twice = [repr(name) for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise DataError(
+            f"{path} names {what} more than once: {some_of(twice, 5)}; give each a name of its own"
+        )
 
 
 def _texts(values: Column) -> list[str]:

@@ -136,6 +136,10 @@ def test_what_does_not_fit_is_named(folder: Path) -> None:
         read(folder, transpose=True, samples=about)
     with pytest.raises(DataError, match=r"no label 'class'; give a table about the samples"):
         fsframe.read(folder / "expr.tsv", transpose=True)
+    twice = (folder / "expr.tsv").read_text().replace("G4\t", "G5\t")
+    (folder / "twice.tsv").write_text(twice)
+    with pytest.raises(DataError, match=r"twice.tsv names features more than once: 'G5'; give"):
+        fsframe.read(folder / "twice.tsv", transpose=True)
     with pytest.raises(DataError, match="there is no file"):
         read(folder, transpose=True, samples=folder / "nowhere.csv")
     np.savez(folder / "arrays.npz", X=np.ones((3, 2)), y=[0, 1, 1])
