@@ -76,19 +76,18 @@ _FORM = (
         "--y",
         "y_path",
         metavar="PATH",
-        help="HDF5, NPZ, MAT, AnnData: path of the label in the file. [default: y]",
+        help="HDF5, NPZ, MAT, AnnData: path of the label. [default: y]",
     ),
     click.option(
         "--names",
         "names_path",
         metavar="PATH",
-        help="HDF5, NPZ: path of the feature names (array of text) in the file. "
-        "[default: feature_names]",
+        help="HDF5, NPZ: path of the feature names. [default: feature_names]",
     ),
     click.option(
         "--transpose",
         is_flag=True,
-        help="Features are in rows: the first column names them, the first line the samples.",
+        help="Features are in rows, samples in columns.",
     ),
 )
 
@@ -130,7 +129,7 @@ reading_options = all_options(
         "--samples",
         metavar="FILE",
         type=click.Path(),
-        help="Table about the samples, which its first column names: label, groups, covariates.",
+        help="Table about the samples: label, groups, …",
     ),
     *_FORM,
 )
