@@ -17,7 +17,7 @@ from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_relief.engine import part_scores
 
-N = 600
+N = 200
 
 
 def table(kind: str) -> polars.DataFrame:
@@ -46,9 +46,9 @@ def divided(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...]) -> Dat
 
 
 CHAINS = (
-    "relieff:m=50", "relieff:m=50,k=3", "relief:m=80", "relieff:m=40,weighting=rank,k=20",
-    "relieff:m=40,weighting=distance,k=15", "relieff:m=5000,k=2", "relieff:m=30,k=400",
-    "relieff:m=30,discrete_features=none", "relieff:m=30,discrete_features=all,top=3",
+    "relieff:m=20", "relieff:m=20,k=3", "relief:m=30", "relieff:m=15,weighting=rank,k=20",
+    "relieff:m=15,weighting=distance,k=15", "relieff:m=5000,k=2", "relieff:m=10,k=400",
+    "relieff:m=10,discrete_features=none", "relieff:m=10,discrete_features=all,top=3",
 )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def test_any_division_threads_and_memory_give_the_same_bits(
     found = [
         chain.select(divided(frame, tmp_path / str(k), cuts), run=Run(threads=th, memory=memory))
         for k, (cuts, th, memory) in enumerate(
-            [((), 1, 1 << 30), ((1, 2, 500), 2, 1 << 30), ((450,), 3, 160 * len(frame))]
+            [((), 1, 1 << 30), ((1, 2, 180), 2, 1 << 30), ((160,), 3, 160 * len(frame))]
         )
     ]
     for each in found:
@@ -79,7 +79,7 @@ def test_any_division_threads_and_memory_give_the_same_bits(
 def test_bytes_that_tell_who_may_be_near_change_no_bit(
     text: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, chain = divided(table(kind), tmp_path / "p", (300,)), Chain.parse(text)
+    data, chain = divided(table(kind), tmp_path / "p", (150,)), Chain.parse(text)
     found = chain.select(data).scores
     monkeypatch.setattr(part_scores, "MOST_REAL", -1)
     monkeypatch.setattr(part_scores, "near_rows", lambda *given: pytest.fail("was screened"))
@@ -90,7 +90,7 @@ def test_equal_rows_beyond_the_lists_are_found_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame = table("codes")
-    data = divided(polars.concat([frame] * 3), tmp_path / "p", (300,))
+    data = divided(polars.concat([frame] * 3), tmp_path / "p", (150,))
     chain = Chain.parse("relieff:m=50,k=1")
     monkeypatch.setattr(part_scores, "MOST_LISTED", 1)
     lost: list[int] = []
@@ -111,9 +111,9 @@ def test_equal_rows_beyond_the_lists_are_found_without(
 def test_shuffled_rows_give_the_same_bits(tmp_path: Path) -> None:
     frame = table("both")
     method = fsframe.selectors["relieff"](m=60)
-    expected = method.select(divided(frame, tmp_path / "a", (300,)))
+    expected = method.select(divided(frame, tmp_path / "a", (150,)))
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=3)
-    found = method.select(divided(shuffled, tmp_path / "b", (10, 300)))
+    found = method.select(divided(shuffled, tmp_path / "b", (10, 150)))
     assert found.scores.tobytes() == expected.scores.tobytes()
 
 
@@ -130,7 +130,7 @@ def test_weights_that_arrive_count_as_in_memory(tmp_path: Path) -> None:
     )
     method = fsframe.selectors["relieff"](m=60)
     expected = method.select(whole, before)
-    found = method.select(divided(frame, tmp_path / "a", (300,)), before)
+    found = method.select(divided(frame, tmp_path / "a", (150,)), before)
     np.testing.assert_allclose(found.scores, expected.scores, rtol=0, atol=1e-13)
 
 
@@ -139,7 +139,7 @@ def test_what_needs_all_instances_is_advised_to_draw_some(
 ) -> None:
     frame = table("both")
     monkeypatch.setenv("FSFRAME_TABLE_MEMORY", str(8 * len(frame) * 4))
-    data = divided(frame, tmp_path / "p", (300,))
+    data = divided(frame, tmp_path / "p", (150,))
     for text in ("relieff:m=100", "relief:m=7"):
         Chain.parse(text).check_request(data)
     with pytest.raises(DataError, match="or use m=1000"):
@@ -149,5 +149,5 @@ def test_what_needs_all_instances_is_advised_to_draw_some(
         with pytest.raises(DataError, match="needs its table in memory") as told:
             Chain.parse(text).check_request(data)
         assert "m=1000" not in str(told.value)
-    with pytest.raises(RequestError, match="160 bytes for each of 650 rows"):
+    with pytest.raises(RequestError, match="160 bytes for each of 250 rows"):
         fsframe.selectors["relieff"](m=10).select(data, run=Run(memory=100 * len(frame)))
