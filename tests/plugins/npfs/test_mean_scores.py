@@ -121,14 +121,14 @@ def test_above_two_hundred_columns_the_corrected_test_answers_and_says_so(
     mim: Any, slides: Any
 ) -> None:
     data = slides(0, 300, 210, 3)
-    found = Npfs(n=10).select_wrapped(mim(k=5), data, None, Run())
+    found = Npfs(n=4).select_wrapped(mim(k=5), data, None, Run())
     assert any("correction=bh" in w for w in found.warnings)
     np.testing.assert_array_equal(
         found.tables["relevant"], found.tables["adjusted-p-values"] <= 0.01
     )
-    asked = Npfs(n=10, correction="bh").select_wrapped(mim(k=5), data, None, Run())
+    asked = Npfs(n=4, correction="bh").select_wrapped(mim(k=5), data, None, Run())
     np.testing.assert_array_equal(found.selected, asked.selected)
-    none = Npfs(n=10, correction="none").select_wrapped(mim(k=5), data, None, Run())
+    none = Npfs(n=4, correction="none").select_wrapped(mim(k=5), data, None, Run())
     np.testing.assert_array_equal(none.tables["relevant"], none.tables["p-values"] <= 0.01)
     plain = Npfs(n=5, null="published").select_wrapped(mim(k=5), data, None, Run())
     np.testing.assert_array_equal(plain.tables["p-values"], plain.tables["adjusted-p-values"])

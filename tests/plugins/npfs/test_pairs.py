@@ -55,8 +55,8 @@ def relevant_pairs(found: Selection) -> set[tuple[int, int]]:
 
 def test_the_xor_pair_recurs_and_is_all_that_is_kept() -> None:
     hits, false = 0, 0
-    for seed in range(4):
-        found = Npfs(of="pairs", n=40, pairs=3).select_wrapped(
+    for seed in range(3):
+        found = Npfs(of="pairs", n=20, pairs=3).select_wrapped(
             Products(), xor_table(seed), None, Run(entropy=seed)
         )
         pairs = relevant_pairs(found)
@@ -65,21 +65,21 @@ def test_the_xor_pair_recurs_and_is_all_that_is_kept() -> None:
         assert found.pair_weights.top(1)[0][:2] == (0, 1)
         assert found.scores[0] == found.scores[1] == found.pair_weights.top(1)[0].weight
         assert {0, 1} <= set(found.selected[:2])
-    # Of 44 other pairs one per cent may be named: 1.8 in four tables.
-    assert hits == 4 and false <= 6
+    # Of 44 other pairs one per cent may be named: 1.3 in three tables; more than 5 in 1 of 300.
+    assert hits == 3 and false <= 5
 
 
 def test_pairs_keep_the_false_positive_rate_where_the_label_is_dealt_out_anew() -> None:
     false = 0
-    for seed in range(10):
+    for seed in range(5):
         data = xor_table(seed)
         shuffled = data.with_labels(np.random.default_rng(seed).permutation(data.y))
-        found = Npfs(of="pairs", n=20, pairs=3).select_wrapped(
+        found = Npfs(of="pairs", n=12, pairs=3).select_wrapped(
             Products(), shuffled, None, Run(entropy=seed)
         )
         false += len(relevant_pairs(found))
-    # 45 pairs at one per cent: 4.5 in 10 tables.
-    assert false <= 4.5 + 3 * np.sqrt(4.5)
+    # 45 pairs at one per cent: 2.3 in 5 tables.
+    assert false <= 2.25 + 3 * np.sqrt(2.25)
 
 
 def test_published_form_of_pairs_uses_the_share_of_pairs_marked() -> None:
@@ -93,7 +93,7 @@ def test_published_form_of_pairs_uses_the_share_of_pairs_marked() -> None:
 
 def test_listed_pair_weights_give_what_the_matrix_gives() -> None:
     dense, listed = (
-        Npfs(of="pairs", n=15, pairs=5).select_wrapped(
+        Npfs(of="pairs", n=8, pairs=5).select_wrapped(
             Products(sparse=sparse), xor_table(1), None, Run()
         )
         for sparse in (False, True)
@@ -120,8 +120,9 @@ def test_marks_are_the_largest_weights_above_zero_ties_by_column() -> None:
 
 def test_the_gametes_pair_recurs_and_permuted_labels_name_few() -> None:
     data = fsframe.read(Path(__file__).parents[1] / "relief" / "data" / "gametes2way.csv")
+    data = data.take_rows(np.arange(0, data.n_samples, 2))
     true_pair = (data.feature_names.index("P1"), data.feature_names.index("P2"))
-    chain = Chain.parse("mim:pairs=synergy npfs:of=pairs,n=20")
+    chain = Chain.parse("mim:pairs=synergy npfs:of=pairs,n=10")
     found = relevant_pairs(chain.select(data, seed=0))
     assert true_pair in found
     # 190 pairs at one per cent: 1.9 by chance; the benchmark has the means of fifty repeats.
@@ -132,7 +133,7 @@ def test_the_gametes_pair_recurs_and_permuted_labels_name_few() -> None:
 
 @pytest.mark.parametrize("top", [2, 5])
 def test_top_counts_features_in_the_order_of_their_best_pair(top: int) -> None:
-    found = Npfs(of="pairs", n=30, top=top).select_wrapped(Products(), xor_table(0), None, Run())
+    found = Npfs(of="pairs", n=10, top=top).select_wrapped(Products(), xor_table(0), None, Run())
     assert found.selected.size == top and set(found.selected[:2]) == {0, 1}
 
 

@@ -79,10 +79,10 @@ def test_q_values_of_permuted_labels_hold_their_level() -> None:
 
 
 def test_relevant_features_are_kept_by_both() -> None:
-    data = noise(0, 60, 100, relevant=4)
+    data = noise(0, 60, 50, relevant=4)
     for chain in (
-        "relieff:top=5 cpss:bound=permutation,pairs=15",
-        "anova-f ipss:bound=permutation",
+        "relieff:top=5 cpss:bound=permutation,pairs=8",
+        "anova-f ipss:bound=permutation,pairs=20",
     ):
         assert len({0, 1, 2, 3} & set(Chain.parse(chain).select(data, seed=0).selected)) >= 3
 
