@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import fsframe
 from fsframe.errors import DataError, RequestError, StoreError
-from tests.command_line import fsframe as command
+from tests.same_process import fsframe as command
 
 CHAIN = "mim:top=2,bins=3 knn:k=3"
 

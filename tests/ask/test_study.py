@@ -14,7 +14,7 @@ import fsframe
 from fsframe.errors import RequestError, StoreError
 from fsframe.show.proposals import proposals_for
 from fsframe.sklearn import ChainClassifier, ChainRegressor
-from tests.command_line import fsframe as command
+from tests.same_process import fsframe as command
 
 CHAINS = ["mim:top=1,bins=3 knn:k=3", "mim:top=3,bins=3 knn:k=3"]
 

@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from fsframe.registry import default_manager
-from tests.command_line import Done, fsframe
+from tests.command_line import Done
+from tests.same_process import fsframe
 
 ROOT = Path(__file__).parents[2]
 PAGES = [

@@ -45,6 +45,16 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Pictures that take no time, for what is not about pictures."""
+    import fsframe.show.page as page
+    import fsframe.show.sections as sections
+
+    monkeypatch.setattr(page, "figure_bytes", lambda _, form: f"a picture as {form}".encode())
+    monkeypatch.setattr(sections, "figure_bytes", lambda _: b"<svg></svg>")
+
+
 def ran(capsys, *words):
     with pytest.raises(SystemExit) as caught:
         main(["study", *words])
@@ -52,7 +62,7 @@ def ran(capsys, *words):
     return caught.value.code, said.out, said.err
 
 
-def test_a_study_is_every_chain_on_every_table_with_every_seed(folder, capsys):
+def test_a_study_is_every_chain_on_every_table_with_every_seed(folder, capsys, undrawn):
     code, out, err = ran(capsys, "study.toml", "-q", "--json")
     found = json.loads(out)
     assert code == 0, err
@@ -107,7 +117,9 @@ def test_what_is_written_up_names_tables_methods_tests_and_cites_what_the_entrie
     assert table.count(r"\\") == 1 + 2 + 2 and r"\mathbf" in table and "toprule" in table
 
 
-def test_an_interrupted_study_continues_and_a_finished_one_is_shown(folder, capsys, monkeypatch):
+def test_an_interrupted_study_continues_and_a_finished_one_is_shown(
+    folder, capsys, monkeypatch, undrawn
+):
     whole = ran(capsys, "study.toml", "-q", "--json", "-o", "whole")[1]
     import fsframe.cli.commands.comparisons as command
 
@@ -144,7 +156,7 @@ def test_an_interrupted_study_continues_and_a_finished_one_is_shown(folder, caps
     assert code == 5 and "another study" in err
 
 
-def test_a_study_killed_before_its_folder_is_marked_can_be_begun_again(folder, capsys):
+def test_a_study_killed_before_its_folder_is_marked_can_be_begun_again(folder, capsys, undrawn):
     """A killed command leaves the mark half written; it used to be taken for someone else's."""
     cells = folder / "toy" / "cells"
     cells.mkdir(parents=True)
@@ -159,7 +171,9 @@ def test_a_study_killed_before_its_folder_is_marked_can_be_begun_again(folder, c
     assert (cells / ".notes.json.partial").read_text() == "mine"
 
 
-def test_killed_while_it_clears_up_a_study_still_knows_its_folder(folder, capsys, monkeypatch):
+def test_killed_while_it_clears_up_a_study_still_knows_its_folder(
+    folder, capsys, monkeypatch, undrawn
+):
     import fsframe.ask.evaluations as command
 
     def killed(_: Path) -> None:
@@ -174,7 +188,7 @@ def test_killed_while_it_clears_up_a_study_still_knows_its_folder(folder, capsys
     assert ran(capsys, "study.toml", "-q")[0] == 0 and not cells.exists()
 
 
-def test_files_that_the_study_has_not_written_are_left_alone(folder, capsys):
+def test_files_that_the_study_has_not_written_are_left_alone(folder, capsys, undrawn):
     Path("mine").mkdir()
     Path("mine/methods.md").write_text("my own words\n")
     words = ("study.toml", "-q", "-o", "mine")
@@ -266,7 +280,7 @@ def test_what_a_table_does_not_allow_is_reported_before_anything_runs(folder):
         read_plan(folder / "study.toml")
 
 
-def test_a_damaged_study_is_refused(folder, capsys):
+def test_a_damaged_study_is_refused(folder, capsys, undrawn):
     ran(capsys, "study.toml", "-q")
     path = folder / "toy" / "study.zip"
     content = bytearray(path.read_bytes())

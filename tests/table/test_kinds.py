@@ -8,7 +8,7 @@ import fsframe
 from fsframe.errors import DataError, RequestError
 from fsframe.table.column_kinds import stored_kinds
 from fsframe.table.dataset import Dataset
-from tests.command_line import fsframe as run
+from tests.same_process import fsframe as run
 
 TEXT = """a,size,colour,member,since,grade,class
 1.5,S,red,yes,2021-03-04,10,ill

@@ -13,7 +13,7 @@ from fsframe import Dataset
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.show.inspection import inspect_table
-from tests.command_line import fsframe as run
+from tests.same_process import fsframe as run
 
 WRONG = {"drop": ["zz", "who"], "groups": "qq", "weight": "ww", "keep": "kk", "label": "ll"}
 

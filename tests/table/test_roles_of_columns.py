@@ -13,7 +13,7 @@ from fsframe.evaluation.splits import folds_in_time
 from fsframe.evaluation.summary import summarise
 from fsframe.resampling.groups import rotated_labels
 from fsframe.storage import load_run
-from tests.command_line import fsframe as run
+from tests.same_process import fsframe as run
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_what_knows_no_covariates_refuses_before_any_work(confounded, chain):
 def test_npfs_permutes_labels_within_strata_whatever_it_resamples(confounded):
     adjusted = confounded.with_roles(adjust="f9")
     plain = confounded.take_columns(np.arange(8))
-    chain = Chain.parse("relieff:top=3 npfs:n=20,alpha=0.05")
+    chain = Chain.parse("relieff:top=3 npfs:n=20,permutations=20,alpha=0.05")
     assert "f1" in chain.run(plain, seed=1).selected_names
     alone = chain.run(adjusted, seed=1)
     assert "f8" in alone.selected_names and "f1" not in alone.selected_names
@@ -189,7 +189,7 @@ def test_what_takes_rows_out_of_order_refuses(series, ask):
 
 
 def test_bootstraps_draw_stretches_and_labels_are_rotated(series):
-    kept = Chain.parse("mim:top=2 npfs:n=20,alpha=0.05").run(series, seed=3)
+    kept = Chain.parse("mim:top=2 npfs:n=20,permutations=20,alpha=0.05").run(series, seed=3)
     assert "f2" in kept.selected_names
     assert fsframe.stability("mim:top=2", series, n=6).environment["time"] == "f6"
     times = np.array([3.0, 1, 2, 0])
@@ -239,7 +239,7 @@ def test_groups_in_time_are_resampled_in_whole_stretches(batches):
     for stretch in np.unique(batches.together):
         rows = batches.together == stretch
         assert not set(batches.groups[rows]) & set(batches.groups[~rows])
-    kept = Chain.parse("mim:top=2 npfs:n=20,alpha=0.05").run(batches, seed=3)
+    kept = Chain.parse("mim:top=2 npfs:n=20,permutations=20,alpha=0.05").run(batches, seed=3)
     assert "f2" in kept.selected_names
     assert fsframe.stability("mim:top=2", batches, n=6).environment["time"] == "f5"
 

@@ -11,7 +11,7 @@ import pytest
 
 import fsframe
 from fsframe.errors import DataError, RequestError
-from tests.command_line import fsframe as command
+from tests.same_process import fsframe as command
 
 N, P = 24, 15
 NAMES = [f"S{k:02d}" for k in range(N)]

@@ -17,7 +17,7 @@ from fsframe.evaluation.measures import CIndex
 from fsframe.table.side_columns import times_and_events
 from fsframe.testing import tables
 from fsframe_survival.cox import Cox, CoxScore, Times, fit_ridge, score_tests
-from tests.command_line import fsframe as run
+from tests.same_process import fsframe as run
 
 
 @pytest.fixture(scope="module")
