@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import same_process
 from tests.command_line import FAKES, fsframe
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     header = "signal,n1,n2,n3,n4,class"
     np.savetxt(path / "t.csv", table, delimiter=",", header=header, comments="")
     done = fsframe(
-        "chain", "mim:top=2", "npfs:null=shifted,n=10,permutations=20,alpha=0.1", "on", "t.csv",
+        "chain", "mim:top=2", "npfs:null=shifted,n=4,permutations=20,alpha=0.1", "on", "t.csv",
         "-q", "-o", "run.h5", cwd=path, fakes=["fake_shifted"],
     )  # fmt: skip
     assert done.code == 0, done.err
@@ -45,9 +46,9 @@ def test_a_table_is_written_by_the_ending_and_by_the_name_of_a_plugin(folder: Pa
     assert len(rows) == 5 and rows[0]["feature"] == "signal" and rows[0]["rank"] == 1
     shown = fsframe("table", "run.h5", "--format", "jsonl", cwd=folder, fakes=["fake_jsonl"])
     assert shown.out == (folder / "a.jsonl").read_text()
-    without = fsframe("table", "run.h5", "-o", "b.jsonl", cwd=folder)
+    without = same_process.fsframe("table", "run.h5", "-o", "b.jsonl", cwd=folder)
     assert without.code == 2 and "end its name in .csv" in without.err
-    unknown = fsframe("table", "run.h5", "--format", "jsonl", cwd=folder)
+    unknown = same_process.fsframe("table", "run.h5", "--format", "jsonl", cwd=folder)
     assert unknown.code == 2 and "there is no writer 'jsonl'" in unknown.err
 
 
@@ -78,9 +79,11 @@ def test_a_section_stands_at_its_place_and_a_broken_one_spoils_nothing(
 
 
 def test_a_null_of_a_plugin_is_recorded_and_needed(folder: Path) -> None:
-    shown = fsframe("show", "run.h5", "--json", cwd=folder).json
+    shown = same_process.fsframe("show", "run.h5", "--json", cwd=folder).json
     assert "null=shifted" in shown["chain"]
-    without = fsframe("chain", "mim", "npfs:null=shifted", "on", "t.csv", "-q", cwd=folder)
+    without = same_process.fsframe(
+        "chain", "mim", "npfs:null=shifted", "on", "t.csv", "-q", cwd=folder
+    )
     assert without.code == 2
     assert "must be matlab or permutation or published or shards" in without.err
     listed = fsframe("chain", "mim", "npfs", "--help", cwd=folder, fakes=["fake_shifted"])
@@ -93,7 +96,7 @@ def test_a_plot_of_a_plugin_is_listed_and_drawn(folder: Path) -> None:
     done = fsframe("plot", "seconds", "run.h5", cwd=folder, fakes=["fake_seconds"])
     assert done.code == 0, done.err
     assert ">seconds</text>" in (folder / "run.seconds.svg").read_text(encoding="utf-8")
-    without = fsframe("plot", "seconds", "run.h5", cwd=folder)
+    without = same_process.fsframe("plot", "seconds", "run.h5", cwd=folder)
     assert without.code == 2 and "there is no plot 'seconds'" in without.err
 
 

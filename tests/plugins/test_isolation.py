@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests import same_process
 from tests.command_line import FAKES, fsframe
 
 BROKEN = {
@@ -150,7 +151,7 @@ def test_methods_of_a_stranger_are_listed_explained_and_run(tmp_path: Path) -> N
     run = done.json["run_file"]
     assert done.json["stages"][0]["provider_version"] == "1.0"
     # Names, never code, are stored: the file opens where the plugin is gone.
-    shown = fsframe("show", run)
+    shown = same_process.fsframe("show", run)
     assert shown.code == 0
     assert "fake-spread, from fake-sound 1.0, not available here" in shown.out
 
@@ -367,7 +368,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_a_plugin_that_offers_relieff_changes_nothing_but_one_note(table: Path) -> None:
     asked = RELIEFF.format(table, "--no-out --json").split()
-    alone, beside = fsframe(*asked), fsframe(*asked, fakes=TAKERS)
+    alone, beside = same_process.fsframe(*asked), fsframe(*asked, fakes=TAKERS)
     assert alone.code == beside.code == 0, beside.err
     assert alone.json["digests"] == beside.json["digests"]
     assert "note" not in alone.err
@@ -382,8 +383,8 @@ def test_a_plugin_that_offers_relieff_changes_nothing_but_one_note(table: Path) 
 
 def test_what_was_run_before_a_taker_came_predicts_shows_and_resumes(table: Path) -> None:
     run = table.with_name("r.h5")
-    assert fsframe(*RELIEFF.format(table, f"-o {run}").split()).code == 0
-    before = fsframe("predict", str(run), "on", str(table))
+    assert same_process.fsframe(*RELIEFF.format(table, f"-o {run}").split()).code == 0
+    before = same_process.fsframe("predict", str(run), "on", str(table))
     after = fsframe("predict", str(run), "on", str(table), fakes=TAKERS)
     assert after.code == 0 and after.out == before.out
     shown = fsframe("show", str(run), fakes=TAKERS)

@@ -14,7 +14,7 @@ from fsframe.testing import suite_for
 from fsframe_tables.genetics import PackedGenotypes
 
 RNG = np.random.default_rng(1)
-N, P = 80, 20
+N, P = 40, 12
 G = RNG.integers(0, 3, (N, P))
 GAPS = RNG.random((N, P)) < 0.05
 CLASSES = ((G[:, 3] > 0) ^ (G[:, 7] > 1)).astype(int)

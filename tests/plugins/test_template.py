@@ -15,6 +15,7 @@ import pytest
 
 from fsframe.cli.commands.offers import KINDS, plugin_files
 from fsframe.registry.manager import HOOKS
+from tests import same_process
 from tests.command_line import fsframe
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two plugins that `fsframe new-plugin` has just written."""
     folder = tmp_path_factory.mktemp("new")
     for name in ("gap", "my-selector"):
-        done = fsframe("new-plugin", name, cwd=folder)
+        done = same_process.fsframe("new-plugin", name, cwd=folder)
         assert done.code == 0, done.err
         assert done.out.splitlines()[-1] == f"plugin: fsframe-{name}"
     return folder
@@ -62,7 +63,10 @@ def _can_build_wheels() -> bool:
     return found >= (70, 1)
 
 
-@pytest.mark.parametrize("name", ["fsframe-gap", "fsframe-my-selector"])
+# The second is the first by another name.
+@pytest.mark.parametrize(
+    "name", ["fsframe-gap", pytest.param("fsframe-my-selector", marks=pytest.mark.slow)]
+)
 def test_its_own_tests_pass_against_the_installed_wheel(
     name: str, installed: Path, written: Path
 ) -> None:
@@ -91,11 +95,11 @@ def test_it_has_command_line_help_storage_and_checks_without_another_line(
     assert "--s0" in helped.out
     assert "Tusher, Tibshirani, Chu 2001, eq. 1]" in " ".join(helped.out.split())
     done = fsframe(
-        *f"chain gap --s0 0.1 --top 3 npfs:n=20 on {data} -o {run} --json".split(),
+        *f"chain gap --s0 0.1 --top 3 npfs:n=20,null=published on {data} -o {run} --json".split(),
         fakes=[installed],
     )
     assert done.code == 0, done.err
-    assert done.json["chain"] == "gap:s0=0.1,top=3 npfs:n=20"
+    assert done.json["chain"] == "gap:s0=0.1,top=3 npfs:n=20,null=published"
     assert fsframe("show", str(run), "--json").json["stages"][0]["params"]["s0"] == 0.1
     checked = fsframe("check", "gap", "--json", fakes=[installed])
     assert checked.code == 0
@@ -104,7 +108,7 @@ def test_it_has_command_line_help_storage_and_checks_without_another_line(
 
 @pytest.mark.parametrize("name", ["on", "My-Selector", "a b", "9x", "a--b", "-a"])
 def test_a_name_that_nobody_could_type_is_refused(name: str, tmp_path: Path) -> None:
-    done = fsframe("new-plugin", "--", name, cwd=tmp_path)
+    done = same_process.fsframe("new-plugin", "--", name, cwd=tmp_path)
     assert done.code == 2
     assert "entry name" in done.err
     assert not list(tmp_path.iterdir())
@@ -113,14 +117,14 @@ def test_a_name_that_nobody_could_type_is_refused(name: str, tmp_path: Path) -> 
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "fsframe-mine").mkdir()
     (tmp_path / "fsframe-mine" / "notes.txt").write_text("mine")
-    done = fsframe("new-plugin", "mine", cwd=tmp_path)
+    done = same_process.fsframe("new-plugin", "mine", cwd=tmp_path)
     assert done.code == 5
     assert "fsframe-mine already exists" in done.err
     assert [path.name for path in (tmp_path / "fsframe-mine").iterdir()] == ["notes.txt"]
 
 
 def test_a_name_that_is_taken_is_reported(tmp_path: Path) -> None:
-    done = fsframe("new-plugin", "relieff", cwd=tmp_path)
+    done = same_process.fsframe("new-plugin", "relieff", cwd=tmp_path)
     assert done.code == 0
     assert "relief offers 'relieff' already" in done.err
 
@@ -130,7 +134,7 @@ def test_a_plugin_of_every_kind_is_written_loaded_and_passes_its_own_tests(tmp_p
     folders = []
     for kind in KINDS:
         name = f"my-{kind}"
-        done = fsframe("new-plugin", name, "--kind", kind, cwd=tmp_path)
+        done = same_process.fsframe("new-plugin", name, "--kind", kind, cwd=tmp_path)
         assert done.code == 0, done.err
         folder = tmp_path / f"fsframe-{name}"
         described = tomllib.loads((folder / "pyproject.toml").read_text())
