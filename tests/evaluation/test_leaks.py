@@ -15,7 +15,7 @@ from fsframe.evaluation.summary import summarise
 from fsframe.registry import selectors
 from fsframe.table.dataset import Dataset
 
-SEEDS, ROWS, COLUMNS = 6, 40, 400
+SEEDS, ROWS, COLUMNS = 6, 40, 200
 SCREEN = "anova-f:top=15"
 # What is slow on many columns, wraps another selector, or has no `top`.
 SETTINGS = {
@@ -31,12 +31,12 @@ SETTINGS = {
     "interactions": "anova-f:top=6 interactions:keep=3,calibrate=0",
     "interactions-split": "anova-f:top=6 interactions-split:top=4,draws=20",
     "cmim": "cmim:top=4",
-    "boruta": f"{SCREEN} boruta:trees=10,max_runs=3,top=5",
+    "boruta": f"{SCREEN} boruta:trees=5,max_runs=2,top=5",
     "sklearn-selector": "sklearn-selector:estimator=SelectKBest",
     "importance": f"{SCREEN} importance:of=LogisticRegression,top=5",
     "rfe": f"{SCREEN} rfe:top=5",
-    "rfecv": f"{SCREEN} rfecv:step=5,folds=3",
-    "sequential": "anova-f:top=6 sequential:top=2,folds=3",
+    "rfecv": f"{SCREEN} rfecv:step=10,folds=2",
+    "sequential": "anova-f:top=4 sequential:top=1,folds=2",
     "turf": "relieff:top=10 turf",
     "iterative-relief": f"{SCREEN} iterative-relief:top=5",
     "npfs": "anova-f:top=40 npfs:null=published,n=10",

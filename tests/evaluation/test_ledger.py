@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -79,12 +80,15 @@ def test_runs_say_so_where_the_ledger_marks_that_they_do(name: str, design: str)
     (drawn,) = (one for one in DESIGNS if one.name == design)
     assert contender.chain is not None
     chain = Chain.parse(contender.chain(drawn))
-    said = []
-    for seed in range(6):  # A warning on what is kept needs that something is.
-        data = tables(drawn, True, seed, 12)[0].dataset()
-        said += [*chain.forewarnings(data), *chain.select(data, seed=seed).warnings]
+
+    def said() -> Iterator[str]:
+        for seed in range(6):  # A warning on what is kept needs that something is.
+            data = tables(drawn, True, seed, 12)[0].dataset()
+            yield from chain.forewarnings(data)
+            yield from chain.select(data, seed=seed).warnings
+
     assert any(
         word in line
-        for line in said
+        for line in said()
         for word in ("is missed", "more often than promised", "can be expected at the share")
     )
