@@ -57,7 +57,7 @@ def test_two_exclusive_ors_take_the_first_two_places():
 
 def test_what_only_adds_up_is_no_interaction():
     ps = []
-    for seed in range(10):
+    for seed in range(5):
         rng, X = table(seed)
         for log_odds in (1e9 * (X[:, 0] + X[:, 1]), 1.5 * (X[:, 0] + X[:, 1])):
             y = (rng.random(400) < 0.5 * (1 + np.tanh(log_odds / 2))).astype(int)
@@ -218,8 +218,8 @@ def test_instance_weights_are_said_to_be_left_out():
 @pytest.mark.parametrize(
     "text",
     [
-        "npfs:base='interactions:calibrate=0',of=pairs,pairs=3,n=20",
-        "interactions:calibrate=0 npfs:of=pairs,pairs=3,n=20",
+        "npfs:base='interactions:calibrate=0',of=pairs,pairs=3,n=8",
+        "interactions:calibrate=0 npfs:of=pairs,pairs=3,n=8",
     ],
 )
 def test_npfs_tests_which_pairs_recur(text):

@@ -19,7 +19,7 @@ from fsframe.table.dataset import Dataset
 from fsframe_interactions import levels as module
 from fsframe_interactions.engine import screen
 
-N = 700
+N = 350
 
 
 def table() -> polars.DataFrame:
@@ -53,12 +53,12 @@ def assert_same_bits(found: Selection, expected: Selection) -> None:
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SHARD_ROWS", 150)
+    monkeypatch.setattr(module, "SHARD_ROWS", 75)
 
 
 TEXTS = (
-    "interactions", "interactions:calibrate=0", "interactions:bins=5,max_levels=2",
-    "interactions:keep=20,draws=50", "interactions:top=3,keep=5", "interactions:correction=by",
+    "interactions", "interactions:calibrate=0", "interactions:bins=5,max_levels=2,draws=30",
+    "interactions:keep=20,draws=50", "interactions:top=3,keep=5", "interactions:correction=by,draws=30",
 )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def test_any_division_memory_and_number_of_threads_give_the_bits_of_memory(
     expected = method.select(fsframe.read(frame))
     least = module.ROW_BYTES * N
     for k, (cuts, threads, memory) in enumerate(
-        [((), 1, 1 << 30), ((1, 2, 500), 2, 1 << 30), ((450,), 3, least)]
+        [((), 1, 1 << 30), ((1, 2, 250), 2, 1 << 30), ((225,), 3, least)]
     ):
         data = divided(frame, tmp_path / str(k), cuts)
         found = method.select(data, run=Run(threads=threads, memory=memory))
@@ -83,7 +83,7 @@ def test_any_division_memory_and_number_of_threads_give_the_bits_of_memory(
 
 def test_workers_give_the_same_bits(tmp_path: Path) -> None:
     frame = table()
-    data = divided(frame, tmp_path / "p", (300,))
+    data = divided(frame, tmp_path / "p", (150,))
     method = fsframe.selectors["interactions"](draws=30)
     expected = method.select(fsframe.read(frame))
     with ThreadPoolExecutor(3) as pool:
@@ -95,7 +95,7 @@ def test_workers_give_the_same_bits(tmp_path: Path) -> None:
 def test_bit_rows_beside_the_table_are_used_checked_and_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = divided(table(), tmp_path / "p", (300,))
+    data = divided(table(), tmp_path / "p", (150,))
     method = fsframe.selectors["interactions"](calibrate=20)
     expected = method.select(data)
     made = []
@@ -120,7 +120,7 @@ def test_pairs_after_a_chain_are_tested_as_in_memory(tmp_path: Path) -> None:
     kept = [name for name in frame.columns if name not in ("gap", "kind", "same")]
     chain = Chain.parse("jmi:top=4,pairs=synergy")
     whole = chain.run(fsframe.read(frame.select(kept))).pair_tests
-    found = chain.run(divided(frame.select(kept), tmp_path / "p", (300,))).pair_tests
+    found = chain.run(divided(frame.select(kept), tmp_path / "p", (150,))).pair_tests
     assert len(whole.tests.p_values) >= 6
     assert found.tests.p_values.tobytes() == whole.tests.p_values.tobytes()
     assert found.digest == whole.digest
@@ -131,11 +131,11 @@ def test_what_is_no_sum_of_counts_is_refused_before_work(
 ) -> None:
     frame = table().drop("kind")
     monkeypatch.setenv("FSFRAME_TABLE_MEMORY", str(8 * N * 4))
-    data = divided(frame, tmp_path / "p", (300,))
+    data = divided(frame, tmp_path / "p", (150,))
     Chain.parse("interactions").check_request(data)
     numbers = frame.with_columns(polars.col("y") + polars.col("real0"))
-    of_numbers = divided(numbers, tmp_path / "q", (300,))
+    of_numbers = divided(numbers, tmp_path / "q", (150,))
     with pytest.raises(DataError, match="interactions needs its table in memory"):
         Chain.parse("interactions").check_request(of_numbers)
-    with pytest.raises(RequestError, match=r"interactions: 192 bytes for each of 700 rows"):
+    with pytest.raises(RequestError, match=r"interactions: 192 bytes for each of 350 rows"):
         fsframe.selectors["interactions"]().select(data, run=Run(memory=100 * N))

@@ -74,17 +74,17 @@ def test_a_drawn_row_is_in_one_half_with_all_its_copies() -> None:
 
 
 def test_p_holds_behind_a_choice_that_looks_at_pairs() -> None:
-    # The first stage chooses the best pairs, without a test: 60 tables of noise.
+    # The first stage chooses the best pairs, without a test: 40 tables of noise.
     best = "interactions:top=5,calibrate=0"
     share = {f"{best} interactions": 0.0, f"{best} interactions-split": 0.0}
     for chain in share:
         parsed = Chain.parse(f"{chain}:draws=40")
-        for seed in range(60):
+        for seed in range(40):
             tables = parsed.select(noise(seed), seed=seed).tables
-            share[chain] += (tables["p_values"] <= 0.05).mean() / 60
+            share[chain] += (tables["p_values"] <= 0.05).mean() / 40
     same, split = share.values()
     assert same > 0.15
-    assert split < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 600)
+    assert split < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
 
 
 def test_an_interaction_is_found_and_reported_as_the_answers_own_test() -> None:
