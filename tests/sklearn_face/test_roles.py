@@ -84,7 +84,7 @@ def test_covariates_stand_beside_the_features(frame, X) -> None:
 
 def test_times_and_groups_reach_what_resamples(frame, X) -> None:
     groups = (frame["day"] // 3).to_numpy()
-    chain = "mim:top=2 npfs:n=8,alpha=0.3"
+    chain = "mim:top=2 npfs:n=8,permuted_n=2,alpha=0.3"
     data = fsframe.read(frame[[*"abcde", "day", "y"]], time="day")
     expected = Chain.parse(chain).run(data, seed=0).stages[-1].selection
     found = ChainSelector(chain).fit(X, frame["y"], times=frame["day"])

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from fsframe import Chain, Dataset, evaluate, read
 from fsframe.errors import DataError, RequestError
+from fsframe.execution import open_engine
 from fsframe.method.run import Run
 from fsframe.table.arrays import SparseColumns
 from fsframe.table.source import read_table
@@ -51,10 +52,11 @@ def test_chains_find_the_same_bits(pair, chain):
 
 
 def test_protocols_and_workers_find_the_same(pair):
-    results = [
-        evaluate("impute mim:top=5 knn", data, folds=3, repeats=1, seed=1, workers=2)
-        for data in pair
-    ]
+    with open_engine("processes", workers=2) as engine:
+        results = [
+            evaluate("impute mim:top=5 knn", data, folds=3, repeats=1, seed=1, executor=engine)
+            for data in pair
+        ]
     first, second = (result.to_frame() for result in results)
     assert first.equals(second)
 

@@ -83,7 +83,12 @@ def test_it_is_not_widened(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_it_does_not_count_is_counted_as_before() -> None:
     held, wide = pair("numbers")
-    for text in ("jmi:top=4", "cmim:top=4", "mrmr:stop=significant", "mrmr:top=3 npfs:n=6"):
+    for text in (
+        "jmi:top=4",
+        "cmim:top=4",
+        "mrmr:stop=significant",
+        "mrmr:top=3 npfs:n=6,permuted_n=2",
+    ):
         chain = Chain.parse(text)
         found, expected = (chain.run(data, seed=3).scores for data in (held, wide))
         assert found.tobytes() == expected.tobytes()
