@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import re
 from pathlib import Path
@@ -19,6 +20,9 @@ def drawing() -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    # All files are parsed once for all tests.
+    found = module.rooms()
+    module.rooms = lambda: copy.deepcopy(found)
     return module
 
 

@@ -58,7 +58,8 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 
 TEXTS = (
     "interactions", "interactions:calibrate=0", "interactions:bins=5,max_levels=2,draws=30",
-    "interactions:keep=20,draws=50", "interactions:top=3,keep=5", "interactions:correction=by,draws=30",
+    "interactions:keep=20,draws=50", "interactions:top=3,keep=5",
+    "interactions:correction=by,draws=30",
 )  # fmt: skip
 
 
