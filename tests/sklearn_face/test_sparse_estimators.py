@@ -31,10 +31,10 @@ from .estimator_checks import CHAINS, TRIED_AS
 pytestmark = pytest.mark.filterwarnings("ignore::fsframe.errors.FsframeWarning")
 
 draw = np.random.default_rng(3)
-Y = np.arange(60) % 2
-X = np.where(draw.random((60, 8)) < 0.6, 0.0, draw.normal(size=(60, 8)))
+Y = np.arange(40) % 2
+X = np.where(draw.random((40, 7)) < 0.6, 0.0, draw.normal(size=(40, 7)))
 X[:, 5] += 2.0 * Y
-NUMBERS = X[:, 5] + 0.3 * draw.normal(size=60)
+NUMBERS = X[:, 5] + 0.3 * draw.normal(size=40)
 TIMES = np.where(Y == 0, -1, 1) * np.exp(NUMBERS)
 
 SELECTS = [name for name, text in offered_names().items() if text in selectors]
@@ -108,11 +108,11 @@ def test_gaps_of_sparse_rows_are_filled_as_those_of_dense_ones() -> None:
 
 
 def test_only_the_columns_that_are_read_are_widened() -> None:
-    wide = sparse.random_array((40, 400_000), density=1e-4, rng=1, format="csr")
+    wide = sparse.random_array((40, 200_000), density=1e-4, rng=1, format="csr")
     y = np.arange(40) % 2
     chain = ChainClassifier("anova-f:top=3 knn").fit(wide, y)
-    # 40 × 400,000 numbers are 128 MB.
-    assert peak_bytes(lambda: chain.predict(wide)) < 30e6
+    # 40 × 200,000 numbers are 64 MB.
+    assert peak_bytes(lambda: chain.predict(wide)) < 15e6
 
 
 def same_predictions(make: Callable[[], Any], table: Any, y: Any) -> None:

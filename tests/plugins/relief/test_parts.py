@@ -61,10 +61,12 @@ def test_any_division_threads_and_memory_give_the_same_bits(
 ) -> None:
     frame, chain = table(kind), Chain.parse(text)
     expected = chain.select(fsframe.read(frame))
+    # With the least memory nearly every instance takes a pass of its own.
+    scarce = (160 if text == CHAINS[0] else 500) * len(frame)
     found = [
         chain.select(divided(frame, tmp_path / str(k), cuts), run=Run(threads=th, memory=memory))
         for k, (cuts, th, memory) in enumerate(
-            [((), 1, 1 << 30), ((1, 2, 180), 2, 1 << 30), ((160,), 3, 160 * len(frame))]
+            [((), 1, 1 << 30), ((1, 2, 180), 2, 1 << 30), ((160,), 3, scarce)]
         )
     ]
     for each in found:
