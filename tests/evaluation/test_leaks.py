@@ -60,7 +60,7 @@ def noise(seed):
 
 
 def measured(chain, data):
-    method = CrossValidation(base=chain, classifier="knn:k=3", folds=5, repeats=1)
+    method = CrossValidation(base=chain, classifier="knn:k=3", folds=3, repeats=1)
     return summarise(method.select(data)).measures["accuracy"].mean
 
 

@@ -156,19 +156,26 @@ def test_methods_of_a_stranger_are_listed_explained_and_run(tmp_path: Path) -> N
     assert "fake-spread, from fake-sound 1.0, not available here" in shown.out
 
 
+ASKING = ("chain {} on nothing.csv", "methods {}", "chain {} --help")
+FAILED = {
+    "fake_midway": "fake-early",
+    "fake_newer": "fake-newer",
+    "fake_misspelled": "fake-misspelled",
+    "fake_raises": "fake-anything",
+}
+
+
 @pytest.mark.parametrize(
-    ("fake", "method"),
+    ("fake", "command"),
     [
-        ("fake_midway", "fake-early"),
-        ("fake_newer", "fake-newer"),
-        ("fake_misspelled", "fake-misspelled"),
-        ("fake_raises", "fake-anything"),
+        # Every plugin with one command and every command with one plugin; slowly, all with all.
+        pytest.param(fake, command, marks=pytest.mark.slow if place and other else ())
+        for place, fake in enumerate(FAILED)
+        for other, command in enumerate(ASKING)
     ],
 )
-@pytest.mark.parametrize("command", ["methods {}", "chain {} --help", "chain {} on nothing.csv"])
-def test_asking_for_what_a_failed_plugin_has_repeats_the_reason(
-    fake: str, method: str, command: str
-) -> None:
+def test_asking_for_what_a_failed_plugin_has_repeats_the_reason(fake: str, command: str) -> None:
+    method = FAILED[fake]
     done = fsframe(*command.format(method).split(), fakes=[fake])
     assert done.code == 3
     assert done.out == ""
@@ -273,10 +280,13 @@ def test_a_distribution_without_metadata_is_known_by_its_folder() -> None:
 # What the environment says is honoured before anything of a plugin is imported.
 
 
+def test_a_plugin_that_is_not_blocked_is_imported() -> None:
+    assert "was imported" in fsframe("plugins", fakes=["fake_blocked"]).err
+
+
 @pytest.mark.parametrize("names", ["blocked", "fake-blocked", "Fake_Blocked", " x , blocked "])
 def test_a_blocked_plugin_is_not_imported(names: str) -> None:
     fakes = ["fake_blocked"]
-    assert "was imported" in fsframe("plugins", fakes=fakes).err
     done = fsframe("plugins", "--json", fakes=fakes, env={"FSFRAME_BLOCK": names})
     assert "was imported" not in done.err
     (row,) = [row for row in done.json["plugins"] if row["name"] == "blocked"]

@@ -64,7 +64,9 @@ def test_every_seed_gives_the_reference_selection_at_500_bootstraps(
         assert_as_in_the_reference(ranked, "mim", seed, features, fraction)
 
 
-@pytest.mark.parametrize(("seed", "fraction"), [(0, 1.0), (1, 0.75)])
+@pytest.mark.parametrize(
+    ("seed", "fraction"), [(0, 1.0), pytest.param(1, 0.75, marks=pytest.mark.slow)]
+)
 def test_jmi_gives_the_reference_selection_at_500_bootstraps(
     slides: Any, seed: int, fraction: float
 ) -> None:

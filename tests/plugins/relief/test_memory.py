@@ -19,15 +19,15 @@ from fsframe_relief.methods.variants import Multisurf, Relieff, Surf
 @pytest.mark.parametrize("kind", ["continuous", "gaps", "discrete"])
 def test_many_rows_stay_within_the_bound(method, kind):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(2500, 12))
+    X = rng.normal(size=(2000, 12))
     if kind == "discrete":
         X = X.round(0)
     if kind == "gaps":
         X[rng.random(X.shape) < 0.1] = np.nan
     data = Dataset.from_arrays(
-        X, rng.integers(0, 2, 2500), categorical=np.full(12, kind == "discrete")
+        X, rng.integers(0, 2, 2000), categorical=np.full(12, kind == "discrete")
     )
-    bound = 8 << 20  # the matrix of distances would take 50 MB
+    bound = 8 << 20  # the matrix of distances would take 32 MB
     run = Run(memory=bound, threads=2)
     method.select(data, run=run)  # compiled code and imports are not counted
     tracemalloc.start()
