@@ -139,9 +139,6 @@ _PARAMETERS = reading_options(lambda: None).__click_params__  # type: ignore[att
 READING = tuple(parameter.name for parameter in reversed(_PARAMETERS))
 """Names of these options."""
 
-OF_FILES = ("feature_groups", "samples")
-"""Those whose value is the path of a file."""
-
 
 def read_data(path: str, **options: Any) -> Dataset:
     """The table at `path`, read as the command line's options say."""

@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import attrs
 import click
 
-from fsframe.cli.reading_options import OF_FILES, READING, read_data
+from fsframe.cli.reading_options import READING, read_data
 from fsframe.cli.terminal import WRITTEN, say, say_error, say_json, say_lines, written_summary
 from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
 from fsframe.grammar import StageText
 from fsframe.remarks import REMARKS_VARIABLE, clearing_progress
 from fsframe.show.progress import ProgressBars
 from fsframe.system import STOPPING
+from fsframe.table.roles import FURTHER_FILES
 from fsframe.text import printable
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def with_options(request: Request, options: Mapping[str, Any]) -> Request:
     """
     memory, csv_out = options.get("memory"), options.get("csv_out")
     reading: dict[str, Any] = {name: options.get(name) for name in READING}
-    for name in OF_FILES:
+    for name in FURTHER_FILES:
         # The run may be continued in another folder.
         reading[name] = os.path.abspath(reading[name]) if reading[name] else None
     details = {

@@ -202,9 +202,9 @@ def _selections(
 ) -> Iterator[tuple[int, Selection]]:
     """What each chain of the grid keeps, by its place; one fit serves all that it decides.
 
-    Chains that differ in their classifier only have the same selection, and those that differ in
-    the `top` of a nested method (`Selector.nested`) have beginnings of the longest. A fit draws
-    from the run of the first chain that it serves.
+    Chains that differ in their classifier only have the same selection, and those that differ in a
+    count `top` that only cuts (`Selector.top_only_cuts`) have beginnings of the longest. A fit
+    draws from the run of the first chain that it serves.
     """
     places: dict[tuple[str, ...], list[int]] = {}
     for place, chain in enumerate(grid.chains):
@@ -225,7 +225,7 @@ def _fit_of(chain: Chain, train: Dataset) -> tuple[str, ...]:
     if chain.selecting and train.keep is None and not train.feature_groups:
         last = chain.selecting[-1].method
         # Fractions are of the columns that arrive, which differ between folds.
-        if isinstance(last, Selector) and last.nested() and isinstance(last.top, int):
+        if isinstance(last, Selector) and last.top_only_cuts() and isinstance(last.top, int):
             texts[-1] = str(Stage(chain.selecting[-1].name, attrs.evolve(last, top=1)))
     return tuple(texts)
 

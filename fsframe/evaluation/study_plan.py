@@ -25,7 +25,7 @@ from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.table.dataset import Dataset
 from fsframe.table.read import read
-from fsframe.table.roles import ROLES
+from fsframe.table.roles import FURTHER_FILES, ROLES
 from fsframe.text import did_you_mean
 
 _MOST_SEEDS = 1000
@@ -342,7 +342,7 @@ def _tables(given: Mapping[str, Any], folder: Path, faults: StudyFaults) -> tupl
             continue
         reading = _reading(options, key, faults)
         path = folder / options["path"]
-        for name in ("samples", "feature_groups"):
+        for name in FURTHER_FILES:
             # Paths in a study file are those of its folder.
             if isinstance(reading.get(name), str):
                 reading[name] = str(folder / reading[name])

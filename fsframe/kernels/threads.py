@@ -44,7 +44,8 @@ def fits_in_threads(threads: int, fit: Callable[[T], R], units: Iterable[T]) -> 
     """`in_threads` for fits that alternate between the interpreter and compiled loops.
 
     If the first takes less than `SHORT`, all run one after the other: threads would wait for the
-    interpreter most of the time, and small fits took twice as long in two of them.
+    interpreter most of the time, and small fits took twice as long in two of them. The clock
+    decides on time only, not on results.
     """
     listed = list(units)
     if threads <= 1 or len(listed) <= 1:

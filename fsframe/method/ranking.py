@@ -136,7 +136,12 @@ def mean_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
     Parameters
     ----------
     values : (n,) numbers
-        Without NaN.
+        One that is NaN makes all ranks NaN.
+
+    Returns
+    -------
+    (n,) float64
+        Those of ``scipy.stats.rankdata``, which takes half a second to import. O(n log n).
 
     Examples
     --------
@@ -145,6 +150,9 @@ def mean_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
     """
     order = np.argsort(values, kind="stable")
     ascending = values[order]
+    # NaN is sorted last.
+    if order.size and ascending[-1] != ascending[-1]:
+        return np.full(order.size, np.nan)
     first = np.concatenate(([True], ascending[1:] != ascending[:-1]))[: order.size]
     group = np.cumsum(first) - 1
     bounds = np.append(np.flatnonzero(first), order.size)

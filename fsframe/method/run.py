@@ -30,7 +30,7 @@ class Cost:
     formula : str
         Their formula, for n rows and p columns: ``"0.001 + 5e-11 n²p"``.
     remedy : str
-        What makes it less on many rows, such as ``"m=1000 scores a sample of rows"``.
+        What makes it less on many rows, such as ``"relieff:m=1000, a sample of rows"``.
     """
 
     seconds: float

@@ -261,7 +261,7 @@ class Selector(Parameterised):
         """
         return None
 
-    def nested(self) -> bool:
+    def top_only_cuts(self) -> bool:
         """Whether a smaller count `top` keeps the first of what a larger one keeps, with the same
         scores, weights and model for them.
 

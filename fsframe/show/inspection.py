@@ -23,6 +23,7 @@ from fsframe.table.columns import as_keys, column_word, find_column, find_column
 from fsframe.table.dataset import Dataset
 from fsframe.table.label_guess import Covariate, guess_label, is_likely_label
 from fsframe.table.read import read
+from fsframe.table.reader import Form
 from fsframe.table.roles import ROLES, check_asked
 from fsframe.table.source import contents
 from fsframe.text import counted, some_of
@@ -249,10 +250,7 @@ _START = 1.5
 """Seconds of processor time that a command takes before it computes."""
 _BINS_OF_PARTS = 10
 _NUMBER = re.compile(r"[+-]?[0-9]*,?[0-9]+")
-_FORM = (
-    *("delimiter", "header", "decimal", "encoding", "na", "x", "y", "names"),
-    *("transpose", "samples"),
-)
+_FORM = {field.name for field in attrs.fields(Form)} - {"in_memory"}
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -330,7 +328,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     if not isinstance(declared, bool):
         declared = as_keys(declared)
         options |= {"categorical": declared} if declared else {}
-    form = {key: options[key] for key in _FORM if key in options}
+    form = {key: value for key, value in options.items() if key in _FORM}
     file_contents = contents(path, label=options.get("label"), **form)
     names = tuple(column.name for column in file_contents.columns)
     commas = tuple(column.name for column in file_contents.columns if _decimal_commas(column))

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError
+from fsframe.errors import DataError, RequestError
+from fsframe.table.arrays import unlabelled_left_out
 from fsframe.table.cells import Missing
 from fsframe.table.columns import (
     FeatureReview,
@@ -23,7 +24,6 @@ from fsframe.table.columns import (
     check_names,
     column_word,
     find_columns,
-    label_missing,
     label_values,
 )
 from fsframe.table.dataset import Dataset
@@ -279,15 +279,12 @@ def dataset_from_arrays(
         check_names(names, columns, path)
     check_names([label_name], [0], path)
     (group_name, groups), (weight_name, weights) = of_role("groups"), of_role("weight")
-
-    def where(row: int) -> str:
-        return f"{path}, label {label_name!r}, row {row + 1}"
-
-    texts = _texts(raw)
-    lost = next((row for row, text in enumerate(texts) if is_missing(text)), None)
-    if lost is not None and not own_label and isinstance(table.X, np.ndarray):
-        raise label_missing(where(lost), texts[lost])
-    labels, kind = label_values(texts, where, task)
+    labels, kind = label_values(
+        _texts(raw),
+        lambda row: f"{path}, label {label_name!r}, row {row + 1}",
+        task,
+        can_be_left_out=not own_label and isinstance(table.X, np.ndarray),
+    )
     warnings = check_classes(labels, label_name, lambda row: f"row {row + 1}", kind, path)
     kept = tuple(names[column] for column in columns)
     X: Any = table.X
@@ -315,21 +312,34 @@ def dataset_from_arrays(
     )
 
 
-def labelled_rows(table: ArrayTable, label: str) -> tuple[ArrayTable, int]:
-    """The rows for which a feature or an annotation has a value, and how many others there are.
+def labelled_rows(table: ArrayTable, label: str | int | None) -> ArrayTable:
+    """The rows for which the feature or the annotation of that name has a value.
 
-    Arrays in memory only.
+    RequestError if there is no such column, or the features stay in their file.
     """
-    if label in table.others:
-        values = table.others[label]
+    named = label in table.others or label in table.feature_names
+    if not named or not isinstance(table.X, np.ndarray):
+        raise cannot_leave_rows_out(f"the arrays of {table.path}")
+    name = str(label)
+    if name in table.others:
+        values = table.others[name]
     else:
-        values = table.X[:, table.feature_names.index(label)]
+        values = table.X[:, table.feature_names.index(name)]
     known = np.array([not is_missing(text) for text in _texts(values)])
     if known.all():
-        return table, 0
+        return table
     y = None if table.y is None else table.y[known]
-    beside = {name: cells[known] for name, cells in table.beside.items()}
-    return attrs.evolve(table, X=table.X[known], y=y, beside=beside), int((~known).sum())
+    beside = {key: cells[known] for key, cells in table.beside.items()}
+    note = unlabelled_left_out(int((~known).sum()))
+    return attrs.evolve(table, X=table.X[known], y=y, beside=beside, notes=(*table.notes, note))
+
+
+def cannot_leave_rows_out(what: str) -> RequestError:
+    """The error about rows without a label that were to be left out of such a table."""
+    return RequestError(
+        f"missing_label is for text, workbooks and data frames, not for {what}: take the rows "
+        "without a label out of it"
+    )
 
 
 def _annotations(table: ArrayTable) -> list[str]:

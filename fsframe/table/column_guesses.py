@@ -18,6 +18,7 @@ from fsframe.table.column_facts import ColumnFacts, Contents, contents_of_frame
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.frames import columns_of, values_of
 from fsframe.table.label_guess import (
+    FEWEST_NAMES,
     Covariate,
     adjusted_for,
     covariates_of,
@@ -32,7 +33,7 @@ from fsframe.table.label_guess import (
 )
 from fsframe.table.roles import AskedColumns, only
 
-_MANY, _FEWEST_NAMES = 20, 8
+_MANY = 20
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
 
 
@@ -73,8 +74,7 @@ class Guesses:
     An identifier column counts the rows, or differs in every row and is text or has an identifier's
     name (``id``, ``nr``, …). A column identifies groups of rows if it has at least 8 different
     values, two rows per value on average, and the name of people (patient, subject, …) or one label
-    per value. Free text has nearly as many
-    values as rows.
+    per value. Free text has nearly as many values as rows.
     """
 
     def __init__(self, contents: Contents, label: int, skip: set[int]) -> None:
@@ -120,11 +120,11 @@ class Guesses:
 
     def _repeats(self, k: int, column: ColumnFacts) -> bool:
         n = self.found.n_rows
-        if not _FEWEST_NAMES <= column.different <= n // 2 or column.missing:
+        if not FEWEST_NAMES <= column.different <= n // 2 or column.missing:
             return False
         if column.kind not in ("text", "whole number"):
             return False
-        if names_people(column.name):
+        if names_people(column.name, column.different):
             return True
         codes, of_label = self.found.codes(k), self.found.classes(self.label)[0]
         if self.found.columns[self.label].different > _MANY:

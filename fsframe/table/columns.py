@@ -278,11 +278,12 @@ _MANY = 20
 _LONG = 200
 
 
-def label_missing(where: str, text: str) -> DataError:
+def label_missing(where: str, text: str, *, can_be_left_out: bool = True) -> DataError:
     """The error about a missing label at `where`."""
+    way = "leave such rows out (--missing-label drop, missing_label='drop')"
     return DataError(
-        f"{where}: the label is missing ({text or 'empty'}); fill it in, or leave such rows out "
-        "(--missing-label drop, missing_label='drop')"
+        f"{where}: the label is missing ({text or 'empty'}); fill it in, or "
+        + (way if can_be_left_out else "take the row out")
     )
 
 
@@ -291,6 +292,8 @@ def label_values(
     where: Callable[[int], str],
     task: str | None,
     missing: Callable[[str], bool] = is_missing,
+    *,
+    can_be_left_out: bool = True,
 ) -> tuple[NDArray[Any], str]:
     """The label as whole numbers, floats or text (numbers if all cells are), and the task.
 
@@ -305,6 +308,8 @@ def label_values(
         numbers of which at least one is not whole.
     missing : callable
         Whether a cell spells a missing value.
+    can_be_left_out : bool
+        Whether rows without a label can be left out, for messages.
 
     Raises
     ------
@@ -319,10 +324,7 @@ def label_values(
     absent = {text for text in different if missing(text)}
     if absent:
         row = next(row for row, text in enumerate(texts) if text in absent)
-        raise DataError(
-            f"{where(row)}: the label is missing ({texts[row] or 'empty'}); fill it in, or take "
-            "the row out"
-        )
+        raise label_missing(where(row), texts[row], can_be_left_out=can_be_left_out)
     words = {text for text in different if not is_number(text)}
     if words and task == "regression":
         row = next(row for row, text in enumerate(texts) if text in words)

@@ -37,13 +37,14 @@ PERSONAL = frozenset({
 
 _PEOPLE = frozenset({
     "patient", "subject", "person", "participant", "proband", "donor", "individual", "volunteer",
-    "animal", "mouse", "rat", "family", "household", "pupil", "student", "customer", "client",
-    "user",
+    "animal", "mouse", "rat", "pupil", "student", "customer", "client", "user",
 })  # fmt: skip
 _OF_NAMES = frozenset({"id", "ids", "no", "nr", "num", "number", "code", "name", "key"})
 _IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _FEW, _MANY, _FEWEST_ROWS, _NEIGHBOURS = 10, 20, 8, 10
+FEWEST_NAMES = 8
+"""Fewer different values name nobody: they are classes or levels."""
 
 
 @attrs.frozen(kw_only=True)
@@ -104,14 +105,17 @@ def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
     return column.kind == "text" or (column.kind == "whole number" and named)
 
 
-def names_people(name: str) -> bool:
-    """Whether a column's name says that it tells whose rows they are.
+def names_people(name: str, different: int) -> bool:
+    """Whether a column of that name and so many different values tells whose rows they are.
 
-    >>> names_people("PatientID"), names_people("subject"), names_people("patient age")
+    >>> names_people("PatientID", 40), names_people("subject", 32), names_people("customer", 2)
     (True, True, False)
+    >>> names_people("patient age", 40)
+    False
     """
     words = set(name_words(name))
-    return bool(words & _PEOPLE) and words <= _PEOPLE | _OF_NAMES
+    named = bool(words & _PEOPLE) and words <= _PEOPLE | _OF_NAMES
+    return named and different >= FEWEST_NAMES
 
 
 def why_no_label(column: ColumnFacts, n_rows: int) -> str:
@@ -124,7 +128,7 @@ def why_no_label(column: ColumnFacts, n_rows: int) -> str:
         return "has one value only" if column.different else "is empty"
     if column.wordy and not is_likely_label(column):
         return "holds free text"
-    if names_people(column.name):
+    if names_people(column.name, column.different):
         return "tells whose rows they are"
     return ""
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.array_files import (
+    cannot_leave_rows_out,
     check_asked_of_arrays,
     dataset_from_arrays,
     labelled_rows,
@@ -248,7 +249,8 @@ def read(
     def by_parts(given: Any) -> Dataset:
         from fsframe.table.parts import read_parts
 
-        _no_choice_of_labels(missing_label, "a table in parts")
+        if missing_label is not None:
+            raise cannot_leave_rows_out("a table in parts")
         data = read_parts(
             given, form, label, drop=drop, keep=keep, groups=groups, task=task,
             categorical=categorical, ordinal=ordinal, dates=dates, encode=encode, weight=weight,
@@ -314,16 +316,10 @@ def read(
         )  # fmt: skip
         return finished(data)
     if isinstance(table, ArrayTable):
-        left_out = 0
-        able = isinstance(table.X, np.ndarray) and label in (*table.others, *table.feature_names)
-        if missing_label is not None and able:
-            table, left_out = labelled_rows(table, str(label))
-        elif missing_label is not None:
-            _no_choice_of_labels(missing_label, f"the arrays of {table_path}")
+        if missing_label is not None:
+            table = labelled_rows(table, label)
         asked = check_asked_of_arrays(table, **wanted)
         data = dataset_from_arrays(table, asked, label=label, all_categorical=every, task=task)
-        if left_out:
-            data = attrs.evolve(data, warnings=(*data.warnings, unlabelled_left_out(left_out)))
         return finished(_ranked(data, orders), table.others)
     try:
         task = None if event else task
@@ -341,15 +337,6 @@ def read(
         raise DataError(f"{table_path}: {error}") from None
     notes = feature_warnings(data.values, data.feature_names)
     return attrs.evolve(data, reading=reading, warnings=(*data.warnings, *notes))
-
-
-def _no_choice_of_labels(missing_label: str | None, what: str) -> None:
-    """Raise RequestError if rows without a label were to be left out of a table of arrays."""
-    if missing_label is not None:
-        raise RequestError(
-            f"missing_label is for text, workbooks and data frames, not for {what}: take the rows "
-            "without a label out of it"
-        )
 
 
 def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Dataset:

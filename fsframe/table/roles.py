@@ -86,6 +86,9 @@ class Role:
         return f"--{self.name.replace('_', '-')}"
 
 
+FURTHER_FILES = ("feature_groups", "samples")
+"""Arguments of `fsframe.read` whose value is the path of another file."""
+
 ROLES: dict[str, Role] = {}
 """The roles by name. The column of one cannot have a later one as well, unless that is declared."""
 

@@ -13,19 +13,28 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.column_facts import Column
-from fsframe.table.column_kinds import level_text
 from fsframe.table.dialect import unquote
 from fsframe.table.reader import ArrayTable
 from fsframe.table.sheet import Sheet
-from fsframe.table.text_file import is_number
+from fsframe.table.text_file import check_size, is_number
 from fsframe.text import some_of
 
 
 @attrs.frozen(kw_only=True)
 class AboutSamples:
-    """A table about samples: its path, and its columns by name, of which the first names them."""
+    """A table about samples.
+
+    Parameters
+    ----------
+    path : Path
+    names : sequence of str
+        One for each row: the cells of the first column as spelled, so that 007 is not 7.
+    columns : mapping of str to Column
+        The others.
+    """
 
     path: Path
+    names: Sequence[str]
     columns: Mapping[str, Column]
 
 
@@ -50,11 +59,12 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
     Raises
     ------
     DataError
-        If names are missing or occur twice, a sample is not in the other table, or there is no
-        feature.
+        If names are missing or occur twice, a sample is not in the other table, there is no
+        feature, or the numbers do not fit in memory twice, as they are while they are turned.
     """
     if sheet.names is None:
         raise DataError(f"{sheet.path} has no line of names, which --transpose and --samples need")
+    check_size(16 * sheet.n_rows * sheet.n_fields, f"{sheet.path}, turned")
     rows = sheet.column(0)
     columns = [name.strip() for name in sheet.names[1:]]
     X, words = _numbers(sheet, by_row=transpose)
@@ -108,11 +118,9 @@ def _by_sample(
 
     `others` are the names along the other side of the table at `path`.
     """
-    (_, first), *columns = about.columns.items()
-    names = _texts(first)
-    _check_once("samples", names, about.path)
+    _check_once("samples", about.names, about.path)
     _check_once("samples", samples, path)
-    place = {name: row for row, name in enumerate(names)}
+    place = {name: row for row, name in enumerate(about.names)}
     lost = [repr(name) for name in samples if name not in place]
     if lost:
         turned = sum(name in place for name in others) > len(samples) - len(lost)
@@ -128,7 +136,7 @@ def _by_sample(
         name: np.array([values[row] or "" for row in rows], dtype=object)
         if isinstance(values, list)
         else values[rows]
-        for name, values in columns
+        for name, values in about.columns.items()
     }
 
 
@@ -139,10 +147,3 @@ def _check_once(what: str, names: Sequence[str], path: Path) -> None:
         raise DataError(
             f"{path} names {what} more than once: {some_of(twice, 5)}; give each a name of its own"
         )
-
-
-def _texts(values: Column) -> list[str]:
-    """Names as text; those of numbers without a point where they are whole."""
-    if isinstance(values, list):
-        return [text or "" for text in values]
-    return [level_text(value) for value in values.tolist()]

@@ -488,11 +488,7 @@ def load_content(
         sheet = load_sheet(path, form, label=label, text=text, called=called, one_column=one_column)
         if not of_rows:
             return sheet
-        about = None
-        if form.samples is not None:
-            table = open_table(form.samples, Form())
-            columns = {name: table.column(k) for k, name in enumerate(table.names)}
-            about = AboutSamples(path=table.path, columns=columns)
+        about = None if form.samples is None else _about_samples(form, path)
         return with_samples(sheet, about, transpose=form.transpose)
     if of_rows:
         raise RequestError(
@@ -505,6 +501,21 @@ def load_content(
     if refuse:
         check_options(path, kind, [key for key in said if key not in ("x", "y")])
     return read_frame(path, kind, **{key: said[key] for key in ("x", "y") if key in said})
+
+
+def _about_samples(form: Form, path: Path) -> AboutSamples:
+    """The table about the samples of that at `path`; the one beside it where both were moved."""
+    given = Path(str(form.samples))
+    beside = path.with_name(given.name)
+    other = open_table(
+        beside if beside.is_file() and not given.exists() else given,
+        Form(na=form.na, encoding=form.encoding),
+    )
+    return AboutSamples(
+        path=other.path,
+        names=[unquote(cells[0]) for cells in other.rows([0])],
+        columns={name: other.column(k) for k, name in enumerate(other.names) if k},
+    )
 
 
 def is_large(path: Path, kind: str, x: str) -> bool:

@@ -132,9 +132,9 @@ class PromiseChecks(SelectorChecks):
         )
 
     @check
-    def test_nested_results_are_beginnings_of_the_longest(self) -> None:
-        if not self.make().nested():
-            raise not_applicable("it does not declare nested()")
+    def test_results_that_top_only_cuts_are_beginnings(self) -> None:
+        if not self.make().top_only_cuts():
+            raise not_applicable("it does not declare top_only_cuts()")
         data = self.table()
         few, many = (attrs.evolve(self.make(), top=top).select(data) for top in (2, 4))
         begun = attrs.evolve(many, selected=many.selected[:2])
@@ -143,8 +143,8 @@ class PromiseChecks(SelectorChecks):
             frozen_bytes(attrs.evolve(one.restrict(columns), tables={})) for one in (few, begun)
         ]
         assert seen[0] == seen[1], (
-            "nested() is declared, but top=2 gives other columns, scores, weights or model than "
-            "the first two of top=4"
+            "top_only_cuts() is declared, but top=2 gives other columns, scores, weights or model "
+            "than the first two of top=4"
         )
 
     @check

@@ -70,7 +70,7 @@ class Variance(Selector):
         # The label is not used, so that there is nothing to adjust.
         return True
 
-    def nested(self) -> bool:
+    def top_only_cuts(self) -> bool:
         return True
 
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:

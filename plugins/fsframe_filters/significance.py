@@ -125,7 +125,7 @@ class AnovaF(Selector):
     def adjusts(self) -> bool:
         return True
 
-    def nested(self) -> bool:
+    def top_only_cuts(self) -> bool:
         return True
 
     def cost(self, n: int, p: int) -> Cost:

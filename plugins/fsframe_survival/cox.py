@@ -247,7 +247,7 @@ class CoxScore(Selector):
     def statement(self, base: Selector | None = None) -> Statement:
         return RELEVANT
 
-    def nested(self) -> bool:
+    def top_only_cuts(self) -> bool:
         return True
 
     def cost(self, n: int, p: int) -> Cost:

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsframe.cli import main
 from tests.command_line import Done
+from tests.same_process import fsframe
 
 Call = Callable[..., Done]
 LONGEST = 10
@@ -73,16 +73,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def call(here: Path, capsys: pytest.CaptureFixture[str]) -> Call:
+def call(here: Path) -> Call:
     """Runs ``fsframe …`` here and says what it left."""
 
     def run(*arguments: str) -> Done:
-        words = arguments[0].split() if len(arguments) == 1 else list(arguments)
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main(words)
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err, err
-        return Done(int(ended.value.code or 0), out, err)
+        return fsframe(*(arguments[0].split() if len(arguments) == 1 else arguments))
 
     return run

@@ -40,7 +40,7 @@ class Explained(Selector):
     def adjusts(self) -> bool:
         return True
 
-    def nested(self) -> bool:
+    def top_only_cuts(self) -> bool:
         return True
 
     def cost(self, n: int, p: int) -> Cost:
@@ -528,7 +528,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
             "univariate": False,
             **_scores(lambda s, self, *a: s / max(sum(sorted(s)[-(self.top or 3) :]), 1e-9)),
         },
-        "nested_results_are_beginnings_of_the_longest",
+        "results_that_top_only_cuts_are_beginnings",
     ),
     # What is kept.
     "a share of columns rounded down": (

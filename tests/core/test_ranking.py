@@ -87,6 +87,7 @@ def test_mean_ranks_and_adjusted_p_values_are_those_of_scipy(seed):
     generator = np.random.default_rng(seed)
     values = generator.integers(0, 12, generator.integers(0, 60)) / 7 - 0.5
     assert (mean_ranks(values) == scipy.stats.rankdata(values)).all()
+    assert np.isnan(mean_ranks(np.append(values, np.nan))).all()
     p = generator.random(generator.integers(1, 50)) ** 3
     p[generator.random(p.size) < 0.2] = p[0]
     for correction in ("bh", "by"):

@@ -164,8 +164,8 @@ def test_one_fit_for_several_chains_gives_what_a_fit_for_each_gives(base, monkey
 
 def test_a_set_of_counts_takes_one_fit_in_each_inner_fold(test_methods, monkeypatch):
     witness = test_methods.Witness
-    for nested, fits in ((False, 3 * 4 * 3 + 3), (True, 3 * 4 + 3)):
-        monkeypatch.setattr(witness, "nested", lambda self, nested=nested: nested)
+    for only_cuts, fits in ((False, 3 * 4 * 3 + 3), (True, 3 * 4 + 3)):
+        monkeypatch.setattr(witness, "top_only_cuts", lambda self, cuts=only_cuts: cuts)
         witness.seen.clear()
         evaluated("witness:top={1,2,3} knn", table(30), folds=3, repeats=1, inner_folds=4)
         assert len(witness.seen) == fits

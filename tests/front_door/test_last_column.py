@@ -13,6 +13,8 @@ import pytest
 
 import fsframe
 from fsframe.errors import UntidyTableError
+from fsframe.show.inspection import inspect_table
+from fsframe.table.sheet import Sheet
 from tests.command_line import Done
 
 Call = Callable[..., Done]
@@ -87,3 +89,25 @@ def test_only_names_of_people_group_rows_whatever_the_label_is(call: Call, here:
     visits(**{"patient age": ages, "town": towns}).write_csv(here / "t.csv")
     said = call("inspect t.csv").out
     assert "of repeated rows" not in said and "--groups" not in said.split("Suggested")[1]
+
+
+def test_a_word_for_people_with_few_values_may_be_the_label(call: Call, here: Path) -> None:
+    table = measurements().rename({"grp": "customer"})
+    table.write_csv(here / "t.csv")
+    assert "label: customer, a guess (2 classes: a 30, b 30)" in call("inspect t.csv").out
+    assert call("chain mim:top=1 on t.csv --no-out --json").json["selected"] == ["g1"]
+
+
+def test_a_text_is_read_as_often_for_many_columns_of_text_as_for_one(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, taken = [], Sheet.take
+    monkeypatch.setattr(Sheet, "take", lambda *given: read.append(1) or taken(*given))
+    times = []
+    for many in (1, 8):
+        cells = ["uvw"[k % 3] for k in range(ROWS)]
+        visits(**{f"t{k}": cells for k in range(many)}).write_csv(here / "t.csv")
+        read.clear()
+        inspect_table("t.csv")
+        times.append(len(read))
+    assert times[0] == times[1] <= 5

@@ -65,6 +65,8 @@ def test_what_is_known_of_samples_has_roles_and_is_no_feature(folder: Path) -> N
     data = read(folder, groups="person", adjust="age", **given)
     assert data.n_features == P and len(set(data.groups.tolist())) == N // 2
     assert data.covariates.values[:, 0].tolist() == [30 + k for k in range(N)]
+    weighted = read(folder, weight="age", **given)
+    assert weighted.counts.tolist() == [30 + k for k in range(N)] and weighted.n_features == P
     assert read(folder, label="age", task="regression", **given).y.tolist() == [
         30 + k for k in range(N)
     ]
@@ -108,6 +110,29 @@ def test_samples_named_by_numbers_and_a_workbook_about_them(folder: Path) -> Non
     polars.DataFrame({"no": numbers, "group": GROUPS}).write_excel(folder / "about.xlsx")
     data = read(folder, transpose=True, samples=folder / "about.xlsx")
     assert data.y.tolist() == read(folder, "tidy.csv").y.tolist()
+
+
+def test_names_are_compared_as_spelled(folder: Path) -> None:
+    """007 is not 7."""
+    names = [f"{k:03d}" for k in range(N)]
+    text = (folder / "expr.tsv").read_text()
+    (folder / "expr.tsv").write_text("\t".join(["gene", *names]) + text[text.index("\n") :])
+    about = lines([["id", "group"], *zip(names, GROUPS, strict=True)], ",")
+    (folder / "about.csv").write_text(about)
+    data = read(folder, transpose=True, samples=folder / "about.csv")
+    assert data.y.tolist() == read(folder, "tidy.csv").y.tolist()
+    (folder / "about.csv").write_text(about.replace("\n0", "\n"))
+    with pytest.raises(DataError, match="no row for 24 of the 24 samples"):
+        read(folder, transpose=True, samples=folder / "about.csv")
+
+
+def test_codes_and_encoding_hold_for_both_tables(folder: Path) -> None:
+    text = (folder / "about.csv").read_text().replace("tumour", "größer").replace(",31,", ",-9,")
+    (folder / "about.csv").write_bytes(text.encode("windows-1252"))
+    given = {"transpose": True, "samples": folder / "about.csv", "encoding": "windows-1252"}
+    assert read(folder, **given).classes == ("größer", "normal")
+    with pytest.raises(DataError, match="column 'age': missing or infinite in 1 rows"):
+        read(folder, adjust="age", na="-9", **given)
 
 
 def test_samples_without_a_label_are_left_out_if_asked(folder: Path) -> None:
@@ -161,6 +186,14 @@ def test_a_run_is_predicted_audited_and_repeated_like_any_other(folder: Path) ->
     assert told.out == command("predict", "tidy.h5", "on", "new.csv", cwd=folder).out
     assert told.out.startswith("row,class,score normal,score tumour\n1,"), told.err
     assert command("audit", "run.h5", cwd=folder).code == 0
+    # Both tables in another folder.
+    moved = folder / "moved"
+    moved.mkdir()
+    for name in ("expr.tsv", "about.csv", "run.h5"):
+        (folder / name).rename(moved / name)
+    assert command("audit", "moved/run.h5", "on", "moved/expr.tsv", cwd=folder).code == 0
+    for name in ("expr.tsv", "about.csv", "run.h5"):
+        (moved / name).rename(folder / name)
     assert command("resume", "run.h5", cwd=folder).code == 0
 
 

@@ -165,7 +165,7 @@ class InformationFilter(Selector):
         if both:
             yield f"{', '.join(both)} cannot be both given and excluded"
 
-    def nested(self) -> bool:
+    def top_only_cuts(self) -> bool:
         # Columns that are given are kept in addition to `top`.
         return not self.given
 

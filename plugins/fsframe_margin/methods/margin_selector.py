@@ -150,7 +150,7 @@ class MarginSelector(Selector):
             require_margins(self.method_name(), training)
         return training
 
-    def nested(self) -> bool:
+    def top_only_cuts(self) -> bool:
         return True
 
     def works_in_parts(self, data: Dataset) -> bool:

@@ -59,7 +59,7 @@ class ResamplingSelector(WrappingSelector):
     takes_time: ClassVar[bool] = True
     uses_upstream_weights: ClassVar[bool] = True
 
-    def nested(self) -> bool:
+    def top_only_cuts(self) -> bool:
         return True
 
     def role_problems(self, data: Dataset) -> Iterator[str]:

@@ -184,7 +184,7 @@ class ReliefSelector(ReliefParameters):
     """
 
     pace: ClassVar[float] = 1e-10
-    """Seconds for a cell of a target row and another one; 0: not known."""
+    """Seconds of processor time for each target row, other row and column; 0: not known."""
 
     def cost(self, n: int, p: int) -> Cost | None:
         if not self.pace:
@@ -196,7 +196,7 @@ class ReliefSelector(ReliefParameters):
             remedy=f"{self.method_name()}:m={_SAMPLE}, a sample of rows" if m > _SAMPLE else "",
         )
 
-    def nested(self) -> bool:
+    def top_only_cuts(self) -> bool:
         return True
 
     def works_in_parts(self, data: Dataset) -> bool:

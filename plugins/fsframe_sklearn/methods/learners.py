@@ -291,7 +291,7 @@ class Importance(LearnerSelector):
                 + (" with bootstrap=false" if hasattr(made, "bootstrap") else "")
             )
 
-    def nested(self) -> bool:
+    def top_only_cuts(self) -> bool:
         return True
 
     def ignores_groups(self) -> str:
