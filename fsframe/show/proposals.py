@@ -51,7 +51,7 @@ class Shape:
         What the table has, of `fsframe.registry.entries.TABLE_WORDS`; its tails are heavy if more
         than half of the numeric columns have a sample kurtosis above 6; it is correlated if columns
         are so more than by chance and none is a copy of another, which is looked at if there are at
-        most 60, all numeric, and no value is missing; a class is rare with less than a tenth of the
+        most 60, all numeric, and no value is missing; a class is rare with less than a fifth of the
         rows.
     """
 
@@ -74,7 +74,7 @@ class Shape:
             "correlated": plain and _correlated(data),
             "parts": data.in_parts,
             "rare-class": data.task == "classification"
-            and bool(10 * np.bincount(data.y).min() < data.n_samples),
+            and bool(5 * np.bincount(data.y).min() < data.n_samples),
         }
         words = {data.task, *(word for word, there in present.items() if there)}
         return cls(rows=data.n_samples, columns=data.n_features, words=frozenset(words))

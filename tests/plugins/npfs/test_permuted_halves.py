@@ -162,6 +162,19 @@ def test_results_name_the_assumption_that_fails() -> None:
     assert not list(Ipss().forewarnings(noise(0, 20, 100), None))
 
 
+@pytest.mark.parametrize(("rare", "told"), [(8, True), (25, False)])
+def test_a_class_of_few_rows_is_said_where_scores_are_signed(rare: int, told: bool) -> None:
+    # 1.6 false ones are found where 0.92 is the bound; by the normal law with one side, 1.7.
+    assert normal_false(67, 50, 5, 20, sides=1) == pytest.approx(1.71, abs=0.01)
+    assert normal_false(67, 50, 5, 20) < expected_false(67, 50, 5, 20, "r-concave") < 1
+    X = np.random.default_rng(0).normal(size=(60, 20))
+    data = Dataset.from_arrays(X, (np.arange(60) < rare).astype(int))
+    found = Chain.parse("relieff:top=5 cpss:bound=r-concave").select(data, seed=0)
+    said = [w for w in found.warnings if f"a class has {rare} of 60 rows" in w]
+    assert bool(said) == told
+    assert all("1.7 false selections, not 0.92" in w for w in said)
+
+
 def test_copies_are_told_from_constants_and_gaps() -> None:
     x, other = np.random.default_rng(0).normal(size=(2, 50))
     codes = np.round(3 * x) - np.round(3 * x).min()
