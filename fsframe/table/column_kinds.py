@@ -17,10 +17,12 @@ from fsframe.errors import DataError, RequestError
 from fsframe.text import some_of
 
 _PLAIN = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_MONEY = "$€£¥"
+_GROUPED = r"[+-]?[0-9]{1,3}(?:[,' \u00a0\u202f][0-9]{3})+(?:\.[0-9]*)?"
 _WITH_UNIT = re.compile(
-    rf"({_PLAIN}|[+-]?[0-9]{{1,3}}(?:[,' \u00a0\u202f][0-9]{{3}})+(?:\.[0-9]*)?)"
-    r"(\s*)([%‰°µμA-Za-z][A-Za-z0-9µμ°/^.*%·-]{0,11})?"
+    rf"({_PLAIN}|{_GROUPED})(\s*)([%‰°µμ{_MONEY}A-Za-z][A-Za-z0-9µμ°/^.*%·-]{{0,11}})?"
 )
+_MONEY_FIRST = re.compile(rf"([+-]?)([{_MONEY}])\s*([^+\-].*)")
 _SWAPPED = str.maketrans(".,", ",.")
 _SEPARATED = re.compile(r"[,' \u00a0\u202f]")
 _DIGIT = re.compile("[0-9]")
@@ -55,6 +57,8 @@ def spelled_numbers(
     (array([1.234567e+06, 9.500000e+02]), None)
     >>> spelled_numbers(["1.234,5 %", "950 %"], ",")
     (array([1234.5,  950. ]), "the unit '%' and separators of thousands")
+    >>> spelled_numbers(["$1,024.50", "-$3"])
+    (array([1024.5,   -3. ]), "the unit '$' and separators of thousands")
     """
     meaning: dict[str, float] = {}
     units: Counter[str] = Counter()
@@ -65,7 +69,12 @@ def spelled_numbers(
             return None
         number, blank, unit = match[1], match[2], match[3] or ""
         # `3b` may be a stage, `2e` half a number, and `0x10` one of another base.
-        if unit and not blank and unit not in "%‰°" and (len(unit) == 1 or _DIGIT.search(unit)):
+        if (
+            unit
+            and not blank
+            and unit not in f"%‰°{_MONEY}"
+            and (len(unit) == 1 or _DIGIT.search(unit))
+        ):
             return None
         if unit:
             units[unit] += 1
@@ -83,7 +92,8 @@ def spelled_numbers(
 
 
 def _with_unit(text: str, decimal: str) -> re.Match[str] | None:
-    """A number with a unit or none, its decimal mark made a point."""
+    """A number with a unit or none, its decimal mark made a point; `$5` is read as `5$`."""
+    text = _MONEY_FIRST.sub(r"\1\3\2", text)
     return _WITH_UNIT.fullmatch(text.translate(_SWAPPED) if decimal == "," else text)
 
 

@@ -22,7 +22,7 @@ def sign_of(given: str | None) -> str | None:
 
 
 def choose_delimiter(
-    first_line: str,
+    records: Sequence[str],
     path: Path,
     given: str | None,
     *,
@@ -31,11 +31,12 @@ def choose_delimiter(
 ) -> str:
     """The delimiter: the given one, that of the file's ending, or the most common in line 1.
 
-    A ``.csv`` whose first line has no comma is tried with semicolon and tab, as some spreadsheets
-    save it; without any of these, a bar or blanks may separate the fields. With decimal commas, a
-    comma is not a delimiter. A table that may have `one_column` needs no delimiter. RequestError if
-    the given one is not one character, or is the sign of decimals; DataError if the first line
-    holds none.
+    `records` are the first ones. A ``.csv`` whose first line has no comma is tried with semicolon
+    and tab, as some spreadsheets save it; without any of these, a bar or blanks may separate the
+    fields. Another sign is taken if it parts all records into as many fields and the first choice
+    does not. With decimal commas, a comma is not a delimiter. A table that may have `one_column`
+    needs no delimiter. RequestError if the given one is not one character, or is the sign of
+    decimals; DataError if the first line holds none.
     """
     if given is not None:
         delimiter = _WORDS.get(given, given)
@@ -49,16 +50,17 @@ def choose_delimiter(
         if delimiter == decimal:
             raise RequestError(f"{given!r} cannot be both the delimiter and the decimal mark")
         return delimiter
-    bare = re.sub(r'"[^"]*"', "", first_line)
+    bare = re.sub(r'"[^"]*"', '""', records[0])
     counts = {sign: bare.count(sign) for sign in _CANDIDATES if sign != decimal}
     endings = {suffix.lower() for suffix in path.suffixes[-2:]}
-    if endings & {".tsv", ".tab"} and counts["\t"]:
-        return "\t"
-    if ".csv" in endings and counts.get(","):
-        return ","
     best = max(counts, key=lambda candidate: counts[candidate])
+    if endings & {".tsv", ".tab"} and counts["\t"]:
+        best = "\t"
+    elif ".csv" in endings and counts.get(","):
+        best = ","
     if counts[best]:
-        return best
+        others = [sign for sign in counts if counts[sign] and _is_regular(records, sign)]
+        return best if best in others else next(iter(others), best)
     if "|" in bare:
         return "|"
     if not one_column and len(bare.split(" ")) > 1 and bare.strip(" ").count(" "):
@@ -69,6 +71,13 @@ def choose_delimiter(
         f"{path}, line 1: one column only: no comma, tab, semicolon, bar or blank found; a table "
         "needs features and a label (delimiter=, --delimiter for another delimiter)"
     )
+
+
+def _is_regular(records: Sequence[str], sign: str) -> bool:
+    """Whether a sign parts two records or more into as many fields; the names may lack that of a
+    column of row names."""
+    first, *rest = [len(field_splitter(sign)(record)) for record in records]
+    return bool(rest) and min(rest) == max(rest) and rest[0] - first in (0, 1)
 
 
 def trimmed(raw: bytes, path: Path) -> tuple[bytes, int]:
@@ -190,6 +199,7 @@ def is_header(
 
 
 _LOOKED_AT, _MOST_TITLES, _FEWEST, _WIDTH = 12, 4, 3, 3
+_LONGEST = 1 << 20
 _SIGNS = (",", "\t", ";")
 _ABSENT = {"-", "--", ".", "n.d.", "nd", "unknown", "missing", "not done"}
 _COMMA, _POINT = (re.compile(rf"[+-]?[0-9]*{mark}[0-9]+") for mark in (",", r"\."))
@@ -203,21 +213,26 @@ _TOTAL = re.compile(
 def title_end(raw: bytes, sign: str | None = None) -> int:
     """Where the line of names begins: after lines of a title, of which at most one field is filled.
 
-    0 if there is none. All lines after them have the same number of fields, at least three.
+    0 if there is none, or if another sign parts all lines, the first too: decimal commas below
+    names between semicolons are no fields. All lines after a title have the same number of fields,
+    at least three.
 
     >>> title_end(b"Study A, 2021\\n\\nid;x;y\\n1;2;3\\n2;3;4\\n3;4;5\\n")
     15
     """
-    records, ends = _records(raw, 0)
+    records, ends = first_records(raw)
     if len(records) < _FEWEST + 1:
         return 0
-    for one in _SIGNS if sign is None else (sign,):
-        split = field_splitter(one)
-        head = [[unquote(field) for field in split(record)] for record in records[:2]]
+    every = [
+        [[unquote(field) for field in split(record)] for record in records]
+        for split in map(field_splitter, _SIGNS if sign is None else (sign,))
+    ]
+    if any(_is_whole(fields) for fields in every):
+        return 0
+    for fields in every:
+        head, width = fields[:2], len(fields[-1])
         if len(head[0]) == len(head[1]) and sum(map(bool, head[0])) > 1:
             continue
-        fields = [[unquote(field) for field in split(record)] for record in records]
-        width = len(fields[-1])
         if width < _WIDTH:
             continue
         for k in range(1, min(_MOST_TITLES, len(fields) - _FEWEST + 1)):
@@ -231,19 +246,33 @@ def title_end(raw: bytes, sign: str | None = None) -> int:
     return 0
 
 
+def _is_whole(fields: Sequence[Sequence[str]]) -> bool:
+    """Whether the records are as wide as the first, in which more than one field is filled."""
+    first = fields[0]
+    return (
+        len(first) >= _WIDTH
+        and sum(map(bool, first)) > 1
+        and all(len(row) == len(first) for row in fields)
+    )
+
+
 def _is_title(row: Sequence[str], width: int) -> bool:
     filled = sum(map(bool, row))
     return filled <= 1 if len(row) == width else 2 * len(row) <= width
 
 
 def second_names(
-    raw: bytes, start: int, split: Callable[[str], list[str]], first: Sequence[str]
+    raw: bytes,
+    start: int,
+    split: Callable[[str], list[str]],
+    first: Sequence[str],
+    decimal: str = ".",
 ) -> list[str] | None:
     """The fields of a second line of names at `start`, such as units; None if a row begins there.
 
     It holds no number, and at least two of its fields are above columns of numbers.
     """
-    records, _ = _records(raw, start)
+    records, _ = first_records(raw, start)
     if len(records) < _FEWEST + 1:
         return None
     second = [unquote(field) for field in split(records[0])]
@@ -258,6 +287,8 @@ def second_names(
         if text and text in below:
             return None
         numbers = [cell for cell in below if not is_missing(cell)]
+        if decimal == ",":
+            numbers = [cell.replace(",", ".") for cell in numbers]
         if numbers and all(map(is_number, numbers)):
             numeric += 1
             above += not is_missing(text) and text.lower() not in _ABSENT
@@ -307,7 +338,7 @@ def decimal_mark(raw: bytes, start: int, sign: str) -> str:
     if sign == ",":
         return "."
     split = field_splitter(sign)
-    cells = {unquote(field) for record in _records(raw, start)[0] for field in split(record)}
+    cells = {unquote(field) for record in first_records(raw, start)[0] for field in split(record)}
     commas = {cell for cell in cells if _COMMA.fullmatch(cell)}
     points = {cell for cell in cells if _POINT.fullmatch(cell)}
     if points:
@@ -317,13 +348,14 @@ def decimal_mark(raw: bytes, start: int, sign: str) -> str:
     return "," if commas else "."
 
 
-def _records(raw: bytes, start: int) -> tuple[list[str], list[int]]:
-    """The first records, and where each ends."""
+def first_records(raw: bytes, start: int = 0) -> tuple[list[str], list[int]]:
+    """The first records from `start` on, a long one without its end, and where each ends."""
     records: list[str] = []
     ends: list[int] = []
     while start < len(raw) and len(records) < _LOOKED_AT:
         end = first_record(raw, start)
-        records.append(raw[start:end].decode(errors="ignore").removesuffix("\n"))
+        shown = raw[start : min(end, start + _LONGEST)]
+        records.append(shown.decode(errors="ignore").removesuffix("\n"))
         ends.append(end)
         start = end
     return records, ends

@@ -24,6 +24,7 @@ from fsframe.table.dialect import (
     delimiter_name,
     field_splitter,
     first_record,
+    first_records,
     is_header,
     joined_names,
     second_names,
@@ -280,10 +281,9 @@ def load_sheet(
         notes.append(f"the lines above the names were taken as a title: {above[:60]!r}")
         first_line += raw.count(b"\n", 0, title)
         raw = raw[title:]
-    end = first_record(raw)
-    beginning = raw[: min(end, 1 << 20)].decode(errors="ignore")
+    records, (end, *_) = first_records(raw)
     sign = choose_delimiter(
-        beginning, path, form.delimiter, decimal=decimal or ".", one_column=one_column
+        records, path, form.delimiter, decimal=decimal or ".", one_column=one_column
     )
     if sign == " ":
         raw = _single_blanks(raw)
@@ -347,7 +347,7 @@ def load_sheet(
     if end >= len(raw):
         raise DataError(f"{path} holds a line of names and no rows")
     # With features in rows the second line is a feature, or holds the classes.
-    second = None if form.transpose else second_names(raw, end, split, first)
+    second = None if form.transpose else second_names(raw, end, split, first, decimal)
     if second is not None:
         after = first_record(raw, end)
         shown = ", ".join(text for text in second if text)

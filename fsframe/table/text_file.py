@@ -242,7 +242,8 @@ def load_text(path: Path, encoding: str | None = None) -> bytes:
     ----------
     path : Path
     encoding : str, optional
-        Such as ``"latin-1"`` or ``"utf-16"``; UTF-8 by default.
+        Such as ``"latin-1"`` or ``"utf-16"``; by default UTF-8, or UTF-16 if the file begins with
+        its byte order mark.
 
     Raises
     ------
@@ -278,11 +279,9 @@ _COMPRESSED_ENDINGS = {".gz": "gzipped", ".bz2": "compressed by bzip2", ".xz": "
 
 
 def _as_utf8(raw: bytes, path: Path, encoding: str | None) -> bytes:
-    if encoding is None and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(
-            f"{path} is encoded in UTF-16; use (encoding='utf-16', --encoding utf-16), or save "
-            "it as UTF-8"
-        )
+    if encoding is None and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        # Spreadsheets save "Unicode text" so; no text in UTF-8 begins like that.
+        encoding = "utf-32" if raw.startswith(codecs.BOM_UTF32_LE) else "utf-16"
     try:
         name = codecs.lookup(encoding or "utf-8").name
     except (LookupError, ValueError):

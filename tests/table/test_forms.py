@@ -50,6 +50,51 @@ def test_decimal_commas_are_read_where_they_are_said_or_nothing_else_fits(put, p
         read(path, decimal="'")
 
 
+_ROWS = ("S1;170;70,9;a", "S2;165;61,2;b", "S3;180;80,5;a", "S4;177;77,0;b")
+_TITLES = "Patient;Height;CRP;Outcome"
+
+
+@pytest.mark.parametrize(
+    ("names", "values"),
+    [
+        # Commas in names, in a file that ends in .csv.
+        ("Subject;Height, cm;Weight, kg;group", [170, 70.9]),
+        # Neither the names nor the units have a comma, and all rows below have one.
+        (f"{_TITLES}\n;cm;mg/L;", [170, 70.9]),
+        (_TITLES, [170, 70.9]),
+    ],
+)
+def test_the_sign_that_parts_all_lines_is_the_delimiter(put, names, values):
+    data = read(put("\n".join([names, *_ROWS]) + "\n"), drop=[0])
+    assert (data.X[0].tolist(), data.classes) == (values, ("a", "b"))
+
+
+def test_a_longer_row_is_reported_by_the_delimiter_of_the_others(put):
+    with pytest.raises(DataError, match=r"line 3 has 5 fields.* \(delimiter: comma\)"):
+        read(put("a,b,c,class\n1,2,3,x\n1,2,3,4,y\n1,2,3,x\n"))
+
+
+def test_what_r_writes_with_quoted_names_alone_in_the_first_line_is_read(put):
+    rows = ('"1" 50.5 26 "dead"', '"2" 61 31.5 "alive"', '"3" 48 22 "dead"', '"4" 50 21 "alive"')
+    data = read(put("\n".join(['"age" "the bmi" "outcome"', *rows, ""]), "t.txt"))
+    assert data.feature_names == ("age", "the bmi")
+    assert (data.X[1].tolist(), data.classes) == ([61, 31.5], ("alive", "dead"))
+
+
+def test_amounts_of_money_are_numbers(put):
+    data = read(put('a,b,class\n"$1,024.50",3 €,x\n$7.25,12 €,y\n-$3,5 €,x\n"$2,000",1 €,y\n'))
+    assert data.X.T.tolist() == [[1024.5, 7.25, -3, 2000], [3, 12, 5, 1]]
+    assert any("the unit '$' and separators of thousands" in said for said in data.warnings)
+    with pytest.raises(DataError, match="text"):
+        read(put("a,b,class\n$1,3,x\n£2,4,y\n$3,5,x\n"))
+
+
+def test_a_byte_order_mark_says_that_text_is_utf_16(put):
+    text = "größe\tb\tclass\n1\t2\té\n3\t4\tß\n5\t6\té\n7\t8\tß\n"
+    for encoding in ("utf-16", "utf-32"):
+        assert read(put(text.encode(encoding), "t.txt")).feature_names == ("größe", "b")
+
+
 def test_a_target_with_decimal_commas_is_a_number(put):
     data = read(put("a;t\n1;0,5\n2;1,25\n3;2\n", "t.csv"), decimal=",")
     assert (data.task, data.y.tolist()) == ("regression", [0.5, 1.25, 2.0])
