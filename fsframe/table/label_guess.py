@@ -17,12 +17,19 @@ USUAL_LABELS = ("class", "label", "target", "y", "outcome")
 """Names that mean the label wherever the column is."""
 
 _LIKELY = frozenset({
-    "class", "classes", "label", "labels", "target", "outcome", "diagnosis", "dx", "response",
-    "responder", "status", "disease", "phenotype", "condition", "state", "result", "survival",
-    "survived", "relapse", "recurrence", "remission", "progression", "death", "died", "event",
-    "subtype", "type", "group", "grade", "stage", "case", "control", "treatment", "arm",
-    "severity", "verdict", "quality", "risk",
+    "class", "classes", "label", "labels", "target", "outcome", "response", "status", "disease",
+    "condition", "state", "result", "survival", "progression", "event", "subtype", "type", "group",
+    "grade", "stage", "case", "control", "treatment", "arm", "severity", "verdict", "quality",
+    "risk",
 })  # fmt: skip
+_STRONG = frozenset({
+    "diagnosis", "dx", "responder", "survived", "relapse", "recurrence", "remission", "death",
+    "died", "deceased", "mortality", "readmitted", "malignant", "phenotype", "churn", "churned",
+    "attrition", "fraud", "exited", "converted",
+})  # fmt: skip
+"""Words of columns that are hardly ever features."""
+
+_NAMED = _LIKELY | _STRONG
 TECHNICAL = frozenset({
     "batch", "plate", "centre", "center", "site", "hospital", "clinic", "ward", "run", "lot",
     "lane", "chip", "slide", "scanner", "operator", "machine", "instrument", "lab",
@@ -83,7 +90,7 @@ def is_likely_label(column: ColumnFacts) -> bool:
     """Whether a column has the name and the few values of a label."""
     if is_usual_label(column.name):
         return column.different > 1
-    return 2 <= column.different <= _FEW and bool(_LIKELY & set(name_words(column.name)))
+    return 2 <= column.different <= _FEW and bool(_NAMED & set(name_words(column.name)))
 
 
 def likely_names(names: Sequence[str]) -> list[str]:
@@ -92,7 +99,7 @@ def likely_names(names: Sequence[str]) -> list[str]:
     >>> likely_names(["age", "Diagnosis", "ER_status", "g1"])
     ['Diagnosis', 'ER_status']
     """
-    return [name for name in names if _LIKELY & set(name_words(name))]
+    return [name for name in names if _NAMED & set(name_words(name))]
 
 
 def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
@@ -170,7 +177,9 @@ def guess_label(
     look like a measurement and no column has such a name. Otherwise the column with such a name is
     the guess; or the one with few values whose name comes nearest (diagnosis, response, …), text
     before numbers and the first before others; or the last column, which is sure if it is the only
-    measurement, as in a regression on few values.
+    measurement, as in a regression on few values. A last column of another name is not sure beside
+    one that is hardly ever a feature (survived, churned, …), nor one that tells of the person or of
+    how samples were taken (sex, batch, …) beside any of few values.
     """
     free = [k for k in range(len(columns)) if k not in skip]
     usable = [k for k in free if not why_no_label(columns[k], n_rows)]
@@ -203,6 +212,18 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
     if usual:
         doubt = f"it is not the last column, which is {name!r}"
         return LabelGuess(place=usual[0], doubts=(doubt,), sure=False)
+    if not is_likely_label(columns[last]):
+        words = set(name_words(name))
+        strong = [k for k in usable[:-1] if is_likely_label(columns[k]) and _strong(columns[k])]
+        aside = (TECHNICAL | PERSONAL) & words and _candidates(columns, usable, alike=False)
+        if better := strong or aside:
+            why = (
+                f"it is not the last column, which is {name!r}"
+                if strong
+                else f"the last column, {name!r}, tells of the "
+                + ("person" if PERSONAL & words else "way in which samples were taken")
+            )
+            return LabelGuess(place=better[0], doubts=(why,), sure=False)
     alike = _one_of_many(columns, usable)
     measured = looks_measured(columns[last].kind, columns[last].different, n_rows) or (
         columns[last].kind == "text" and 2 * columns[last].different > n_rows > _MANY
@@ -223,6 +244,10 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
     sure = columns[last].kind != "text" and not alike and 2 * like_it < len(before) + (not before)
     doubt = f"{what_is}: if it is not what is to be predicted, name the label"
     return LabelGuess(place=last, doubts=(doubt,), sure=sure)
+
+
+def _strong(column: ColumnFacts) -> bool:
+    return bool(_STRONG & set(name_words(column.name)))
 
 
 def _noun(column: ColumnFacts) -> str:

@@ -55,6 +55,29 @@ def test_a_last_column_that_nobody_would_predict_is_no_label(
     assert re.search(rf"doubt: the last column, '{name}', {why}", said)
 
 
+BEHIND = {
+    "Survived": ("it is not the last column, which is 'Embarked'", {"Embarked": [*"SCQ"] * 20}),
+    "churned": ("it is not the last column, which is 'tariff'", {"tariff": [*"SCQ"] * 20}),
+    "condition": ("the last column, 'batch', tells of the way in which", {"batch": [1, 2, 3] * 20}),
+    "grp": ("the last column, 'sex', tells of the person", {"sex": [*"mf"] * 30}),
+}
+
+
+@pytest.mark.parametrize("label", BEHIND)
+def test_a_last_column_that_is_rather_a_feature_is_asked_about(
+    call: Call, here: Path, label: str
+) -> None:
+    doubt, last = BEHIND[label]
+    measurements(**last).rename({"grp": label}).write_csv(here / "t.csv")
+    said = " ".join(call("inspect t.csv").out.split())
+    assert f"label: {label}, a guess" in said and f"doubt: {doubt}" in said
+    done = call("chain mim:top=1 on t.csv --no-out")
+    assert done.code == 4 and f"--label {label}" in done.err
+    # Alone among measurements it is the label.
+    measurements(**last).drop("grp").write_csv(here / "t.csv")
+    assert call("chain mim:top=1 on t.csv --no-out").code == 0
+
+
 def test_python_refuses_an_identifier_as_the_label_too() -> None:
     frame = measurements(id=[*range(1, ROWS + 1)]).to_pandas()
     with pytest.raises(UntidyTableError, match="'grp' looks more like one"):
