@@ -62,11 +62,12 @@ def select(
     ----------
     chain : Chain or str
         Such as ``"immigrate npfs"``.
-    data : Dataset, data frame of pandas, polars or pyarrow, or path
+    data : Dataset, data frame of pandas, polars or pyarrow, path, or (n_samples, n_features) array
         The table.
     label : str, int or (n_samples,) array, optional
-        Label column of a data frame or file, by name or position; by default the last column. For a
-        data frame without a label column, the labels themselves.
+        Label column of a data frame or file, by name or position; by default the last column. For
+        an array, or a data frame without a label column, the labels themselves; a pandas Series
+        must have the order of the frame.
     groups : str or int, optional
         Column whose equal values mark rows that belong together, such as those of one person.
     seed : int

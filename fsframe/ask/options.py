@@ -243,8 +243,8 @@ def table_of(
 
     Parameters
     ----------
-    data : Dataset, data frame, path, or what is read in parts
-        As in `fsframe.select`.
+    data : Dataset, data frame, path, what is read in parts, or (n_samples, n_features) array
+        As in `fsframe.select`; an array only if `label` is one too.
     label : str, int or (n_samples,) array, optional
     groups : str or int, optional
     options : TableOptions, optional
@@ -282,8 +282,9 @@ def table_of(
             return read(data, label=label, **said), ""
         path = find_table(os.fspath(data))
         return read(path, label=label, **said), str(Path(path))
-    if is_frame(data) or is_annotated(data) or is_labelled(data):
-        if label is None or isinstance(label, (str, int)):
+    apart = not (label is None or isinstance(label, (str, int)))
+    if is_frame(data) or is_annotated(data) or is_labelled(data) or (apart and _is_matrix(data)):
+        if not apart:
             from fsframe.table.read import read
 
             return read(data, label, name=name, **said), ""
@@ -295,5 +296,13 @@ def table_of(
         return Dataset.from_arrays(data, label, name=name), ""
     raise RequestError(
         "data must be a Dataset, a data frame (pandas, polars, pyarrow, xarray, AnnData) or a "
-        f"path, not {type(data).__name__}; for arrays, use fsframe.Dataset.from_arrays(X, y)"
+        f"path, not {type(data).__name__}; for arrays, give the labels as label=y, or use "
+        "fsframe.Dataset.from_arrays(X, y)"
     )
+
+
+def _is_matrix(data: Any) -> bool:
+    """Whether something is an array of rows and columns, sparse or nested lists too."""
+    if isinstance(data, (list, tuple)):
+        return bool(data) and all(isinstance(row, (list, tuple)) for row in data)
+    return getattr(data, "ndim", None) == 2

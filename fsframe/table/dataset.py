@@ -31,6 +31,7 @@ from fsframe.table.column_kinds import (
 )
 from fsframe.table.frames import (
     check_asked_of_frame,
+    check_same_order,
     is_annotated,
     is_frame,
     is_labelled,
@@ -173,7 +174,8 @@ class Dataset(FrozenTable):
         ------
         DataError
             If shapes disagree, names repeat, values are infinite or not numbers, a label or a
-            group is missing, or there are fewer than two classes or groups.
+            group is missing, there are fewer than two classes or groups, or labels, groups or
+            weights have the index of a pandas frame in another order.
 
         Examples
         --------
@@ -184,6 +186,7 @@ class Dataset(FrozenTable):
         if is_labelled(X):
             X = of_labelled(X, ())
         if is_frame(X):
+            check_same_order(X, {"labels": y, "groups": groups, "weights": weights})
             parts = take_frame(X)
             X, warnings = parts.X, (*parts.warnings, *warnings)
             kinds = parts.kinds if kinds is None else kinds

@@ -219,6 +219,23 @@ def is_frame(given: Any) -> bool:
     )
 
 
+def check_same_order(frame: Any, beside: Mapping[str, Any]) -> None:
+    """Raise DataError if values beside a pandas frame have its index in another order.
+
+    Rows are matched by position, so that each value would be given to the row of another.
+    """
+    ours: Any = getattr(frame, "index", None)
+    for what, values in beside.items():
+        theirs: Any = getattr(values, "index", None)
+        if not (hasattr(ours, "equals") and hasattr(theirs, "equals")) or ours.equals(theirs):
+            continue
+        if len(ours) == len(theirs) and ours.sort_values().equals(theirs.sort_values()):
+            raise DataError(
+                f"the {what} have the index of the frame in another order, and rows are matched by "
+                "position: give y.loc[X.index], or y.to_numpy() if the order is meant"
+            )
+
+
 def take_frame(
     frame: Any,
     asked: AskedColumns | None = None,

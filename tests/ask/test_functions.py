@@ -73,10 +73,33 @@ def test_tables_come_as_datasets_frames_and_files(table, data):
     assert apart.digests() == found.digests()
 
 
+def test_arrays_are_a_table_beside_their_labels(table, data):
+    frame = pandas.read_csv(table, float_precision="round_trip")
+    X, y = frame.drop(columns="kind").to_numpy(), frame["kind"].to_numpy()
+    found = fsframe.select("mim:top=2,bins=3", data)
+    for given in (X, X.tolist()):
+        assert fsframe.select("mim:top=2,bins=3", given, label=y).scores.tolist() == (
+            found.scores.tolist()
+        )
+    with pytest.raises(DataError, match="has shape"):
+        fsframe.select("mim", X, label=y[:5])
+
+
+def test_labels_in_another_order_than_their_frame_are_refused(table):
+    frame = pandas.read_csv(table).rename(index=lambda row: row + 100)
+    X, y = frame.drop(columns="kind"), frame["kind"]
+    fsframe.select("mim", X, label=y.reset_index(drop=True))
+    for wrong in ({"label": y[::-1]}, {"label": y.sample(frac=1, random_state=0)}):
+        with pytest.raises(DataError, match=r"in another order.*y\.loc\[X\.index\]"):
+            fsframe.select("mim", X, **wrong)
+    with pytest.raises(DataError, match="the groups have the index"):
+        fsframe.Dataset.from_arrays(X, y, groups=pandas.Series(range(len(y)), index=y.index[::-1]))
+
+
 @pytest.mark.parametrize(
     ("given", "error", "told"),
     [
-        ({"data": [[1.0, 2.0]]}, RequestError, "for arrays, use"),
+        ({"data": [[1.0, 2.0]]}, RequestError, "for arrays, give the labels as label=y"),
         ({"label": "kind"}, RequestError, "a Dataset already has its label"),
         ({"chain": "mmi"}, RequestError, "Did you mean `mim`"),
         ({"workers": 1, "executor": object()}, RequestError, "workers= or executor=, not both"),
