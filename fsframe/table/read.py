@@ -62,7 +62,7 @@ from fsframe.table.roles import ROLES, AskedColumns, asked_sides, check_asked, o
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import contents_of_sheet, is_large, load_content
 from fsframe.table.text_file import is_number
-from fsframe.text import some_of
+from fsframe.text import counted, some_of
 
 Keys = str | int | Iterable[str | int]
 
@@ -421,7 +421,7 @@ def from_sheet(
     left = [column for column in range(n) if column not in aside]
     if len(left) < 2:
         raise DataError(
-            f"{path} has {len(left)} columns to use; a table needs features and a label"
+            f"{path} has {counted(len(left), 'column')} to use; a table needs features and a label"
         )
     assert place is not None
     columns = [column for column in left if column != place]

@@ -31,6 +31,7 @@ from fsframe.resampling.groups import (
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import level_places, sums_of_squares
+from fsframe.text import counted
 
 DEFAULT_COUNT = 10
 
@@ -201,7 +202,7 @@ class AnovaF(Selector):
             for k in np.flatnonzero(data.categorical[start:stop]):
                 scores[start + k], log_p[start + k] = _of_levels(block[:, k], data, weights)
         if holes:
-            notes += (f"missing values in {holes} columns were left out",)
+            notes += (f"missing values in {counted(holes, 'column')} were left out",)
         if (scores == np.finfo(float).max).any():
             notes += ("some features separate the classes perfectly: their F has no bound",)
         tested = significant_columns(self, scores, np.exp(log_p), data, DEFAULT_COUNT)

@@ -83,12 +83,12 @@ def test_lines_are_counted_as_an_editor_counts_them(put):
         ({"label": 3}, DataError, ["no column number 4 (position 3)", "has 3"]),
         ({"drop": ["zzz"]}, DataError, ["column to drop", "'zzz'"]),
         ({"drop": "class", "label": "class"}, DataError, ["is the label and cannot be dropped"]),
-        ({"drop": ["a", "b"]}, DataError, ["1 columns to use"]),
+        ({"drop": ["a", "b"]}, DataError, ["1 column to use"]),
         ({"categorical": "class"}, DataError, ["is the label"]),
         ({"task": "regression"}, DataError, ["line 2", "'x' is not a number", "regression"]),
         ({"task": "clustering"}, RequestError, ["clustering"]),
         ({"delimiter": "ab"}, RequestError, ["one character"]),
-        ({"delimiter": "|"}, DataError, ["1 columns"]),
+        ({"delimiter": "|"}, DataError, ["1 column to use"]),
     ],
 )
 def test_a_wrong_argument_is_reported(put, options, error, parts):

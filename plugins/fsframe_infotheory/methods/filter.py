@@ -27,7 +27,7 @@ from fsframe.params import (
 )
 from fsframe.table.arrays import SparseColumns
 from fsframe.table.dataset import Dataset
-from fsframe.text import did_you_mean
+from fsframe.text import counted, did_you_mean
 from fsframe_infotheory.engine.discretise import RULES, Bins, Discretiser
 from fsframe_infotheory.engine.encode import Encoded, Sums, encode
 from fsframe_infotheory.engine.part_counts import EncodedParts, encode_parts
@@ -288,7 +288,7 @@ class InformationFilter(Selector):
         holed = int(bins.missing.sum())
         if holed:
             how = "a level of their own" if self.missing == "level" else "left out of each count"
-            notes.append(f"missing values in {holed} columns were {how}")
+            notes.append(f"missing values in {counted(holed, 'column')} were {how}")
         if data.task == "regression":
             notes.append("the numeric target was cut into bins by the rule of the features")
         if int((encoded.class_sizes > 0).sum()) < 2:

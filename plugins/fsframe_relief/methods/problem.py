@@ -18,6 +18,7 @@ from fsframe.method.statement import RELEVANT, Statement
 from fsframe.params import choice, either, integer, listing, optional, param, real, text
 from fsframe.resampling.resamples import too_many
 from fsframe.table.dataset import Dataset
+from fsframe.text import counted
 from fsframe_relief.engine.columns import Columns, prepare_columns
 from fsframe_relief.engine.neighbours import Rule, Target
 from fsframe_relief.engine.part_scores import few_levels_over_parts
@@ -244,7 +245,10 @@ def make_problem(
     blank = prepared.blank
     if blank.size:
         first = data.feature_names[blank[0] if columns is None else columns[blank[0]]]
-        notes = (*notes, f"{blank.size} columns have no value at all and no score, first {first!r}")
+        notes = (
+            *notes,
+            f"no score for {counted(blank.size, 'column')} without any value, first {first!r}",
+        )
     return with_target(method, prepared, y, value, weights, order, run, draw, mask, notes)
 
 
@@ -419,8 +423,9 @@ def discrete_columns(
         if not mask.any():
             return mask, ()
         note = (
-            f"{int(mask.sum())} of {p} columns have at most {FEW_LEVELS} distinct values and were "
-            "taken as discrete, the others as continuous; discrete_features says it for certain"
+            f"columns with at most {FEW_LEVELS} distinct values were taken as discrete "
+            f"({int(mask.sum())} of {p}), the others as continuous; discrete_features says it for "
+            "certain"
         )
         return mask, (note,)
     mask, absent = np.zeros(p, dtype=bool), []

@@ -17,6 +17,7 @@ from fsframe.params import choice, count_or_fraction, integer, param, real
 from fsframe.resampling.resamples import select_resamples
 from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe.table.dataset import Dataset
+from fsframe.text import counted
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Rule
@@ -230,7 +231,9 @@ class Vls(ReliefSelector):
             if len(cuts) == 1:
                 break
         if np.isnan(best).any():
-            notes = (f"{int(np.isnan(best).sum())} columns have no value at all and no score",)
+            notes = (
+                f"no score for {counted(int(np.isnan(best).sum()), 'column')} without any value",
+            )
             problem = attrs.evolve(problem, notes=problem.notes + notes)
         return self.finish(problem, best, run)
 

@@ -14,6 +14,7 @@ from fsframe.method.run import Cost, Run
 from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.stage_view import drawn_rows
 from fsframe.table.dataset import Dataset
+from fsframe.text import counted
 from fsframe_relief.engine.columns import Columns, prepare_columns
 from fsframe_relief.engine.feature_scores import feature_scores, full_distances
 from fsframe_relief.engine.neighbours import Nearest, Rule, Target
@@ -332,7 +333,7 @@ def _neighbour_notes(target: Target, drawn: NDArray[np.int64] | None, rule: Rule
     others = (sizes[target.y] - target.counts)[targets]
     alone = np.unique(target.y[targets][others <= 0])
     if target.signed and alone.size:
-        yield f"{alone.size} classes have one member, which has no hit"
+        yield f"{counted(alone.size, 'class')} with a single member, which has no hit"
     k = getattr(rule, "k", None)
     if k is None:
         return

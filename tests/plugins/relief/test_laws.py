@@ -130,7 +130,7 @@ def test_constant_and_empty_columns_score_nothing_and_change_nothing(method):
     assert found.scores[0] == 0
     assert found.scores[-1] == 0
     assert np.isnan(found.scores[-2])
-    assert any("no value at all" in note for note in found.warnings)
+    assert any("without any value" in note for note in found.warnings)
     assert X.shape[1] + 1 not in found.selected
     if not isinstance(method, IterativeRelief) and method.m is None:
         np.testing.assert_allclose(found.scores[1:-2], base.scores, rtol=0, atol=1e-12)
@@ -178,7 +178,7 @@ def test_an_instance_is_not_warned_of_its_own_copies():
     assert not any("other members" in w for w in Relieff(k=2).select(data).warnings)
     # four copies of one row are one member, without a hit
     alone = Dataset.from_arrays([[0.0], [1.0], [2.0]], [0, 1, 1]).with_counts([4, 1, 1])
-    assert any("one member" in w for w in Relieff(k=1).select(alone).warnings)
+    assert any("single member" in w for w in Relieff(k=1).select(alone).warnings)
     target = Dataset.from_arrays([[0.0], [1.0], [2.0]], [0.1, 0.2, 0.7]).with_counts([4, 1, 1])
     assert any("the 2 other instances" in w for w in Relieff(k=3).select(target).warnings)
 
@@ -188,7 +188,7 @@ def test_a_class_of_one_member_has_no_hit_and_is_reported():
     y = np.append(y[:-1], 2)
     found = Relieff(k=3).select(Dataset.from_arrays(X, y, categorical=discrete))
     assert np.isfinite(found.scores).all()
-    assert any("one member" in note for note in found.warnings)
+    assert any("single member" in note for note in found.warnings)
 
 
 def test_ties_by_index_follow_row_order_and_shared_ties_do_not():
