@@ -69,7 +69,7 @@ _FORM = (
         "--x",
         "x_path",
         metavar="PATH",
-        help="HDF5, NPZ, MAT, AnnData: path of the features in the file, such as layers/counts. "
+        help="Path of the features in an HDF5, NPZ, MAT or AnnData file; sheet of a workbook. "
         "[default: X]",
     ),
     click.option(

@@ -118,12 +118,16 @@ class Reader(ABC):
         Whether `_read` returns comma-separated text (bytes, UTF-8) with the cells as spelled, which
         is read as a file of text is.
     called : str
-        If `spelled`: what people call such a table, such as "first sheet of a workbook".
+        If `spelled`: what people call such a table, such as "sheet of a workbook"; `_read` may set
+        it for the file.
+    notes : tuple of str
+        If `spelled`: warnings about the file, which `_read` may set.
     """
 
     options: ClassVar[frozenset[str]] = frozenset()
     spelled: ClassVar[bool] = False
-    called: ClassVar[str] = ""
+    called: str = ""
+    notes: tuple[str, ...] = ()
 
     @final
     def read(self, path: Path, **given: str) -> Any:
@@ -220,15 +224,27 @@ def read_frame(path: Path, name: str, **given: str) -> Any:
     return reader.read(path, **given)
 
 
-def spelled_text(path: Path, name: str) -> tuple[bytes | None, str]:
-    """The text of a file whose reader, of that name, returns cells as spelled, else None; and what
-    the reader calls such a table."""
+@attrs.frozen
+class SpelledText:
+    """The text of a file whose reader returns cells as spelled; what such a table is called, and
+    warnings."""
+
+    text: bytes
+    called: str
+    notes: tuple[str, ...] = ()
+
+
+def spelled_text(path: Path, name: str, said: Mapping[str, Any]) -> SpelledText | None:
+    """What the reader of that name makes of a file if it returns cells as spelled, else None; of
+    the options `said` it gets its own."""
     from fsframe.registry import readers
 
     if name not in readers or not readers[name].spelled:
-        return None, ""
-    text: bytes = readers[name]().read(path)
-    return text, readers[name].called or name
+        return None
+    reader = readers[name]()
+    given = {key: said[key] for key in sorted(reader.options & set(said))}
+    text: bytes = reader.read(path, **given)
+    return SpelledText(text, reader.called or name, reader.notes)
 
 
 def check_options(path: Path, name: str, wrong: Sequence[str]) -> None:

@@ -34,7 +34,7 @@ from fsframe.table.dialect import (
     trimmed,
     unquote,
 )
-from fsframe.table.reader import Form
+from fsframe.table.reader import Form, SpelledText
 from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_text
 from fsframe.text import some_of
 
@@ -61,7 +61,7 @@ class Sheet:
     notes : tuple of str
         Lines that were left out, and how numbers are spelled.
     form : str
-        What the file is called if it is no text, such as "first sheet of a workbook".
+        What the file is called if it is no text, such as "sheet of a workbook".
     """
 
     path: Path
@@ -258,23 +258,23 @@ def load_sheet(
     form: Form,
     *,
     label: str | int | None = None,
-    text: bytes | None = None,
-    called: str = "",
+    spelled: SpelledText | None = None,
     one_column: bool = False,
 ) -> Sheet:
     """The table in a text file.
 
     `label`, as in `fsframe.read`, helps to decide whether the first line holds names; with
-    `one_column` a single column is a table too. `text` is what to read in place of the file, and
-    `called` what that is called. DataError if the file cannot be read, holds no rows, or rows
+    `one_column` a single column is a table too. `spelled` is what to read in place of the file.
+    DataError if the file cannot be read, holds no rows, or rows
     differ in length.
     """
     header, decimal = form.header, form.decimal
     if decimal not in (None, ".", ","):
         raise RequestError(f"decimal must be a point or a comma, not {decimal!r}")
-    raw, first_line = trimmed(load_text(path, form.encoding) if text is None else text, path)
+    text = load_text(path, form.encoding) if spelled is None else spelled.text
+    raw, first_line = trimmed(text, path)
     check_quotes(raw, first_line, path)
-    notes = []
+    notes = [] if spelled is None else [*spelled.notes]
     title = 0 if header is False else title_end(raw, sign_of(form.delimiter))
     if title:
         above = raw[:title].decode(errors="replace").strip(" \n\t,;")
@@ -310,8 +310,8 @@ def load_sheet(
         line = raw[stop:].decode().rstrip("\n")
         notes.append(f"the last line holds totals and is left out: {line[:40]!r}")
         raw = raw[:stop]
-    spelled = split(raw[:end].decode().removesuffix("\n"))
-    first = [unquote(field) for field in spelled]
+    fields = split(raw[:end].decode().removesuffix("\n"))
+    first = [unquote(field) for field in fields]
     rows = CellText(
         raw=raw,
         start=end,
@@ -325,12 +325,12 @@ def load_sheet(
         path=path,
         delimiter=sign,
         names=tuple(first),
-        spelled_names=tuple(spelled),
+        spelled_names=tuple(fields),
         cells=rows,
         first_line=first_line + raw.count(b"\n", 0, end),
         missing=Missing(tuple(code.strip() for code in form.na)),
         notes=tuple(notes),
-        form=called,
+        form="" if spelled is None else spelled.called,
     )
     if header is None and form.transpose:
         header = True
@@ -356,7 +356,7 @@ def load_sheet(
         return attrs.evolve(
             sheet,
             names=tuple(names),
-            spelled_names=tuple(spelled if names == first else quoted),
+            spelled_names=tuple(fields if names == first else quoted),
             cells=attrs.evolve(rows, start=after),
             first_line=first_line + raw.count(b"\n", 0, after),
             notes=(*notes, f"the second line was taken as names or units: {shown[:60]}"),
@@ -367,7 +367,7 @@ def load_sheet(
         named = attrs.evolve(
             sheet,
             names=("", *first),
-            spelled_names=("", *spelled),
+            spelled_names=("", *fields),
             cells=attrs.evolve(rows, n_fields=len(first) + 1),
         )
         try:

@@ -481,11 +481,12 @@ def load_content(
     DataError
         If the file is damaged, or of an unknown format.
     """
-    text, called = spelled_text(path, kind)
+    said = form.said()
+    spelled = spelled_text(path, kind, said)
     of_rows = form.transpose or form.samples is not None
-    if kind == "text" or text is not None:
+    if kind == "text" or spelled is not None:
         one_column = one_column and not of_rows
-        sheet = load_sheet(path, form, label=label, text=text, called=called, one_column=one_column)
+        sheet = load_sheet(path, form, label=label, spelled=spelled, one_column=one_column)
         if not of_rows:
             return sheet
         about = None if form.samples is None else _about_samples(form, path)
@@ -497,7 +498,6 @@ def load_content(
         )
     if kind in _FORMS:
         return load_arrays(path, kind, form)
-    said = form.said()
     if refuse:
         check_options(path, kind, [key for key in said if key not in ("x", "y")])
     return read_frame(path, kind, **{key: said[key] for key in ("x", "y") if key in said})

@@ -20,7 +20,7 @@ from fsframe.table.text_file import (
     load_text,
     shown,
 )
-from fsframe.text import printable, tex
+from fsframe.text import did_you_mean, listed, printable, tex
 
 
 class ParquetReader(Reader):
@@ -59,15 +59,17 @@ _FIRST = re.compile(rb'<c r="([A-Z]+)([0-9]+)"')
 
 
 class ExcelReader(Reader):
-    """The first sheet of a workbook as text, so that it is read as a file of text is.
+    """A sheet of a workbook as text, so that it is read as a file of text is.
 
-    Cells that are merged over several rows hold their value in each of them.
+    `x` names the sheet; by default it is the first that holds a table. Cells that are merged over
+    several rows hold their value in each of them.
     """
 
     spelled = True
-    called = "first sheet of a workbook"
+    options = frozenset({"x"})
+    called = "sheet of a workbook"
 
-    def _read(self, path: Path) -> Any:
+    def _read(self, path: Path, x: str = "") -> Any:
         import fastexcel
 
         with zipfile.ZipFile(path) as archive:
@@ -78,10 +80,11 @@ class ExcelReader(Reader):
                     f"{path} would decompress to {shown(size)}, and {shown(bound)} are allowed; "
                     "save the sheet as CSV"
                 )
-            merged = _merged_down(archive)
-        book = fastexcel.read_excel(path)
-        frame = book.load_sheet(0, header_row=None, dtypes="string").to_polars()
-        numbers = book.load_sheet(0, header_row=None, dtypes="float").to_polars()
+            book = fastexcel.read_excel(path)
+            place = self._place(book, path, x.strip("/"))
+            merged = _merged_down(archive, place)
+        frame = book.load_sheet(place, header_row=None, dtypes="string").to_polars()
+        numbers = book.load_sheet(place, header_row=None, dtypes="float").to_polars()
         frame = _with_all_digits(frame, numbers)
         columns = frame.get_columns() if merged else []
         for column, start, stop in merged:
@@ -90,6 +93,40 @@ class ExcelReader(Reader):
                 cells[start:stop] = [cells[start]] * (stop - start)
                 columns[column] = type(columns[column])(columns[column].name, cells)
         return frame.with_columns(columns).write_csv(include_header=False).encode()
+
+    def _place(self, book: Any, path: Path, wanted: str) -> int:
+        """The number of the sheet to read; it is said if another might be meant."""
+        names = list(book.sheet_names)
+        if wanted and wanted not in names:
+            raise DataError(
+                f"{path} has no sheet {wanted!r}{did_you_mean(wanted, names)}; its sheets are "
+                f"{listed(names)}"
+            )
+        if len(names) > 1:
+            tables = [wanted] if wanted else [name for name in names if _holds_a_table(book, name)]
+            chosen, *others = tables or names[:1]
+            self.called = f"sheet {chosen!r} of a workbook"
+            if others:
+                self.notes = (
+                    f"sheet {chosen!r} was read; {listed(others)} may be meant as well (--x SHEET, "
+                    "x='SHEET')",
+                )
+            return names.index(chosen)
+        return 0
+
+
+_FEWEST_ROWS = 3
+
+
+def _holds_a_table(book: Any, name: str) -> bool:
+    """Whether three rows of a sheet have two cells that are filled."""
+    import polars
+
+    frame = book.load_sheet(name, header_row=None, dtypes="string", n_rows=100).to_polars()
+    if frame.width < 2:
+        return False
+    filled = polars.sum_horizontal(polars.all().is_not_null())
+    return int(frame.select((filled > 1).sum()).item()) >= _FEWEST_ROWS
 
 
 def _with_all_digits(spelled: Any, exact: Any) -> Any:
@@ -110,17 +147,14 @@ def _with_all_digits(spelled: Any, exact: Any) -> Any:
     return both.select(cells)
 
 
-def _merged_down(archive: zipfile.ZipFile) -> list[tuple[int, int, int]]:
-    """Cells merged over rows of one column: the column, the first row, and the row after the last,
-    counted from the first cell that is used."""
-    sheets = sorted(
-        name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/sheet[0-9]+\.xml", name)
-    )
-    if not sheets:
+def _merged_down(archive: zipfile.ZipFile, sheet: int) -> list[tuple[int, int, int]]:
+    """Cells of a sheet merged over rows of one column: the column, the first row, and the row after
+    the last, counted from the first cell that is used."""
+    members = archive.namelist()
+    file = _file_of_sheet(archive, sheet) or f"xl/worksheets/sheet{sheet + 1}.xml"
+    if file not in members:
         return []
-    raw = archive.read(
-        "xl/worksheets/sheet1.xml" if "xl/worksheets/sheet1.xml" in sheets else sheets[0]
-    )
+    raw = archive.read(file)
     place = raw.rfind(b"<mergeCells")
     first = _FIRST.search(raw)
     if place < 0 or first is None:
@@ -131,6 +165,24 @@ def _merged_down(archive: zipfile.ZipFile) -> list[tuple[int, int, int]]:
         for a, row, b, last in _MERGED.findall(raw, place)
         if a == b and int(last) > int(row)
     ]
+
+
+_SHEET = re.compile(rb'<sheet\b[^>]*\br:id="([^"]+)"')
+_RELATION = re.compile(rb"<Relationship\b[^>]*>")
+_RELATIONS = "xl/_rels/workbook.xml.rels"
+
+
+def _file_of_sheet(archive: zipfile.ZipFile, sheet: int) -> str:
+    """The member of the archive that holds a sheet, by its number; empty if that is not said."""
+    if not {"xl/workbook.xml", _RELATIONS} <= set(archive.namelist()):
+        return ""
+    keys = _SHEET.findall(archive.read("xl/workbook.xml"))
+    for relation in _RELATION.findall(archive.read(_RELATIONS)):
+        said = dict(re.findall(rb'\b(Id|Target)="([^"]*)"', relation))
+        if sheet < len(keys) and said.get(b"Id") == keys[sheet]:
+            target = said.get(b"Target", b"").decode(errors="replace")
+            return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
+    return ""
 
 
 def _number(letters: bytes) -> int:

@@ -26,7 +26,7 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
     yield ReaderEntry(
         name="excel",
         target="fsframe_tables.frames:ExcelReader",
-        summary="The first sheet of Excel workbooks (.xlsx)",
+        summary="A sheet of Excel workbooks (.xlsx), the first that holds a table",
         requires="fastexcel",
         zip_member="xl/workbook.xml",
     )

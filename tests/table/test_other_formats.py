@@ -410,6 +410,51 @@ def test_numbers_of_workbooks_keep_their_digits(tmp_path: Path) -> None:
     assert read(path).X[:, 0].tolist() == numbers
 
 
+SHEETS = {
+    "Notes": [["A trial of two arms"], ["exported in March"]],
+    "Trial": [["id", "x", "class"], *([k // 2, k * 1.5, "ab"[k % 2]] for k in range(6))],
+    "Key & codes": [["code", "class"], [5, "a"], [2, "b"], [9, "a"], [4, "b"]],
+}
+
+
+def written(path: Path, sheets: dict[str, list[list[object]]]) -> Path:
+    with xlsxwriter.Workbook(path) as book:
+        for name, rows in sheets.items():
+            sheet = book.add_worksheet(name)
+            for row, cells in enumerate(rows):
+                sheet.write_row(row, 0, cells)
+            if name == "Trial":
+                for row in (1, 3, 5):
+                    sheet.merge_range(row, 0, row + 1, 0, row)
+    return path
+
+
+def test_the_sheet_of_a_workbook_that_holds_a_table_is_read(tmp_path: Path) -> None:
+    path = written(tmp_path / "trial.xlsx", SHEETS)
+    data = read(path)
+    assert data.feature_names == ("id", "x") and data.n_samples == 6
+    # The cells merged in the second sheet, not those of the first.
+    assert data.X[:, 0].tolist() == [1, 1, 3, 3, 5, 5]
+    said = "sheet 'Trial' was read; Key & codes may be meant as well (--x SHEET, x='SHEET')"
+    assert said in data.warnings
+    assert contents(path).form == "sheet 'Trial' of a workbook, names in the first row"
+    other = read(path, x="Key & codes")
+    assert other.feature_names == ("code",) and not other.warnings
+    with pytest.raises(
+        DataError, match=r"no sheet 'Trail'. Did you mean `Trial`\?; its sheets are"
+    ):
+        read(path, x="Trail")
+
+
+def test_a_workbook_without_a_table_says_so_of_its_first_sheet(tmp_path: Path) -> None:
+    notes = {"Notes": SHEETS["Notes"], "More": [["nothing"]]}
+    with pytest.raises(DataError, match=r"notes\.xlsx"):
+        read(written(tmp_path / "notes.xlsx", notes))
+    alone = written(tmp_path / "one.xlsx", {"Trial": SHEETS["Trial"]})
+    assert read(alone).warnings == ()
+    assert contents(alone).form.startswith("sheet of a workbook")
+
+
 def test_columns_of_a_frame_are_listed_once_however_many_are_asked_for(tmp_path, monkeypatch):
     asked = []
 
