@@ -38,6 +38,8 @@ class ArrayTable:
     beside : mapping of str to (n_samples,) numbers or str
         Other annotations of the rows, such as the donor of a cell: not features, but usable as the
         label or as the groups.
+    samples : tuple of str, optional
+        Names of the rows.
     without_label : str
         What to do where the label is missing, for messages.
     notes : tuple of str
@@ -50,6 +52,7 @@ class ArrayTable:
     names: tuple[str, ...] | None = attrs.field(default=None, repr=False)
     label_name: str = "y"
     beside: Mapping[str, NDArray[Any]] = attrs.field(factory=dict, repr=False)
+    samples: tuple[str, ...] | None = attrs.field(default=None, repr=False)
     without_label: str = "save both as X and y of an NPZ or HDF5 file"
     notes: tuple[str, ...] = ()
 

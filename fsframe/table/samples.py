@@ -85,6 +85,7 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
         label_name="class",
         without_label="give a table about the samples (--samples, samples=)",
         beside=beside,
+        samples=tuple(samples),
         notes=sheet.notes,
     )
 

@@ -69,6 +69,8 @@ class Table:
     decimal : str
     missing : Missing
         Which cells are missing.
+    row_names : tuple of str or None
+        Names of the rows that are no column, such as those of samples in the first line.
     """
 
     path: Path
@@ -79,6 +81,7 @@ class Table:
     delimiter: str = ","
     decimal: str = attrs.field(default=".", repr=False)
     missing: Missing = attrs.field(factory=Missing, repr=False)
+    row_names: tuple[str, ...] | None = attrs.field(default=None, repr=False)
 
     @spelled_names.default
     def _quoted_names(self) -> tuple[str, ...]:
@@ -361,7 +364,10 @@ class ArraysInFile(Table):
         """The columns of `arrays`."""
         names = (*arrays.feature_names, *arrays.others)
         n_rows = arrays.X.shape[0]
-        return cls(path=arrays.path, form=form, names=names, n_rows=n_rows, arrays=arrays)
+        return cls(
+            path=arrays.path, form=form, names=names, n_rows=n_rows, row_names=arrays.samples,
+            arrays=arrays,
+        )  # fmt: skip
 
     @property
     def _p(self) -> int:

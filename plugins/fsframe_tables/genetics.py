@@ -55,6 +55,7 @@ class AnnDataReader(Reader):
             names=tuple(names),
             label_name=label or "y",
             beside=other_columns,
+            samples=tuple(map(str, cells)),
         )
 
 
@@ -167,6 +168,7 @@ class GctReader(Reader):
             label_name="class",
             without_label=f"write the classes to {path.with_suffix('.cls').name} beside it",
             beside=about,
+            samples=tuple(name.strip() for name in rows[0][before:]),
         )
 
 
@@ -355,6 +357,7 @@ class PlinkReader(Reader):
                 name: np.array([fields[k] for fields in persons], dtype=object)
                 for name, k in (("family", 0), ("person", 1), ("sex", 4))
             },
+            samples=tuple(fields[1] for fields in persons),
         )
 
 

@@ -41,6 +41,21 @@ def test_a_stored_run_predicts_as_the_chain_itself_does(call: Call, here: Path, 
     assert np.array_equal(scores(done.out), fitted.predict_scores(data.X))
 
 
+def test_rows_are_named_by_a_column_of_the_table(call: Call, here: Path) -> None:
+    assert call("chain mim:top=2 knn on small.csv --out r.h5").code == 0
+    numbered = call("predict r.h5 on small.csv").out.splitlines()
+    first, *rest = (here / "small.csv").read_text().splitlines()
+    names = ["=1+1", '"Doe, J"', "007", *(f"P{k}" for k in range(3, len(rest)))]
+    named = [f"patient,{first}", *(f"{name},{row}" for name, row in zip(names, rest, strict=True))]
+    (here / "new.csv").write_text("\n".join(named) + "\n")
+    assert call("predict r.h5 on new.csv").out.splitlines() == numbered
+    found = list(csv.reader(io.StringIO(call("predict r.h5 on new.csv --id patient").out)))
+    assert [row[0] for row in found[:5]] == ["patient", "'=1+1", "Doe, J", "007", "P3"]
+    assert [row[1:] for row in found] == [line.split(",")[1:] for line in numbered]
+    refused = call("predict r.h5 on new.csv --id pateint")
+    assert refused.code == 4 and "pateint" in refused.err
+
+
 @pytest.mark.parametrize("chain", ["mim:top=2 knn", "impute mim:top=2 knn"])
 def test_only_the_columns_that_the_classifier_uses_are_needed(
     call: Call, here: Path, chain: str

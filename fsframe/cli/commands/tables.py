@@ -220,12 +220,19 @@ def _imputed(
     default="",
     help="The classifier to use, for a run without one.",
 )
+@click.option(
+    "--id",
+    "id_name",
+    metavar="NAME",
+    help="Column of DATA that names its rows. [default: names of samples in the first line, or "
+    "row numbers]",
+)
 @click.option("-o", "--out", metavar="FILE", help="Where to write; - is stdout. [default: -]")
 @click.option(
     "--defuse/--no-defuse",
     default=True,
-    help="Put an apostrophe before classes that a spreadsheet would run as formulas. [default: "
-    "defuse]",
+    help="Put an apostrophe before classes and names of rows that a spreadsheet would run as "
+    "formulas. [default: defuse]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 def predict(
@@ -233,6 +240,7 @@ def predict(
     words: tuple[str, ...],
     train: str | None,
     classifier: str,
+    id_name: str | None,
     out: str | None,
     defuse: bool,
     overwrite: bool,
@@ -240,10 +248,10 @@ def predict(
 ) -> None:
     """Predict the label of every row of a table with a finished run.
 
-    Writes a CSV with the row number, the predicted class, and a score for every class (larger is
-    more likely); for a numeric target, the row number and the prediction. The classifier is fitted
-    again on the table of the run, which must still be there; of the new table, only the columns
-    that it uses are read. Both tables are read with the options of the run (--drop, --na,
+    Writes a CSV with the number or the name of the row, the predicted class, and a score for every
+    class (larger is more likely); for a numeric target, the row and the prediction. The classifier
+    is fitted again on the table of the run, which must still be there; of the new table, only the
+    columns that it uses are read. Both tables are read with the options of the run (--drop, --na,
     --decimal, …) unless they are given here.
 
     \b
@@ -269,27 +277,41 @@ def predict(
     if fitted.numbers is not None:
         features = tuple(features[column] for column in fitted.numbers)
     table = _read_as_run(record, data, given)
+    title, rows = _named_rows(table, id_name)
     X = table.features(features, trained_on.kinds)
     if trained_on.in_memory:
         _warn_of_other_units(trained_on, features, X)
     # Labels of a table of arrays may be numbers.
     shown = [str(name) if out else cell(str(name)) for name in fitted.classes]
     names = [defused(name) for name in shown] if defuse else shown
+    rows = [defused(name) for name in rows] if defuse else rows
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if fitted.task == "regression":
-        writer.writerow(["row", "prediction"])
-        writer.writerows([row, repr(float(v))] for row, v in enumerate(fitted.predict(X), start=1))
+        writer.writerow([title, "prediction"])
+        values = fitted.predict(X)
+        writer.writerows([row, repr(float(v))] for row, v in zip(rows, values, strict=True))
     else:
         scores, codes = fitted.predict_scores(X), fitted.predict(X)
-        writer.writerow(["row", "class", *(f"score {name}" for name in shown)])
-        for row, (code, values) in enumerate(zip(codes, scores, strict=True), start=1):
+        writer.writerow([title, "class", *(f"score {name}" for name in shown)])
+        for row, code, values in zip(rows, codes, scores, strict=True):
             writer.writerow([row, names[code], *(repr(float(value)) for value in values)])
     if out is None:
         print_text(text.getvalue())
         return
     written = place_file(out, text.getvalue().encode(), overwrite=overwrite, apart_from=used)
     say(f"predictions: {written}")
+
+
+def _named_rows(table: Table, name: str | None) -> tuple[str, list[str]]:
+    """The title of the first column of predictions, and what it holds for each row."""
+    from fsframe.table.dialect import unquote
+
+    if name is not None:
+        return name, [unquote(cells[0]) for cells in table.rows(table.places([name]))]
+    if table.row_names is not None:
+        return "sample", list(table.row_names)
+    return "row", [str(row) for row in range(1, table.n_rows + 1)]
 
 
 def _warn_of_other_units(trained_on: Dataset, features: Sequence[str], X: NDArray[Any]) -> None:
