@@ -23,6 +23,7 @@ _WITH_UNIT = re.compile(
     rf"({_PLAIN}|{_GROUPED})(\s*)([%‰°µμ{_MONEY}A-Za-z][A-Za-z0-9µμ°/^.*%·-]{{0,11}})?"
 )
 _MONEY_FIRST = re.compile(rf"([+-]?)([{_MONEY}])\s*([^+\-].*)")
+_MINUS = re.compile("[\u2212\u2013]")
 _SWAPPED = str.maketrans(".,", ",.")
 _SEPARATED = re.compile(r"[,' \u00a0\u202f]")
 _DIGIT = re.compile("[0-9]")
@@ -46,28 +47,31 @@ def spelled_numbers(
     values : (n_rows,) float64
         NaN where missing.
     what : str
-        What was left out, for a note. None in place of both if the column is of another kind, or
-        if a comma may be a decimal mark as well as a separator of thousands.
+        How they differ from plain numbers, for a note. None in place of both if the column is of
+        another kind, or if a comma may be a decimal mark as well as a separator of thousands.
 
     Examples
     --------
     >>> spelled_numbers(["5 mg", None, "7.5 mg"])
-    (array([5. , nan, 7.5]), "the unit 'mg'")
+    (array([5. , nan, 7.5]), "without the unit 'mg'")
     >>> spelled_numbers(["1,234,567", "950"])[0], spelled_numbers(["1,234", "2,345"])
     (array([1.234567e+06, 9.500000e+02]), None)
     >>> spelled_numbers(["1.234,5 %", "950 %"], ",")
-    (array([1234.5,  950. ]), "the unit '%' and separators of thousands")
+    (array([1234.5,  950. ]), "without the unit '%' and separators of thousands")
     >>> spelled_numbers(["$1,024.50", "-$3"])
-    (array([1024.5,   -3. ]), "the unit '$' and separators of thousands")
+    (array([1024.5,   -3. ]), "without the unit '$' and separators of thousands")
+    >>> spelled_numbers(["\u22120.5", "3"])
+    (array([-0.5,  3. ]), 'with typographic minus signs')
     """
     meaning: dict[str, float] = {}
     units: Counter[str] = Counter()
-    grouped, sure = False, decimal == ","
+    grouped, typeset, sure = False, False, decimal == ","
     for text in {cell for cell in cells if cell is not None}:
         match = _with_unit(text, decimal)
         if match is None:
             return None
         number, blank, unit = match[1], match[2], match[3] or ""
+        typeset = typeset or bool(_MINUS.match(text))
         # `3b` may be a stage, `2e` half a number, and `0x10` one of another base.
         if (
             unit
@@ -84,16 +88,21 @@ def spelled_numbers(
         else:
             sure = sure or "." in number or len(number) < 4
         meaning[text] = float(_SEPARATED.sub("", number))
-    if not meaning or len(units) > 1 or not (units or grouped) or (grouped and not sure):
+    plain = not (units or grouped or typeset)
+    if not meaning or len(units) > 1 or plain or (grouped and not sure):
         return None
     values = np.array([np.nan if cell is None else meaning[cell] for cell in cells])
-    parts = [f"the unit {unit!r}" for unit in units]
-    return values, " and ".join(parts + ["separators of thousands"] * grouped)
+    parts = [f"the unit {unit!r}" for unit in units] + ["separators of thousands"] * grouped
+    without = f"without {' and '.join(parts)}" if parts else ""
+    with_signs = "with typographic minus signs" if typeset else ""
+    return values, ", ".join(filter(None, [without, with_signs]))
 
 
 def _with_unit(text: str, decimal: str) -> re.Match[str] | None:
     """A number with a unit or none, its decimal mark made a point; `$5` is read as `5$`."""
-    text = _MONEY_FIRST.sub(r"\1\3\2", text)
+    text = _MONEY_FIRST.sub(
+        r"\1\3\2", _MINUS.sub("-", text, count=1) if _MINUS.match(text) else text
+    )
     return _WITH_UNIT.fullmatch(text.translate(_SWAPPED) if decimal == "," else text)
 
 
@@ -359,10 +368,8 @@ def read_texts(
     elif texts and all(days_of(text) is not None for text in texts):
         kind = ColumnKind("date")
     elif (spelled := spelled_numbers(cells, decimal)) is not None:
-        values, left_out = spelled
-        return TextsRead(
-            values=values, note=f"column {name!r} was read as numbers without {left_out}"
-        )
+        values, spelling = spelled
+        return TextsRead(values=values, note=f"column {name!r} was read as numbers {spelling}")
     else:
         return TextsRead()
     values = numbers_of([text or "" for text in cells], kind, lambda text: not text, str)

@@ -288,6 +288,9 @@ def load_sheet(
     if sign == " ":
         raw = _single_blanks(raw)
         end = first_record(raw)
+    if sign != " ":
+        raw = _without_last_signs(raw, sign)
+        end = first_record(raw)
     byte = ord(sign)
     if not sign.isascii():
         if b'"' in raw:
@@ -388,6 +391,25 @@ def _blocks(sheet: Sheet, column: int) -> Iterator[list[str]]:
         yield from sheet.cells.texts(column)
     except RaggedLine:
         return
+
+
+def _without_last_signs(raw: bytes, sign: str) -> bytes:
+    """The text without a delimiter at the end of every row, behind which nothing ever stands.
+
+    The line of names may lack it. A last column that has a name and no value stays.
+    """
+    last = sign.encode() + b"\n"
+    if raw.endswith(last[:-1]):
+        raw += b"\n"
+    lines, ends = raw.count(b"\n"), raw.count(last)
+    if not ends or ends < lines - 1:
+        return raw
+    names, row, *_ = [*first_records(raw)[0], ""]
+    more = len(field_splitter(sign)(row)) - len(field_splitter(sign)(names))
+    over_all, over_rows = names.endswith(sign) and not more, not names.endswith(sign) and more == 1
+    if (over_all and ends == lines) or (over_rows and ends == lines - 1):
+        return raw.replace(last, b"\n")
+    return raw
 
 
 _BLANKS = re.compile(rb'"[^"]*"|( *\n *)| +')

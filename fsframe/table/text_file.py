@@ -194,6 +194,14 @@ _SIGNATURES = {
     b"\xff\xd8\xff": "a picture",
     b"SQLite format 3\0": "an SQLite database",
     b"\x7fELF": "a program",
+    b"$FL": "an SPSS file; read it with pandas.read_spss and give fsframe the frame, or save CSV",
+    b"<stata_dta>": "a Stata file; read it with pandas.read_stata, or save it as CSV",
+    b"\0" * 12 + b"\xc2\xea\x81\x60": "a SAS file; read it with pandas.read_sas, or save CSV",
+    b"FEA1": "Feather version 1; write version 2",
+    b"RDX": "an R workspace; write the table with write.csv",
+    b"X\n\0\0\0": "an R object; write the table with write.csv",
+    b"[{": "JSON; read it with pandas.read_json, or save it as CSV",
+    b'{"': "JSON; read it with pandas.read_json, or save it as CSV",
 }
 _STEP = 1 << 22
 

@@ -12,7 +12,7 @@ from fsframe.errors import DataError, RequestError
 from fsframe.table import text_file
 from fsframe.table.read import read
 from fsframe.table.reduced import write_reduced
-from fsframe.table.source import read_table
+from fsframe.table.source import contents, read_table
 
 PLAIN = "a,b,class\n1,2.5,ill\n3,-4e2,well\n5,6.125,ill\n7,8,well\n"
 
@@ -87,6 +87,42 @@ def test_amounts_of_money_are_numbers(put):
     assert any("the unit '$' and separators of thousands" in said for said in data.warnings)
     with pytest.raises(DataError, match="text"):
         read(put("a,b,class\n$1,3,x\n£2,4,y\n$3,5,x\n"))
+
+
+def test_typographic_minus_signs_are_minus_signs(put):
+    data = read(put("a,b,class\n\u22121.5,\u20132,x\n2,7,y\n\u22120.25,\u20131 mg,x\n3,8,y\n"))
+    assert data.X.T.tolist() == [[-1.5, 2, -0.25, 3], [-2, 7, -1, 8]]
+    assert any("'a' was read as numbers with typographic minus" in said for said in data.warnings)
+
+
+@pytest.mark.parametrize("names", ["a,b,class,", "a,b,class"])
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_delimiter_behind_every_row_is_no_column(put, names, end):
+    data = read(put(f"{names}\n1,2,x,\n3,4,y,\n5,6,x,\n7,8,y,{end}"))
+    assert (data.feature_names, data.classes, data.n_samples) == (("a", "b"), ("x", "y"), 4)
+    assert data.X[:, 1].tolist() == [2, 4, 6, 8]
+
+
+def test_a_last_column_with_a_name_or_a_value_stays(put):
+    assert contents(put("a,class,b\n1,x,\n3,y,\n5,x,\n")).columns[2].kind == "empty"
+    assert len(contents(put("a,class,\n1,x,\n3,y,4\n5,x,\n")).columns) == 3
+    with pytest.raises(DataError, match=r"line 3 has 3 fields.* it ends in a comma"):
+        read(put("a,class\n1,x\n3,y,\n5,x\n"))
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"$FL2@(#) SPSS DATA FILE", "SPSS"),
+        (b"<stata_dta><header>", "Stata"),
+        (bytes(12) + b"\xc2\xea\x81\x60", "SAS"),
+        (b'[{"a":1,"class":"x"},{"a":2,"class":"y"}]', "JSON"),
+        (b"RDX3\nX\n", "R workspace"),
+    ],
+)
+def test_files_of_other_programs_are_named_with_a_way(put, content, what):
+    with pytest.raises(DataError, match=rf"is not text: it is .*{what}.*(CSV|write\.csv)"):
+        read(put(content, "t.dat"))
 
 
 def test_a_byte_order_mark_says_that_text_is_utf_16(put):
