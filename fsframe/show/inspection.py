@@ -17,11 +17,17 @@ from fsframe.errors import DataError
 from fsframe.method.run import Cost
 from fsframe.show.proposals import Proposal, proposals_for, usual_chain
 from fsframe.table.column_facts import ColumnFacts, Contents
-from fsframe.table.column_guesses import Guesses, as_words, spelled_key
+from fsframe.table.column_guesses import Guesses, as_words, column_keys, spelled_key
 from fsframe.table.column_kinds import alike_spellings, as_ordinal
 from fsframe.table.columns import as_keys, column_word, find_column, find_columns
 from fsframe.table.dataset import Dataset
-from fsframe.table.label_guess import Covariate, guess_label, is_likely_label
+from fsframe.table.label_guess import (
+    Covariate,
+    guess_label,
+    is_likely_label,
+    tells_events,
+    time_and_event,
+)
 from fsframe.table.read import read
 from fsframe.table.reader import Form
 from fsframe.table.roles import ROLES, check_asked
@@ -267,7 +273,8 @@ class Inspection:
     doubts : tuple of str
         Reasons why another column may be meant.
     roles : mapping of int to str
-        Columns that are not features: ``"label"``, ``"groups"``, ``"dropped"``, ``"adjusted"``.
+        Columns that are not features: ``"label"``, ``"event"``, ``"groups"``, ``"dropped"``,
+        ``"adjusted"``.
     findings : tuple of Finding
     options : mapping of str to JSON values
         Suggested arguments of `fsframe.read`.
@@ -360,12 +367,29 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         dropped.add(0)
     group = None if groups is None else find_column(names, n, groups, f"{path}, groups")
     skip = {column for column in range(n) if column in dropped or column == group}
-    label, doubts = _label(file_contents, names, options.get("label"), skip)
+    label, doubts, pair = _label(file_contents, names, options.get("label"), skip)
+    event, leaks = None, []
+    if pair is not None and "event" not in options and not skip.intersection(pair):
+        (rest,) = {*pair} - {label}
+        skip.add(rest)
+        key = column_keys(file_contents)[rest]
+        if label == pair[0] and tells_events(file_contents.columns[rest]):
+            event, options["event"] = rest, names[rest]
+            option = _option("--event", [names[rest]])
+        else:
+            options["drop"] = [*options.get("drop", ()), key]
+            option = _option("--drop", [key])
+        if options.get("label") is not None:
+            what = (
+                f"with {names[label]} it looks like times until an event, some of them censored; "
+                "as a feature it would leak the label"
+            )
+            leaks.append(Finding(columns=(names[rest],), what=what, option=option))
     judged = Guesses(file_contents, label, skip)
     if options.get("dates"):
         judged.dates = []
     suggested = judged.suggested(options, group, categorical)
-    findings = [*findings_of(judged, categorical, group, suggested)]
+    findings = [*leaks, *findings_of(judged, categorical, group, suggested)]
     suggested["label"] = judged.keys[label]
     if file_contents.label_array == label and options.get("label") is None:
         del suggested["label"]
@@ -390,6 +414,8 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     if "groups" in suggested:
         roles[find_column(names, n, suggested["groups"], "groups")] = "groups"
     roles[label] = "label"
+    if event is not None:
+        roles[event] = "event"
     return Inspection(
         contents=file_contents,
         label=label,
@@ -428,12 +454,14 @@ def _command(path: str | os.PathLike[str], chain: str, options: Mapping[str, Any
 
 def _label(
     file_contents: Contents, names: tuple[str, ...], said: str | int | None, skip: set[int]
-) -> tuple[int, Sequence[str]]:
-    """The label column, and doubts about it."""
+) -> tuple[int, Sequence[str], tuple[int, int] | None]:
+    """The label column, doubts about it, and `LabelGuess.pair`."""
     if said is not None:
-        return find_column(names, len(names), said, f"{file_contents.path}, label"), []
+        place = find_column(names, len(names), said, f"{file_contents.path}, label")
+        pair = time_and_event(file_contents.columns)
+        return place, [], pair if pair and place in pair else None
     if file_contents.label_array is not None:
-        return file_contents.label_array, []
+        return file_contents.label_array, [], None
     if file_contents.beside:
         first = len(file_contents.columns) - file_contents.beside
         guess = guess_label(
@@ -442,9 +470,9 @@ def _label(
         beside = (k for k in range(first, len(file_contents.columns)) if k not in skip)
         likely = [k for k in beside if is_likely_label(file_contents.columns[k])]
         # Annotations have no order that says which is the label.
-        return (likely[0], ()) if likely else (guess.place, guess.doubts)
+        return (likely[0], (), None) if likely else (guess.place, guess.doubts, None)
     guess = guess_label(file_contents.columns, file_contents.n_rows, skip, file_contents.path)
-    return guess.place, guess.doubts
+    return guess.place, guess.doubts, guess.pair
 
 
 @attrs.frozen(kw_only=True)

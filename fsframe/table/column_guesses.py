@@ -29,6 +29,7 @@ from fsframe.table.label_guess import (
     looks_like_identifier,
     looks_measured,
     names_people,
+    names_raise_doubts,
     why_no_label,
 )
 from fsframe.table.roles import AskedColumns, only
@@ -203,7 +204,20 @@ class Guesses:
         texts = [self.keys[k] for k in nominal]
         if texts and not isinstance(arguments.get("categorical"), bool):
             arguments["categorical"] = [*arguments.get("categorical", ()), *texts]
+        if "event" not in arguments and "task" not in arguments and self._is_quantity:
+            arguments["task"] = "regression"
         return arguments
+
+    @property
+    def _is_quantity(self) -> bool:
+        """Whether the label holds so many whole numbers that they are no classes: more than twenty,
+        one of them in a single row, or each in fewer than ten on average."""
+        column = self.found.columns[self.label]
+        if column.kind != "whole number" or column.different <= _MANY:
+            return False
+        codes = self.found.codes(self.label)
+        alone = bool((np.bincount(codes[codes >= 0]) == 1).any())
+        return alone or self.found.n_rows < 10 * column.different
 
 
 def check_default_label(
@@ -239,15 +253,25 @@ def check_default_label(
     for place in dict.fromkeys((guess.place, last)):
         if why_no_label(contents.columns[place], contents.n_rows):
             continue
-        guesses = Guesses(contents, place, skip)
+        # Of a time and an event one is the label, and the other no feature.
+        guesses = Guesses(contents, place, {*skip, *(guess.pair or ())} - {place})
         if given.get("dates"):
             guesses.dates = []
-        said = guesses.suggested({**given, "label": guesses.keys[place]}, adjusting=False)
+        other = {**given, "label": guesses.keys[place]}
+        if guess.pair and place in guess.pair:
+            time, event = guess.pair
+            if place == guess.place == time:
+                other["event"] = contents.columns[event].name
+            else:
+                rest = event if place == time else time
+                other["drop"] = [*given.get("drop", ()), guesses.keys[rest]]
+        said = guesses.suggested(other, adjusting=False)
         ways.append(added(said, given))
     of = contents.columns[guess.place].name
+    apart = guess.place == last or guess.pair is not None
     raise UntidyTableError(
         f"{contents.path}: no label is named, and the last column, {name!r}, may not be it: "
-        + (guess.doubts[0] if guess.place == last else f"{of!r} looks more like one")
+        + (guess.doubts[0] if apart else f"{of!r} looks more like one")
         + ". Name the label:",
         tuple(ways),
     )
@@ -275,9 +299,9 @@ def check_frame_label(
     values, _ = values_of(columns[last][1])
     others = [series for k, (_, series) in enumerate(columns) if k != last]
     wordy = any(str(series.dtype).startswith(("object", "str", "String")) for series in others)
-    named = any(is_usual_label(title) for title, _ in columns) or (
-        len(columns) > _MANY and bool(likely_names([title for title, _ in columns]))
-    )
+    titles = [title for title, _ in columns]
+    named = any(map(is_usual_label, titles)) or names_raise_doubts(titles)
+    named = named or (len(columns) > _MANY and bool(likely_names(titles)))
     different = len(np.unique(values)) if isinstance(values, np.ndarray) else _MANY + 1
     plain = different <= min(_MANY, max(2, len(frame) // 2))
     if plain and not wordy and not named:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -30,6 +30,12 @@ _STRONG = frozenset({
 """Words of columns that are hardly ever features."""
 
 _NAMED = _LIKELY | _STRONG
+_EVENTS = frozenset({"event", "status", "death", "died", "dead", "deceased", "fustat"})
+_TIMES = frozenset({
+    "time", "survival", "surv", "followup", "futime", "os", "pfs", "dfs", "rfs", "efs", "tte",
+    "rfstime", "survtime",
+})  # fmt: skip
+_UNITS = frozenset({"days", "weeks", "months", "years"})
 TECHNICAL = frozenset({
     "batch", "plate", "centre", "center", "site", "hospital", "clinic", "ward", "run", "lot",
     "lane", "chip", "slide", "scanner", "operator", "machine", "instrument", "lab",
@@ -65,11 +71,15 @@ class LabelGuess:
         Why another column may be meant.
     sure : bool
         Whether a command may take it without being told.
+    pair : (int, int), optional
+        Columns of times and of whether they ended with an event. The label is the time, or the
+        event if it is not coded as 1 and 0; the other one is no feature.
     """
 
     place: int
     doubts: tuple[str, ...] = ()
     sure: bool = True
+    pair: tuple[int, int] | None = None
 
 
 def name_words(name: str) -> list[str]:
@@ -91,6 +101,48 @@ def is_likely_label(column: ColumnFacts) -> bool:
     if is_usual_label(column.name):
         return column.different > 1
     return 2 <= column.different <= _FEW and bool(_NAMED & set(name_words(column.name)))
+
+
+def names_raise_doubts(names: Sequence[str]) -> bool:
+    """Whether the names alone make it worth looking at all columns before the last is the label.
+
+    >>> names_raise_doubts(["Survived", "deck"]), names_raise_doubts(["g1", "sex"])
+    (True, True)
+    >>> names_raise_doubts(["g1", "time", "status"]), names_raise_doubts(["time", "g1", "grade"])
+    (True, False)
+    """
+    if not names:
+        return False
+    last = set(name_words(names[-1]))
+    strong = any(_STRONG & set(name_words(name)) for name in names[:-1])
+    return strong or bool(last & (TECHNICAL | PERSONAL)) or any(True for _ in _timed(names))
+
+
+def _timed(names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Neighbouring columns that are called like a time and an event, in either order."""
+    words = [set(name_words(name)) for name in names]
+    for k in range(len(names) - 1):
+        for time, event in ((k, k + 1), (k + 1, k)):
+            ends = words[event] & _EVENTS and not words[time] & _EVENTS
+            units = words[time] & _UNITS and words[event] != {"status"}
+            if ends and (words[time] & _TIMES or units) and not words[time] & PERSONAL:
+                yield time, event
+
+
+def time_and_event(columns: Sequence[ColumnFacts]) -> tuple[int, int] | None:
+    """A column of times and the one that says whether they ended with an event, if two stand
+    together that have such names and values: times from 0 on, and two values."""
+    for time, event in _timed([column.name for column in columns]):
+        lasts = columns[time]
+        timed = lasts.kind in ("number", "whole number") and lasts.different > _FEW
+        if timed and lasts.low >= 0 and columns[event].different == 2:
+            return time, event
+    return None
+
+
+def tells_events(column: ColumnFacts) -> bool:
+    """Whether a column holds 1 and 0, as `--event` needs."""
+    return column.kind == "two values" and (column.low, column.high) == (0, 1)
 
 
 def likely_names(names: Sequence[str]) -> list[str]:
@@ -179,7 +231,8 @@ def guess_label(
     before numbers and the first before others; or the last column, which is sure if it is the only
     measurement, as in a regression on few values. A last column of another name is not sure beside
     one that is hardly ever a feature (survived, churned, …), nor one that tells of the person or of
-    how samples were taken (sex, batch, …) beside any of few values.
+    how samples were taken (sex, batch, …) beside any of few values; nor one of two columns that
+    look like times until an event, some of them censored: there the time is the guess.
     """
     free = [k for k in range(len(columns)) if k not in skip]
     usable = [k for k in free if not why_no_label(columns[k], n_rows)]
@@ -189,6 +242,17 @@ def guess_label(
             "names, or have a single value"
         )
     guess = _guess_among(columns, usable, n_rows)
+    pair = time_and_event(columns)
+    if pair and guess.place in pair and not set(pair) & set(skip):
+        time, event = (columns[place] for place in pair)
+        coded = tells_events(event)
+        doubt = (
+            f"{time.name!r} and {event.name!r} look like times until an event, some of them "
+            "censored"
+        )
+        if not coded:
+            doubt += f": to use both, code {event.name!r} as 1 (event) and 0 (censored)"
+        return LabelGuess(place=pair[not coded], doubts=(doubt,), sure=False, pair=pair)
     first, *others = columns
     if not guess.sure and len(others) > _FEW and first.kind == "text":
         named = looks_like_identifier(first, n_rows)

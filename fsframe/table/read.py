@@ -48,7 +48,12 @@ from fsframe.table.columns import (
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import is_annotated, is_frame, is_labelled
-from fsframe.table.label_guess import is_usual_label, likely_names, looks_measured
+from fsframe.table.label_guess import (
+    is_usual_label,
+    likely_names,
+    looks_measured,
+    names_raise_doubts,
+)
 from fsframe.table.reader import (
     ArrayTable,
     Form,
@@ -582,7 +587,7 @@ def _doubtful(
     if is_usual_label(label_name) and sheet.names:
         return False
     names = sheet.names or ()
-    if other_texts or any(is_usual_label(name) for name in names):
+    if other_texts or any(is_usual_label(name) for name in names) or names_raise_doubts(names):
         return True
     different = {text for text in texts if not sheet.missing(text)}
     if all(map(is_number, different)):

@@ -69,13 +69,81 @@ def test_a_last_column_that_is_rather_a_feature_is_asked_about(
 ) -> None:
     doubt, last = BEHIND[label]
     measurements(**last).rename({"grp": label}).write_csv(here / "t.csv")
-    said = " ".join(call("inspect t.csv").out.split())
+    said = told(call("inspect t.csv"))
     assert f"label: {label}, a guess" in said and f"doubt: {doubt}" in said
     done = call("chain mim:top=1 on t.csv --no-out")
     assert done.code == 4 and f"--label {label}" in done.err
     # Alone among measurements it is the label.
     measurements(**last).drop("grp").write_csv(here / "t.csv")
     assert call("chain mim:top=1 on t.csv --no-out").code == 0
+
+
+def told(done: Done) -> str:
+    """What a command printed, without its lines."""
+    return " ".join(done.out.replace("\\\n", "").split())
+
+
+def survival(status: tuple[object, object], *, last: bool) -> polars.DataFrame:
+    draw = np.random.default_rng(2)
+    g = draw.normal(size=(ROWS, 3)).round(3)
+    about = {
+        "os_months": draw.exponential(np.exp(-2 * g[:, 0]) * 30).round(1),
+        "os_status": [status[k % 3 != 0] for k in range(ROWS)],
+    }
+    genes = {f"g{k}": g[:, k] for k in range(3)}
+    return polars.DataFrame(genes | about if last else about | genes)
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_times_until_an_event_are_neither_features_nor_classes(
+    call: Call, here: Path, last: bool
+) -> None:
+    survival((0, 1), last=last).write_csv(here / "t.csv")
+    said = told(call("inspect t.csv"))
+    assert "label: os_months, a guess (time to" in said and "features: 3 (" in said
+    assert "cox-score:alpha=0.05 on t.csv --label os_months --event os_status" in said
+    done = call("chain cox-score:top=1 on t.csv --no-out")
+    assert done.code == 4 and "look like times until an event" in done.err
+    ways = [line for line in done.err.splitlines() if line.startswith("  fsframe ")]
+    ran = call(*shlex.split(ways[0])[1:], "--json")
+    assert ran.code == 0 and ran.json["selected"] == ["g0"]
+    if last:
+        assert ways[1].endswith("--label os_status --drop os_months")
+    with pytest.raises(UntidyTableError, match="look like times until an event"):
+        fsframe.select("mim", survival((0, 1), last=last).to_pandas())
+
+
+def test_a_time_beside_events_in_words_is_left_out(call: Call, here: Path) -> None:
+    survival(("0:LIVING", "1:DECEASED"), last=False).write_csv(here / "t.csv")
+    said = told(call("inspect t.csv"))
+    assert "label: os_status, a guess" in said and "--drop os_months" in said
+    assert "code 'os_status' as 1 (event) and 0 (censored)" in said
+
+
+@pytest.mark.parametrize(
+    ("label", "way"), [("os_months", "--event os_status"), ("os_status", "--drop os_months")]
+)
+def test_the_other_of_time_and_event_is_no_feature_of_a_label_that_is_said(
+    call: Call, here: Path, label: str, way: str
+) -> None:
+    survival((0, 1), last=True).write_csv(here / "t.csv")
+    said = told(call(f"inspect t.csv --label {label}"))
+    assert f"as a feature it would leak the label {way}" in said
+    assert f"--label {label} {way}" in said.split("Suggested command:")[1]
+
+
+def test_whole_numbers_of_many_values_are_a_target(call: Call, here: Path) -> None:
+    visitors = np.random.default_rng(0).poisson(40, ROWS)
+    measurements(visitors=visitors.tolist()).drop("grp").write_csv(here / "t.csv")
+    said = told(call("inspect t.csv"))
+    assert "label: visitors, a guess (regression: " in said
+    assert "--label visitors --task regression" in said
+    refused = call("chain anova-f:top=1 on t.csv --label visitors --no-out")
+    assert refused.code == 4 and "--task regression" in refused.err
+    # Letters by number are classes: many rows of each.
+    letters = polars.DataFrame({"x": [*range(520)], "letter": [1 + k % 26 for k in range(520)]})
+    letters.write_csv(here / "letters.csv")
+    assert "--task" not in call("inspect letters.csv --label letter").out
 
 
 def test_python_refuses_an_identifier_as_the_label_too() -> None:
