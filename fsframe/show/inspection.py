@@ -35,6 +35,8 @@ from fsframe.table.source import contents
 from fsframe.text import counted, some_of
 
 _LEVEL, _RARE, _CLASSES = 0.05, 10, 10
+# A class of so many rows is told apart by chance in one of 90,000 columns of noise.
+_FEWEST, _MOST_TELLING, _TOLD, _MOST_VALUES = 10, 3, 0.5, 50_000_000
 
 
 @attrs.frozen(kw_only=True)
@@ -87,6 +89,19 @@ def findings_of(
         "--drop",
     )
     yield from (_covariate(c, guesses, suggested) for c in covariates if not c.pure and not c.same)
+    label = guesses.names[guesses.label]
+    for what, columns in (
+        (f"one value for each class: another form of {label}, no feature", guesses.recoded),
+        ("which rows train and which test, or in which fold: no feature", guesses.divides),
+    ):
+        yield from _grouped(guesses, what, columns, "--drop")
+    if long := guesses.long_form():
+        whom, what = (guesses.names[k] for k in long)
+        yield Finding(
+            columns=(whom, what),
+            what=f"each {whom} has one row for each {what}: rows are measurements. Give each "
+            f"{what} a column first (pandas: pivot(index={whom!r}, columns={what!r}))",
+        )
     for k in guesses.coded:
         for code, times in facts[k].codes:
             yield Finding(
@@ -129,6 +144,45 @@ def findings_of(
             columns=(),
             what=f"{many} of {file_contents.n_rows} rows repeat{'s' * (many == 1)} an earlier one "
             "in all columns",
+        )
+
+
+def _telling(data: Dataset) -> Iterator[Finding]:
+    """Columns that tell the class too well: without an error, or by whether they are missing."""
+    if data.task != "classification" or not data.in_memory:
+        return
+    sizes = np.bincount(data.y)
+    if sizes.min() < _FEWEST or data.n_samples * data.n_features > _MOST_VALUES:
+        return
+    separate, gaps = [], []
+    for start, stop in data.column_blocks():
+        X = np.asarray(data.columns(start, stop), dtype=np.float64)
+        by_class = [X[data.y == c] for c in range(len(sizes))]
+        absent = np.array([np.isnan(rows).mean(axis=0) for rows in by_class])
+        told = np.flatnonzero(np.ptp(absent, axis=0) >= _TOLD)
+        gaps += [(start + int(k), absent[:, k]) for k in told]
+        whole = ~np.isnan(X).any(axis=0) & ~data.categorical[start:stop]
+        low, high = (np.array([f(r[:, whole], axis=0) for r in by_class]) for f in (np.min, np.max))
+        order = np.argsort(low, axis=0)
+        low, high = (np.take_along_axis(ends, order, axis=0) for ends in (low, high))
+        apart = (high[:-1] < low[1:]).all(axis=0)
+        separate += [start + int(k) for k in np.flatnonzero(whole)[apart]]
+    name = data.feature_names
+    if len(separate) <= _MOST_TELLING:
+        for k in separate:
+            yield Finding(
+                columns=(name[k],),
+                what="separates the classes without an error: was it made from "
+                f"{data.label_name}, or measured after it?",
+                option=_option("--drop", [name[k]]),
+            )
+    for k, shares in gaps[:_MOST_TELLING]:
+        most, least = (str(data.classes[int(c)]) for c in (shares.argmax(), shares.argmin()))
+        yield Finding(
+            columns=(name[k],),
+            what=f"missing in {shares.max():.0%} of {most} and {shares.min():.0%} of {least}: "
+            f"whether it was measured tells {data.label_name}; a method with missing=level would "
+            "use that",
         )
 
 
@@ -400,6 +454,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         refused = str(error)
     if data is not None:
         findings += [Finding(columns=(), what=text) for text in repeated_rows(data)]
+        findings += _telling(data)
     proposals = proposals_for(data) if data is not None else []
     chain = proposals[0].chain if proposals else ""
     forecast = proposals[0].cost if proposals else None

@@ -204,6 +204,10 @@ class Contents:
         """A column, read again unless it was kept."""
         return self._kept[column] if column in self._kept else self._column(column)
 
+    def at_hand(self, column: int) -> bool:
+        """Whether the values of a column are kept, so that asking for them reads nothing."""
+        return column in self._kept
+
     def codes(self, column: int) -> NDArray[np.int64]:
         """A column as (n_rows,) codes of its different values; -1 where missing."""
         return _coded(self._values(column))

@@ -19,22 +19,26 @@ from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.frames import columns_of, values_of
 from fsframe.table.label_guess import (
     FEWEST_NAMES,
+    PERSONAL,
+    TECHNICAL,
     Covariate,
     adjusted_for,
     covariates_of,
+    divides_for_a_test,
     guess_label,
     is_likely_label,
     is_usual_label,
     likely_names,
     looks_like_identifier,
     looks_measured,
+    name_words,
     names_people,
     names_raise_doubts,
     why_no_label,
 )
 from fsframe.table.roles import AskedColumns, only
 
-_MANY = 20
+_MANY, _CLASSES, _FEWEST_ROWS = 20, 10, 20
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
 
 
@@ -98,6 +102,9 @@ class Guesses:
         first_of = {column.name: k for k, column in reversed([*enumerate(contents.columns)])}
         self.twice = [k for k, c in rest.items() if shared[c.name] > 1 and first_of[c.name] != k]
         rest = {k: c for k, c in rest.items() if k not in self.twice}
+        self.divides = [k for k, c in rest.items() if divides_for_a_test(c)]
+        self.recoded = [k for k, c in rest.items() if self._is_recoded(k, c)]
+        rest = {k: c for k, c in rest.items() if k not in (*self.divides, *self.recoded)}
         self.odd = [k for k, c in rest.items() if c.odd]
         self.texts = [k for k, c in rest.items() if c.kind == "text" and not c.odd]
         self.prose = [
@@ -139,9 +146,45 @@ class Guesses:
         turns = int(np.count_nonzero(np.diff(mark))) > self.found.columns[self.label].different - 1
         return column.kind == "text" or (runs and turns)
 
+    def _is_recoded(self, k: int, column: ColumnFacts) -> bool:
+        """Whether a column has one value for each class: another form of the label."""
+        described = (TECHNICAL | PERSONAL) & set(name_words(column.name))
+        if column.missing or described or not 2 <= column.different <= _CLASSES:
+            return False
+        few = self.found.columns[self.label].different <= 2 * _CLASSES
+        if self.found.n_rows < _FEWEST_ROWS or not few or not self.found.at_hand(k):
+            return False
+        of_label, classes = self._classes
+        known = of_label >= 0
+        pairs = self.found.codes(k)[known] * len(classes) + of_label[known]
+        return column.different == len(classes) == len(np.unique(pairs))
+
+    @cached_property
+    def _classes(self) -> tuple[NDArray[np.int64], list[str]]:
+        return self.found.classes(self.label)
+
+    def long_form(self) -> tuple[int, int] | None:
+        """A column that names subjects and one of what was measured on each, once, if rows are
+        measurements and not subjects."""
+        if not self.people:
+            return None
+        of_whom = self.people[0]
+        codes = self.found.codes(of_whom)
+        n = self.found.n_rows
+        for k in self.texts:
+            many = self.found.columns[k].different
+            if many < 3 or self.found.columns[k].missing:
+                continue
+            if many * self.found.columns[of_whom].different == n:
+                pairs = codes * many + self.found.codes(k)
+                if len(np.unique(pairs)) == n:
+                    return of_whom, k
+        return None
+
     @property
     def left_out(self) -> list[int]:
-        """Columns that cannot be features; never one that is likely to be a label."""
+        """Columns that cannot be features; never one that is likely to be a label, unless it is
+        another form of this one."""
         out = {
             *self.identifiers,
             *self.dates,
@@ -149,9 +192,11 @@ class Guesses:
             *self.empty,
             *self.people[1:],
             *self.twice,
+            *self.divides,
         }
         columns = self.found.columns
-        return sorted(k for k in out - set(self.beside) if not is_likely_label(columns[k]))
+        out = {k for k in out - set(self.beside) if not is_likely_label(columns[k])}
+        return sorted(out | {*self.recoded})
 
     def missing_codes(self, known: Collection[int]) -> list[str]:
         """Texts in columns of numbers, and repeated extreme values, that stand for missing ones.

@@ -164,6 +164,19 @@ def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
     return column.kind == "text" or (column.kind == "whole number" and named)
 
 
+_PARTS_OF_A_TEST = frozenset({
+    "train", "training", "test", "testing", "val", "valid", "validation", "dev", "holdout",
+})  # fmt: skip
+
+
+def divides_for_a_test(column: ColumnFacts) -> bool:
+    """Whether a column says which rows train and which test, or in which fold a row is."""
+    if column.kind == "text":
+        few = 2 <= column.different <= len(column.examples)
+        return few and {text.strip().lower() for text in column.examples} <= _PARTS_OF_A_TEST
+    return column.kind == "whole number" and name_words(column.name)[-1:] in (["fold"], ["folds"])
+
+
 def names_people(name: str, different: int) -> bool:
     """Whether a column of that name and so many different values tells whose rows they are.
 

@@ -132,6 +132,43 @@ def test_the_other_of_time_and_event_is_no_feature_of_a_label_that_is_said(
     assert f"--label {label} {way}" in said.split("Suggested command:")[1]
 
 
+def test_what_tells_the_label_too_well_is_named(call: Call, here: Path) -> None:
+    y = np.arange(ROWS) % 2
+    draw = np.random.default_rng(4)
+    columns = {
+        "marker": draw.normal(size=ROWS) + y,
+        "class_code": y + 1,
+        "level": ["low" if v else "high" for v in y],
+        "risk": 0.8 * y + draw.uniform(0, 0.1, ROWS),
+        "lab": np.where(y == 1, np.nan, draw.normal(size=ROWS)),
+        "kept": np.where(draw.random(ROWS) < 0.3, np.nan, draw.normal(size=ROWS)),
+        "set": ["train" if k < 40 else "test" for k in range(ROWS)],
+        "fold": 1 + np.arange(ROWS) // 3 % 5,
+        "class": ["ill" if v else "well" for v in y],
+    }
+    polars.DataFrame(columns, nan_to_null=True).write_csv(here / "t.csv")
+    said = told(call("inspect t.csv"))
+    remarks, way = said.split("Suggested command:")
+    assert "class_code, level: one value for each class: another form of class" in remarks
+    assert "set, fold: which rows train and which test" in remarks.replace("fold, set", "set, fold")
+    assert "risk: separates the classes without an error" in remarks
+    assert "lab: missing in 100% of ill and 0% of well" in remarks
+    assert "marker: sep" not in remarks and "kept: missing" not in remarks
+    (dropped,) = re.findall(r"chain anova-f\S* on t.csv --label class --drop (\S+)", way)
+    assert set(dropped.split(",")) == {"class_code", "level", "set", "fold"}
+
+
+def test_rows_that_are_measurements_of_a_subject_are_named(call: Call, here: Path) -> None:
+    genes = ("TP53", "BRCA1", "EGFR")
+    rows = [(f"S{k:02d}", gene, 0.1 * k, "ab"[k % 2]) for k in range(20) for gene in genes]
+    table = polars.DataFrame(rows, schema=["sample", "gene", "value", "class"], orient="row")
+    table.write_csv(here / "long.csv")
+    said = told(call("inspect long.csv"))
+    assert "each sample has one row for each gene: rows are measurements" in said
+    table.head(59).write_csv(here / "lacking.csv")
+    assert "rows are measurements" not in told(call("inspect lacking.csv"))
+
+
 def test_whole_numbers_of_many_values_are_a_target(call: Call, here: Path) -> None:
     visitors = np.random.default_rng(0).poisson(40, ROWS)
     measurements(visitors=visitors.tolist()).drop("grp").write_csv(here / "t.csv")
