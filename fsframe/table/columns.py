@@ -373,7 +373,11 @@ def check_classes(
     if task == "regression":
         return []
     many = labels.dtype.kind in "if" and len(values) > _MANY
-    hint = "; if it is a number to predict, say so (--task regression, task=)" if many else ""
+    hint = (
+        "; if it is a number to predict, say so (--task regression, task='regression')"
+        if many
+        else ""
+    )
     if guessed:
         hint += f"; if another column is the label, name it (--label, label=), not {name!r}"
     if len(values) > MAX_CLASSES:

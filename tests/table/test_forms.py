@@ -69,6 +69,15 @@ def test_the_sign_that_parts_all_lines_is_the_delimiter(put, names, values):
     assert (data.X[0].tolist(), data.classes) == (values, ("a", "b"))
 
 
+def test_a_title_above_names_of_more_than_a_megabyte_is_found(put):
+    names = [f"{'x' * 60}{k}" for k in range(20_000)]
+    row = ",".join(["1.5"] * 20_000)
+    rows = [f"{row},{label}" for label in "abab"]
+    data = read(put("\n".join(["A study, 2021", ",".join([*names, "class"]), *rows]) + "\n"))
+    assert (data.n_features, data.n_samples) == (20_000, 4)
+    assert any("were taken as a title" in said for said in data.warnings)
+
+
 def test_a_longer_row_is_reported_by_the_delimiter_of_the_others(put):
     with pytest.raises(DataError, match=r"line 3 has 5 fields.* \(delimiter: comma\)"):
         read(put("a,b,c,class\n1,2,3,x\n1,2,3,4,y\n1,2,3,x\n"))
