@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import attrs
 import numpy as np
-from designs import Design, Table
+from designs import DESIGNS, Design, Table
 from numpy.typing import NDArray
 
 from fsframe import Chain
@@ -156,8 +156,10 @@ def _skrebate(table: Table, seed: int) -> Kept:
 
 
 _BOTH = ("classification", "regression")
-_NPFS = {"promise": "share", "level": 0.01, "only_null": True}
-_BH = {"promise": "fdr", "level": 0.1, "only_null": True}
+_NPFS = {"promise": "share", "level": 0.01, "only_null": True, "warned": ("drift",)}
+_BH = {"promise": "fdr", "level": 0.1, "only_null": True, "warned": ("drift",)}
+_BORUTA = {"tasks": _BOTH, "seconds": 3.0, "promise": "any", "level": 0.05,
+           "warned": tuple(design.name for design in DESIGNS)}  # fmt: skip
 
 
 def _ours(name: str, base: str | Callable[[Design], str], **facts: object) -> Contender:
@@ -177,7 +179,7 @@ CONTENDERS: tuple[Contender, ...] = (
     _ours("cox-score, BH", "cox-score:alpha=0.05", tasks=("survival",), seconds=0.01,
           promise="fdr", level=0.05),
     _ours("mim npfs", _screened("mim npfs"), tasks=_BOTH, seconds=0.4, **_NPFS),
-    _ours("anova-f npfs", _screened("anova-f npfs"), seconds=0.6, warned=("drift",), **_NPFS),
+    _ours("anova-f npfs", _screened("anova-f npfs"), seconds=0.6, **_NPFS),
     _ours("relieff npfs", _screened("relieff npfs"), seconds=1.5, **_NPFS),
     _ours("rrelieff npfs", "rrelieff npfs", tasks=("regression",), seconds=3.0, **_NPFS),
     _ours("surf npfs", _screened("surf npfs"), seconds=3.0, **_NPFS),
@@ -200,10 +202,9 @@ CONTENDERS: tuple[Contender, ...] = (
           seconds=6.0, promise="fdr", level=0.1),
     _ours("lasso knockoffs", "lasso:score_by=coefficient knockoffs:copies=1", tasks=_BOTH,
           seconds=0.5, widest=200, promise="fdr", level=0.2, false_if_not="causal"),
-    _ours("boruta", "boruta:trees=50,max_runs=30,alpha=0.05", tasks=_BOTH, seconds=3.0,
-          promise="any", level=0.05),
+    _ours("boruta", "boruta:trees=50,max_runs=30,alpha=0.05", **_BORUTA),
     _ours("boruta, two-step", "boruta:trees=50,max_runs=30,alpha=0.05,correction=two-step",
-          tasks=_BOTH, seconds=3.0, promise="any", level=0.05),
+          **_BORUTA),
     _ours("interactions", "interactions", tasks=_BOTH, seconds=5.0, widest=100, promise="any",
           level=0.05, false_if_not="interacting"),
     _ours("anova-f, top 10", "anova-f:top=10", tasks=_BOTH, seconds=0.01),

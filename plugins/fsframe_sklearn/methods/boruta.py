@@ -58,7 +58,15 @@ class Boruta(Selector):
     in the forest, and its copies are shuffled as one: if they were shuffled separately, a tree
     could recognise a drawn row by the true columns but not by the shuffled ones. Rows of a group
     would have to be shuffled together for the same reason, which is impossible if groups differ in
-    size: groups raise an error. Up to `max_runs` forests of `trees` trees are stored one by one, so
+    size: groups raise an error.
+
+    The level is one over forests, not over tables. All forests see the same rows, and a column that
+    goes with the label in these by chance beats the copies again and again. The best of p
+    irrelevant columns is confirmed if it is above that quantile of the best copy which the needed
+    hits amount to: about three in ten tables without a relevant column keep one, whatever `alpha`
+    (docs/ledger.md; BorutaPy the same). A warning says so where columns are confirmed.
+
+    Up to `max_runs` forests of `trees` trees are stored one by one, so
     that a killed run can continue.
 
     References
@@ -92,7 +100,8 @@ class Boruta(Selector):
     alpha: float = param(
         0.01,
         real(above=0, below=1),
-        help="Significance level of the test on each side, over all features.",
+        help="Significance level of the test on each side, over all features and forests of this "
+        "table.",
         source="sec. 3",
     )
     correction: str = param(
@@ -234,6 +243,12 @@ class Boruta(Selector):
         return np.asarray(within & (p_values <= self.alpha / forests))
 
     def _warnings(self, data: Dataset, decision: NDArray[np.int64], forests: int) -> Iterator[str]:
+        if self.top is None and (decision == 1).any():
+            yield (
+                f"alpha={self.alpha:g} is a level over forests, which share these rows: of tables "
+                "without a relevant column about three in ten keep one; `boruta:trees=30,"
+                "max_runs=5 npfs:n=40` tests against resamples"
+            )
         tentative = np.flatnonzero(decision == 0)
         if tentative.size:
             named = some_of([data.feature_names[column] for column in tentative], 8)

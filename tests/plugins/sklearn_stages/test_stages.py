@@ -303,6 +303,17 @@ def test_counts_weigh_as_copies_do(method, task):
 # Boruta
 
 
+def test_what_boruta_confirms_is_said_to_be_of_these_rows() -> None:
+    X = np.random.default_rng(0).normal(size=(80, 5))
+    label = X[:, 3] > 0
+    said = "a level over forests, which share these rows"
+    found = Boruta(trees=20, max_runs=20).select(Dataset.from_arrays(X, label))
+    assert found.selected.tolist() == [3] and any(said in text for text in found.warnings)
+    few = Boruta(trees=20, max_runs=2).select(Dataset.from_arrays(X, label))
+    ranked = Boruta(trees=20, max_runs=20, top=1).select(Dataset.from_arrays(X, label))
+    assert not any(said in text for text in (*few.warnings, *ranked.warnings))
+
+
 def test_the_test_of_boruta_is_the_published_one():
     # R's Boruta: p.adjust(pbinom(hits − 1, runs, 0.5, lower.tail = FALSE), "bonferroni") < alpha.
     decision = np.zeros(4, dtype=np.int64)
