@@ -24,6 +24,7 @@ import numpy as np
 from fsframe.errors import DataError, one_line
 from fsframe.params import Parameterised, format_value
 from fsframe.registry.importing import time_limit
+from fsframe.text import counted
 
 
 @attrs.frozen(kw_only=True)
@@ -236,7 +237,7 @@ def tally_line() -> str:
     """Number of checks and methods, and the outcomes."""
     outcomes = Counter(outcome.status for suite in TALLY.values() for outcome in suite)
     parts = ", ".join(f"{number} {status}" for status, number in sorted(outcomes.items()))
-    return f"fsframe.testing: {outcomes.total()} checks of {len(TALLY)} methods: {parts}"
+    return f"fsframe.testing: {outcomes.total()} checks of {counted(len(TALLY), 'method')}: {parts}"
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
