@@ -69,9 +69,6 @@ def column_codes(
     >>> column_codes(np.array([3.0, 1.0, np.nan]), 2, 5, False)[0].tolist()
     [1, 0, 255]
     """
-    quick = _few_whole_numbers(values, max_levels)
-    if quick is not None:
-        return quick
     known = ~np.isnan(values)
     present = np.sort(values[known])
     codes = np.full(len(values), MISSING, np.uint8)
@@ -97,25 +94,6 @@ def column_codes(
         edges = np.unique(np.concatenate([edges[:-1], below]))
     codes[known] = np.searchsorted(edges, values[known], side="left")
     return codes, edges
-
-
-def _few_whole_numbers(
-    values: NDArray[np.float64], max_levels: int
-) -> tuple[NDArray[np.uint8], NDArray[np.float64]] | None:
-    """`column_codes` of genotypes and the like (small whole numbers, none missing); else None."""
-    low, high = (values.min(), values.max()) if len(values) else (np.nan, np.nan)
-    # NaN makes every comparison false.
-    if not (low >= 0 and high < MISSING):
-        return None
-    whole = values.astype(np.uint8)
-    if not np.array_equal(whole, values):
-        return None
-    levels = np.flatnonzero(np.bincount(whole, minlength=1))
-    if len(levels) > max_levels:
-        return None
-    places = np.zeros(MISSING, np.uint8)
-    places[levels] = np.arange(len(levels))
-    return places[whole], levels.astype(np.float64)
 
 
 def rows_by_class(data: Dataset) -> NDArray[np.intp]:

@@ -78,89 +78,6 @@ def _margins_with_gaps(counts, both, levels_a, levels_b, classes, xlogx, of_a, o
 
 
 @njit()
-def _transpose_block(
-    first, last, most, levels, stored, margins, shares, alone, lane_margins, lane_shares, lane_alone
-):
-    """Margins and shares of the columns of a block, lane by lane; whether all are without gaps.
-
-    A column's last level, which has no bit row, comes last of the `most` levels of the block.
-    """
-    classes = margins.shape[2]
-    lane_margins[:] = 0
-    lane_shares[:] = 0.0
-    lane_alone[:] = 0.0
-    for column in range(first, last):
-        if levels[column] > 0 and stored[column] == levels[column]:
-            return False
-    for column in range(first, last):
-        lane = column - first
-        lane_alone[lane] = alone[column]
-        for level in range(levels[column]):
-            place = level if level < stored[column] else most - 1
-            for k in range(classes):
-                lane_margins[(place * classes + k) * LANES + lane] = margins[column, level, k]
-                lane_shares[(place * classes + k) * LANES + lane] = shares[column, level, k]
-    return True
-
-
-@njit()
-def _bounds_of_eight(
-    cells, at_row, n_rows, most, a, levels_a, margins, shares, sizes, xlogx, total,
-    lane_margins, lane_shares, lane_alone, counts, work, bounds,
-):  # fmt: skip
-    """The upper bounds of G² of one column with the eight of a block, none with gaps.
-
-    Every loop over lanes is one or a few vector instructions.
-    """
-    classes = margins.shape[2]
-    rest, size, share, norm = work[0], work[1], work[2], work[3]
-    for lane in range(LANES):
-        bounds[lane] = 0.0
-        norm[lane] = 0.0
-    for i in range(levels_a - 1):
-        for k in range(classes):
-            margin = np.int64(margins[a, i, k])
-            for lane in range(LANES):
-                counts[((i * most + most - 1) * classes + k) * LANES + lane] = margin
-            for j in range(most - 1):
-                start = ((j * classes + k) * n_rows + at_row + i) * LANES
-                for lane in range(LANES):
-                    count = np.int64(cells[start + lane])
-                    counts[((i * most + j) * classes + k) * LANES + lane] = count
-                    counts[((i * most + most - 1) * classes + k) * LANES + lane] -= count
-    for j in range(most):
-        for k in range(classes):
-            into = (((levels_a - 1) * most + j) * classes + k) * LANES
-            for lane in range(LANES):
-                counts[into + lane] = lane_margins[(j * classes + k) * LANES + lane]
-            for i in range(levels_a - 1):
-                start = ((i * most + j) * classes + k) * LANES
-                for lane in range(LANES):
-                    counts[into + lane] -= counts[start + lane]
-    for i in range(levels_a):
-        for j in range(most):
-            for lane in range(LANES):
-                size[lane] = 0.0
-                share[lane] = 0.0
-            for k in range(classes):
-                start = ((i * most + j) * classes + k) * LANES
-                mine = shares[a, i, k] / sizes[k]
-                theirs = (j * classes + k) * LANES
-                for lane in range(LANES):
-                    count = counts[start + lane]
-                    bounds[lane] += xlogx[np.uintp(count)]
-                    size[lane] += np.float64(count)
-                    share[lane] += mine * lane_shares[theirs + lane]
-            for lane in range(LANES):
-                bounds[lane] -= xlogx[np.uintp(np.int64(size[lane]))]
-                norm[lane] += size[lane] * share[lane]
-    for lane in range(LANES):
-        rest[lane] = np.log(max(norm[lane], 1e-300))
-    for lane in range(LANES):
-        bounds[lane] = 2.0 * (bounds[lane] + lane_alone[lane] + total * rest[lane])
-
-
-@njit()
 def screen_tile(
     lanes,
     offsets,
@@ -237,10 +154,6 @@ def screen_tile(
         whole += xlogx[class_sizes[k]]
         total += sizes[k]
     whole -= xlogx[np.int64(total)]
-    lane_counts = np.empty(most * LANES, np.int64)
-    lane_margins = np.empty(most_levels * classes * LANES, np.int64)
-    lane_shares = np.empty(most_levels * classes * LANES)
-    lane_alone, lane_work, bounds = np.empty(LANES), np.empty((4, LANES)), np.empty(LANES)
     written, given = 0, 0
     for block in range(first_block, last_block):
         if counted.size:
@@ -249,31 +162,16 @@ def screen_tile(
             given += size
         elif n_rows:
             count_block(rows, n_rows, lanes, offsets[block], depth[block], words, n_words, cells)
-        deepest = depth[block] + 1
-        quick = _transpose_block(
-            block * LANES, min((block + 1) * LANES, n_columns), deepest, levels, stored, margins,
-            shares, alone, lane_margins, lane_shares, lane_alone,
-        )  # fmt: skip
         for a in range(first, last):
             levels_a, stored_a = levels[a], stored[a]
             if levels_a < 2:
                 continue
             at_row = starts[a - first]
-            in_lanes = quick and stored_a < levels_a
-            if in_lanes:
-                _bounds_of_eight(
-                    cells, at_row, n_rows, deepest, a, levels_a, margins, shares, sizes, xlogx,
-                    total, lane_margins, lane_shares, lane_alone, lane_counts, lane_work, bounds,
-                )  # fmt: skip
-                for lane in range(LANES):
-                    bounds[lane] += 2.0 * (alone[a] + whole) + 1e-9 * total
             for b in range(max(a + 1, block * LANES), min((block + 1) * LANES, n_columns)):
                 levels_b, stored_b = levels[b], stored[b]
                 if levels_b < 2:
                     continue
                 lane = b - block * LANES
-                if in_lanes and bounds[lane] < least[1]:
-                    continue
                 row = levels_b * classes
                 for i in range(stored_a):
                     for k in range(classes):
