@@ -173,22 +173,6 @@ class ByteLevels:
         kept[self.starts[1:][self.missing] - 1] = False
         return np.add(self.values[kept], np.repeat(self.base[columns], self.distinct[columns]))
 
-    def as_bins(self) -> Bins:
-        """The bins of columns that all keep their values as levels."""
-        values, distinct = self.values, self.distinct
-        if self.missing.any():
-            ends = self.starts[1:][self.missing] - 1
-            values = np.delete(values, ends)
-        thresholds = values.astype(np.float64)
-        if self.base.any():
-            thresholds += np.repeat(self.base, distinct)
-        return Bins(
-            as_levels=np.ones(distinct.size, bool),
-            offsets=np.concatenate([[0], np.cumsum(distinct)]),
-            thresholds=thresholds,
-            missing=self.missing,
-        )
-
 
 class BinsBuilder:
     """Collects the thresholds of a group of columns, in any order."""

@@ -140,12 +140,13 @@ class Counter:
     def _packed(self, chunk: Chunk, partner: Partner, per_class: bool) -> _Job:
         layout = self.encoded.layout
         lanes = np.empty((2, len(chunk.packed)))
+        words, margins = partner.in_groups(per_class)
 
         def work(start: int, stop: int) -> None:
             joint_sums(
                 chunk.planes, chunk.offsets, chunk.block_levels, chunk.margins,
-                chunk.margin_offsets, partner.rows, partner.margins, layout.words, layout.table,
-                per_class, start, stop, lanes[0], lanes[1],
+                chunk.margin_offsets, partner.rows, margins, words, layout.n_classes, layout.table,
+                start, stop, lanes[0], lanes[1],
             )  # fmt: skip
 
         products = (chunk.block_levels - 1) * (partner.n_levels - 1) * layout.n_words * LANES

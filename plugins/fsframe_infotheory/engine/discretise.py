@@ -290,11 +290,6 @@ class Discretiser:
         values, except for rules that need all values of a column, which is then read whole.
         """
         categorical = data.categorical[start:stop]
-        known_levels = np.zeros(stop - start, bool)
-        if seen is not None:
-            known_levels = seen.usable & self._keeps_levels(seen.distinct, categorical)
-            if known_levels.all():
-                return seen.as_bins()
         if data.in_parts:
             facts = data.matrix.facts
         if facts is not None:
@@ -310,6 +305,7 @@ class Discretiser:
         whole, missing = np.empty(n_columns, bool), np.empty(n_columns, np.int64)
         builder = BinsBuilder(n_columns)
         if seen is not None:
+            known_levels = seen.usable & self._keeps_levels(seen.distinct, categorical)
             builder.add(
                 np.flatnonzero(known_levels),
                 seen.distinct[known_levels],

@@ -336,6 +336,12 @@ class Partner:
         counts = np.bincount(cells, minlength=self.n_levels * self.layout.n_classes)
         return counts.reshape(self.n_levels, self.layout.n_classes)
 
+    def in_groups(self, per_class: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First words and margins of the classes, or of all classes as one group."""
+        if per_class:
+            return self.layout.words, self.margins
+        return self.layout.words[[0, -1]], self.margins.sum(axis=1, keepdims=True)
+
     @cached_property
     def rows(self) -> NDArray[np.uint64]:
         rows = np.zeros((self.n_levels - 1, self.layout.n_words), np.uint64)

@@ -116,93 +116,79 @@ class Terms:
 
 
 @njit()
-def joint_scratch(n_classes, partner_levels):
-    """Scratch memory of `joint_block`, for partners of so many levels."""
+def block_scratch(levels, groups, partner_levels):
+    """Scratch memory of `block_counts`, for features and partners of so many levels."""
     return (
-        np.empty((n_classes, partner_levels, LANES), np.int64),
-        np.empty((partner_levels, LANES), np.int64),
+        np.empty(levels * groups * partner_levels * LANES, np.int64),
         np.empty(LANES, np.int64),
         np.empty(max(4, partner_levels) * LANES, np.uint64),
     )
 
 
 @njit()
-def joint_block(
-    planes, levels, margins, rows, row_margins, words, n_words, n_classes, table, scratch, js, jsy
-):
-    """`joint_sums` of one block, within classes too; its bit rows begin at `planes`.
+def block_counts(planes, levels, margins, rows, row_margins, words, n_classes, scratch):
+    """Joint counts of one block, whose bit rows begin at `planes`, with one partner.
 
+    Parameters as in `joint_sums`. Returns (levels, groups, partner levels, 8), a part of `scratch`.
     Bit rows are read in the order in which they are stored, class by class within a level, so that
     large tables are read at the speed of memory.
     """
-    left, totals, rest, cells = scratch
-    partner_levels = row_margins.shape[0]
-    js[:] = 0.0
-    jsy[:] = 0.0
-    for c in range(n_classes):
+    room, rest, row_counts = scratch
+    groups, partner_levels = words.size - 1, row_margins.shape[0]
+    n_words = words[groups]
+    # A column without any value has no level; its samples count as one.
+    last = max(levels - 1, 0)
+    shape = (last + 1, groups, partner_levels, LANES)
+    cells = room[: (last + 1) * groups * partner_levels * LANES].reshape(shape)
+    for c in range(groups):
         for b in range(partner_levels):
-            left[c, b] = row_margins[b, c]
-    for a in range(levels - 1):
-        totals[:partner_levels] = 0
-        for c in range(n_classes):
+            cells[last, c, b] = row_margins[b, c]
+    for a in range(last):
+        for c in range(groups):
             first = words[c]
-            length = words[c + 1] - first
-            for lane in range(LANES):
-                rest[lane] = margins[(a * n_classes + c) * LANES + lane]
             mine = shifted(planes, (a * n_words + first) * LANES)
-            count_rows(mine, rows, partner_levels - 1, n_words, first, length, at(cells, 0))
+            length = words[c + 1] - first
+            count_rows(mine, rows, partner_levels - 1, n_words, first, length, at(row_counts, 0))
+            rest[:] = 0
+            for label in range(c, c + 1 if groups > 1 else n_classes):
+                for lane in range(LANES):
+                    rest[lane] += margins[(a * n_classes + label) * LANES + lane]
             for b in range(partner_levels):
                 for lane in range(LANES):
                     if b < partner_levels - 1:
-                        size = np.int64(cells[b * LANES + lane])
+                        size = np.int64(row_counts[b * LANES + lane])
                         rest[lane] -= size
                     else:
                         size = rest[lane]
-                    left[c, b, lane] -= size
-                    totals[b, lane] += size
-                    jsy[lane] += table[np.uintp(size)]
-        for b in range(partner_levels):
-            for lane in range(LANES):
-                js[lane] += table[np.uintp(totals[b, lane])]
-    for b in range(partner_levels):
-        for lane in range(LANES):
-            total = np.int64(0)
-            for c in range(n_classes):
-                size = left[c, b, lane]
-                jsy[lane] += table[np.uintp(size)]
-                total += size
-            js[lane] += table[np.uintp(total)]
+                    cells[a, c, b, lane] = size
+                    cells[last, c, b, lane] -= size
+    return cells
 
 
 @njit()
-def plain_block(planes, levels, margins, rows, row_margins, n_words, n_classes, table, scratch, js):
-    """`joint_block` without classes."""
-    left, _, rest, cells = scratch
-    column = left[0]
-    partner_levels = row_margins.shape[0]
+def block_terms(cells, table, js, jsy):
+    """Write Σ table[count] of each lane over levels of both, and with classes if there are such."""
+    levels, groups, partner_levels, _ = cells.shape
     js[:] = 0.0
-    for b in range(partner_levels):
-        column[b] = row_margins[b].sum()
-    for a in range(levels - 1):
-        for lane in range(LANES):
-            size = np.int64(0)
-            for c in range(n_classes):
-                size += margins[(a * n_classes + c) * LANES + lane]
-            rest[lane] = size
-        mine = shifted(planes, a * n_words * LANES)
-        count_rows(mine, rows, partner_levels - 1, n_words, 0, n_words, at(cells, 0))
+    jsy[:] = 0.0
+    for a in range(levels):
         for b in range(partner_levels):
             for lane in range(LANES):
-                if b < partner_levels - 1:
-                    size = np.int64(cells[b * LANES + lane])
-                    rest[lane] -= size
-                else:
-                    size = rest[lane]
-                column[b, lane] -= size
-                js[lane] += table[np.uintp(size)]
+                total = np.int64(0)
+                for c in range(groups):
+                    total += cells[a, c, b, lane]
+                js[lane] += table[np.uintp(total)]
+    if groups == 1:
+        return
+    for a in range(levels - 1):
+        for c in range(groups):
+            for b in range(partner_levels):
+                for lane in range(LANES):
+                    jsy[lane] += table[np.uintp(cells[a, c, b, lane])]
     for b in range(partner_levels):
-        for lane in range(LANES):
-            js[lane] += table[np.uintp(column[b, lane])]
+        for c in range(groups):
+            for lane in range(LANES):
+                jsy[lane] += table[np.uintp(cells[levels - 1, c, b, lane])]
 
 
 @njit()
@@ -215,8 +201,8 @@ def joint_sums(
     rows,
     row_margins,
     words,
+    n_classes,
     table,
-    per_class,
     start,
     stop,
     sums_js,
@@ -232,42 +218,36 @@ def joint_sums(
         Counts of all blocks; block k has (block_levels[k], n_classes, 8) from `margin_offsets[k]`.
     rows : (partner levels − 1, n_words) uint64
         Bit rows of the partner.
-    row_margins : (partner levels, n_classes) int64
-        Counts of the partner.
-    words : (n_classes + 1,) int64
-        First word of each class.
+    row_margins : (partner levels, n_groups) int64
+        Counts of the partner in each class, or in all of them as one group.
+    words : (n_groups + 1,) int64
+        First word of each class, or of the one group.
+    n_classes : int
+        Of `margins`.
     table : (n + 1,) float64
         c·log₂c for c = 0 … n.
-    per_class : bool
-        Whether to count within classes too; if not, `sums_jsy` is not written.
     start, stop : int
         Blocks to count.
     sums_js, sums_jsy : (n_blocks · 8,) float64
-        Results: over (feature, partner) and over (feature, partner, class).
+        Results: over (feature, partner) and over (feature, partner, class); the second is 0 for
+        one group.
 
     Notes
     -----
     (L_j − 1)(L_s − 1)·n/64 words per pair; every block writes its own results, in an
     order that does not depend on the thread.
     """
-    n_words = words[words.size - 1]
-    n_classes = words.size - 1
-    scratch = joint_scratch(n_classes, row_margins.shape[0])
+    most = np.int64(1)
     for block in range(start, stop):
-        first = at(planes, offsets[block])
-        counts = margins[margin_offsets[block] :]
-        levels = block_levels[block]
+        most = max(most, block_levels[block])
+    scratch = block_scratch(most, words.size - 1, row_margins.shape[0])
+    for block in range(start, stop):
+        cells = block_counts(
+            at(planes, offsets[block]), block_levels[block], margins[margin_offsets[block] :], rows,
+            row_margins, words, n_classes, scratch,
+        )  # fmt: skip
         part = slice(block * LANES, (block + 1) * LANES)
-        if per_class:
-            joint_block(
-                first, levels, counts, rows, row_margins, words, n_words, n_classes, table,
-                scratch, sums_js[part], sums_jsy[part],
-            )  # fmt: skip
-        else:
-            plain_block(
-                first, levels, counts, rows, row_margins, n_words, n_classes, table, scratch,
-                sums_js[part],
-            )  # fmt: skip
+        block_terms(cells, table, sums_js[part], sums_jsy[part])
 
 
 @njit()
@@ -289,63 +269,34 @@ def joint_cells(
     """Add the joint counts with one partner to those of earlier parts of the same table.
 
     `joint_sums` for tables counted part by part, where Σ c·log₂c, which is not additive over rows,
-    is computed at the end (`packing.cell_sums`). Separate passes make small tables a third
-    slower, so `joint_sums` does both at once.
+    is computed at the end (`packing.cell_sums`).
 
     Parameters
     ----------
-    planes, offsets, block_levels, margins, margin_offsets, rows, row_margins
-        As in `joint_sums`; `row_margins` is (partner levels, n_groups).
-    words : (n_groups + 1,) int64
-        First word of each class; of one group for counts without classes.
-    n_classes : int
-        Of `margins`.
+    planes, offsets, block_levels, margins, margin_offsets, rows, row_margins, words, n_classes
+        As in `joint_sums`.
     features : (n_blocks · 8,) int64
         Index of each lane's feature in `starts`; −1 if there is none.
     n_levels, starts : (n_features,) int64
     cells : int64
         Feature j has its counts (n_levels[j], partner levels, n_groups) from ``starts[j]`` on.
     """
-    n_words = words[words.size - 1]
-    groups = words.size - 1
-    partner_levels = row_margins.shape[0]
-    row_counts = np.empty(max(4, partner_levels) * LANES, np.uint64)
-    left = np.empty((groups, partner_levels, LANES), np.int64)
-    rest = np.empty(LANES, np.int64)
+    groups, partner_levels = words.size - 1, row_margins.shape[0]
+    scratch = block_scratch(max(1, block_levels.max()), groups, partner_levels)
     for block in range(block_levels.size):
-        levels = block_levels[block]
-        first_margin = margin_offsets[block]
-        for c in range(groups):
-            for b in range(partner_levels):
-                left[c, b] = row_margins[b, c]
-        for a in range(levels):
-            for c in range(groups):
-                if a < levels - 1:
-                    at_plane = offsets[block] + (a * n_words + words[c]) * LANES
-                    count_rows(
-                        at(planes, at_plane), rows, partner_levels - 1, n_words, words[c],
-                        words[c + 1] - words[c], at(row_counts, 0),
-                    )  # fmt: skip
-                    rest[:] = 0
-                    for label in range(c, c + 1 if groups > 1 else n_classes):
-                        of_class = first_margin + (a * n_classes + label) * LANES
-                        for lane in range(LANES):
-                            rest[lane] += margins[of_class + lane]
-                for lane in range(LANES):
-                    j = features[block * LANES + lane]
-                    if j < 0 or a >= n_levels[j]:
-                        continue
-                    into = starts[j] + a * partner_levels * groups + c
-                    for b in range(partner_levels):
-                        if a == levels - 1:
-                            size = left[c, b, lane]
-                        elif b < partner_levels - 1:
-                            size = np.int64(row_counts[b * LANES + lane])
-                            rest[lane] -= size
-                        else:
-                            size = rest[lane]
-                        left[c, b, lane] -= size
-                        cells[into + b * groups] += size
+        of_block = block_counts(
+            at(planes, offsets[block]), block_levels[block], margins[margin_offsets[block] :], rows,
+            row_margins, words, n_classes, scratch,
+        )  # fmt: skip
+        for lane in range(LANES):
+            j = features[block * LANES + lane]
+            if j < 0:
+                continue
+            for a in range(n_levels[j]):
+                for b in range(partner_levels):
+                    into = starts[j] + (a * partner_levels + b) * groups
+                    for c in range(groups):
+                        cells[into + c] += of_block[a, c, b, lane]
 
 
 MOST_REPEATED = 4

@@ -16,7 +16,12 @@ from fsframe.method.ranking import TIE
 from fsframe.method.run import Run
 from fsframe_infotheory.engine.counting import Counter
 from fsframe_infotheory.engine.encode import Encoded, Partner, Sums
-from fsframe_infotheory.engine.entropy import joint_block, joint_scratch, pack_blocks
+from fsframe_infotheory.engine.entropy import (
+    block_counts,
+    block_scratch,
+    block_terms,
+    pack_blocks,
+)
 from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.packing import PACKED_LEVELS, blocks_of
 from fsframe_infotheory.engine.part_counts import AnyEncoded, counter_of, joint, partner_of
@@ -481,7 +486,7 @@ def _choose(
     most = np.int64(1)
     for block in range(n_blocks):
         most = max(most, block_levels[block])
-    scratch = joint_scratch(n_classes, most)
+    scratch = block_scratch(most, n_classes, most)
     js, jsy = np.empty(LANES), np.empty(LANES)
     n_chosen = 0
     n_partners = 0
@@ -517,22 +522,13 @@ def _choose(
                         )  # fmt: skip
                         packed[block] = True
                     n_rows = partner_levels[s] - 1
-                    joint_block(
-                        at(planes, offsets[block]),
-                        block_levels[block],
-                        margins[margin_offsets[block] :],
-                        rows[row_starts[s] : row_starts[s] + n_rows * n_words].reshape(
-                            (n_rows, n_words)
-                        ),
-                        row_margins[s, : n_rows + 1],
-                        words,
-                        n_words,
-                        n_classes,
-                        table,
-                        scratch,
-                        js,
-                        jsy,
-                    )
+                    partner_rows = rows[row_starts[s] : row_starts[s] + n_rows * n_words]
+                    cells = block_counts(
+                        at(planes, offsets[block]), block_levels[block],
+                        margins[margin_offsets[block] :], partner_rows.reshape((n_rows, n_words)),
+                        row_margins[s, : n_rows + 1], words, n_classes, scratch,
+                    )  # fmt: skip
+                    block_terms(cells, table, js, jsy)
                     for k in range(LANES):
                         value = (jsy[k] - js[k] - of_sy[s] + of_s[s]) / total
                         if value < bound[block * LANES + k]:

@@ -297,10 +297,6 @@ def weighted_sums(chunk: Chunk, bins: Bins, layout: Layout, pairwise: bool) -> N
     return sums[[0, 5, 1, 2]]
 
 
-PAIRED_CELLS = 4096
-"""Most cells of a joint table with which two features are counted at once: 32 kB for both."""
-
-
 @njit()
 def level_sums(codes, n_levels, starts, table, sums_j, sums_jy):
     """Write Σ c·log₂c over the levels, and over levels and classes, of features listed as codes.
@@ -383,36 +379,26 @@ def dense_sums(codes, n_levels, cells, n_cells, group, table, start, stop, sums_
     sums_js, sums_jsy : (m,) float64
         Results; the second is undefined without classes.
     """
-    n = cells.size
     most = np.int64(0)
     for j in range(start, stop):
         most = max(most, n_levels[j])
-    # Two features share a pass over the partner if both their tables fit into the cache, so that
-    # increments do not wait for each other. Unsigned indices avoid the test for negative ones.
-    size = most * n_cells
-    together = 2 if size <= PAIRED_CELLS else 1
-    counts = np.empty(2 * size, np.int32)
-    both = np.empty(size // group, np.int32)
-    width, second = np.uintp(n_cells), np.uintp(size)
-    for first in range(start, stop, together):
-        counts[: together * size] = 0
-        last = min(first + together, stop)
-        row = codes[first]
-        if last - first == 2:
-            other = codes[first + 1]
-            for i in range(n):
-                at = np.uintp(i)
-                cell = np.uintp(cells[at])
-                counts[np.uintp(row[at]) * width + cell] += 1
-                counts[second + np.uintp(other[at]) * width + cell] += 1
-        else:
-            for i in range(n):
-                at = np.uintp(i)
-                counts[np.uintp(row[at]) * width + np.uintp(cells[at])] += 1
-        for j in range(first, last):
-            feature_counts = counts[(j - first) * size :]
-            used = n_levels[j] * n_cells
-            sums_js[j], sums_jsy[j] = _pair_terms(feature_counts, used, group, table, both)
+    counts = np.empty(most * n_cells, np.int32)
+    both = np.empty(most * n_cells // group, np.int32)
+    for j in range(start, stop):
+        used = n_levels[j] * n_cells
+        counts[:used] = 0
+        _count_cells(codes[j], cells, n_cells, counts)
+        sums_js[j], sums_jsy[j] = _pair_terms(counts, used, group, table, both)
+
+
+@njit()
+def _count_cells(row, cells, n_cells, counts):
+    """Add the samples of one feature to its joint counts with a partner."""
+    # Unsigned indices avoid the test for negative ones.
+    width = np.uintp(n_cells)
+    for i in range(cells.size):
+        at = np.uintp(i)
+        counts[np.uintp(row[at]) * width + np.uintp(cells[at])] += 1
 
 
 @njit()
@@ -430,13 +416,8 @@ def dense_cells(codes, features, cells_of, n_cells, starts, cells):
     starts, cells
         As in `entropy.joint_cells`.
     """
-    width = np.uintp(n_cells)
     for k in range(features.size):
-        row = codes[k]
-        feature_cells = cells[starts[features[k]] :]
-        for i in range(cells_of.size):
-            at = np.uintp(i)
-            feature_cells[np.uintp(row[at]) * width + np.uintp(cells_of[at])] += 1
+        _count_cells(codes[k], cells_of, n_cells, cells[starts[features[k]] :])
 
 
 @njit()

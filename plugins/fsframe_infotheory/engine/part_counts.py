@@ -311,8 +311,7 @@ def _count(
             partner.codes * other.n_levels + other.codes,
         )  # fmt: skip
     by_class = request.groups == layout.n_classes
-    words = layout.words if by_class else layout.words[[0, -1]]
-    margins = partner.margins if by_class else partner.margins.sum(axis=1, keepdims=True)
+    words, margins = partner.in_groups(by_class)
     n_cells = request.n_levels * request.groups
     cells_of = None
     for chunk in shard.chunks[request.span[0] : request.span[1]]:
