@@ -1,15 +1,9 @@
-"""Scores from drawn instances and all rows of a table in parts; exact for any division.
-
-Candidate neighbours are screened by distances of bytes and decided in doubles. A continuous column
-is a byte q = round(255 z), a discrete one a code, whose difference counts 255. With D_ij the sum
-over columns and e_i the sum of |255 z − q| of row i, 255 d_ij is within e_i + e_j of D_ij. So a row
-is among the k nearest of a class only if D_ij − e_j is at most the k-th smallest D_ij + e_j of that
-class, plus 2 e_i: of the rows seen so far, too, and that limit only falls.
-"""
+"""Scores from drawn instances and all rows of a table in parts; exact for any division."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -23,22 +17,19 @@ from fsframe_relief.engine.neighbours import Nearest, Target, class_factors
 from fsframe_relief.engine.table_values import ColumnSummary, scaled
 
 SPARE = 8
-"""Distances kept beyond the k-th, to detect ties at the k-th that are not in the list."""
-
-MOST_REAL = 2048
-"""Most continuous columns that are screened as bytes: rounding errors grow with their number, and
-differences of distances with its square root."""
+"""Empty places after the k-th distance: they fix the order in which weights are summed."""
 
 MOST_LISTED = 4096
-"""Length of the list of candidate neighbours of a target and class; or 8 k."""
+"""Length of the list of near rows of a target and class, or 8 k; longer where many are tied."""
 
 LISTED = 20
-"""Bytes per candidate."""
+"""Bytes per row in a list; five times as many where all rows of long lists have weights."""
 
 _ROWS = 1 << 14
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
+Values = NDArray[np.float64] | NDArray[np.uint8]
 
 
 def few_levels_over_parts(matrix: Any, limit: int) -> NDArray[np.bool_]:
@@ -82,8 +73,6 @@ class _Rows:
     n_rows, n_read : int
         Rows of a block, and rows read at a time: small reads are slow in files that are compressed
         in large chunks.
-    use_bytes : bool
-        Whether to screen rows by distances of bytes, where possible.
     """
 
     matrix: Any
@@ -92,11 +81,20 @@ class _Rows:
     summary: ColumnSummary
     n_rows: int
     n_read: int
-    use_bytes: bool = True
 
-    def ready(self, block: NDArray[Any]) -> Floats:
+    @property
+    def as_bytes(self) -> bool:
+        """Whether all columns are codes of a byte, which are compared faster."""
+        low, high = self.summary.low[self.codes], self.summary.high[self.codes]
+        fits = self.summary.whole[self.codes] & (high - low <= 255)
+        return not self.real.size and bool(fits.all())
+
+    def ready(self, block: NDArray[Any]) -> Values:
         """Some rows as (n_real + n_codes, r)."""
         low, high = self.summary.low, self.summary.high
+        if self.as_bytes:
+            coded = block.T[self.codes] - low[self.codes].astype(block.dtype)[:, None]
+            return np.ascontiguousarray(coded, dtype=np.uint8)
         values = np.asarray(block, dtype=np.float64)
         prepared = np.empty((self.real.size + self.codes.size, len(block)))
         prepared[: self.real.size] = scaled(values, self.real, low, high, np.arange(len(block))).T
@@ -112,11 +110,7 @@ class _Rows:
                 yield at, part
                 at += len(part)
 
-    def __iter__(self) -> Iterator[tuple[int, Floats]]:
-        for at, block in self.blocks():
-            yield at, self.ready(block)
-
-    def some(self, numbers: Places) -> Iterator[tuple[slice, Floats]]:
+    def some(self, numbers: Places) -> Iterator[tuple[slice, Values]]:
         """Rows of ascending `numbers`: slices of them, and values (r, n_real + n_codes)."""
         for at, block in self.blocks():
             first, last = np.searchsorted(numbers, [at, at + len(block)])
@@ -124,30 +118,6 @@ class _Rows:
                 yield slice(first, last), self.ready(block[numbers[first:last] - at]).T.copy()
             if last == len(numbers):
                 return
-
-    @property
-    def as_bytes(self) -> bool:
-        """Whether `coded` can screen rows: codes are bytes, rounding errors small."""
-        low, high = self.summary.low[self.codes], self.summary.high[self.codes]
-        fits = self.summary.whole[self.codes] & (high - low <= 255)
-        return self.use_bytes and self.real.size <= MOST_REAL and bool(fits.all())
-
-    def coded(self, block: NDArray[Any]) -> tuple[NDArray[np.uint8], Floats]:
-        """Some rows as bytes, (n_real + n_codes, r), and the sum of their rounding errors."""
-        low, high = self.summary.low, self.summary.high
-        coded = np.empty((self.real.size + self.codes.size, len(block)), np.uint8)
-        lost = np.zeros(len(block))
-        if self.real.size:
-            values = np.asarray(block, dtype=np.float64)
-            exact = scaled(values, self.real, low, high, np.arange(len(block)))
-            exact *= 255
-            whole = np.rint(exact)
-            coded[: self.real.size] = whole.T
-            exact -= whole
-            lost = np.abs(exact, out=exact).sum(axis=1)
-        least = low[self.codes].astype(block.dtype)
-        coded[self.real.size :] = block.T[self.codes] - least[:, None]
-        return coded, lost
 
 
 def scores_over_parts(
@@ -179,14 +149,12 @@ def scores_over_parts(
 
     Notes
     -----
-    Distances of bytes, whose error is bounded, screen the candidates for the k nearest of each
-    target and class (`near_rows`), and distances in doubles decide, in one pass. Where bytes
-    do not suffice (codes beyond 255, very many columns or equal rows), a pass keeps the k + 8
-    smallest distances; they give the k-th, the rows nearer than it, and mostly the number of ties
-    (otherwise a pass counts them), hence the weight of every neighbour. The last pass adds weight
-    times difference of each neighbour, rounded to 2^−60, as integers. So results do not depend on
-    the division of the rows, on threads, on the size of a batch or on the method, and the error of
-    a score is below 2^−61 for each pair of target and neighbour.
+    One pass lists the rows that are at most as far as the k-th nearest of each target and class,
+    ties included (`near_rows`): hence the weight of every neighbour. Targets with more such rows
+    than a list takes are processed again with longer lists. A second pass adds weight times
+    difference of each neighbour, rounded to 2^−60, as integers. So results do not depend on the
+    division of the rows, on threads, on the size of a batch or on the method, and the error of a
+    score is below 2^−61 for each pair of target and neighbour.
     """
     facts = matrix.facts
     summary = ColumnSummary(facts.low, facts.high, facts.missing, facts.whole)
@@ -203,19 +171,28 @@ def scores_over_parts(
         matrix=matrix, real=real, codes=codes, summary=summary, n_rows=n_rows, n_read=n_read
     )
     room = run.memory // 4 // (LISTED * n_groups * max(1, len(drawn)))
-    listed = max(8 * k, min(MOST_LISTED, room))
-    each = 9 * p + n_groups * (48 * (k + SPARE) + LISTED * listed)
-    batch = int(max(1, run.memory // 2 // each))
+    capacity = max(8 * k, min(MOST_LISTED, room))
     y = np.empty(len(order), np.int64)
     y[order] = target.y
     total = np.zeros(p, np.int64)
-    for first in range(0, len(drawn), batch):
-        some = drawn[first : first + batch]
-        total += _Batch(
-            rows=rows, rule=rule, target=target, places=some, own=order[some].astype(np.int64),
-            y=y, n_groups=n_groups, k=k, listed=listed, run=run,
-        ).sums()  # fmt: skip
-        run.progress(min(first + batch, len(drawn)), len(drawn), "targets compared with all rows")
+    waiting, done, listed = drawn, 0, LISTED
+    while waiting.size:
+        each = 9 * p + n_groups * (56 * (k + SPARE) + listed * capacity)
+        size = int(max(1, run.memory // 2 // each))
+        left = []
+        for first in range(0, len(waiting), size):
+            some = waiting[first : first + size]
+            batch = _Batch(
+                rows=rows, rule=rule, target=target, places=some, own=order[some].astype(np.int64),
+                y=y, n_groups=n_groups, k=k, capacity=capacity, run=run,
+            )  # fmt: skip
+            sums, lost = batch.sums()
+            total += sums
+            left.append(some[lost])
+            done += int((~lost).sum())
+            run.progress(done, len(drawn), "targets compared with all rows")
+        waiting = np.concatenate(left)
+        capacity, listed = min(8 * capacity, len(y)), 5 * LISTED
     from fsframe_relief.engine.part_kernels import UNIT
 
     scores = np.zeros(len(facts.low))
@@ -225,7 +202,27 @@ def scores_over_parts(
 
 @attrs.frozen(kw_only=True, eq=False)
 class _Batch:
-    """A batch of targets, compared with all rows."""
+    """A batch of targets, compared with all rows.
+
+    Parameters
+    ----------
+    rows : _Rows
+    rule, target
+        As for `scores_over_parts`.
+    places, own : (b,) int64
+        Places of the targets in `target`, and numbers of their rows, which are no neighbours of
+        themselves.
+    y : (n,) int64
+        Class of every row.
+    n_groups : int
+        Classes; or two, hits and misses.
+    k : int
+        Number of neighbours in each group.
+    capacity : int
+        Of the lists; above k.
+    run : Run
+        Each of its threads has targets of its own; they change no bit.
+    """
 
     rows: _Rows
     rule: Nearest
@@ -235,108 +232,43 @@ class _Batch:
     y: Places
     n_groups: int
     k: int
-    listed: int
+    capacity: int
     run: Run
 
-    def sums(self) -> Places:
-        """The contribution of these targets to every column, as integers."""
-        from fsframe_relief.engine import part_kernels
+    @property
+    def mine(self) -> Places:
+        """Classes of the targets."""
+        return self.target.y[self.places]
 
-        kernels: Any = part_kernels
+    def sums(self) -> tuple[Places, NDArray[np.bool_]]:
+        """What targets give every column, as integers, and whose lists were too short."""
         targets = self._targets()
-        if self.rows.as_bytes:
-            return self._screened(targets)
-        m = len(self.own)
-        best = np.full((m, self.n_groups, self.k + SPARE), np.inf)
-        self._pass(targets, lambda t, *rows: kernels.keep_nearest(*rows, best[t]))
-        filled = np.isfinite(best).sum(axis=2)
-        last = np.clip(np.minimum(filled, self.k) - 1, 0, None)
-        edge = np.take_along_axis(best, last[:, :, None], axis=2)[:, :, 0]
-        edge[filled == 0] = -1.0
-        low, high = edge * (1 - kernels.TIE), edge * (1 + kernels.TIE)
-        tied = ((best >= low[:, :, None]) & (best <= high[:, :, None])).sum(axis=2)
-        crowded = (filled == best.shape[2]) & (best[:, :, -1] <= high)
-        if crowded.any():
-            counted = np.zeros((m, self.n_groups), np.int64)
-            self._pass(targets, lambda t, *rows: kernels.count_tied(*rows, edge[t], counted[t]))
-            tied = counted
-        weight, at_edge = self._weights(best, edge, low, tied)
-        parts: list[Places] = []
-
-        def add(t: slice, *rows: Any) -> None:
-            part = np.zeros(targets.shape[1], np.int64)
-            kernels.add_differences(*rows, edge[t], best[t], weight[t], at_edge[t], part)
-            parts.append(part)
-
-        total = np.zeros(targets.shape[1], np.int64)
-        for _ in self._blocks(targets, add):
-            total += sum(parts)
-            parts.clear()
-        return total
-
-    def _screened(self, targets: Floats) -> Places:
-        """`sums` after screening by distances of bytes, for targets whose lists are long enough."""
-        from fsframe_relief.engine import part_kernels as kernels
-
-        mine, groups = self.target.y[self.places], self.n_groups
-        near = near_rows(
-            self.rows, targets, self.own, self.y, mine, self.rule.pooled, groups, self.k,
-            self.listed, self.run.threads,
-        )  # fmt: skip
-        total = np.zeros(targets.shape[1], np.int64)
-        if near.lost.any():
-            rows = attrs.evolve(self.rows, use_bytes=False)
-            total += self._of(np.flatnonzero(near.lost), rows).sums()
+        near = near_rows(self, targets)
         kept = np.flatnonzero(~near.lost)
-        if not kept.size:
-            return total
-        part = self._of(kept, self.rows)
         best, edge, tied = near.nearest(kept, self.k + SPARE)
-        weight, at_edge = part._weights(best, edge, edge * (1 - kernels.TIE), tied)
-        return total + near.sums(kept, self.rows, targets[kept], best, edge, weight, at_edge)
+        weight, at_edge = self._weights(kept, best, edge, tied)
+        sums = near.sums(kept, self.rows, targets[kept], best, edge, weight, at_edge)
+        return sums, near.lost
 
-    def _of(self, some: NDArray[np.intp], rows: _Rows) -> _Batch:
-        """The batch of some of the targets."""
-        return attrs.evolve(self, places=self.places[some], own=self.own[some], rows=rows)
-
-    def _targets(self) -> Floats:
+    def _targets(self) -> Values:
         """The targets' own values, (m, p)."""
-        targets = np.empty((len(self.own), self.rows.real.size + self.rows.codes.size))
+        kind: Any = np.uint8 if self.rows.as_bytes else np.float64
+        targets = np.empty((len(self.own), self.rows.real.size + self.rows.codes.size), kind)
         order = np.argsort(self.own)
         for which, values in self.rows.some(self.own[order]):
             targets[order[which]] = values
         return targets
 
-    def _pass(self, targets: Floats, work: Callable[..., None]) -> None:
-        for _ in self._blocks(targets, work):
-            pass
-
-    def _blocks(self, targets: Floats, work: Callable[..., None]) -> Iterator[None]:
-        """Do `work` with all rows, block by block, targets divided among threads."""
-        mine = self.target.y[self.places]
-        threads = max(1, min(self.run.threads, len(targets)))
-        cuts = np.linspace(0, len(targets), threads + 1).astype(int)
-        shares = [slice(*bound) for bound in pairwise(cuts)]
-        for at, across in self.rows:
-            numbers = np.arange(at, at + across.shape[1])
-
-            def share(t: slice, across: Floats = across, numbers: Places = numbers) -> None:
-                work(
-                    t, targets[t], self.own[t], across, self.rows.real.size, numbers,
-                    self.y[numbers], mine[t], self.rule.pooled,
-                )  # fmt: skip
-
-            in_threads(threads, share, shares)
-            yield
-
     def _weights(
-        self, best: Floats, edge: Floats, low: Floats, tied: NDArray[np.int64]
+        self, kept: NDArray[np.intp], best: Floats, edge: Floats, tied: NDArray[np.int64]
     ) -> tuple[Floats, Floats]:
         """Weights of rows nearer than the k-th, by place in `best`, and of ties with it.
 
         As `fsframe_relief.engine.neighbour_kernels.nearest_weights`, which has all rows.
         """
-        nearer = best < low[:, :, None]
+        from fsframe_relief.engine.part_kernels import TIE
+
+        nearer = best < (edge * (1 - TIE))[:, :, None]
         left = self.k - nearer.sum(axis=2)
         share = np.where(tied > 0, np.minimum(1.0, left / np.maximum(tied, 1)), 0.0)
         weight = np.where(nearer, self._by_distance(best, best), 0.0)
@@ -347,11 +279,11 @@ class _Batch:
             weight = np.where(zero[:, :, None], np.where(nearer, best <= 0.0, 0.0), weight)
             at_edge = np.where(zero, share * (edge <= 0.0), at_edge)
         size = weight.sum(axis=2) + tied * at_edge
-        mine = np.zeros(len(best), np.int64) if self.rule.pooled else self.target.y[self.places]
+        mine = np.zeros(len(best), np.int64) if self.rule.pooled else self.mine[kept]
         prior = np.array([0.5, 0.5]) if self.rule.pooled else self.target.prior
         is_own = np.arange(self.n_groups)[None] == mine[:, None]
         factor = class_factors(size, is_own, prior)
-        factor *= self.target.omega[self.places][:, None]
+        factor *= self.target.omega[self.places[kept]][:, None]
         return weight * factor[:, :, None], at_edge * factor
 
     def _by_distance(self, best: Floats, d: Floats) -> Floats:
@@ -378,8 +310,10 @@ class NearRows:
     numbers, distances : (b, n_groups, capacity)
         Numbers of the rows, and their exact distances.
     sizes : (b, n_groups) int64
+    smallest : (b, n_groups, k) float64
+        The smallest distances, ascending; rows beyond the k-th are left out.
     lost : (b,) bool
-        Targets with more candidates than the lists can take.
+        Targets with more near rows than the lists can take.
     k : int
         Number of neighbours in each group.
     """
@@ -387,8 +321,25 @@ class NearRows:
     numbers: Places
     distances: Floats
     sizes: Places
+    smallest: Floats
     lost: NDArray[np.bool_]
     k: int
+
+    @classmethod
+    def empty(cls, b: int, n_groups: int, capacity: int, k: int) -> NearRows:
+        """Lists of that capacity, without rows."""
+        return cls(
+            numbers=np.empty((b, n_groups, capacity), np.int64),
+            distances=np.empty((b, n_groups, capacity)),
+            sizes=np.zeros((b, n_groups), np.int64),
+            smallest=np.full((b, n_groups, k), np.inf),
+            lost=np.zeros(b, bool),
+            k=k,
+        )
+
+    def of(self, t: slice) -> tuple[Any, ...]:
+        """The lists of some targets, for kernels that add to them."""
+        return self.numbers[t], self.distances[t], self.sizes[t], self.smallest[t], self.lost[t]
 
     def nearest(self, targets: NDArray[np.intp], most: int) -> tuple[Floats, Floats, Places]:
         """The smallest distances of some targets, (b, n_groups, most), ascending, ∞ at the end.
@@ -416,7 +367,7 @@ class NearRows:
         self,
         kept: NDArray[np.intp],
         rows: Any,
-        targets: Floats,
+        targets: Values,
         best: Floats,
         edge: Floats,
         weight: Floats,
@@ -441,96 +392,26 @@ class NearRows:
         return total
 
 
-def near_rows(
-    rows: Any,
-    targets: Floats,
-    own_numbers: Places,
-    y: Places,
-    mine: Places,
-    pooled: bool,
-    n_groups: int,
-    k: int,
-    capacity: int,
-    threads: int,
-) -> NearRows:
-    """The rows that may be near targets, after one pass over all rows.
+def near_rows(batch: _Batch, targets: Values) -> NearRows:
+    """The rows that may be near the `targets` (b, p) of a batch, after one pass over all rows.
 
-    Parameters
-    ----------
-    rows : iterable of blocks
-        With `blocks`, `coded` and `ready`.
-    targets : (b, p) float64
-        Continuous columns scaled to 0 … 1, then codes of discrete ones.
-    own_numbers : (b,) int64
-        Numbers of the targets' rows, which are no neighbours of themselves.
-    y : (n,) int64
-        Class of every row.
-    mine : (b,) int64
-        Classes of the targets.
-    pooled : bool
-        Whether there are two groups, hits and misses, in place of one for each class.
-    k : int
-    capacity : int
-        Of the lists; above k.
-    threads : int
-        Each has targets of its own; they change no bit.
-
-    Returns
-    -------
-    NearRows
-
-    Notes
-    -----
-    O(b n p) differences of bytes, and of doubles only for rows that bytes do not rule out. Memory:
-    20 bytes for each place of a list, and a block of rows as bytes and as it was read.
+    O(b n p) time. Memory: 16 bytes for each place of a list, and a block of rows.
     """
     from fsframe_relief.engine import part_kernels as kernels
 
-    b, n_real = len(targets), rows.real.size
-    exact = targets[:, :n_real] * 255
-    codes = np.empty(targets.shape, np.uint8)
-    codes[:, :n_real] = np.rint(exact)
-    codes[:, n_real:] = targets[:, n_real:] - rows.summary.low[rows.codes]
-    # One more for the rounding of all this and for ties.
-    slack = 2 * np.ceil(np.abs(exact - np.rint(exact)).sum(axis=1)).astype(np.int32) + 2
-    top = np.full((b, n_groups, k), kernels.FAR, np.int32)
-    listed = np.empty((b, n_groups * capacity), np.int32)
-    near = NearRows(
-        numbers=np.empty((b, n_groups, capacity), np.int64),
-        distances=np.empty((b, n_groups, capacity)),
-        sizes=np.zeros((b, n_groups), np.int64),
-        lost=np.zeros(b, bool),
-        k=k,
-    )
-    threads = max(1, min(threads, b))
-    shares = [slice(*cut) for cut in pairwise(np.linspace(0, b, threads + 1).astype(int).tolist())]
+    rows, own, mine = batch.rows, batch.own, batch.mine
+    near = NearRows.empty(len(targets), batch.n_groups, batch.capacity, batch.k)
+    threads = max(1, min(batch.run.threads, len(targets)))
+    cuts = np.linspace(0, len(targets), threads + 1).astype(int).tolist()
+
+    def add(at: int, across: Values, classes: Places, t: slice) -> None:
+        kernels.add_all(
+            targets[t], own[t], across, rows.real.size, at, classes, mine[t], batch.rule.pooled,
+            batch.k, *near.of(t),
+        )  # fmt: skip
+
     for at, block in rows.blocks():
-        theirs, error = rows.coded(block)
-        classes = y[at : at + len(block)]
-        lost = np.ceil(error).astype(np.int32)
-        counts = np.zeros(b, np.int64)
-
-        def screen(t: slice, at: int = at, theirs: Any = theirs, classes: Any = classes,
-                   lost: Any = lost, counts: Any = counts) -> None:  # fmt: skip
-            kernels.screen(
-                codes[t], own_numbers[t], theirs, n_real, at, classes, mine[t], pooled, slack[t],
-                lost, top[t], near.lost[t], listed[t], counts[t],
-            )  # fmt: skip
-
-        in_threads(threads, screen, shares)
-        wanted = np.unique(np.concatenate([listed[t, :size] for t, size in enumerate(counts)]))
-        if not wanted.size:
-            continue
-        values = rows.ready(block[wanted]).T.copy()
-        place = np.empty(len(block), np.int64)
-        place[wanted] = np.arange(len(wanted))
-
-        def add_found(t: slice, at: int = at, values: Any = values, place: Any = place,
-                    classes: Any = classes, counts: Any = counts) -> None:  # fmt: skip
-            kernels.add_exact_distances(
-                targets[t], n_real, at, classes, mine[t], pooled, k, listed[t], counts[t], place,
-                values, near.numbers[t], near.distances[t], near.sizes[t], near.lost[t],
-            )  # fmt: skip
-
-        in_threads(threads, add_found, shares)
+        classes = batch.y[at : at + len(block)]
+        of_block = partial(add, at, rows.ready(block), classes)
+        in_threads(threads, of_block, [slice(*cut) for cut in pairwise(cuts)])
     return near

@@ -76,19 +76,17 @@ def test_any_division_threads_and_memory_give_the_same_bits(
         assert each.warnings == expected.warnings
 
 
-@pytest.mark.parametrize("kind", ["numbers", "codes", "both"])
 @pytest.mark.parametrize("text", CHAINS)
-def test_bytes_that_tell_who_may_be_near_change_no_bit(
-    text: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_codes_as_bytes_give_the_bits_of_numbers(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, chain = divided(table(kind), tmp_path / "p", (150,)), Chain.parse(text)
+    data, chain = divided(table("codes"), tmp_path / "p", (150,)), Chain.parse(text)
     found = chain.select(data).scores
-    monkeypatch.setattr(part_scores, "MOST_REAL", -1)
-    monkeypatch.setattr(part_scores, "near_rows", lambda *given: pytest.fail("was screened"))
+    monkeypatch.setattr(part_scores._Rows, "as_bytes", False)
     assert chain.select(data).scores.tobytes() == found.tobytes()
 
 
-def test_equal_rows_beyond_the_lists_are_found_without(
+def test_equal_rows_beyond_the_lists_are_found_in_longer_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame = table("codes")
@@ -105,8 +103,9 @@ def test_equal_rows_beyond_the_lists_are_found_without(
 
     monkeypatch.setattr(part_scores, "near_rows", near_rows)
     found = chain.select(data).scores
-    assert 0 < sum(lost) <= 50
-    monkeypatch.setattr(part_scores, "MOST_REAL", -1)
+    assert lost[0] > 0
+    assert lost[-1] == 0
+    monkeypatch.undo()
     assert chain.select(data).scores.tobytes() == found.tobytes()
 
 
