@@ -165,9 +165,8 @@ def few_levels(
 
     Notes
     -----
-    In nearly all continuous columns no two of the first rows are equal, which is enough for those,
-    and whole numbers in a short range need not be counted; only the remaining columns are sorted,
-    in blocks. O(n p) for usual tables.
+    The first rows decide for nearly all continuous columns, and whole numbers in a short range need
+    not be counted; only the remaining columns are sorted, in blocks. O(n p) for usual tables.
 
     Examples
     --------
@@ -180,10 +179,6 @@ def few_levels(
     with np.errstate(invalid="ignore"):
         few = known & summary.whole & (summary.high - summary.low < limit)
         open_ = np.flatnonzero(known & ~few)
-        first = X[: limit + 1]
-        if open_.size < X.shape[1]:
-            first = np.take(first, open_, axis=1)
-        open_ = open_[~_all_differ(first, limit)]
         for rows in (X[: 4 * limit], X):
             step = max(1, SLICE // len(rows))
             for start in range(0, open_.size, step):
@@ -194,14 +189,6 @@ def few_levels(
             if n <= len(rows):
                 break
     return few
-
-
-def _all_differ(rows: NDArray[Any], limit: int) -> NDArray[np.bool_]:
-    """Columns with more than `limit` known values in some rows, all of them distinct."""
-    equal: NDArray[np.bool_] = np.logical_or.reduce(np.isnan(rows)) | (len(rows) <= limit)
-    for i in range(1, len(rows)):
-        equal |= np.logical_or.reduce(rows[:i] == rows[i])
-    return ~equal
 
 
 CACHED = 1 << 16
