@@ -215,10 +215,6 @@ class BinsBuilder:
         )
 
 
-WIDE = 512
-"""Columns read together: 4 kB of a row of doubles."""
-
-
 def as_flat(block: NDArray[Any]) -> tuple[NDArray[Any], int, int]:
     """A table as (flat read-only array, distance between rows, distance between columns).
 
@@ -239,72 +235,32 @@ def as_flat(block: NDArray[Any]) -> tuple[NDArray[Any], int, int]:
 
 
 @njit()
-def write_bytes(flat, by_row, by_column, first, n, base, usable, raw):
-    """Write columns whose values are whole and near their `base` as bytes, rows in order.
+def write_bytes(columns, base, usable, raw):
+    """Write columns whose values are whole and near their `base` as bytes.
 
     Parameters
     ----------
-    first : int
-        Column of the table that is the first of the m columns.
-    n : int
-        Number of rows.
+    columns : (m, n) float64
     base : (m,) float64
         A value x becomes x − base, if that is whole and in 0 … 253; NaN becomes 254.
     usable : (m,) bool
         Set false for columns with any other value; their bytes are undefined.
     raw : (m, n) uint8
-
-    Notes
-    -----
-    One of the two distances is 1, see `as_flat`. Rows are read in long pieces and transposed in the
-    cache: reading single columns of a large table in row order would miss the cache at every value.
-    Contiguous columns are read one by one.
     """
-    if by_row == 1:
-        for k in range(base.size):
-            origin = (first + k) * by_column
-            column = flat[origin : origin + n]
-            zero = base[k]
-            wrong = False
-            for i in range(n):
-                value = np.float64(column[i])
-                x = value - zero
-                inside = x if (x >= 0.0) & (x <= 253.0) else 254.0
-                byte = np.int32(inside)
-                raw[k, i] = np.uint8(byte)
-                # Back to the value: a difference may round a value below 1e-15 to a whole number.
-                # Byte 254 stands for no value.
-                wrong |= ((np.float64(byte) + zero != value) | (byte == 254)) & (x == x)
-            usable[k] = usable[k] and not wrong
-        return
-    turned = np.empty((64, WIDE), np.uint8)
-    shift = np.empty(WIDE)
-    broken = np.empty(WIDE, np.uint8)
-    for tile in range(0, base.size, WIDE):
-        width = min(WIDE, base.size - tile)
-        shift[:width] = base[tile : tile + width]
-        broken[:] = 0
-        for start in range(0, n, 64):
-            height = min(64, n - start)
-            for i in range(height):
-                origin = (start + i) * by_row + first + tile
-                row = flat[origin : origin + width]
-                into = turned[i]
-                for k in range(width):
-                    value = np.float64(row[k])
-                    x = value - shift[k]
-                    inside = x if (x >= 0.0) & (x <= 253.0) else 254.0
-                    byte = np.int32(inside)
-                    into[k] = np.uint8(byte)
-                    other = (np.float64(byte) + shift[k] != value) | (byte == 254)
-                    broken[k] |= np.uint8(other & (x == x))
-            # Unsigned indices avoid the test for negative ones.
-            for k in range(width):
-                column = raw[tile + k, start : start + height]
-                for i in range(height):
-                    column[np.uintp(i)] = turned[np.uintp(i), np.uintp(k)]
-        for k in range(width):
-            usable[tile + k] = usable[tile + k] and broken[k] == 0
+    for k in range(base.size):
+        column = columns[k]
+        zero = base[k]
+        wrong = False
+        for i in range(column.size):
+            value = column[i]
+            x = value - zero
+            inside = x if (x >= 0.0) & (x <= 253.0) else 254.0
+            byte = np.int32(inside)
+            raw[k, i] = np.uint8(byte)
+            # Back to the value: a difference may round a value below 1e-15 to a whole number.
+            # Byte 254 stands for no value.
+            wrong |= ((np.float64(byte) + zero != value) | (byte == 254)) & (x == x)
+        usable[k] = usable[k] and not wrong
 
 
 @njit()

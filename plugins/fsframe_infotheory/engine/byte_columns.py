@@ -19,8 +19,11 @@ from fsframe.kernels.bit_counts import equal_bits, popcount
 from fsframe.kernels.compiled import njit
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_infotheory.engine.bins import ByteLevels, as_flat, write_bytes
+from fsframe_infotheory.engine.bins import ByteLevels, write_bytes
 from fsframe_infotheory.engine.entropy import Layout
+
+TOGETHER = 64
+"""Columns that are transposed together, unless they are contiguous."""
 
 MOST_TABLES = 2
 """Most tables in the cache; the least recently used is dropped."""
@@ -132,8 +135,12 @@ def fill(
     into = np.empty((m, len(source)), np.uint8) if into is None else into
     base = _bases(source[:64, first : first + m])
     usable = ~np.isnan(base)
-    flat, by_row, by_column = as_flat(source)
-    write_bytes(flat, by_row, by_column, first, len(source), base, usable, into)
+    for start in range(0, m, TOGETHER):
+        some = slice(start, min(m, start + TOGETHER))
+        columns = np.ascontiguousarray(
+            source[:, first + some.start : first + some.stop].T, dtype=np.float64
+        )
+        write_bytes(_frozen(columns), base[some], usable[some], into[some])
     return _frozen(into), base, usable
 
 
