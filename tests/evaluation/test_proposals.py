@@ -51,12 +51,18 @@ def test_for_a_table_of_each_design_the_rule_that_names_it_is_proposed(ledger: A
             assert proposed[rule.question] == rule.chain, design.name
 
 
+BEHIND = {"curved": "forests and Relief find more of it, in a thousand times the time"}
+"""Designs on which another chain of ours is better by more than a standard error, with why the rule
+stands; the page marks them."""
+
+
 def test_rules_are_first_in_the_ledger_or_within_a_standard_error(ledger: Any) -> None:
     found = ledger.verdicts(ledger.Ledger(rows()))
     assert {v.design.name for v in found} == {design.name for design in ledger.DESIGNS}
     behind = [f"{v.design.name}: {v.own} of {v.rule.chain}, {v.best} of {v.first.name}"
-              for v in found if not v.holds]  # fmt: skip
+              for v in found if not v.holds and v.design.name not in BEHIND]  # fmt: skip
     assert not behind
+    assert {v.design.name for v in found if not v.holds} == set(BEHIND)
 
 
 def test_a_better_chain_or_a_broken_promise_in_the_ledger_refutes_a_rule(ledger: Any) -> None:
