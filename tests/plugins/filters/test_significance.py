@@ -238,3 +238,33 @@ def test_a_ranking_of_rows_that_belong_together_has_no_p_values(chain):
         assert "p_values" not in found.tables
         assert found.scores.tobytes() == alone.scores.tobytes()
     assert "p_values" in Chain.parse(f"{chain}:alpha=0.05").select(grouped).tables
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "said"), [(30, 100, True), (60, 100, False), (30, 20, False)]
+)
+def test_small_p_values_of_ranks_of_few_rows_come_with_a_note(
+    rows: int, columns: int, said: bool
+) -> None:
+    X = np.random.default_rng(0).normal(size=(rows, columns))
+    data = Dataset.from_arrays(X, np.arange(rows) % 2)
+    found = Chain.parse("anova-f:alpha=0.05,ranks=true").select(data)
+    assert any("p-values of ranks that are as small" in text for text in found.warnings) == said
+    of_values = Chain.parse("anova-f:alpha=0.05").select(data)
+    assert not any("p-values of ranks" in text for text in of_values.warnings)
+
+
+def test_small_p_values_of_ranks_are_too_small_by_what_the_page_says() -> None:
+    # The exact distribution of the sum of ranks of 15 of 30 rows, by counting subsets.
+    n, half = 30, 15
+    ways = [np.zeros(n * (n + 1) // 2 + 1) for _ in range(half + 1)]
+    ways[0][0] = 1
+    for rank in range(1, n + 1):
+        for size in range(min(half, rank), 0, -1):
+            ways[size][rank:] += ways[size - 1][:-rank]
+    share, sums = ways[half] / ways[half].sum(), np.arange(ways[half].size)
+    between = 2 * (sums - half * (n + 1) / 2) ** 2 / half
+    within = np.maximum((n**3 - n) / 12 - between, 1e-9)
+    p = f_distribution.sf(between * (n - 2) / within, 1, n - 2)
+    for level, ratio in ((1e-3, 1.4), (5e-5, 2.2)):
+        assert share[p <= level].sum() / level == pytest.approx(ratio, abs=0.06)
