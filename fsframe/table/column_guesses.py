@@ -155,9 +155,11 @@ class Guesses:
         if self.found.n_rows < _FEWEST_ROWS or not few or not self.found.at_hand(k):
             return False
         of_label, classes = self._classes
+        if column.different != len(classes):
+            return False
         known = of_label >= 0
         pairs = self.found.codes(k)[known] * len(classes) + of_label[known]
-        return column.different == len(classes) == len(np.unique(pairs))
+        return len(np.unique(pairs)) == len(classes)
 
     @cached_property
     def _classes(self) -> tuple[NDArray[np.int64], list[str]]:
