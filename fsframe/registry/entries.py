@@ -446,6 +446,9 @@ class PlotEntry(Entry):
 RELEVANT_QUESTION = "which features are relevant, each by itself"
 """The question that most proposals of fsframe answer."""
 
+TOGETHER_QUESTION = "which features are relevant, perhaps only together with others"
+"""The question of proposals that see features whose effect depends on others."""
+
 NEEDED_QUESTION = "which of the correlated features are needed, given all others"
 """The question of proposals whose kept features say what the others do not."""
 

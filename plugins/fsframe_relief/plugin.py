@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsframe.registry.entries import RELEVANT_QUESTION, ProposalEntry, SelectorEntry
+from fsframe.registry.entries import (
+    RELEVANT_QUESTION,
+    TOGETHER_QUESTION,
+    ProposalEntry,
+    SelectorEntry,
+)
 from fsframe.registry.hookspecs import hookimpl
 
 _ROBNIK = (
@@ -136,10 +141,9 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
         promise="at most one of those kept is false, on average",
         designs=("drift",),
     )
-    together = "which features are relevant, perhaps only together with others"
     yield ProposalEntry(
         name="together",
-        question=together,
+        question=TOGETHER_QUESTION,
         place=90,
         tables="classes, none of them rare, and 10 to 50 columns",
         when={"classification"},
@@ -152,7 +156,7 @@ def fsframe_proposals() -> Iterator[ProposalEntry]:
     )
     yield ProposalEntry(
         name="together-others",
-        question=together,
+        question=TOGETHER_QUESTION,
         place=95,
         tables="classes and at most 50 columns",
         when={"classification"},

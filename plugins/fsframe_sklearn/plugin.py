@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fsframe.registry.entries import (
     NEEDED_QUESTION,
+    TOGETHER_QUESTION,
     ClassifierEntry,
     ProposalEntry,
     RegressorEntry,
@@ -115,7 +116,20 @@ def fsframe_selectors() -> Iterator[SelectorEntry]:
 
 @hookimpl
 def fsframe_proposals() -> Iterator[ProposalEntry]:
-    """What is proposed where columns are correlated, beside a test of each by itself."""
+    """What is proposed beside a test of each column by itself: for a numeric target, and where
+    columns are correlated."""
+    yield ProposalEntry(
+        name="together-target",
+        question=TOGETHER_QUESTION,
+        place=97,
+        tables="a numeric target, at most 50 columns and at least 10 rows a column",
+        when={"regression"},
+        rows_per_column=10,
+        most_columns=50,
+        chain='importance:options={"n_estimators":25} ipss',
+        promise="of those kept at most 10% are false, on average",
+        designs=("curved",),
+    )
     # With fewer than 25 columns no share of the halves bounds what is kept of five.
     yield ProposalEntry(
         name="needed",
