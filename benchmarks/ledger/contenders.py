@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import attrs
 import numpy as np
-from designs import DESIGNS, Design, Table
+from designs import Design, Table
 from numpy.typing import NDArray
 
 from fsframe import Chain
@@ -159,7 +159,7 @@ _BOTH = ("classification", "regression")
 _NPFS = {"promise": "share", "level": 0.01, "only_null": True, "warned": ("drift",)}
 _BH = {"promise": "fdr", "level": 0.1, "only_null": True, "warned": ("drift",)}
 _BORUTA = {"tasks": _BOTH, "seconds": 3.0, "promise": "any", "level": 0.05,
-           "warned": tuple(design.name for design in DESIGNS)}  # fmt: skip
+           "warned": ("sparse-linear", "rare", "95-5")}  # fmt: skip
 
 
 def _ours(name: str, base: str | Callable[[Design], str], **facts: object) -> Contender:
@@ -181,10 +181,12 @@ CONTENDERS: tuple[Contender, ...] = (
     _ours("mim npfs", _screened("mim npfs"), tasks=_BOTH, seconds=0.4, **_NPFS),
     _ours("anova-f npfs", _screened("anova-f npfs"), seconds=0.6, **_NPFS),
     _ours("relieff npfs", _screened("relieff npfs"), seconds=1.5, **_NPFS),
-    _ours("rrelieff npfs", "rrelieff npfs", tasks=("regression",), seconds=3.0, **_NPFS),
+    _ours("rrelieff npfs", "rrelieff npfs", tasks=("regression",), seconds=3.0,
+          **(_NPFS | {"warned": ()})),
     _ours("surf npfs", _screened("surf npfs"), seconds=3.0, **_NPFS),
     _ours("immigrate npfs", "immigrate npfs", seconds=30.0, widest=200, **_NPFS),
-    _ours("cox-score npfs", "cox-score npfs", tasks=("survival",), seconds=1.0, **_NPFS),
+    _ours("cox-score npfs", "cox-score npfs", tasks=("survival",), seconds=1.0,
+          **(_NPFS | {"warned": ()})),
     _ours("mim npfs, BH", "mim npfs:correction=bh,alpha=0.1", tasks=_BOTH, seconds=0.5, **_BH),
     _ours("relieff npfs, BH", "relieff npfs:correction=bh,alpha=0.1", seconds=2.0, **_BH),
     _ours("lasso cpss", "lasso:top=5 cpss", tasks=_BOTH, seconds=0.5,
