@@ -350,7 +350,9 @@ def _starts(value: Iterable[bytes]) -> tuple[bytes, ...]:
 
 
 _check_endings = _rule(
-    lambda value: all(isinstance(e, str) and re.fullmatch(r"(\.[a-z0-9]+)+", e) for e in value),
+    lambda value: all(
+        isinstance(e, str) and re.fullmatch(r"[a-z0-9_]*(\.[a-z0-9]+)+", e) for e in value
+    ),
     "such as '.arff', in lower case",
 )
 _check_starts = _rule(

@@ -48,6 +48,9 @@ class Finding:
     option: str = ""
 
 
+_LIMITS = frozenset({"lod", "loq", "lloq", "bdl", "bld", "blq", "bloq", "below", "low", "high"})
+
+
 def findings_of(
     guesses: Guesses, known: Collection[int], group: int | None, suggested: Mapping[str, Any]
 ) -> Iterator[Finding]:
@@ -114,9 +117,10 @@ def findings_of(
         if k in known:
             continue
         shown = ", ".join(f"{text!r} ({times} times)" for text, times in facts[k].odd)
-        limits = any(text[:1] in "<>≤≥" for text, _ in facts[k].odd)
         what = f"numbers but for {shown}: missing values?"
-        if limits:
+        if any(
+            text.strip("<>≤≥ ").lower() in _LIMITS or text[:1] in "<>≤≥" for text, _ in facts[k].odd
+        ):
             what += " A limit of detection may be replaced in the file instead, such as by its half"
         words = [word for text, _ in facts[k].odd for word in ("--na", text)]
         yield Finding(columns=(guesses.names[k],), what=what, option=shlex.join(words))
@@ -124,7 +128,10 @@ def findings_of(
     for what, columns, option in (
         ("dates: use them as numbers of days (--dates days) or as the order of rows in folds "
          "and bootstraps (--time, with --dates days), or leave them out", guesses.dates, "--drop"),
-        ("free text", [k for k in guesses.prose if k not in known], "--drop"),
+        *(
+            (what, [k for k in columns if k not in known], "--drop")
+            for what, columns in guesses.prose_by_form().items()
+        ),
         ("text: categories" + _examples(guesses, asked), asked, "--categorical"),
         ("no value at all", guesses.empty, "--drop"),
         ("one value only, no information", guesses.constant, ""),
@@ -143,7 +150,7 @@ def findings_of(
         yield Finding(
             columns=(),
             what=f"{many} of {file_contents.n_rows} rows repeat{'s' * (many == 1)} an earlier one "
-            "in all columns",
+            "in all columns; if these are the same samples, take them out, as each counts twice",
         )
 
 
@@ -453,7 +460,9 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     except DataError as error:
         refused = str(error)
     if data is not None:
-        findings += [Finding(columns=(), what=text) for text in repeated_rows(data)]
+        spelled = (text for text in data.warnings if "was read as numbers" in text)
+        told = (*spelled, *repeated_rows(data))
+        findings += [Finding(columns=(), what=text) for text in told]
         findings += _telling(data)
     proposals = proposals_for(data) if data is not None else []
     chain = proposals[0].chain if proposals else ""
@@ -527,6 +536,8 @@ def _label(
         # Annotations have no order that says which is the label.
         return (likely[0], (), None) if likely else (guess.place, guess.doubts, None)
     guess = guess_label(file_contents.columns, file_contents.n_rows, skip, file_contents.path)
+    if file_contents.without_label and not is_likely_label(file_contents.columns[guess.place]):
+        raise DataError(file_contents.without_label)
     return guess.place, guess.doubts, guess.pair
 
 

@@ -269,7 +269,7 @@ def dataset_from_arrays(
     own_label = label is None or label == table.label_name
     label_name, raw = (table.label_name, table.y) if own_label else of_role("label")
     if raw is None:
-        raise _no_label(table)
+        raise DataError(table.no_label)
     aside = {only(asked, role) for role in ("groups", "weight", *(() if own_label else ("label",)))}
     aside |= set(asked["drop"])
     columns = [column for column in range(p) if column not in aside]
@@ -367,16 +367,6 @@ def check_asked_of_arrays(table: ArrayTable, **roles: Any) -> AskedColumns:
     if roles["label"] is None and table.y is not None:
         roles["label"] = table.label_name
     return check_asked(find, word, **roles)
-
-
-def _no_label(table: ArrayTable) -> DataError:
-    way = table.without_label
-    if table.beside:
-        way = f"it has the annotations {', '.join(list(table.beside)[:12])}: name one"
-    return DataError(
-        f"{table.path} has no label {table.label_name!r}; {way}, or name the feature that is the "
-        "label (label=…, --label)"
-    )
 
 
 def _columns_of(X: Any, start: int, stop: int) -> NDArray[Any]:

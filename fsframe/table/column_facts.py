@@ -170,6 +170,8 @@ class Contents:
         The column that is a separate array in the file, hence the label.
     beside : int
         How many of the last columns are annotations, not features.
+    without_label : str
+        What to do about the label that the file lacks, if its features are a separate array.
     row_names : bool
         Whether the first column holds row names, which are not read.
     takes_codes : bool
@@ -191,6 +193,7 @@ class Contents:
     named: bool = True
     label_array: int | None = None
     beside: int = 0
+    without_label: str = ""
     row_names: bool = False
     takes_codes: bool = True
     leaves_rows_out: bool = True

@@ -5,6 +5,7 @@ Commands, `fsframe.read` and data frames guess here, so that they guess alike.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -63,6 +64,17 @@ def spelled_key(key: str | int) -> str:
     return key if isinstance(key, str) else str(key + 1)
 
 
+_FORMS = {
+    "two numbers in a cell: give each a column in the file, or leave them out": re.compile(
+        r"[0-9]+(?:[.,][0-9]+)?\s*(?:/|-|–|to)\s*[0-9]+(?:[.,][0-9]+)?"
+    ),
+    "times of day: write them as hours or minutes in the file, or leave them out": re.compile(
+        r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:\s*[AaPp]\.?[Mm]\.?)?"
+    ),
+}
+"""Cells that are no free text, by what may be done about them."""
+
+
 class Guesses:
     """The columns of a table besides the label, classified by the question that each raises.
 
@@ -119,6 +131,22 @@ class Guesses:
         self.coded = [k for k, c in rest.items() if c.codes]
         self.gaps = [k for k, c in rest.items() if c.missing and c.kind != "empty"]
         self._rest = rest
+
+    def prose_by_form(self) -> dict[str, list[int]]:
+        """The columns of `prose` by what their cells are, in words."""
+        forms: dict[str, list[int]] = {}
+        for k in self.prose:
+            cells = self.found.columns[k].examples
+            what = next(
+                (
+                    what
+                    for what, form in _FORMS.items()
+                    if cells and all(map(form.fullmatch, cells))
+                ),
+                "free text",
+            )
+            forms.setdefault(what, []).append(k)
+        return forms
 
     @cached_property
     def covariates(self) -> list[Covariate]:

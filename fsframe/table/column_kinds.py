@@ -24,16 +24,20 @@ _WITH_UNIT = re.compile(
 )
 _MONEY_FIRST = re.compile(rf"([+-]?)([{_MONEY}])\s*([^+\-].*)")
 _MINUS = re.compile("[\u2212\u2013]")
+_LIMIT = re.compile(r"([<>≤≥])=?\s*(.+)")
 _SWAPPED = str.maketrans(".,", ",.")
 _SEPARATED = re.compile(r"[,' \u00a0\u202f]")
 _DIGIT = re.compile("[0-9]")
-_MOST_ODD, _NUMBERS = 5, 0.5
+_MOST_ODD, _NUMBERS, _LEAST_MEASURED = 5, 0.5, 6
 
 
 def spelled_numbers(
     cells: Sequence[str | None], decimal: str = "."
 ) -> tuple[NDArray[np.float64], str] | None:
     """The numbers of a column in which all cells are numbers with the same unit or none.
+
+    Beside 6 or more different numbers, a cell below a limit of detection is half the limit (the
+    limit, if it is not positive), one above a limit is that limit.
 
     Parameters
     ----------
@@ -62,12 +66,16 @@ def spelled_numbers(
     (array([1024.5,   -3. ]), "without the unit '$' and separators of thousands")
     >>> spelled_numbers(["\u22120.5", "3"])
     (array([-0.5,  3. ]), 'with typographic minus signs')
+    >>> spelled_numbers(["<0.5", *"123456"])
+    (array([0.25, 1.  , 2.  , 3.  , 4.  , 5.  , 6.  ]), "with '<0.5' as 0.25 (1 cell)")
     """
     meaning: dict[str, float] = {}
     units: Counter[str] = Counter()
+    limited: dict[str, int] = {}
     grouped, typeset, sure = False, False, decimal == ","
-    for text in {cell for cell in cells if cell is not None}:
-        match = _with_unit(text, decimal)
+    for text, times in Counter(cell for cell in cells if cell is not None).items():
+        limit = _LIMIT.fullmatch(text)
+        match = _with_unit(limit[2] if limit else text, decimal)
         if match is None:
             return None
         number, blank, unit = match[1], match[2], match[3] or ""
@@ -88,14 +96,25 @@ def spelled_numbers(
         else:
             sure = sure or "." in number or len(number) < 4
         meaning[text] = float(_SEPARATED.sub("", number))
-    plain = not (units or grouped or typeset)
+        if limit:
+            limited[text] = times
+            if limit[1] in "<≤" and meaning[text] > 0:
+                meaning[text] /= 2
+    plain = not (units or grouped or typeset or limited)
     if not meaning or len(units) > 1 or plain or (grouped and not sure):
+        return None
+    if limited and len(meaning) - len(limited) < _LEAST_MEASURED:
         return None
     values = np.array([np.nan if cell is None else meaning[cell] for cell in cells])
     parts = [f"the unit {unit!r}" for unit in units] + ["separators of thousands"] * grouped
     without = f"without {' and '.join(parts)}" if parts else ""
     with_signs = "with typographic minus signs" if typeset else ""
-    return values, ", ".join(filter(None, [without, with_signs]))
+    shown = [
+        f"{text!r} as {meaning[text]:g} ({times} cell{'s' * (times > 1)})"
+        for text, times in sorted(limited.items())
+    ]
+    with_limits = f"with {some_of(shown, 5)}" if shown else ""
+    return values, ", ".join(filter(None, [without, with_signs, with_limits]))
 
 
 def _with_unit(text: str, decimal: str) -> re.Match[str] | None:
@@ -109,12 +128,20 @@ def _with_unit(text: str, decimal: str) -> re.Match[str] | None:
 def odd_cells(times: Counter[str], decimal: str = ".") -> tuple[tuple[str, int], ...]:
     """The few spellings that are no numbers in a column of numbers, with how often they occur.
 
-    >>> odd_cells(Counter({"1.5": 3, "2": 2, "n.d.": 2, "<0.01": 1}))
-    (('n.d.', 2), ('<0.01', 1))
+    >>> odd_cells(Counter({"1.5": 3, "2": 2, "n.d.": 2, "<LOD": 1}))
+    (('n.d.', 2), ('<LOD', 1))
+    >>> odd_cells(Counter({**dict.fromkeys("123456", 1), "n.d.": 2, "<0.01": 1}))
+    (('n.d.', 2),)
     >>> odd_cells(Counter({"a": 3, "b": 2, "1": 1}))
     ()
     """
-    odd = {text: n for text, n in times.items() if _with_unit(text, decimal) is None}
+    numeric = {text for text in times if _with_unit(text, decimal) is not None}
+    if len(numeric) >= _LEAST_MEASURED:
+        parted = {text: _LIMIT.fullmatch(text) for text in times}
+        numeric |= {
+            text for text, limit in parted.items() if limit and _with_unit(limit[2], decimal)
+        }
+    odd = {text: n for text, n in times.items() if text not in numeric}
     numbers = sum(times.values()) - sum(odd.values())
     different = len(times) - len(odd)
     if not odd or len(odd) > _MOST_ODD or different < 2 or numbers < _NUMBERS * sum(times.values()):

@@ -52,6 +52,19 @@ _PEOPLE = frozenset({
     "patient", "subject", "person", "participant", "proband", "donor", "individual", "volunteer",
     "animal", "mouse", "rat", "pupil", "student", "customer", "client", "user",
 })  # fmt: skip
+_OF_FEATURES = frozenset({
+    "gene", "genes", "geneid", "hugo", "symbol", "ensembl", "transcript", "probe", "probeset",
+    "otu", "asv", "taxon", "protein", "peptide", "metabolite", "compound", "cpg",
+})  # fmt: skip
+"""Words in the name of a first column that names features, which are in rows then."""
+
+ABOUT_FEATURES = frozenset({
+    "chr", "chrom", "chromosome", "start", "end", "strand", "length", "effective_length", "width",
+    "position", "entrez_gene_id", "entrezid", "description", "symbol", "gene_symbol", "gene_name",
+    "gene_id", "gene_biotype", "biotype", "taxonomy",
+})  # fmt: skip
+"""Names, in lower case, of columns that tools write between the names of features and samples."""
+
 _OF_NAMES = frozenset({"id", "ids", "no", "nr", "num", "number", "code", "name", "key"})
 _IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
@@ -266,17 +279,32 @@ def guess_label(
         if not coded:
             doubt += f": to use both, code {event.name!r} as 1 (event) and 0 (censored)"
         return LabelGuess(place=pair[not coded], doubts=(doubt,), sure=False, pair=pair)
-    first, *others = columns
-    if not guess.sure and len(others) > _FEW and first.kind == "text":
-        named = looks_like_identifier(first, n_rows)
-        if named and all(looks_measured(c.kind, c.different, n_rows) for c in others):
-            doubt = f"{guess.doubts[0]}; if features are in rows, say so (--transpose)"
-            guess = LabelGuess(place=guess.place, doubts=(doubt,), sure=False)
-    if usable[-1] == free[-1]:
+    if in_rows := _features_in_rows(columns, guess, n_rows):
+        sample = columns[guess.place].name
+        doubts = guess.doubts or (f"{sample!r} looks like the columns before it",)
+        doubt = f"{doubts[0]}; if features are in rows, say so (--transpose)"
+        guess = LabelGuess(place=guess.place, doubts=(doubt,), sure=False)
+    if usable[-1] == free[-1] or in_rows:
         return guess
     last = columns[free[-1]]
     doubt = f"the last column, {last.name!r}, {why_no_label(last, n_rows)}"
     return LabelGuess(place=guess.place, doubts=(doubt,), sure=False)
+
+
+def _features_in_rows(columns: Sequence[ColumnFacts], guess: LabelGuess, n_rows: int) -> bool:
+    """Whether the first column names the rows and the others look like samples: all measured, or
+    numbers beside a first one called like names of features and some of text about them."""
+    first, *others = columns
+    if len(others) <= _FEW or first.kind != "text" or not looks_like_identifier(first, n_rows):
+        return False
+    if all(looks_measured(c.kind, c.different, n_rows) for c in others):
+        return not guess.sure
+    others = [c for c in others if c.name.strip().lower() not in ABOUT_FEATURES]
+    numbers = sum(c.kind in ("number", "whole number") for c in others)
+    named = set(name_words(first.name)) & _OF_FEATURES
+    taken = columns[guess.place]
+    number = taken.kind in ("number", "whole number") and not is_likely_label(taken)
+    return bool(named) and number and 10 * numbers >= 9 * len(others)
 
 
 def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: int) -> LabelGuess:

@@ -63,6 +63,17 @@ class ArrayTable:
         return labels | {k: v for k, v in self.beside.items() if k not in labels}
 
     @property
+    def no_label(self) -> str:
+        """That the file has no label, and what to do."""
+        way = self.without_label
+        if self.beside:
+            way = f"it has the annotations {', '.join(list(self.beside)[:12])}: name one"
+        return (
+            f"{self.path} has no label {self.label_name!r}; {way}, or name the feature that is the "
+            "label (label=…, --label)"
+        )
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """The names, or ``f1, f2, …``."""
         return self.names or tuple(f"f{k + 1}" for k in range(self.X.shape[1]))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.table.column_facts import Column
 from fsframe.table.dialect import unquote
+from fsframe.table.label_guess import ABOUT_FEATURES
 from fsframe.table.reader import ArrayTable
 from fsframe.table.sheet import Sheet
 from fsframe.table.text_file import check_size, is_number
@@ -38,6 +40,9 @@ class AboutSamples:
     columns: Mapping[str, Column]
 
 
+_ROWS_LOOKED_AT = 100
+
+
 def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -> ArrayTable:
     """The features of a text by sample, and what is known about the samples.
 
@@ -48,7 +53,8 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
     about : AboutSamples, optional
         In any order.
     transpose : bool
-        Whether the rows are features, and the first line names the samples.
+        Whether the rows are features, and the first line names the samples. Columns of text about
+        the features, and numbers with the usual names of such columns, are left out with a note.
 
     Returns
     -------
@@ -66,8 +72,14 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
         raise DataError(f"{sheet.path} has no line of names, which --transpose and --samples need")
     check_size(16 * sheet.n_rows * sheet.n_fields, f"{sheet.path}, turned")
     rows = sheet.column(0)
-    columns = [name.strip() for name in sheet.names[1:]]
-    X, words = _numbers(sheet, by_row=transpose)
+    names = [name.strip() for name in sheet.names]
+    notes, aside = sheet.notes, set[int]()
+    if transpose and (aside := _about_features(sheet, names, about)):
+        told = some_of([repr(names[k]) for k in sorted(aside)], 5)
+        notes = (*notes, f"left out, as columns about the features, not samples: {told}")
+    places = [k for k in range(1, sheet.n_fields) if k not in aside]
+    columns = [names[k] for k in places]
+    X, words = _numbers(sheet, places, by_row=transpose)
     samples, features = (columns, rows) if transpose else (rows, columns)
     beside = {features[k]: np.array(cells, dtype=object) for k, cells in words.items()}
     left = [k for k in range(len(features)) if k not in words]
@@ -86,13 +98,37 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
         without_label="give a table about the samples (--samples, samples=)",
         beside=beside,
         samples=tuple(samples),
-        notes=sheet.notes,
+        notes=notes,
     )
 
 
-def _numbers(sheet: Sheet, *, by_row: bool) -> tuple[NDArray[np.float64], dict[int, list[str]]]:
+def _about_features(sheet: Sheet, names: Sequence[str], about: AboutSamples | None) -> set[int]:
+    """Columns that tell of the features in the rows: with a usual name, or hardly a number.
+
+    Rows of text about the samples, such as their classes, come first: where they leave hardly a
+    number in any column, none is left out for it.
+    """
+    listed: Collection[str] = set() if about is None else set(about.names)
+    free = [k for k in range(1, sheet.n_fields) if names[k] not in listed]
+    usual = {k for k in free if names[k].lower() in ABOUT_FEATURES}
+    texts = np.zeros(len(free), dtype=np.intp)
+    numbers = np.zeros(len(free), dtype=np.intp)
+    decimal = sheet.cells.decimal
+    for cells in islice(sheet.rows(free), _ROWS_LOOKED_AT):
+        told = [unquote(cell) for cell in cells]
+        number = np.array([is_number(cell.replace(decimal, ".")) for cell in told], dtype=bool)
+        numbers += number
+        texts += ~(number | np.array([sheet.missing(cell) for cell in told], dtype=bool))
+    worded = texts > numbers
+    if worded.all():
+        return usual
+    return usual | {k for k, text in zip(free, worded, strict=True) if text}
+
+
+def _numbers(
+    sheet: Sheet, columns: list[int], *, by_row: bool
+) -> tuple[NDArray[np.float64], dict[int, list[str]]]:
     """The numbers of the rows (columns) that hold no text, and the texts of the others by place."""
-    columns = list(range(1, sheet.n_fields))
     taken = sheet.take(columns)
     X = np.asarray(taken.X, dtype=np.float64)
     if not taken.bad:

@@ -492,6 +492,8 @@ def load_content(
     of_rows = form.transpose or form.samples is not None
     if kind == "text" or spelled is not None:
         one_column = one_column and not of_rows
+        if refuse and spelled is None:
+            check_options(path, "text", [key for key in ("x", "y", "names") if key in said])
         sheet = load_sheet(path, form, label=label, spelled=spelled, one_column=one_column)
         if not of_rows:
             return sheet
@@ -632,6 +634,7 @@ def _contents_of(source: Table) -> Contents:
             label_array=arrays.X.shape[1] if arrays.y is not None else None,
             named=arrays.names is not None or bool(arrays.beside),
             beside=len(arrays.beside),
+            without_label="" if arrays.others else arrays.no_label,
             notes=arrays.notes,
             leaves_rows_out=bool(arrays.beside) and isinstance(arrays.X, np.ndarray),
         )

@@ -201,7 +201,7 @@ _SIGNATURES = {
     b"RDX": "an R workspace; write the table with write.csv",
     b"X\n\0\0\0": "an R object; write the table with write.csv",
     b"[{": "JSON; read it with pandas.read_json, or save it as CSV",
-    b'{"': "JSON; read it with pandas.read_json, or save it as CSV",
+    b'{"': "JSON; read it with pandas.read_json (lines=True if each line is a row), or save CSV",
 }
 _STEP = 1 << 22
 
@@ -271,7 +271,7 @@ def load_text(path: Path, encoding: str | None = None) -> bytes:
         )
     for signature, what in _SIGNATURES.items():
         if raw.startswith(signature):
-            raise DataError(f"{path} is not text: it is {what}")
+            raise DataError(f"{path} is not a text table: it is {what}")
     raw = _as_utf8(raw, path, encoding)
     if b"\0" in raw:
         line = raw.count(b"\n", 0, raw.index(b"\0")) + 1

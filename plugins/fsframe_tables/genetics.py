@@ -1,4 +1,5 @@
-"""Formats of genetics: AnnData (.h5ad), gene cluster text (.gct), PLINK's genotypes (.bed)."""
+"""Formats of genetics: AnnData (.h5ad), gene cluster text (.gct), series matrices of GEO, PLINK's
+genotypes (.bed)."""
 
 from __future__ import annotations
 
@@ -173,7 +174,7 @@ class GctReader(Reader):
 
 
 def _number(text: str, path: Path, gene: str) -> float:
-    if is_missing(text) or text.lower() == "na":
+    if is_missing(text) or text.lower() in ("na", "null"):
         return float("nan")
     if not is_number(text):
         raise DataError(f"{path}, gene {gene[:60]!r}: {text[:40]!r} is not a number")
@@ -196,6 +197,82 @@ def _classes(path: Path, n: int) -> Any:
     # The names are in the order in which the labels first occur.
     word = dict(zip(different, names, strict=True)) if len(names) == len(different) else {}
     return np.array([word.get(text, text) for text in lines[2]], dtype=object)
+
+
+class SeriesMatrixReader(Reader):
+    """The table of a series, transposed to samples × probes; what it tells of the samples may be
+    the label, groups or covariates.
+
+    Notes
+    -----
+    Characteristics, written as ``name: value``, become annotations of that name; of the other lines
+    on samples those that tell some of them apart and do not identify them.
+    """
+
+    def _read(self, path: Path) -> Any:
+        lines = [line.split("\t") for line in load_text(path).decode().split("\n") if line.strip()]
+        rows = [[field.strip().strip('"') for field in fields] for fields in lines]
+        marks = {fields[0].lower(): k for k, fields in enumerate(rows) if len(fields) == 1}
+        try:
+            begin = marks["!series_matrix_table_begin"]
+            end = marks["!series_matrix_table_end"]
+        except KeyError as mark:
+            raise DataError(f"{path} is cut off: it has no line {mark}") from None
+        samples, genes = rows[begin + 1][1:], rows[begin + 2 : end]
+        if not genes:
+            raise DataError(
+                f"{path} has an empty table: the values of this series are in its supplementary "
+                "files. Read one of them (--transpose), with a table about the samples (--samples)"
+            )
+        n = len(samples)
+        check_size(16 * n * len(genes), f"{path} of {n} samples × {len(genes)} probes")
+        X = np.empty((n, len(genes)))
+        for column, fields in enumerate(genes):
+            if len(fields) != n + 1:
+                raise DataError(
+                    f"{path}, probe {fields[0][:60]!r} has {len(fields) - 1} values, the table has "
+                    f"{n} samples"
+                )
+            X[:, column] = [_number(text, path, fields[0]) for text in fields[1:]]
+        told = [fields for fields in rows[:begin] if fields[0].startswith("!Sample_")]
+        beside = _characteristics(told, n, path)
+        return ArrayTable(
+            path=path,
+            X=X,
+            names=tuple(fields[0] for fields in genes),
+            label_name="class",
+            without_label="it tells nothing of the samples by which they could be parted",
+            beside=beside,
+            samples=tuple(samples),
+        )
+
+
+def _characteristics(lines: list[list[str]], n_samples: int, path: Path) -> dict[str, NDArray[Any]]:
+    """Annotations of the samples by name, from lines of a key and a cell for each sample."""
+    told: dict[str, list[str]] = {}
+    for key, *cells in lines:
+        if len(cells) != n_samples:
+            raise DataError(f"{path}, {key} has {len(cells)} fields, the table {n_samples} samples")
+        # One line may hold different characteristics, where samples lack some of them.
+        listed = key.startswith("!Sample_characteristics")
+        for sample, cell in enumerate(cells):
+            name, colon, value = cell.partition(":")
+            if not (listed and colon):
+                name, value = key.removeprefix("!Sample_"), cell
+            told.setdefault(name.strip(), [""] * n_samples)[sample] = value.strip()
+    kept = {
+        name: values
+        for name, values in told.items()
+        if len(set(values) - {""}) > 1 and len(set(values)) < n_samples
+    }
+    return {name: _typed(values) for name, values in kept.items()}
+
+
+def _typed(values: list[str]) -> NDArray[Any]:
+    """Numbers, where all that are there are numbers."""
+    if all(is_missing(text) or is_number(text) for text in values):
+        return np.array([np.nan if is_missing(text) else float(text) for text in values])
+    return np.array(values, dtype=object)
 
 
 _MISSING = 3

@@ -10,7 +10,8 @@ from fsframe.registry.hookspecs import hookimpl
 
 @hookimpl
 def fsframe_readers() -> Iterator[ReaderEntry]:
-    """Parquet, Arrow, Excel, ARFF, MAT, NPY, sparse matrices, svmlight, AnnData, PLINK and GCT."""
+    """Parquet, Arrow, Excel, ARFF, MAT, NPY, sparse matrices, svmlight, AnnData, PLINK, GCT
+    and GEO."""
     yield ReaderEntry(
         name="parquet",
         target="fsframe_tables.frames:ParquetReader",
@@ -88,6 +89,14 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
         summary="Gene cluster text 1.2 and 1.3, transposed to samples × genes; .cls beside it",
         starts=(b"#1.2", b"#1.3"),
         endings=(".gct.gz",),
+    )
+    yield ReaderEntry(
+        name="geo",
+        target="fsframe_tables.genetics:SeriesMatrixReader",
+        summary="Series matrices of GEO, transposed to samples × probes; characteristics beside",
+        starts=(b"!Series_",),
+        endings=("_series_matrix.txt.gz",),
+        reference="Barrett et al. 2013, Nucleic Acids Res. 41:D991-D995, doi:10.1093/nar/gks1193",
     )
 
 

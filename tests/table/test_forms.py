@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from fsframe.errors import DataError, RequestError
+from fsframe.show.inspection import inspect_table
 from fsframe.table import text_file
 from fsframe.table.read import read
 from fsframe.table.reduced import write_reduced
@@ -130,7 +131,7 @@ def test_a_last_column_with_a_name_or_a_value_stays(put):
     ],
 )
 def test_files_of_other_programs_are_named_with_a_way(put, content, what):
-    with pytest.raises(DataError, match=rf"is not text: it is .*{what}.*(CSV|write\.csv)"):
+    with pytest.raises(DataError, match=rf"is not a text table: it is .*{what}.*(CSV|write\.csv)"):
         read(put(content, "t.dat"))
 
 
@@ -249,3 +250,35 @@ def test_a_table_delimited_by_blanks_is_reduced_as_it_was_spelled(put, tmp_path)
     table = read_table(put('a  b "c d"\n 1 2.50 x\n3   4 "y z"\n', "t"), delimiter="space")
     out = write_reduced(tmp_path / "o.txt", table, ["b", "c d"])
     assert out.read_text() == 'b "c d"\n2.50 x\n4 "y z"\n'
+
+
+def test_limits_of_detection_are_numbers_with_a_warning(put):
+    crp = ["<0.5", "1.5", "2", "<0.5", "3 ", "4", "5", ">300", "7", "8"]
+    told = "".join(f"{cell},{'ab'[k % 2]}\n" for k, cell in enumerate(crp))
+    data = read(put(f"crp,class\n{told}"))
+    assert data.X[:, 0].tolist() == [0.25, 1.5, 2, 0.25, 3, 4, 5, 300, 7, 8]
+    note = "column 'crp' was read as numbers with '<0.5' as 0.25 (2 cells), '>300' as 300 (1 cell)"
+    assert note in data.warnings
+    marked = read(put(f"crp,class\n{told}"), na=["<0.5", ">300"])
+    assert np.isnan(marked.X[[0, 3, 7], 0]).all()
+    # Of few different numbers they may be levels.
+    levels = "".join(f"{cell},{'ab'[k % 2]}\n" for k, cell in enumerate(["<2", "2", "3", ">3"] * 3))
+    few = read(put(f"n,class\n{levels}"), categorical=["n"])
+    assert set(few.kinds["n"].levels) == {"2", "3", "<2", ">3"}
+
+
+def test_what_looks_like_free_text_but_is_not_is_told(put):
+    lines = [
+        f"{110 + k % 30}/{70 + k % 30},{k % 24:02d}:{k % 2:02d},{k},{'ab'[k % 2]}"
+        for k in range(40)
+    ]
+    found = inspect_table(put("bp,taken,g,class\n" + "\n".join(lines) + "\n")).findings
+    said = {finding.option: finding.what for finding in found}
+    assert said["--drop bp"].startswith("two numbers in a cell: give each a column")
+    assert said["--drop taken"].startswith("times of day: write them as hours or minutes")
+
+
+@pytest.mark.parametrize("option", ["x", "y", "names"])
+def test_paths_inside_a_file_are_refused_for_text(put, option):
+    with pytest.raises(RequestError, match=f"is read as text, where {option} does not apply"):
+        read(put(PLAIN), **{option: "other"})

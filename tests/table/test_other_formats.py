@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,6 +18,7 @@ from scipy import io, sparse
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
+from fsframe.show.inspection import inspect_table
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import columns_of
 from fsframe.table.read import read
@@ -113,6 +115,29 @@ def write_gct(folder):
     return folder / "t.gct"
 
 
+def write_geo(folder, name="t.txt"):
+    """Samples tell their characteristics in any order, and some lack one."""
+    kinds = ["ill", "well"]
+    ages = [f"age: {30 + k}" if k % 3 else "" for k in range(N)]
+    about = {
+        "Series_title": ["A study"],
+        "Sample_title": [f"sample {k}" for k in range(N)],
+        "Sample_characteristics_ch1": [f"group: {kinds[y]}" for y in Y],
+        "Sample_characteristics_ch1 ": [age or "sex: F" for age in ages],
+        "Sample_characteristics_ch1  ": ["sex: M" if age else "" for age in ages],
+        "Sample_channel_count": ["1"] * N,
+    }
+    lines = ["\t".join([f"!{key.strip()}", *(f'"{c}"' for c in about[key])]) for key in about]
+    lines += ["", "!series_matrix_table_begin"]
+    lines += ["\t".join(['"ID_REF"', *(f'"GSM{k}"' for k in range(N))])]
+    lines += ["\t".join([f'"{name}"', *map(str, X[:, k].tolist())]) for k, name in enumerate(NAMES)]
+    lines += ["!series_matrix_table_end", ""]
+    opener = gzip.open if name.endswith(".gz") else open
+    with opener(folder / name, "wt") as file:
+        file.write("\n".join(lines))
+    return folder / name
+
+
 def write_plink(folder, copies=GENOTYPES):
     codes = np.array([3, 2, 0, 1])[copies]  # 0, 1, 2 copies of A1; missing
     padded = np.vstack([codes, np.zeros((-N % 4, P), dtype=int)])
@@ -135,9 +160,10 @@ WRITERS = {
     "svmlight": write_svmlight,
     "h5ad": write_h5ad,
     "gct": write_gct,
+    "geo": write_geo,
     "plink": write_plink,
 }
-LABEL = {"npy": -1, "csr": -1, "csc": -1, "mtx": -1, "h5ad": "type"}
+LABEL = {"npy": -1, "csr": -1, "csc": -1, "mtx": -1, "h5ad": "type", "geo": "group"}
 
 
 @pytest.mark.parametrize("form", WRITERS)
@@ -147,7 +173,7 @@ def test_the_values_the_names_and_the_label_come_back(tmp_path, form):
     expected = GENOTYPES if form == "plink" else X
     np.testing.assert_array_equal(data.X, expected)
     np.testing.assert_array_equal(data.y, Y)
-    if form in ("h5ad", "gct", "plink", "mat"):
+    if form in ("h5ad", "gct", "geo", "plink", "mat"):
         assert data.feature_names == NAMES
     assert data.name == "t"
     table = read_table(path)
@@ -159,6 +185,32 @@ def test_the_values_the_names_and_the_label_come_back(tmp_path, form):
     assert [str(c) for c in again.classes] == [str(c) for c in data.classes]
     facts = contents(path)
     assert facts.n_rows == N and facts.columns[1].different == np.unique(expected[:, 1]).size
+
+
+def test_characteristics_of_a_series_have_roles_and_its_damage_is_named(tmp_path):
+    path = write_geo(tmp_path, "GSE1_series_matrix.txt.gz")
+    facts = contents(path)
+    assert [column.name for column in facts.columns[P:]] == ["group", "sex", "age"]
+    assert facts.columns[-1].missing == len(range(0, N, 3))
+    assert inspect_table(path).label == P
+    assert read(path, label="group", groups="sex").n_groups == 2
+    with pytest.raises(DataError, match="has the annotations group, sex, age: name one"):
+        read(path)
+    text = gzip.decompress(path.read_bytes()).decode()
+    begin, rows, end = text.partition('"ID_REF"')[0], text.partition("begin\n")[2], "!series_matrix"
+    empty = begin + rows.split("\n")[0] + f"\n{end}_table_end\n"
+    for damaged, said in (
+        (begin, "cut off: it has no line '!series_matrix_table_end'"),
+        (empty, "empty table: .*supplementary files.*--transpose.*--samples"),
+        (text.replace('"age: 31"\t', ""), "!Sample_characteristics_ch1 has"),
+        (
+            text.replace("\n!series_matrix_table_end", "\t1\n!series_matrix_table_end"),
+            "has .* values",
+        ),
+    ):
+        (tmp_path / "damaged.txt").write_text(damaged)
+        with pytest.raises(DataError, match=said):
+            read(tmp_path / "damaged.txt", label="group")
 
 
 def test_what_is_known_of_cells_may_be_the_label_or_the_groups(tmp_path):

@@ -93,6 +93,27 @@ def test_numbers_with_decimal_commas_beside_a_row_of_quoted_text(folder: Path) -
     assert data.classes == ("normal", "tumour")
 
 
+def test_columns_about_the_features_are_no_samples(folder: Path) -> None:
+    """As counters of reads, cBioPortal and BIOM write them, before and behind the samples."""
+    X = expression()
+    names = ["Geneid", "Chr", "Start", "Length", *NAMES, "taxonomy"]
+    genes = [[f"G{j}", "chr1;chr1", j * 100, 7, *X[j], "k__A"] for j in range(P)]
+    labelled = [["group", "", "", "", *GROUPS, ""], *genes]
+    (folder / "counts.txt").write_text("# Program: x\n" + lines([names, *genes]))
+    (folder / "rows.tsv").write_text(lines([names, *labelled]))
+    tidy = read(folder, "tidy.csv")
+    for name, given in (("counts.txt", {"samples": folder / "about.csv"}), ("rows.tsv", {})):
+        data = read(folder, name, transpose=True, **given)
+        assert data.X.tobytes() == tidy.X.tobytes() and data.classes == tidy.classes
+        (told,) = (text for text in data.warnings if text.startswith("left out, as columns about"))
+        assert told.endswith("'Chr', 'Start', 'Length', 'taxonomy'")
+    alone = command("inspect", "counts.txt", cwd=folder)
+    assert "features are in rows, say so (--transpose)" in " ".join(alone.out.split())
+    assert command("chain", "variance", "on", "counts.txt", cwd=folder).code == 4
+    without = command("inspect", "counts.txt", "--transpose", cwd=folder)
+    assert without.code == 4 and "give a table about the samples (--samples" in without.err
+
+
 @pytest.mark.parametrize("corner", ["", None])
 def test_the_corner_may_be_empty_or_missing(folder: Path, corner: str | None) -> None:
     """As spreadsheets and R write it."""
