@@ -154,7 +154,8 @@ class ChainSelector(Selecting, ChainEstimator):
         estimator: ``mim__top``, or ``jmi_1__top`` and ``jmi_2__top`` if a method occurs twice.
     task : {"auto", "classification", "regression"}, default="auto"
         Whether y holds classes or a numeric target; auto: as the stages require, else a target if
-        the values are not all integers.
+        the values are not all integers. More than 20 different integers, some of them once, are
+        refused: they are hardly classes.
     always_keep : name or position of a column, several of them, or None, default=None
         Columns of X that every stage keeps.
     feature_groups : mapping of str to names or positions of columns, or None, default=None

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from fsframe.chains.chain import Chain
-from fsframe.errors import RequestError
+from fsframe.errors import DataError, RequestError
 from fsframe.method.classifier import Classifier
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
@@ -21,7 +21,7 @@ from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.registry.declared import declared_exceptions
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.parameters import SETTINGS, settings_of
-from fsframe.table.arrays import kept_columns
+from fsframe.table.arrays import check_numbers_as_classes, kept_columns
 from fsframe.table.columns import find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import FrameParts, frame_names, frame_texts, is_frame, take_frame
@@ -177,14 +177,20 @@ def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
     ------
     InvalidRequest
         If the method does not support the requested task.
+    InvalidData
+        If the numbers of `y` are whole, but hardly classes, and the task is not said.
     """
     if wish in LABELS:
         if wish not in tasks:
             raise InvalidRequest(f"task={wish!r}: the method supports {' and '.join(tasks)}")
         return wish
-    if len(tasks) == 1:
-        return next(iter(tasks))
-    return "regression" if type_of_target(y).startswith("continuous") else "classification"
+    kind = "regression" if type_of_target(y).startswith("continuous") else "classification"
+    if kind == "classification" and "classification" in tasks:
+        try:
+            check_numbers_as_classes(y, "y")
+        except DataError as error:
+            raise InvalidData(str(error)) from None
+    return next(iter(tasks)) if len(tasks) == 1 else kind
 
 
 def times_as_numbers(y: Any) -> Any:

@@ -392,6 +392,32 @@ def infer_task(y: NDArray[Any]) -> str:
     return "classification"
 
 
+MANY_CLASSES = 20
+"""More different numbers of a label are hardly classes."""
+
+
+def check_numbers_as_classes(y: NDArray[Any], name: str) -> list[str]:
+    """Warnings about numbers that nobody called classes; DataError if they are hardly any.
+
+    >>> check_numbers_as_classes(np.repeat(np.arange(21), 2), "age")
+    ["label 'age' has 21 different numbers, taken as classes; if it is a number to predict, say \
+so (task='regression')"]
+    """
+    if y.dtype.kind not in "iuf":
+        return []
+    values, counts = np.unique(y, return_counts=True)
+    if len(values) <= MANY_CLASSES:
+        return []
+    said = f"label {name!r} has {len(values)} different numbers"
+    single = int((counts == 1).sum())
+    if single:
+        raise DataError(
+            f"{said}, {single} of them once: say whether it is a number to predict "
+            "(task='regression') or holds classes (task='classification')"
+        )
+    return [f"{said}, taken as classes; if it is a number to predict, say so (task='regression')"]
+
+
 def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
     """The features in the form a table stores them, read-only; copied only if necessary.
 
@@ -499,7 +525,7 @@ def _plain_labels(labels: NDArray[Any], label_name: str) -> NDArray[Any]:
     for row, label in enumerate(listed, start=1):
         # NaN is the one value that differs from itself.
         if label is None or label != label:
-            raise DataError(f"label {label_name!r} is missing in row {row}")
+            raise DataError(f"label {label_name!r} is missing in row {row}; leave such rows out")
     if all(isinstance(label, numbers.Real) for label in listed):
         return np.array(listed)
     texts = [str(label) for label in listed]
@@ -553,12 +579,18 @@ def as_labels(
     """
     labels = _plain_labels(np.asarray(y), label_name)
     if labels.shape != (n_samples,):
+        way = ""
+        if labels.ndim == 2:
+            flat = labels.shape[1] == 1
+            way = "; give y.ravel()" if flat else "; give one class or number for each row"
         raise DataError(
-            f"label {label_name!r} has shape {labels.shape}, the table {n_samples} rows"
+            f"label {label_name!r} has shape {labels.shape}, the table {n_samples} rows{way}"
         )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise DataError(f"label {label_name!r} is missing or infinite in row {row + 1}")
+        raise DataError(
+            f"label {label_name!r} is missing or infinite in row {row + 1}; leave such rows out"
+        )
     kind = infer_task(labels) if task is None else task
     if kind in ("regression", "survival"):
         if labels.dtype.kind not in "fiub":

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.arrays import EXACT, LARGEST, check_whole, infer_task, too_large
+from fsframe.table.arrays import EXACT, LARGEST, MANY_CLASSES, check_whole, infer_task, too_large
 from fsframe.table.column_facts import USUAL_CODES, likely_codes
 from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
 from fsframe.text import did_you_mean, some_of
@@ -274,7 +274,6 @@ def feature_groups_of(
     return {title: tuple(members) for title, members in by_group.items()}
 
 
-_MANY = 20
 _LONG = 200
 
 
@@ -372,7 +371,7 @@ def check_classes(
         )
     if task == "regression":
         return []
-    many = labels.dtype.kind in "if" and len(values) > _MANY
+    many = labels.dtype.kind in "if" and len(values) > MANY_CLASSES
     hint = (
         "; if it is a number to predict, say so (--task regression, task='regression')"
         if many

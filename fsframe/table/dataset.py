@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.arrays import (
+    MANY_CLASSES,
     as_groups,
     as_labels,
     as_mask,
     as_matrix,
     as_names,
+    check_numbers_as_classes,
     freeze,
     infer_task,
     kept_columns,
@@ -199,6 +201,9 @@ class Dataset(FrozenTable):
         if event is not None:
             y, task = signed_times(y, event, label_name), "survival"
         codes, classes, kind = as_labels(y, n_samples, label_name, task)
+        if task is None and kind == "classification":
+            named = np.asarray(classes)[codes] if len(classes) > MANY_CLASSES else codes[:0]
+            warnings = (*warnings, *check_numbers_as_classes(named, label_name))
         mask = as_mask(categorical, n_features)
         together = None if groups is None else as_groups(groups, n_samples, group_name)
         return cls(

@@ -20,6 +20,7 @@ from fsframe.table.column_kinds import (
     read_texts,
 )
 from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
+from fsframe.table.text_file import is_number
 from fsframe.text import did_you_mean, some_of
 
 
@@ -303,7 +304,7 @@ def take_frame(
             numbers, kind = _dated(series, name, dates, refused)
         elif isinstance(values, list) or order:
             numbers, kind, note = _worded(values, name, order, mask[position], dates, refused)
-            notes += [note] if mask[position] else []
+            notes += [note] if mask[position] or (note and kind is None) else []
         elif order is not None:
             numbers, levels = ranks(values.astype(np.float64))
             kind = ColumnKind("ordinal", levels)
@@ -410,6 +411,9 @@ def _worded(
         cells = [None if cell is None else str(cell) for cell in cells]
     if not nominal:
         cells = [cell or None for cell in cells]
+    if order is None and not nominal and any(cells) and all(map(is_number, filter(None, cells))):
+        numbers = np.array([np.nan if cell is None else float(cell) for cell in cells])
+        return numbers, None, f"column {name!r} holds text, and was read as numbers"
     read = read_texts(cells, name, order=order, nominal=nominal)
     if read.unknown:
         refused.order.append(
@@ -429,6 +433,11 @@ def _dated(
     series: Any, name: str, dates: str | None, refused: ColumnRefusals
 ) -> tuple[NDArray[np.float64] | None, ColumnKind | None]:
     """Days of a column of dates; anything else is refused."""
+    if str(series.dtype).lower().startswith(("timedelta", "duration")):
+        refused.order.append(
+            f"column {name!r} holds durations: make them numbers (X[{name!r}].dt.total_seconds())"
+        )
+        return None, None
     if not str(series.dtype).lower().startswith(("date", "timestamp")):
         refused.text.append(name)
         return None, None

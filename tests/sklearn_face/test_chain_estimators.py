@@ -329,3 +329,13 @@ for made in (ChainSelector("last:top=2"), npfs):
 def test_a_class_of_this_session_travels_to_joblibs_workers() -> None:
     done = subprocess.run([sys.executable, "-c", SESSION], capture_output=True, text=True)
     assert done.stdout == "[4, 3]\n[4]\n", done.stderr
+
+
+def test_a_score_of_many_whole_numbers_is_not_taken_as_classes(interacting) -> None:
+    X, _ = interacting
+    y = np.round(100 * X[:, 0])
+    for made in (ChainSelector("mim:top=1"), MIM(top=1), ChainSelector("immigrate")):
+        with pytest.raises(ValueError, match=r"different numbers, .* of them once: say whether"):
+            made.fit(X, y)
+    said = ChainSelector("anova-f:top=1", task="regression").fit(X, y)
+    assert said.ranking_.tolist() == [0]

@@ -146,3 +146,45 @@ def test_what_does_not_apply_to_a_frame_is_refused_by_name():
         fsframe.read(frame, x="layers/counts")
     with pytest.raises(RequestError, match=r"csr_array; .*Dataset.from_arrays"):
         fsframe.read(sparse.csr_array(np.eye(2)))
+
+
+def test_whole_numbers_that_are_hardly_classes_are_no_classes_unless_said():
+    """A disease score of 25 to 346 was taken as 214 classes, of which 84 have one member."""
+    draw = np.random.default_rng(2)
+    X = draw.normal(size=(90, 3))
+    y = np.round(100 + 40 * X[:, 1] + draw.normal(size=90)).astype(float)
+    frame = polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "score": y})
+    said = r"has \d+ different numbers, \d+ of them once: say whether .*task='regression'"
+    with pytest.raises(DataError, match=f"label 'score' {said}"):
+        Dataset.from_frame(frame, label="score")
+    with pytest.raises(DataError, match=said):
+        fsframe.select("mim:top=1", X, label=y)
+    assert Dataset.from_arrays(X, y, task="classification").classes
+    run = fsframe.select("anova-f:top=1", frame, label="score", task="regression")
+    assert run.selected_names == ("b",)
+    decades = np.repeat(np.arange(30.0), 3)
+    (note,) = Dataset.from_arrays(X, decades).warnings
+    assert note.startswith("label 'class' has 30 different numbers, taken as classes")
+    assert not Dataset.from_arrays(X, decades.astype(str)).warnings
+
+
+def test_text_that_is_numbers_is_read_so_as_in_a_file():
+    frame = polars.DataFrame({"a": ["1.5", "2", None, "7"], "u": ["1 mg", "2 mg", None, "7 mg"]})
+    data = Dataset.from_frame(frame.with_columns(k=polars.Series(["x", "y"] * 2)))
+    np.testing.assert_array_equal(data.X[:, 0], [1.5, 2, np.nan, 7])
+    assert data.warnings == (
+        "column 'a' holds text, and was read as numbers",
+        "column 'u' was read as numbers without the unit 'mg'",
+    )
+    lasting = frame.select(d=polars.Series([1, 2, 3, 4]).cast(polars.Duration), k=polars.lit("x"))
+    with pytest.raises(DataError, match=r"column 'd' holds durations: .*total_seconds"):
+        Dataset.from_frame(lasting, label="k")
+
+
+@pytest.mark.parametrize(
+    ("y", "way"),
+    [(np.ones((4, 1)), r"give y\.ravel\(\)"), (np.eye(4)[:, :2], "one class or number for each")],
+)
+def test_labels_in_columns_are_refused_with_a_way(y, way):
+    with pytest.raises(DataError, match=way):
+        Dataset.from_arrays(np.eye(4), y)
