@@ -32,7 +32,7 @@ _MOST_ODD, _NUMBERS, _LEAST_MEASURED = 5, 0.5, 6
 
 
 def spelled_numbers(
-    cells: Sequence[str | None], decimal: str = "."
+    cells: Sequence[str | None], decimal: str = ".", *, measured: bool = False
 ) -> tuple[NDArray[np.float64], str] | None:
     """The numbers of a column in which all cells are numbers with the same unit or none.
 
@@ -45,6 +45,8 @@ def spelled_numbers(
         None where missing.
     decimal : {".", ","}
         With a decimal comma, points separate thousands.
+    measured : bool
+        Whether the column is known to hold numbers, so that few of them need not be levels.
 
     Returns
     -------
@@ -103,7 +105,7 @@ def spelled_numbers(
     plain = not (units or grouped or typeset or limited)
     if not meaning or len(units) > 1 or plain or (grouped and not sure):
         return None
-    if limited and len(meaning) - len(limited) < _LEAST_MEASURED:
+    if limited and not measured and len(meaning) - len(limited) < _LEAST_MEASURED:
         return None
     values = np.array([np.nan if cell is None else meaning[cell] for cell in cells])
     parts = [f"the unit {unit!r}" for unit in units] + ["separators of thousands"] * grouped

@@ -139,11 +139,11 @@ class Sheet:
         return bool(numbers[0] in (0.0, 1.0) and np.all(np.diff(numbers) == 1))
 
     def numbers_spelled(self, column: int) -> tuple[NDArray[np.float64], str] | None:
-        """A column of numbers with units, percent signs or separators of thousands, as
-        `spelled_numbers` reads it; None if it is of another kind."""
+        """A column that was numbers elsewhere, with units, percent signs, limits of detection or
+        separators of thousands, as `spelled_numbers` reads it; None if it is of another kind."""
         cells = self.column(column)
         texts = [None if self.missing(text) else text for text in cells]
-        return spelled_numbers(texts, self.cells.decimal)
+        return spelled_numbers(texts, self.cells.decimal, measured=True)
 
     def where(self, row: int, column: int) -> str:
         """Line and column of a cell, for messages."""

@@ -259,6 +259,8 @@ def test_limits_of_detection_are_numbers_with_a_warning(put):
     assert data.X[:, 0].tolist() == [0.25, 1.5, 2, 0.25, 3, 4, 5, 300, 7, 8]
     note = "column 'crp' was read as numbers with '<0.5' as 0.25 (2 cells), '>300' as 300 (1 cell)"
     assert note in data.warnings
+    new = read_table(put("crp\n<0.5\n", "new.csv"))
+    assert new.numbers(["crp"]).tolist() == [[0.25]]
     marked = read(put(f"crp,class\n{told}"), na=["<0.5", ">300"])
     assert np.isnan(marked.X[[0, 3, 7], 0]).all()
     # Of few different numbers they may be levels.
