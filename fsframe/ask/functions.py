@@ -51,7 +51,7 @@ def select(
     data: Any,
     *,
     label: Any = None,
-    groups: str | int | None = None,
+    groups: Any = None,
     seed: int = 0,
     out: _Path = None,
     **options: Unpack[Options],
@@ -68,8 +68,9 @@ def select(
         Label column of a data frame or file, by name or position; by default the last column. For
         an array, or a data frame without a label column, the labels themselves; a pandas Series
         must have the order of the frame.
-    groups : str or int, optional
-        Column whose equal values mark rows that belong together, such as those of one person.
+    groups : str, int or (n_samples,) array, optional
+        Column whose equal values mark rows that belong together, such as those of one person; the
+        values themselves if `label` is an array.
     seed : int
         Equal seed, equal bits.
     out : path, optional
@@ -113,7 +114,7 @@ def evaluate(
     data: Any,
     *,
     label: Any = None,
-    groups: str | int | None = None,
+    groups: Any = None,
     folds: int | None = None,
     repeats: int | None = None,
     scheme: str | None = None,
@@ -195,7 +196,7 @@ def stability(
     data: Any,
     *,
     label: Any = None,
-    groups: str | int | None = None,
+    groups: Any = None,
     metric: str | Iterable[str] | None = None,
     resample: str | None = None,
     n: int | None = None,
@@ -262,7 +263,7 @@ def compare(
     data: Any,
     *,
     label: Any = None,
-    groups: str | int | None = None,
+    groups: Any = None,
     folds: int | None = None,
     repeats: int | None = None,
     scheme: str | None = None,
@@ -368,7 +369,7 @@ def _asked(
     chain: Chain,
     data: Any,
     label: Any,
-    groups: str | int | None,
+    groups: Any,
     seed: int,
     out: _Path,
     options: Options,
@@ -397,7 +398,7 @@ def study(
     chains: Iterable[Chain | str] | None = None,
     *,
     label: Any = None,
-    groups: str | int | None = None,
+    groups: Any = None,
     selectors: Iterable[str] | None = None,
     classifiers: Iterable[str] | None = None,
     measures: str | Iterable[str] | None = None,

@@ -235,7 +235,7 @@ def named_tables(data: Any) -> list[tuple[str, Any]]:
 def table_of(
     data: Any,
     label: Any = None,
-    groups: str | int | None = None,
+    groups: Any = None,
     options: TableOptions | None = None,
     name: str = "data",
 ) -> tuple[Dataset, str]:
@@ -246,7 +246,8 @@ def table_of(
     data : Dataset, data frame, path, what is read in parts, or (n_samples, n_features) array
         As in `fsframe.select`; an array only if `label` is one too.
     label : str, int or (n_samples,) array, optional
-    groups : str or int, optional
+    groups : str, int or (n_samples,) array, optional
+        An array only if `label` is one.
     options : TableOptions, optional
     name : str
         Name for a data frame.
@@ -288,12 +289,15 @@ def table_of(
             from fsframe.table.read import read
 
             return read(data, label, name=name, **said), ""
+        beside = {"task": said.pop("task", None)}
+        if not isinstance(groups, (str, int)):
+            beside["groups"] = said.pop("groups", None)
         if said:
             raise RequestError(
-                f"{' '.join(f'{key}=' for key in said)} names columns of a data frame that also "
-                "holds the label; if the label is separate, use Dataset.from_arrays(X, y, groups=…)"
+                f"{' '.join(f'{key}=' for key in said)} is for a data frame that also holds the "
+                "label: put the label into it and name it, or use Dataset.from_arrays(X, y, …)"
             )
-        return Dataset.from_arrays(data, label, name=name), ""
+        return Dataset.from_arrays(data, label, name=name, **beside), ""
     raise RequestError(
         "data must be a Dataset, a data frame (pandas, polars, pyarrow, xarray, AnnData) or a "
         f"path, not {type(data).__name__}; for arrays, give the labels as label=y, or use "

@@ -188,3 +188,13 @@ def test_text_that_is_numbers_is_read_so_as_in_a_file():
 def test_labels_in_columns_are_refused_with_a_way(y, way):
     with pytest.raises(DataError, match=way):
         Dataset.from_arrays(np.eye(4), y)
+
+
+def test_labels_beside_a_frame_come_with_their_task_and_groups():
+    draw = np.random.default_rng(5)
+    X = polars.DataFrame({name: draw.normal(size=40) for name in "abc"})
+    y, whose = np.round(9 * X["b"].to_numpy()), np.arange(40) // 2
+    run = fsframe.select("anova-f:top=1", X, label=y, task="regression", groups=whose)
+    assert run.selected_names == ("b",) and run.data.groups == 20
+    with pytest.raises(RequestError, match="categorical= is for a data frame that also holds"):
+        fsframe.select("anova-f", X, label=y, task="regression", categorical=["a"])
