@@ -313,21 +313,23 @@ def _check_utf8(raw: bytes, path: Path) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(raw)
     for start in range(0, len(raw), _STEP):
+        # The bytes before the block may begin a character that ends in it.
+        held = len(decoder.getstate()[0])
         try:
             decoder.decode(view[start : start + _STEP], final=start + _STEP >= len(raw))
-        except UnicodeDecodeError:
+        except UnicodeDecodeError as error:
+            place = start - held + error.start
             break
     else:
         return
-    near = max(0, start - 4)
-    # The bytes before the block may begin a character that ends in it.
-    while near > 0 and raw[near] & 0xC0 == 0x80:
-        near -= 1
-    try:
-        raw[near : start + _STEP + 4].decode()
-    except UnicodeDecodeError as error:
-        raise _wrong_encoding(raw, near + error.start, path) from None
-    raise AssertionError("a block that cannot be decoded")
+    line_start = raw.rfind(b"\n", 0, place) + 1
+    line = raw.count(b"\n", 0, place) + 1
+    column = len(raw[line_start:place].decode("utf-8", errors="replace")) + 1
+    raise DataError(
+        f"{path}, line {line}, character {column}: byte 0x{raw[place]:02x} is not UTF-8; the file "
+        "may be in Latin-1 or Windows-1252: say so (encoding='windows-1252', --encoding "
+        "windows-1252)"
+    )
 
 
 def _decompressed(raw: bytes, packed: str, path: Path) -> bytes:
@@ -382,14 +384,3 @@ def _read_bounded(opened: IO[bytes], path: Path, bound: int) -> bytes:
             )
         parts.append(part)
     return b"".join(parts)
-
-
-def _wrong_encoding(raw: bytes, place: int, path: Path) -> DataError:
-    start = raw.rfind(b"\n", 0, place) + 1
-    line = raw.count(b"\n", 0, place) + 1
-    column = len(raw[start:place].decode("utf-8", errors="replace")) + 1
-    return DataError(
-        f"{path}, line {line}, character {column}: byte 0x{raw[place]:02x} is not UTF-8; the file "
-        "may be in Latin-1 or Windows-1252: say so (encoding='windows-1252', --encoding "
-        "windows-1252)"
-    )
