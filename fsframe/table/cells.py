@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -210,17 +210,11 @@ class CellText:
             yield _meant(cells)
 
     def take(
-        self,
-        columns: Sequence[int],
-        texts: Sequence[int],
-        n_rows: int,
-        missing: Missing,
-        watch: Callable[[int, list[str], int], None] = lambda column, texts, row: None,
+        self, columns: Sequence[int], texts: Sequence[int], n_rows: int, missing: Missing
     ) -> Taken:
         """Some columns as numbers and others as text, both ascending, in one pass over the text.
 
-        `watch` sees each text column block by block, with the first row; it may raise to stop
-        early. RaggedLine at the first record of another length.
+        RaggedLine at the first record of another length.
         """
         n = self.n_fields
         digits = bool(len(columns)) and not self.quoted
@@ -242,7 +236,6 @@ class CellText:
                     taken.X[rows] = parsed[0]
                     if texts:
                         taken.texts[texts[0]] += parsed[1]
-                        watch(texts[0], parsed[1], row)
                     row = rows.stop
                     if taken.X.dtype == np.float64:
                         taken.coded += _uncode(taken.X[rows], codes)
@@ -257,9 +250,7 @@ class CellText:
                 rows = slice(row, row + len(ends) // n)
                 lists = [_column_of(cells, column, n) for column in texts]
             for column, raw in zip(texts, lists, strict=True):
-                meant = _meant(raw)
-                taken.texts[column] += meant
-                watch(column, meant, row)
+                taken.texts[column] += _meant(raw)
             if len(columns) and self._small:
                 for place, column in enumerate(columns):
                     taken.X[rows, place] = self._numbers(

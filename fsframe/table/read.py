@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -441,8 +441,8 @@ def from_sheet(
     mask = np.isin(columns, asked["categorical"]) | all_categorical
     stays = np.isin(columns, asked["keep"])
     beside = sorted(column for column in {place, group, weighing} if column is not None)
-    missing: dict[int, str] = {}
-    taken = sheet.take(columns, beside, _watch(sheet, place, weighing, missing, unlabelled))
+    taken = sheet.take(columns, beside)
+    missing = _missing_beside(sheet, taken.texts, place, weighing, unlabelled)
     problems = list(missing.values())
     texts, X = taken.texts[place], taken.X
     undeclared = [c for c in taken.bad if not mask[columns.index(c)] and c not in asked["ordinal"]]
@@ -534,30 +534,28 @@ def _weights(sheet: Sheet, column: int, texts: list[str]) -> list[float]:
     return [float(text) for text in plain]
 
 
-def _watch(
-    sheet: Sheet, label: int, weighing: int | None, missing: dict[int, str], unlabelled: bool
-) -> Callable[[int, list[str], int], None]:
-    """A callback that adds the first missing label, group and weight to `missing`, by column; no
-    label if rows without one are left out."""
-
-    def watch(column: int, texts: list[str], row: int) -> None:
-        if unlabelled and column == label:
-            return
-        different = {text for text in set(texts) if sheet.missing(text)}
-        if different and column not in missing:
-            place = next(place for place, text in enumerate(texts) if text in different)
-            where = sheet.where(row + place, column)
-            if column == label:
-                missing[column] = str(label_missing(where, texts[place]))
-            elif column == weighing:
-                missing[column] = f"{where}: the weight is missing; 0 leaves a row out"
-            else:
-                missing[column] = (
-                    f"{where}: the group is missing; every row needs one; give an unrelated "
-                    "row its own group"
-                )
-
-    return watch
+def _missing_beside(
+    sheet: Sheet, texts: Mapping[int, list[str]], label: int, weighing: int | None, unlabelled: bool
+) -> dict[int, str]:
+    """The first missing label, group and weight in words, by column; no label if rows without one
+    are left out."""
+    missing: dict[int, str] = {}
+    for column, cells in texts.items():
+        absent = {text for text in set(cells) if sheet.missing(text)}
+        if not absent or (unlabelled and column == label):
+            continue
+        row = next(row for row, text in enumerate(cells) if text in absent)
+        where = sheet.where(row, column)
+        if column == label:
+            missing[column] = str(label_missing(where, cells[row]))
+        elif column == weighing:
+            missing[column] = f"{where}: the weight is missing; 0 leaves a row out"
+        else:
+            missing[column] = (
+                f"{where}: the group is missing; every row needs one; give an unrelated row its "
+                "own group"
+            )
+    return missing
 
 
 def _check_whole(sheet: Sheet, columns: list[int], X: NDArray[Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -11,11 +11,9 @@ from typing import NoReturn
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
-from fsframe.table.column_kinds import spelled_numbers
 from fsframe.table.columns import column_word
 from fsframe.table.dialect import (
     check_quotes,
@@ -105,12 +103,7 @@ class Sheet:
         with self._named_lines():
             yield from self.cells.spelled(columns)
 
-    def take(
-        self,
-        columns: Sequence[int],
-        texts: Sequence[int] = (),
-        watch: Callable[[int, list[str], int], None] = lambda column, texts, row: None,
-    ) -> Taken:
+    def take(self, columns: Sequence[int], texts: Sequence[int] = ()) -> Taken:
         """Some columns (ascending) as numbers and others as text, in one pass over the text.
 
         DataError if the numbers would not fit in memory, or a row has another length.
@@ -121,7 +114,7 @@ class Sheet:
             "keep such a table as HDF5, which is read by columns, or ",
         )
         with self._named_lines():
-            return self.cells.take(columns, texts, self.n_rows, self.missing, watch)
+            return self.cells.take(columns, texts, self.n_rows, self.missing)
 
     @cached_property
     def has_row_names(self) -> bool:
@@ -137,13 +130,6 @@ class Sheet:
             return not all(is_number(cell) or self.missing(cell) for cell in cells)
         numbers = np.array([float(cell) for cell in cells])
         return bool(numbers[0] in (0.0, 1.0) and np.all(np.diff(numbers) == 1))
-
-    def numbers_spelled(self, column: int) -> tuple[NDArray[np.float64], str] | None:
-        """A column that was numbers elsewhere, with units, percent signs, limits of detection or
-        separators of thousands, as `spelled_numbers` reads it; None if it is of another kind."""
-        cells = self.column(column)
-        texts = [None if self.missing(text) else text for text in cells]
-        return spelled_numbers(texts, self.cells.decimal, measured=True)
 
     def where(self, row: int, column: int) -> str:
         """Line and column of a cell, for messages."""

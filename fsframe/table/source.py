@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.array_files import load_arrays
-from fsframe.table.cells import Missing
+from fsframe.table.cells import Missing, Taken
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
 from fsframe.table.column_kinds import ColumnKind, numbers_of, spelled_numbers
 from fsframe.table.columns import check_finite, column_word
@@ -305,47 +305,38 @@ class TextInFile(Table):
         return self.sheet.rows(columns)
 
     def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        taken = self.sheet.take(columns)
-        numbers = np.asarray(taken.X, dtype=np.float64)
-        bad = dict(taken.bad)
-        for column in taken.bad:
-            spelled = self.sheet.numbers_spelled(column)
-            if spelled is not None:
-                numbers[:, list(columns).index(column)] = spelled[0]
-                del bad[column]
-        if bad:
-            raise self.sheet.not_numbers(bad)
-        return numbers
+        taken, texts = self._taken(columns, measured=True)
+        if texts:
+            raise self.sheet.not_numbers({column: taken.bad[column] for column in texts})
+        return np.asarray(taken.X, dtype=np.float64)
 
     def column(self, column: int) -> Column:
-        taken = self.sheet.take([column])
-        if taken.bad:
-            texts = self._texts([column])[column]
-            spelled = spelled_numbers(texts, self.decimal)
-            return texts if spelled is None else spelled[0]
-        return np.asarray(taken.X[:, 0], dtype=np.float64)
+        taken, texts = self._taken([column])
+        return texts[column] if texts else np.asarray(taken.X[:, 0], dtype=np.float64)
 
     def blocks(self) -> Iterator[Block]:
-        every = list(range(self.sheet.n_fields))
-        taken = self.sheet.take(every)
-        texts = self._texts(sorted(taken.bad))
-        X: NDArray[Any] = taken.X
-        for column in sorted(texts):
-            spelled = spelled_numbers(texts[column], self.decimal)
-            if spelled is not None:
-                X[:, column] = spelled[0]
-                del texts[column]
+        every = range(self.sheet.n_fields)
+        taken, texts = self._taken(every)
         width = max(1, _BLOCK // max(1, self.n_rows))
-        for start in range(0, len(every), width):
-            block = X[:, start : start + width].astype(np.float64, copy=False)
+        for start in every[::width]:
+            block = taken.X[:, start : start + width].astype(np.float64, copy=False)
             yield start, block, {k: texts[k] for k in texts if start <= k < start + width}
 
-    def _texts(self, columns: Sequence[int]) -> dict[int, list[str | None]]:
-        texts = self.sheet.take([], columns).texts if columns else {}
-        return {
-            column: [None if self.missing(text) else text for text in cells]
-            for column, cells in texts.items()
-        }
+    def _taken(
+        self, columns: Sequence[int], *, measured: bool = False
+    ) -> tuple[Taken, dict[int, list[str | None]]]:
+        """Some columns, with numbers in all that hold some, and the texts of the others."""
+        taken = self.sheet.take(columns)
+        texts: dict[int, list[str | None]] = {}
+        cells_of = self.sheet.take([], sorted(taken.bad)).texts if taken.bad else {}
+        for column, cells in cells_of.items():
+            known = [None if self.missing(text) else text for text in cells]
+            spelled = spelled_numbers(known, self.decimal, measured=measured)
+            if spelled is None:
+                texts[column] = known
+            else:
+                taken.X[:, columns.index(column)] = spelled[0]
+        return taken, texts
 
 
 @attrs.frozen(kw_only=True, eq=False)
