@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -289,19 +289,7 @@ def _counted(
         raise DataError(f"{reader.what} was changed while it was in use; start again")
 
 
-def read_parts(
-    given: Any,
-    form: Form,
-    label: str | int | None,
-    *,
-    drop: tuple[str | int, ...] = (),
-    categorical: Any = None,
-    groups: str | int | None = None,
-    weight: str | int | None = None,
-    task: str | None = None,
-    keep: tuple[str | int, ...] = (),
-    **others: Any,
-) -> Dataset:
+def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | None) -> Dataset:
     """The Dataset of a table in parts, read in one pass.
 
     Parameters
@@ -309,10 +297,11 @@ def read_parts(
     given : str, path, list of paths, polars.LazyFrame, pyarrow dataset or dask frame
     form : Form
         Of it, tables in parts support `x`, `y` and `names`, and `na` if they are HDF5 files.
-    label, drop, categorical, groups, weight, task, keep
-        As in `fsframe.read`. With weights, each row is repeated as often as its weight says.
-    others
-        Other options of `read`; refused unless they have their defaults.
+    roles : mapping of str to argument
+        Those of `fsframe.read` about columns. With weights, each row is repeated as often as its
+        weight says; what tables in parts do not support is refused, if it is given.
+    task : str, optional
+        As in `fsframe.read`.
 
     Raises
     ------
@@ -322,14 +311,14 @@ def read_parts(
         If an option is given that tables in parts do not support.
     """
     instead = _INSTEAD | {role.name: role.not_in_parts for role in side_roles()}
-    given_too = {key for key, value in others.items() if value}
+    given_too = {key for key, value in roles.items() if value}
     given_too |= {key for key, said in form.said().items() if (key, said) not in _TRUE_OF_PARTS}
     wrong = [f"{key}: {instead[key]}" for key in sorted(given_too & instead.keys())]
     if wrong:
         raise RequestError("a table in parts is read without " + "; ".join(wrong))
     paths = files_of(given) if isinstance(given, (str, os.PathLike, list, tuple)) else []
     reader, cache = _reader(given, paths, form)
-    y = form.y
+    y, label, categorical = form.y, roles["label"], roles["categorical"]
     everything = reader.names
     what = reader.what
     n = len(everything)
@@ -337,9 +326,10 @@ def read_parts(
     asked = check_asked(
         lambda role, keys: find_columns(everything, n, keys, f"{what}, {ROLES[role].word}"),
         lambda place: f"{what}: {column_word(place, everything[place])}",
-        0 if own_label else n, label=None if own_label else label,
-        drop=drop, groups=groups, weight=weight, keep=keep, categorical=categorical,
-    )  # fmt: skip
+        0 if own_label else n,
+        label=None if own_label else label,
+        **{role: roles[role] for role in ("drop", "groups", "weight", "keep", "categorical")},
+    )
     place, group, weighing = (only(asked, role) for role in ("label", "groups", "weight"))
     dropped = set(asked["drop"])
     columns = [k for k in range(n) if k not in dropped and k not in (place, group, weighing)]
@@ -381,16 +371,7 @@ def read_parts(
         keep=np.isin(columns, asked["keep"]),
         warnings=(*notes, *_warnings(source)),
     )
-    reading = {
-        "label": label, "drop": list(drop), "groups": groups, "task": task, "keep": list(keep),
-        "weight": weight,
-        "categorical": categorical if isinstance(categorical, bool) else list(categorical or ()),
-    }  # fmt: skip
-    return attrs.evolve(
-        data,
-        weight_name="" if weighing is None else everything[weighing],
-        reading={key: value for key, value in reading.items() if value not in (None, [])},
-    )
+    return attrs.evolve(data, weight_name="" if weighing is None else everything[weighing])
 
 
 def rows_of_parts(given: str | os.PathLike[str], form: Form) -> RowReader:

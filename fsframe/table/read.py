@@ -249,33 +249,6 @@ def read(
     orders = as_ordinal(ordinal)
     wanted = {role: roles.get(role, label) for role in ROLES} | {"ordinal": orders}
     every = categorical is True
-    listed_sets = {title: list(members) for title, members in sets.items()}
-
-    def by_parts(given: Any) -> Dataset:
-        from fsframe.table.parts import read_parts
-
-        if missing_label is not None:
-            raise cannot_leave_rows_out("a table in parts")
-        data = read_parts(
-            given, form, label, drop=drop, keep=keep, groups=groups, task=task,
-            categorical=categorical, ordinal=ordinal, dates=dates, encode=encode, weight=weight,
-            time=time, adjust=adjust, **further,
-        ).with_roles(sets).with_events(event)  # fmt: skip
-        reading = dict(data.reading)
-        if event:
-            reading.pop("task", None)
-            reading["event"] = event
-        if sets:
-            reading["feature_groups"] = listed_sets
-        return attrs.evolve(data, reading=reading)
-
-    if in_parts(path):
-        return by_parts(path)
-    if not isinstance(path, (str, os.PathLike)):
-        raise RequestError(
-            f"read takes a path or a data frame, not {type(path).__name__}; arrays and sparse "
-            "matrices have no label among them: Dataset.from_arrays(X, y)"
-        )
     given = (
         form.said()
         | roles
@@ -287,12 +260,28 @@ def read(
             "keep": list(keep),
             "ordinal": {str(key): list(order) for key, order in orders.items()} or None,
             "missing_label": missing_label,
-            "feature_groups": listed_sets or None,
+            "feature_groups": {title: [*members] for title, members in sets.items()} or None,
             "in_memory": None,
             **{name: given for name, given in sides.items() if isinstance(given, str)},
         }
     )
     reading = {key: value for key, value in given.items() if value not in (None, [])}
+
+    def by_parts(parts: Any) -> Dataset:
+        from fsframe.table.parts import read_parts
+
+        if missing_label is not None:
+            raise cannot_leave_rows_out("a table in parts")
+        data = read_parts(parts, form, {**roles, "label": label}, task)
+        return attrs.evolve(data.with_roles(sets).with_events(event), reading=reading)
+
+    if in_parts(path):
+        return by_parts(path)
+    if not isinstance(path, (str, os.PathLike)):
+        raise RequestError(
+            f"read takes a path or a data frame, not {type(path).__name__}; arrays and sparse "
+            "matrices have no label among them: Dataset.from_arrays(X, y)"
+        )
 
     def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
         whole = data.with_roles(sets, time, adjust, beside, **further).with_events(event)
@@ -300,10 +289,10 @@ def read(
 
     table_path = find_table(path)
     kind = file_kind(table_path)
-    if kind not in ("text", "npz", "hdf5"):
-        reading["reader"] = full_name(kind)
     if in_memory is None and is_large(table_path, kind, x):
         return by_parts([table_path])
+    if kind not in ("text", "npz", "hdf5"):
+        reading["reader"] = full_name(kind)
     table = load_content(table_path, kind, form, label=label, refuse=True)
     if isinstance(table, Sheet):
         asked = check_asked(

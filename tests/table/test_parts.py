@@ -181,7 +181,8 @@ def test_hdf5_files_are_parts(tmp_path: Path, kind: type) -> None:
     assert found.matrix.dtype == (np.uint8 if kind is np.uint8 else np.float64)
     np.testing.assert_array_equal(found.loaded().X, X)
     np.testing.assert_array_equal(found.y, y)
-    labelled = fsframe.read(tmp_path / "*.h5", label="f3")
+    labelled = fsframe.read(tmp_path / "*.h5", label="f3", y="y")
+    assert labelled.reading == {"label": "f3", "y": "y"}
     np.testing.assert_array_equal(labelled.y, X[:, 2])
     assert labelled.n_features == 6
 
