@@ -19,7 +19,7 @@ from fsframe.show.proposals import Proposal, proposals_for, usual_chain
 from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_guesses import Guesses, as_words, column_keys, spelled_key
 from fsframe.table.column_kinds import alike_spellings, as_ordinal
-from fsframe.table.columns import as_keys, column_word, find_column, find_columns
+from fsframe.table.columns import column_word, find_column, find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.label_guess import (
     Covariate,
@@ -30,7 +30,7 @@ from fsframe.table.label_guess import (
 )
 from fsframe.table.read import read
 from fsframe.table.reader import Form
-from fsframe.table.roles import ROLES, check_asked
+from fsframe.table.roles import ROLES, as_keys, check_asked
 from fsframe.table.source import contents
 from fsframe.text import counted, some_of
 

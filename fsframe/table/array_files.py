@@ -1,4 +1,4 @@
-"""Files of arrays: MAT, Matrix Market, npz."""
+"""Arrays of NPZ and HDF5 files, and the tables that arrays with annotations make."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.arrays import unlabelled_left_out
+from fsframe.table.arrays import column_block, unlabelled_left_out
 from fsframe.table.cells import Missing
 from fsframe.table.columns import (
     FeatureReview,
@@ -263,7 +263,7 @@ def dataset_from_arrays(
             return role, None
         if place >= p:
             return others[place - p], table.others[others[place - p]]
-        return names[place], _columns_of(table.X, place, place + 1)[:, 0]
+        return names[place], column_block(table.X, place, place + 1)[:, 0]
 
     # The label array, even if a feature has its name.
     own_label = label is None or label == table.label_name
@@ -369,10 +369,6 @@ def check_asked_of_arrays(table: ArrayTable, **roles: Any) -> AskedColumns:
     return check_asked(find, word, **roles)
 
 
-def _columns_of(X: Any, start: int, stop: int) -> NDArray[Any]:
-    return X[:, start:stop] if isinstance(X, np.ndarray) else X.read(start, stop)
-
-
 def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> list[str]:
     """Warnings about the features, read in blocks if on disk; DataError if a value is infinite."""
     n_samples, n_features = X.shape
@@ -391,7 +387,7 @@ def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> 
 
     for start in range(0, n_features, width):
         stop = min(start + width, n_features)
-        block = np.asarray(_columns_of(X, start, stop))
+        block = np.asarray(column_block(X, start, stop))
         if not kept:
             block = block.astype(np.float64)
         if block.dtype.kind == "f":

@@ -381,6 +381,14 @@ def _of(matrix: Any) -> SparseColumns:
 _LONG = 200
 
 
+def column_block(table: Any, start: int, stop: int) -> NDArray[Any]:
+    """Columns ``start … stop-1`` of an array or a ColumnSource, (n_samples, stop-start)."""
+    block: NDArray[Any] = (
+        table[:, start:stop] if isinstance(table, np.ndarray) else table.read(start, stop)
+    )
+    return block
+
+
 def infer_task(y: NDArray[Any]) -> str:
     """``"regression"`` for numbers of which at least one is not whole, else ``"classification"``.
 

@@ -37,7 +37,7 @@ from fsframe.table.label_guess import (
     names_raise_doubts,
     why_no_label,
 )
-from fsframe.table.roles import AskedColumns, only
+from fsframe.table.roles import AskedColumns, as_keys, only
 
 _MANY, _CLASSES, _FEWEST_ROWS = 20, 10, 20
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
@@ -421,10 +421,8 @@ def _said(given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that are not the defaults; several keys as lists."""
     said = {key: value for key, value in given.items() if value not in (None, (), [])}
     for key in ("drop", "categorical", "adjust"):
-        if isinstance(said.get(key), (str, int)) and not isinstance(said[key], bool):
-            said[key] = [said[key]]
-        elif key in said and not isinstance(said[key], bool):
-            said[key] = list(said[key])
+        if key in said and not isinstance(said[key], bool):
+            said[key] = list(as_keys(said[key]))
     return said
 
 

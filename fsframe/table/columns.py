@@ -33,15 +33,6 @@ def column_word(column: int, name: str = "") -> str:
     return f"column {column + 1} ({name})" if name else f"column {column + 1}"
 
 
-def as_keys(value: str | int | Iterable[str | int] | None) -> tuple[str | int, ...]:
-    """One column or several, as a tuple of names and numbers."""
-    if value is None:
-        return ()
-    if isinstance(value, (str, int)):
-        return (value,)
-    return tuple(value)
-
-
 def find_column(names: Sequence[str] | None, n_columns: int, key: str | int, what: str) -> int:
     """The position of a column, given by name, or by position from 0 (from the end if negative).
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe.table.arrays import SparseColumns, as_counts, freeze
+from fsframe.table.arrays import SparseColumns, as_counts, column_block, freeze
 from fsframe.table.column_kinds import ColumnKind
 from fsframe.table.roles import ROLES, side_roles
 from fsframe.table.side_columns import SideColumns, time_blocks, times_and_events, times_of_wholes
@@ -40,7 +40,7 @@ def _widened(matrix: Any) -> NDArray[np.float64]:
     key = id(matrix)
     with _lock:
         if key not in _wide:
-            whole = matrix if isinstance(matrix, np.ndarray) else matrix.read(0, matrix.shape[1])
+            whole = column_block(matrix, 0, matrix.shape[1])
             loaded = freeze(np.ascontiguousarray(whole, dtype=np.float64))
             # Without the lock, since the array may be collected while this thread holds it.
             _wide[key] = weakref.ref(matrix, lambda _: _wide.pop(key, None)), loaded
@@ -331,9 +331,7 @@ class FrozenTable:
 
     def columns(self, start: int, stop: int) -> NDArray[Any]:
         """Columns ``start … stop-1`` as (n_samples, stop-start), in the dtype they are kept in."""
-        if self.in_memory:
-            return self.matrix[:, start:stop]  # type: ignore[no-any-return]
-        return self.matrix.read(start, stop)  # type: ignore[no-any-return]
+        return column_block(self.matrix, start, stop)
 
     def column_blocks(self, max_bytes: int = 1 << 24) -> Iterator[tuple[int, int]]:
         """Bounds (start, stop) of column blocks of at most `max_bytes` as float64, in order."""

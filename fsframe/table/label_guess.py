@@ -319,7 +319,11 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
         return LabelGuess(place=usual[0], doubts=(doubt,), sure=False)
     if not is_likely_label(columns[last]):
         words = set(name_words(name))
-        strong = [k for k in usable[:-1] if is_likely_label(columns[k]) and _strong(columns[k])]
+        strong = [
+            k
+            for k in usable[:-1]
+            if is_likely_label(columns[k]) and _STRONG & set(name_words(columns[k].name))
+        ]
         aside = (TECHNICAL | PERSONAL) & words and _candidates(columns, usable, alike=False)
         if better := strong or aside:
             why = (
@@ -336,7 +340,8 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
     if not measured and not alike:
         return LabelGuess(place=last)
     what_is = (
-        f"{columns[last].different} different {_noun(columns[last])}"
+        f"{columns[last].different} different "
+        + ("texts" if columns[last].kind == "text" else "numbers, like a measurement")
         if measured
         else "the values of the columns before it"
     )
@@ -349,14 +354,6 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
     sure = columns[last].kind != "text" and not alike and 2 * like_it < len(before) + (not before)
     doubt = f"{what_is}: if it is not what is to be predicted, name the label"
     return LabelGuess(place=last, doubts=(doubt,), sure=sure)
-
-
-def _strong(column: ColumnFacts) -> bool:
-    return bool(_STRONG & set(name_words(column.name)))
-
-
-def _noun(column: ColumnFacts) -> str:
-    return "texts" if column.kind == "text" else "numbers, like a measurement"
 
 
 def _one_of_many(columns: Sequence[ColumnFacts], usable: Sequence[int]) -> bool:
@@ -430,7 +427,8 @@ def covariates_of(contents: Contents, columns: Iterable[int], label: int) -> lis
     for k in columns:
         column = contents.columns[k]
         technical = _is_technical(column)
-        if technical or _is_personal(column) or _is_shaped(column, _few_levels(contents, k)):
+        levels = contents.levels(k) if column.kind == "text" else []
+        if technical or _is_personal(column) or _is_shaped(column, levels):
             described.append(_described(contents, k, label, technical))
     described.sort(key=lambda c: (not c.same, not c.pure, not c.technical, not c.p < 1, c.p))
     return described
@@ -477,10 +475,6 @@ def _is_shaped(column: ColumnFacts, levels: Sequence[str]) -> bool:
     if column.kind != "text" or not 2 <= column.different <= _FEW or is_likely_label(column):
         return False
     return bool(levels) and all(map(_CODE.fullmatch, levels))
-
-
-def _few_levels(contents: Contents, k: int) -> list[str]:
-    return contents.levels(k) if contents.columns[k].kind == "text" else []
 
 
 def _is_personal(column: ColumnFacts) -> bool:

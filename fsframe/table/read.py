@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import attrs
@@ -34,7 +33,6 @@ from fsframe.table.column_kinds import (
     read_texts,
 )
 from fsframe.table.columns import (
-    as_keys,
     check_classes,
     check_finite,
     check_names,
@@ -63,7 +61,7 @@ from fsframe.table.reader import (
     in_parts,
     table_name,
 )
-from fsframe.table.roles import ROLES, AskedColumns, asked_sides, check_asked, only
+from fsframe.table.roles import ROLES, AskedColumns, as_keys, asked_sides, check_asked, only
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import contents_of_sheet, is_large, load_content
 from fsframe.table.text_file import is_number
@@ -295,13 +293,17 @@ def read(
         reading["reader"] = full_name(kind)
     table = load_content(table_path, kind, form, label=label, refuse=True)
     if isinstance(table, Sheet):
+        if not table.names:
+            # Columns that are given by name only are looked for among those that get one.
+            later = {role for role in ROLES if ROLES[role].given == "name" or ROLES[role].side}
+            wanted = {role: keys for role, keys in wanted.items() if role not in later}
         asked = check_asked(
             lambda role, keys: find_columns(
                 table.names, table.n_fields, keys, f"{table_path}, {ROLES[role].word}"
             ),
             lambda place: f"{table_path}: {table.word(place)}",
             table.n_fields,
-            **wanted if table.names else {k: v for k, v in wanted.items() if not _by_name(k)},
+            **wanted,
         )
         data = from_sheet(
             table, asked, guessed=label is None, all_categorical=every, task=task,
@@ -349,22 +351,16 @@ def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Datas
         if order:
             kind = ColumnKind("ordinal", order)
             texts = ["" if value != value else level_text(value) for value in X[:, place]]
-            where = partial(_row_of, data.name, names[place])
+
+            def where(row: int, column: str = names[place]) -> str:
+                return f"{data.name}, column {column!r}, row {row + 1}"
+
             X[:, place] = numbers_of(texts, kind, lambda text: not text, where)
         else:
             X[:, place], levels = ranks(X[:, place])
             kind = ColumnKind("ordinal", levels)
         kinds[names[place]], mask[place] = kind, False
     return attrs.evolve(data, matrix=freeze(X), kinds=kinds, categorical=mask)
-
-
-def _row_of(table: str, name: str, row: int) -> str:
-    return f"{table}, column {name!r}, row {row + 1}"
-
-
-def _by_name(role: str) -> bool:
-    """Whether columns of a role may have names assigned to unnamed columns."""
-    return role == "event" or ROLES[role].side
 
 
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")

@@ -15,7 +15,7 @@ import attrs
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, FsframeError, PluginError, RequestError, one_line
-from fsframe.registry import Offer, in_stage, writers
+from fsframe.registry import in_stage, writers
 from fsframe.table.frames import is_frame
 from fsframe.table.text_file import STANDARD_INPUT, load_bytes
 from fsframe.text import did_you_mean
@@ -338,7 +338,8 @@ def in_parts(given: Any) -> bool:
         path = Path(given)
         with contextlib.suppress(OSError, ValueError):
             if path.is_dir():
-                return bool(_parts_in(path))
+                endings = (".parquet", ".feather", ".arrow", ".h5", ".hdf5")
+                return any(part.name.lower().endswith(endings) for part in path.iterdir())
             return any(sign in str(path) for sign in "*?[") and not path.exists()
         return False
     home, kind = type(given).__module__.partition(".")[0], type(given).__name__
@@ -349,11 +350,6 @@ def in_parts(given: Any) -> bool:
     )
 
 
-def _parts_in(folder: Path) -> list[Path]:
-    endings = (".parquet", ".feather", ".arrow", ".h5", ".hdf5")
-    return [path for path in folder.iterdir() if path.name.lower().endswith(endings)]
-
-
 def file_kind(path: Path) -> str:
     """``"text"``, ``"npz"``, ``"hdf5"`` or the name of a plugin's reader, by the file's content."""
     head = _head(path)
@@ -362,7 +358,9 @@ def file_kind(path: Path) -> str:
         return name
     if head.startswith(b"\x89HDF\r\n\x1a\n"):
         return "hdf5"
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")) and _is_npz(path):
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")) and any(
+        name.endswith(".npy") for name in zip_members(path)
+    ):
         return "npz"
     # For the message, go by the name of an empty or damaged file.
     ending = _ending(path)
@@ -420,10 +418,6 @@ def _head(path: Path) -> bytes:
             return file.read(8)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
-
-
-def _is_npz(path: Path) -> bool:
-    return any(name.endswith(".npy") for name in zip_members(path))
 
 
 def _ending(path: Path) -> str:
@@ -510,11 +504,9 @@ def format_of(path: Path) -> str:
     >>> format_of(Path("genes.tex"))
     'latex'
     """
-
-    def bundled_first(offer: Offer) -> tuple[bool, str]:
-        return not offer.plugin.source.bundled, offer.name
-
-    offers: list[Any] = sorted(writers.offers(), key=bundled_first)
+    offers: list[Any] = sorted(
+        writers.offers(), key=lambda offer: (not offer.plugin.source.bundled, offer.name)
+    )
     for offer in offers:
         if path.name.lower().endswith(offer.entry.endings or ("\0",)):
             return str(offer.name)

@@ -181,6 +181,17 @@ def asked_sides(sides: Mapping[str, Any], function: str) -> dict[str, list[str]]
     return {name: names_of(given) for name, given in sides.items() if given}
 
 
+def as_keys(given: str | int | bool | Iterable[str | int] | None) -> tuple[str | int, ...]:
+    """Columns given as one name or number or several; none by True, False and None.
+
+    >>> as_keys("a"), as_keys([0, "b"]), as_keys(True)
+    (('a',), (0, 'b'), ())
+    """
+    if given is None or isinstance(given, bool):
+        return ()
+    return (given,) if isinstance(given, (str, int)) else tuple(given)
+
+
 def names_of(given: str | Iterable[str] | None) -> list[str]:
     """Columns given as one name or several, each once.
 
@@ -231,7 +242,7 @@ def check_asked(
     problems: list[str] = []
     places: dict[str, list[int]] = {}
     for role, given in roles.items():
-        keys = _keys(given)
+        keys = as_keys(given)
         try:
             places[role] = find(role, keys) if keys else []
         except DataError as error:
@@ -261,9 +272,3 @@ def _with_option(text: str, role: Role) -> str:
 def only(asked: AskedColumns, role: str) -> int | None:
     """The column of a role that one column has; None if none has it."""
     return next(iter(asked.get(role, ())), None)
-
-
-def _keys(given: str | int | bool | Iterable[str | int] | None) -> list[str | int]:
-    if given is None or isinstance(given, bool):
-        return []
-    return [given] if isinstance(given, (str, int)) else list(given)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.array_files import load_arrays
+from fsframe.table.arrays import column_block
 from fsframe.table.cells import Missing, Taken
 from fsframe.table.column_facts import Block, Column, Contents, gathered, one_column
 from fsframe.table.column_kinds import ColumnKind, numbers_of, spelled_numbers
@@ -389,8 +390,7 @@ class ArraysInFile(Table):
         yield from (one_column(k, self.column(k)) for k in range(self._p, len(self.names)))
 
     def _span(self, start: int, stop: int) -> NDArray[Any]:
-        X = self.arrays.X
-        return np.asarray(X[:, start:stop] if isinstance(X, np.ndarray) else X.read(start, stop))
+        return np.asarray(column_block(self.arrays.X, start, stop))
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.table.arrays import column_block
 from fsframe.table.frozen_table import ColumnSource
 
 Floats = NDArray[np.float64]
@@ -47,7 +48,7 @@ def learn_scale(
     """
     centre, scale = np.empty(table.shape[1]), np.empty(table.shape[1])
     for start, stop in even_blocks(*table.shape):
-        X = np.asarray(_columns(table, start, stop), dtype=np.float64)
+        X = np.asarray(column_block(table, start, stop), dtype=np.float64)
         centre[start:stop], scale[start:stop] = _learned(X, counts)
     return centre, scale
 
@@ -73,7 +74,7 @@ def standardised(table: NDArray[Any] | ColumnSource, centre: Floats, scale: Floa
     scaled = np.empty(table.shape)
     for start, stop in even_blocks(*table.shape):
         block = scaled[:, start:stop]
-        np.subtract(_columns(table, start, stop), centre[start:stop], out=block)
+        np.subtract(column_block(table, start, stop), centre[start:stop], out=block)
         block /= scale[start:stop]
     return scaled
 
@@ -127,10 +128,6 @@ def even_blocks(n: int, p: int) -> Iterator[tuple[int, int]]:
     if len(starts) > 1 and p - starts[-1] == 1:
         starts.pop()
     yield from pairwise([*starts, p])
-
-
-def _columns(table: NDArray[Any] | ColumnSource, start: int, stop: int) -> NDArray[Any]:
-    return table[:, start:stop] if isinstance(table, np.ndarray) else table.read(start, stop)
 
 
 def _learned(X: Floats, counts: Floats | None) -> tuple[Floats, Floats]:

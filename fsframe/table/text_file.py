@@ -12,6 +12,7 @@ import re
 import sys
 import zipfile
 import zlib
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -219,18 +220,14 @@ def load_bytes(path: Path) -> bytes:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-_received: list[bytes] = []
-
-
+@cache
 def _standard_input() -> bytes:
-    # Standard input can be read once, but is needed twice.
-    if not _received:
-        bound = memory_bound()
-        content = sys.stdin.buffer.read(bound + 1)
-        if len(content) > bound:
-            raise _too_large(STANDARD_INPUT, len(content))
-        _received.append(content)
-    return _received[0]
+    """All that can be read once, and is needed twice."""
+    bound = memory_bound()
+    content = sys.stdin.buffer.read(bound + 1)
+    if len(content) > bound:
+        raise _too_large(STANDARD_INPUT, len(content))
+    return content
 
 
 def _too_large(path: Path, size: int) -> DataError:

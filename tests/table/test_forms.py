@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -158,7 +159,8 @@ def test_an_encoding_can_be_said(put, name):
 
 
 def test_standard_input_is_read_once_and_asked_for_by_a_dash(put, plain, monkeypatch):
-    monkeypatch.setattr(text_file, "_received", [])
+    once = cache(text_file._standard_input.__wrapped__)
+    monkeypatch.setattr(text_file, "_standard_input", once)
 
     class Input:
         buffer = io.BytesIO(PLAIN.encode())
