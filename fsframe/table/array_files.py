@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +20,15 @@ from fsframe.table.cells import Missing
 from fsframe.table.columns import (
     FeatureReview,
     check_classes,
+    check_columns,
     check_finite,
     check_names,
     column_word,
-    find_columns,
     label_values,
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.reader import ArrayTable, Form, table_name
-from fsframe.table.roles import ROLES, AskedColumns, check_asked, only
+from fsframe.table.roles import only
 from fsframe.table.text_file import (
     VARIABLE,
     check_size,
@@ -44,7 +44,6 @@ __all__ = [
     "LARGE",
     "ArrayTable",
     "NpzArrays",
-    "check_asked_of_arrays",
     "dataset_from_arrays",
     "load_arrays",
 ]
@@ -241,20 +240,17 @@ def _label(array: NDArray[Any], where: str, shape: tuple[int, ...], path: Path) 
     return array
 
 
-def dataset_from_arrays(
-    table: ArrayTable,
-    asked: AskedColumns,
-    *,
-    label: str | int | None,
-    all_categorical: bool,
-    task: str | None,
-) -> Dataset:
-    """The Dataset of arrays, whose columns have the roles that `check_asked_of_arrays` has found.
+def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str | None) -> Dataset:
+    """The Dataset of arrays, whose columns have the roles that `fsframe.read` was given.
 
     DataError if the content cannot be used; the message names row and column, from 1.
     """
     path, p = table.path, table.X.shape[1]
-    names, others = table.feature_names, _annotations(table)
+    names, label = table.feature_names, roles["label"]
+    # Columns beside the features, whose places follow theirs; features of a name come first.
+    others = [name for name in table.others if name not in names]
+    named = table.label_name if label is None and table.y is not None else label
+    asked = check_columns(names, p, path, {**roles, "label": named}, beside=others)
 
     def of_role(role: str) -> tuple[str, Any]:
         """Name and values of the column of a role: a feature, or an annotation of the rows."""
@@ -299,7 +295,7 @@ def dataset_from_arrays(
         X,
         labels,
         kept,
-        categorical=np.isin(columns, asked["categorical"]) | all_categorical,
+        categorical=np.isin(columns, asked["categorical"]) | (roles["categorical"] is True),
         weights=weights,
         weight_name=weight_name,
         keep=np.isin(columns, asked["keep"]),
@@ -340,33 +336,6 @@ def cannot_leave_rows_out(what: str) -> RequestError:
         f"missing_label is for text, workbooks and data frames, not for {what}: take the rows "
         "without a label out of it"
     )
-
-
-def _annotations(table: ArrayTable) -> list[str]:
-    """Columns beside the features, whose places follow theirs; features of a name come first."""
-    names = table.feature_names
-    return [name for name in table.others if name not in names]
-
-
-def check_asked_of_arrays(table: ArrayTable, **roles: Any) -> AskedColumns:
-    """Call `check_asked` with the features and the annotations of the rows, and its arguments."""
-    names, p, annotations = table.feature_names, table.X.shape[1], _annotations(table)
-
-    def find(role: str, keys: Sequence[str | int]) -> list[int]:
-        annotated = [key for key in keys if key in annotations and ROLES[role].of_rows]
-        others = [key for key in keys if key not in annotated]
-        return [
-            *(p + annotations.index(str(key)) for key in annotated),
-            *find_columns(names, p, others, f"{table.path}, {ROLES[role].word}"),
-        ]
-
-    def word(place: int) -> str:
-        column = repr(annotations[place - p]) if place >= p else column_word(place, names[place])
-        return f"{table.path}: {column}"
-
-    if roles["label"] is None and table.y is not None:
-        roles["label"] = table.label_name
-    return check_asked(find, word, **roles)
 
 
 def _checked(X: Any, names: tuple[str, ...], columns: list[int], path: Path) -> list[str]:

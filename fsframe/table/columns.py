@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError
 from fsframe.table.arrays import EXACT, LARGEST, MANY_CLASSES, check_whole, infer_task, too_large
 from fsframe.table.column_facts import USUAL_CODES, likely_codes
+from fsframe.table.roles import ROLES, AskedColumns, check_asked
 from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
 from fsframe.text import did_you_mean, some_of
 
@@ -82,6 +83,46 @@ def find_columns(
     if wrong:
         raise DataError("; ".join(wrong))
     return places
+
+
+def check_columns(
+    names: Sequence[str] | None,
+    n_columns: int,
+    what: object,
+    roles: Mapping[str, Any],
+    *,
+    beside: Sequence[str] = (),
+    label_among: int = 0,
+) -> AskedColumns:
+    """`check_asked` of `roles` for columns that `find_columns` finds.
+
+    Parameters
+    ----------
+    names : sequence of str or None
+    n_columns : int
+    what : object
+        The table, for messages.
+    roles : mapping of str to keys
+    beside : sequence of str
+        Annotations of the rows, whose places follow those of the columns.
+    label_among : int
+        As `n_columns` of `check_asked`.
+    """
+
+    def find(role: str, keys: Sequence[str | int]) -> list[int]:
+        annotated = [key for key in keys if key in beside and ROLES[role].of_rows]
+        others = [key for key in keys if key not in annotated]
+        return [
+            *(n_columns + beside.index(str(key)) for key in annotated),
+            *find_columns(names, n_columns, others, f"{what}, {ROLES[role].word}"),
+        ]
+
+    def word(place: int) -> str:
+        if place >= n_columns:
+            return f"{what}: {beside[place - n_columns]!r}"
+        return f"{what}: {column_word(place, names[place] if names else '')}"
+
+    return check_asked(find, word, label_among, **roles)
 
 
 def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> None:

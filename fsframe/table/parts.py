@@ -22,12 +22,7 @@ from fsframe.table.array_files import LARGE
 from fsframe.table.arrays import LARGEST, whole_weights
 from fsframe.table.column_guesses import check_label_in_parts
 from fsframe.table.column_kinds import ColumnKind, coded_note
-from fsframe.table.columns import (
-    FeatureReview,
-    check_names,
-    column_word,
-    find_columns,
-)
+from fsframe.table.columns import FeatureReview, check_columns, check_names
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import group_values, label_values_of
 from fsframe.table.hdf5 import Hdf5Arrays
@@ -42,7 +37,7 @@ from fsframe.table.kept_folders import (
     write_sealed,
 )
 from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
-from fsframe.table.roles import ROLES, check_asked, only, side_roles
+from fsframe.table.roles import only, side_roles
 from fsframe.table.row_readers import (
     FrameRows,
     Hdf5Rows,
@@ -323,13 +318,9 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     what = reader.what
     n = len(everything)
     own_label = isinstance(reader, Hdf5Rows) and (label is None or label == y.strip("/"))
-    asked = check_asked(
-        lambda role, keys: find_columns(everything, n, keys, f"{what}, {ROLES[role].word}"),
-        lambda place: f"{what}: {column_word(place, everything[place])}",
-        0 if own_label else n,
-        label=None if own_label else label,
-        **{role: roles[role] for role in ("drop", "groups", "weight", "keep", "categorical")},
-    )
+    wanted = {role: roles[role] for role in ("drop", "groups", "weight", "keep", "categorical")}
+    wanted["label"] = None if own_label else label
+    asked = check_columns(everything, n, what, wanted, label_among=0 if own_label else n)
     place, group, weighing = (only(asked, role) for role in ("label", "groups", "weight"))
     dropped = set(asked["drop"])
     columns = [k for k in range(n) if k not in dropped and k not in (place, group, weighing)]

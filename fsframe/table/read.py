@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.array_files import (
     cannot_leave_rows_out,
-    check_asked_of_arrays,
     dataset_from_arrays,
     labelled_rows,
 )
@@ -34,13 +33,13 @@ from fsframe.table.column_kinds import (
 )
 from fsframe.table.columns import (
     check_classes,
+    check_columns,
     check_finite,
     check_names,
     check_spelled,
     feature_groups_of,
     feature_warnings,
     find_column,
-    find_columns,
     label_missing,
     label_values,
 )
@@ -61,7 +60,7 @@ from fsframe.table.reader import (
     in_parts,
     table_name,
 )
-from fsframe.table.roles import ROLES, AskedColumns, as_keys, asked_sides, check_asked, only
+from fsframe.table.roles import ROLES, AskedColumns, as_keys, asked_sides, only
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import contents_of_sheet, is_large, load_content
 from fsframe.table.text_file import is_number
@@ -297,14 +296,8 @@ def read(
             # Columns that are given by name only are looked for among those that get one.
             later = {role for role in ROLES if ROLES[role].given == "name" or ROLES[role].side}
             wanted = {role: keys for role, keys in wanted.items() if role not in later}
-        asked = check_asked(
-            lambda role, keys: find_columns(
-                table.names, table.n_fields, keys, f"{table_path}, {ROLES[role].word}"
-            ),
-            lambda place: f"{table_path}: {table.word(place)}",
-            table.n_fields,
-            **wanted,
-        )
+        n = table.n_fields
+        asked = check_columns(table.names, n, table_path, wanted, label_among=n)
         data = from_sheet(
             table, asked, guessed=label is None, all_categorical=every, task=task,
             orders=tuple(orders.values()), dates=dates, worded=texts,
@@ -314,8 +307,7 @@ def read(
     if isinstance(table, ArrayTable):
         if missing_label is not None:
             table = labelled_rows(table, label)
-        asked = check_asked_of_arrays(table, **wanted)
-        data = dataset_from_arrays(table, asked, label=label, all_categorical=every, task=task)
+        data = dataset_from_arrays(table, wanted, task)
         return finished(_ranked(data, orders), table.others)
     try:
         task = None if event else task
