@@ -244,7 +244,7 @@ def read(
         raise RequestError("task survival: name the column of events (--event, event=)")
     check_readings(dates=dates, encode=encode, missing_label=missing_label)
     orders = as_ordinal(ordinal)
-    wanted = {role: roles.get(role, label) for role in ROLES} | {"ordinal": orders}
+    wanted = {role: roles.get(role) for role in ROLES} | {"label": label, "ordinal": orders}
     every = categorical is True
     given = (
         form.said()

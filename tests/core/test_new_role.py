@@ -51,6 +51,8 @@ def test_a_declared_role_is_read_stored_honoured_and_repeated(folder: Path) -> N
         assert run.environment["reading"]["dose"] == "mg"
         code, said = command(folder, "audit", f"{table}.h5")
         assert code == 0 and "same bits" in said, said
+    code, said = command(folder, "chain", "mim", "on", "t.csv", "--label", "y", "--no-out")
+    assert code == 0, said
     with (folder / "study.toml").open("w") as file:
         file.write('chains = ["dosed"]\nclassifiers = ["knn"]\nfolds = 2\n')
         file.write('[[tables]]\npath = "t.csv"\nlabel = "y"\ndose = 7\n')
