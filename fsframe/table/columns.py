@@ -103,6 +103,7 @@ def check_columns(
     what : object
         The table, for messages.
     roles : mapping of str to keys
+        Other arguments of `fsframe.read` among them are left alone.
     beside : sequence of str
         Annotations of the rows, whose places follow those of the columns.
     label_among : int
@@ -122,7 +123,7 @@ def check_columns(
             return f"{what}: {beside[place - n_columns]!r}"
         return f"{what}: {column_word(place, names[place] if names else '')}"
 
-    return check_asked(find, word, label_among, **roles)
+    return check_asked(find, word, label_among, **{role: roles.get(role) for role in ROLES})
 
 
 def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> None:

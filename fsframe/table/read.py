@@ -60,7 +60,7 @@ from fsframe.table.reader import (
     in_parts,
     table_name,
 )
-from fsframe.table.roles import ROLES, AskedColumns, as_keys, asked_sides, only
+from fsframe.table.roles import ROLES, as_keys, asked_sides, only
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import contents_of_sheet, is_large, load_content
 from fsframe.table.text_file import is_number
@@ -244,8 +244,7 @@ def read(
         raise RequestError("task survival: name the column of events (--event, event=)")
     check_readings(dates=dates, encode=encode, missing_label=missing_label)
     orders = as_ordinal(ordinal)
-    wanted = {role: roles.get(role) for role in ROLES} | {"label": label, "ordinal": orders}
-    every = categorical is True
+    asked = roles | {"label": label, "ordinal": orders, "missing_label": missing_label}
     given = (
         form.said()
         | roles
@@ -269,7 +268,7 @@ def read(
 
         if missing_label is not None:
             raise cannot_leave_rows_out("a table in parts")
-        data = read_parts(parts, form, {**roles, "label": label}, task)
+        data = read_parts(parts, form, asked, task)
         return attrs.evolve(data.with_roles(sets).with_events(event), reading=reading)
 
     if in_parts(path):
@@ -292,22 +291,11 @@ def read(
         reading["reader"] = full_name(kind)
     table = load_content(table_path, kind, form, label=label, refuse=True)
     if isinstance(table, Sheet):
-        if not table.names:
-            # Columns that are given by name only are looked for among those that get one.
-            later = {role for role in ROLES if ROLES[role].given == "name" or ROLES[role].side}
-            wanted = {role: keys for role, keys in wanted.items() if role not in later}
-        n = table.n_fields
-        asked = check_columns(table.names, n, table_path, wanted, label_among=n)
-        data = from_sheet(
-            table, asked, guessed=label is None, all_categorical=every, task=task,
-            orders=tuple(orders.values()), dates=dates, worded=texts,
-            unlabelled=missing_label == "drop", given=reading,
-        )  # fmt: skip
-        return finished(data)
+        return finished(from_sheet(table, asked, task, worded=texts, given=reading))
     if isinstance(table, ArrayTable):
         if missing_label is not None:
             table = labelled_rows(table, label)
-        data = dataset_from_arrays(table, wanted, task)
+        data = dataset_from_arrays(table, asked, task)
         return finished(_ranked(data, orders), table.others)
     try:
         task = None if event else task
@@ -363,40 +351,37 @@ _FEW, _MANY = 10, 20
 
 def from_sheet(
     sheet: Sheet,
-    asked: AskedColumns,
-    *,
-    guessed: bool,
-    all_categorical: bool,
+    roles: Mapping[str, Any],
     task: str | None,
-    orders: Sequence[tuple[str, ...]],
-    dates: str | None,
+    *,
     worded: Sequence[str],
-    unlabelled: bool,
     given: Mapping[str, Any],
 ) -> Dataset:
-    """The Dataset of a text table, whose columns have the roles that `check_asked` has found.
+    """The Dataset of a text table.
 
     Parameters
     ----------
-    guessed : bool
-        Whether the label is the last column since none was named.
-    orders : sequence of tuple of str
-        The orders of the levels of the ordinal columns.
+    roles : mapping of str to argument
+        Those of `fsframe.read` about columns.
     worded : sequence of str
         Columns that are categorical if they hold text.
-    unlabelled : bool
-        Whether rows without a label are left out.
     given : mapping of str to JSON values
         The arguments of `fsframe.read`.
     """
     path, n = sheet.path, sheet.n_fields
+    guessed, unlabelled = roles["label"] is None, roles["missing_label"] == "drop"
+    if not sheet.names:
+        # Columns that are given by name only are looked for among those that get one.
+        later = [role.name for role in ROLES.values() if role.given == "name" or role.side]
+        roles = {**roles, **dict.fromkeys(later)}
+    asked = check_columns(sheet.names, n, path, roles, label_among=n)
     warnings = list(sheet.notes)
     place, group, weighing = (only(asked, role) for role in ("label", "groups", "weight"))
     dropped = set(asked["drop"])
-    roles = {None if guessed else place, group, weighing}
+    used = {None if guessed else place, group, weighing}
     # A declared kind makes a feature of the first column, whose name is then missed.
-    roles |= {*asked["categorical"], *asked["keep"]}
-    if sheet.has_row_names and 0 not in dropped and 0 not in roles:
+    used |= {*asked["categorical"], *asked["keep"]}
+    if sheet.has_row_names and 0 not in dropped and 0 not in used:
         dropped.add(0)
         warnings.append("the first column has no name and holds row names or numbers: left out")
     aside = {*dropped, group, weighing}
@@ -415,7 +400,7 @@ def from_sheet(
         if guessed:
             check_default_label(seen, given, place, taken_up, task)
         raise untidy(str(error), seen, given, place, taken_up) from None
-    mask = np.isin(columns, asked["categorical"]) | all_categorical
+    mask = np.isin(columns, asked["categorical"]) | (roles["categorical"] is True)
     stays = np.isin(columns, asked["keep"])
     beside = sorted(column for column in {place, group, weighing} if column is not None)
     taken = sheet.take(columns, beside)
@@ -444,14 +429,14 @@ def from_sheet(
             labels, kind = label_values(
                 texts, lambda row: sheet.where(known[row], place), task, missing=sheet.missing
             )
-    ordered = dict(zip(asked["ordinal"], orders, strict=True))
+    ordered = dict(zip(asked["ordinal"], roles["ordinal"].values(), strict=True))
     texts_in = [k for k, column in enumerate(columns) if column in taken.bad]
     mask[[k for k in texts_in if names[k] in worded]] = True
     unsettled = False
     with _noted(problems):
         try:
             kinds, notes = _kinds_of_columns(
-                sheet, taken.bad, columns, mask, ordered, X, names, dates
+                sheet, taken.bad, columns, mask, ordered, X, names, roles["dates"]
             )
         except DataError:
             unsettled = bool(undeclared)
