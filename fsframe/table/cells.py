@@ -241,40 +241,21 @@ class CellText:
                         taken.coded += _uncode(taken.X[rows], codes)
                     continue
                 taken.X = _widened(taken.X, row)
-            if self._small:
-                spelled = self._split(block, row)
-                rows = slice(row, row + len(spelled) // n)
-                lists = [spelled[column::n] for column in texts]
-            else:
-                cells, ends = self._cells(block, row)
-                rows = slice(row, row + len(ends) // n)
-                lists = [_column_of(cells, column, n) for column in texts]
-            for column, raw in zip(texts, lists, strict=True):
-                taken.texts[column] += _meant(raw)
-            if len(columns) and self._small:
-                for place, column in enumerate(columns):
-                    taken.X[rows, place] = self._numbers(
-                        spelled[column::n], column, row, missing, taken
-                    )
-                taken.coded += _uncode(taken.X[rows], codes)
-            elif len(columns):
-                values = self._values(cells, block).reshape(-1, n)[:, where]
-                self._odd_cells(values, cells, columns, row, missing, taken)
+            cells = self._cells(block, row)
+            rows = slice(row, row + len(cells) // n)
+            for column in texts:
+                taken.texts[column] += _meant(_column_of(cells, column, n))
+            if len(columns):
+                if isinstance(cells, list):
+                    numbers = [self._numbers(cells[c::n], c, row, missing, taken) for c in columns]
+                    values = np.array(numbers).T
+                else:
+                    values = self._values(cells, block).reshape(-1, n)[:, where]
+                    self._odd_cells(values, cells, columns, row, missing, taken)
                 taken.coded += _uncode(values, codes)
                 taken.X[rows] = values
             row = rows.stop
         return taken
-
-    @property
-    def _small(self) -> bool:
-        """Whether the text is read without polars."""
-        return len(self.raw) - self.start <= SMALL
-
-    def _split(self, block: bytes, row: int) -> list[str]:
-        """All cells of a block, one after the other, as spelled."""
-        ends = self._ends(block, row).tolist()
-        starts = [0, *(end + 1 for end in ends[:-1])]
-        return [block[a:b].decode() for a, b in zip(starts, ends, strict=True)]
 
     def _numbers(
         self, cells: list[str], column: int, row: int, missing: Missing, taken: Taken
@@ -347,20 +328,19 @@ class CellText:
         """The cells of some columns as spelled, block by block."""
         row, n = 0, self.n_fields
         for block in self._blocks():
-            if self._small:
-                spelled = self._split(block, row)
-                row += len(spelled) // n
-                yield [spelled[column::n] for column in columns]
-                continue
-            cells, ends = self._cells(block, row)
-            row += len(ends) // n
+            cells = self._cells(block, row)
+            row += len(cells) // n
             yield [_column_of(cells, column, n) for column in columns]
 
-    def _cells(self, block: bytes, row: int) -> tuple[pl.Series, NDArray[np.intp]]:
-        """All cells of a block, one after the other, as spelled; null where empty."""
+    def _cells(self, block: bytes, row: int) -> list[str] | pl.Series:
+        """All cells of a block, one after the other, as spelled; in a series null where empty."""
+        ends = self._ends(block, row)
+        if len(self.raw) - self.start <= SMALL:
+            places = ends.tolist()
+            starts = [0, *(end + 1 for end in places[:-1])]
+            return [block[a:b].decode() for a, b in zip(starts, places, strict=True)]
         import polars
 
-        ends = self._ends(block, row)
         # A dummy first cell: polars would strip a byte order mark or a blank line.
         image = bytearray(b"x\n")
         image += block
@@ -378,7 +358,7 @@ class CellText:
         )
         cells = table.to_series().slice(1)
         assert len(cells) == len(ends), (len(cells), len(ends))
-        return cells, ends
+        return cells
 
     def _values(self, cells: pl.Series, block: bytes) -> NDArray[np.float64]:
         import polars
@@ -447,7 +427,9 @@ BLANK_LOOKED_AT = 4096
 """In tables of one column, shorter lines are checked for being blank."""
 
 
-def _column_of(cells: pl.Series, column: int, n_fields: int) -> list[str]:
+def _column_of(cells: list[str] | pl.Series, column: int, n_fields: int) -> list[str]:
+    if isinstance(cells, list):
+        return cells[column::n_fields]
     texts: list[str] = cells.gather_every(n_fields, column).fill_null("").to_list()
     return texts
 
