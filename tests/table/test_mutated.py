@@ -35,40 +35,32 @@ TOKENS = (b",", b"\n", b'"', b";", b"\t", b" ", b"NA", b"nan", b"inf", b"\r", b"
 TOKENS += (b"\xef\xbb\xbf", b'""', b"1e999", b"-999", b"\x1f", b"\x1e", b"|", b"9" * 400)
 
 
-def _npz() -> bytes:
+def _written(write, *given, **arrays) -> bytes:
     out = io.BytesIO()
-    np.savez_compressed(
-        out, X=np.arange(8.0).reshape(4, 2), y=["u", "v"] * 2, feature_names=["a", "b"]
-    )
+    write(out, *given, **arrays)
     return out.getvalue()
 
 
-def _stored_npz() -> bytes:
-    out = io.BytesIO()
-    np.savez(out, X=np.arange(8).reshape(4, 2), y=np.arange(4) % 2)
-    return out.getvalue()
-
-
-def _hdf5() -> bytes:
-    out = io.BytesIO()
+def _hdf5(out) -> None:
     with h5py.File(out, "w") as file:
         file.create_dataset("X", data=np.arange(80.0).reshape(40, 2), compression="gzip")
         file["y"], file["feature_names"] = np.arange(40) % 2, ["a", "b"]
-    return out.getvalue()
 
 
-def _zip() -> bytes:
-    out = io.BytesIO()
+def _zip(out) -> None:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("t.csv", TEXT[0])
-    return out.getvalue()
 
 
+X = np.arange(8.0).reshape(4, 2)
+PACKED = (gzip.compress(TEXT[0]), bz2.compress(TEXT[0]), lzma.compress(TEXT[0]), _written(_zip))
+NAMED_NPZ = _written(np.savez_compressed, X=X, y=["u", "v"] * 2, feature_names=["a", "b"])
+STORED_NPZ = _written(np.savez, X=X.astype(int), y=np.arange(4) % 2)
 BASES = {
     "text": TEXT,
-    "packed": (gzip.compress(TEXT[0]), bz2.compress(TEXT[0]), lzma.compress(TEXT[0]), _zip()),
-    "npz": (_npz(), _stored_npz()),
-    "hdf5": (_hdf5(),),
+    "packed": PACKED,
+    "npz": (NAMED_NPZ, STORED_NPZ),
+    "hdf5": (_written(_hdf5),),
 }
 
 _EDIT = st.tuples(
@@ -127,36 +119,24 @@ def check(folder, kind, which, edits, options):
         assert str(error)
 
 
-ARGUMENTS = (st.integers(0, 99), st.lists(_EDIT, max_size=6), _OPTIONS)
+def check_many(folder, kind, **chosen):
+    @settings(database=None, **chosen)
+    @given(st.integers(0, 99), st.lists(_EDIT, max_size=6), _OPTIONS)
+    def run(which, edits, options):
+        check(folder, kind, which, edits, options)
+
+    run()
 
 
 @pytest.mark.parametrize("kind", BASES)
 def test_a_mutated_file_is_read_or_refused(tmp_path, kind):
-    @settings(
-        max_examples=60,
-        deadline=None,
-        derandomize=True,
-        database=None,
+    check_many(
+        tmp_path, kind, max_examples=60, deadline=None, derandomize=True,
         suppress_health_check=list(HealthCheck),
-    )
-    @given(*ARGUMENTS)
-    def run(which, edits, options):
-        check(tmp_path, kind, which, edits, options)
-
-    run()
+    )  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", BASES)
 def test_ten_thousand_mutated_files_are_read_or_refused(tmp_path, kind):
-    @settings(
-        max_examples=10_000,
-        deadline=10_000,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(*ARGUMENTS)
-    def run(which, edits, options):
-        check(tmp_path, kind, which, edits, options)
-
-    run()
+    check_many(tmp_path, kind, max_examples=10_000, deadline=10_000)

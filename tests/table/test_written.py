@@ -21,22 +21,29 @@ from fsframe.table.source import read_table
 TEXT = 'id,a,"b, c",d,class\np1, 1.50,0001,NA,x\np2,2,"3",+4e0,"y, z"\np3,,5, ?,x\n'
 
 
-def test_cells_are_written_exactly_as_they_were_spelled(put, tmp_path):
-    table = read_table(put(TEXT))
-    out = write_reduced(tmp_path / "out.csv", table, ["d", "b, c", "a"], label="class")
-    assert out.read_text() == 'a,"b, c",d,class\n 1.50,0001,NA,x\n2,"3",+4e0,"y, z"\n,5, ?,x\n'
-
-
-def test_the_label_may_be_absent_and_further_columns_kept(put, tmp_path):
-    table = read_table(put("a,id\n1,p\n2,q\n"))
-    out = write_reduced(tmp_path / "out.csv", table, ["a"], label="class", keep=["id"])
-    assert out.read_text() == "a,id\n1,p\n2,q\n"
-
-
-def test_a_line_of_totals_is_no_row_of_it(put, tmp_path):
-    table = read_table(put("id,a,class\n1,2,x\n2,3,y\nTotal,5,\n"))
-    out = write_reduced(tmp_path / "out.csv", table, ["a"], label="class")
-    assert out.read_text() == "a,class\n2,x\n3,y\n"
+@pytest.mark.parametrize(
+    ("text", "features", "keep", "expected"),
+    [
+        (
+            TEXT,
+            ["d", "b, c", "a"],
+            [],
+            'a,"b, c",d,class\n 1.50,0001,NA,x\n2,"3",+4e0,"y, z"\n,5, ?,x\n',
+        ),
+        # The label is absent, and a further column is kept.
+        ("a,id\n1,p\n2,q\n", ["a"], ["id"], "a,id\n1,p\n2,q\n"),
+        # A line of totals is no row.
+        ("id,a,class\n1,2,x\n2,3,y\nTotal,5,\n", ["a"], [], "a,class\n2,x\n3,y\n"),
+        # Without names, by position.
+        ("1,2,3\n4,5,6\n", ["f3", "f1"], [], "1,3\n4,6\n"),
+    ],
+)
+def test_cells_are_written_exactly_as_they_were_spelled(
+    put, tmp_path, text, features, keep, expected
+):
+    table = read_table(put(text))
+    out = write_reduced(tmp_path / "out.csv", table, features, label="class", keep=keep)
+    assert out.read_text() == expected
 
 
 def test_all_missing_columns_are_named_with_suggestions(put, tmp_path):
@@ -79,19 +86,11 @@ def test_another_ending_means_another_delimiter(put, tmp_path):
         write_reduced(tmp_path / "none.csv", table, [], label="other")
 
 
-def test_a_table_without_names_is_reduced_by_position(put, tmp_path):
-    table = read_table(put("1,2,3\n4,5,6\n"))
-    assert table.names == ("f1", "f2", "f3")
-    out = write_reduced(tmp_path / "out.csv", table, ["f3", "f1"])
-    assert out.read_text() == "1,3\n4,6\n"
-
-
 @pytest.mark.parametrize("name", ["one.csv", "one.tsv", "one.txt"])
 def test_a_table_of_one_column_is_a_table(put, tmp_path, name):
     table = read_table(put("glucose\n1.50\n2\n", name))
-    assert (
-        write_reduced(tmp_path / "out.csv", table, ["glucose"]).read_text() == "glucose\n1.50\n2\n"
-    )
+    out = write_reduced(tmp_path / "out.csv", table, ["glucose"])
+    assert out.read_text() == "glucose\n1.50\n2\n"
 
 
 def test_a_blank_line_in_a_single_column_is_reported_not_skipped(put):
