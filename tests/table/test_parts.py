@@ -46,6 +46,12 @@ def written(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...]) -> Pat
     return folder
 
 
+@pytest.fixture
+def folder(frame: polars.DataFrame, tmp_path: Path) -> Path:
+    """The frame in two files."""
+    return written(frame, tmp_path / "parts", (100,))
+
+
 def test_values_labels_and_kinds_are_those_of_the_table_in_memory(
     frame: polars.DataFrame, tmp_path: Path
 ) -> None:
@@ -225,9 +231,8 @@ def test_large_hdf5_file_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_what_an_earlier_pass_found_is_used_and_checked(
-    frame: polars.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, frame: polars.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = written(frame, tmp_path / "parts", (100,))
     first = fsframe.read(folder)
     kept = next((folder / CACHE_FOLDER).glob("*/facts"))
     passes = []
@@ -246,17 +251,17 @@ def test_what_an_earlier_pass_found_is_used_and_checked(
 
 
 def test_table_that_changes_while_it_is_used_is_refused(
-    frame: polars.DataFrame, tmp_path: Path
+    folder: Path, frame: polars.DataFrame
 ) -> None:
-    folder = written(frame, tmp_path / "parts", (100,))
     data = fsframe.read(folder)
     frame[:90].write_parquet(folder / "00.parquet")
     with pytest.raises(DataError, match="was changed while it was in use"):
         data.loaded()
 
 
-def test_refusals_name_what_would_work(frame: polars.DataFrame, tmp_path: Path) -> None:
-    folder = written(frame, tmp_path / "parts", (100,))
+def test_refusals_name_what_would_work(
+    folder: Path, frame: polars.DataFrame, tmp_path: Path
+) -> None:
     with pytest.raises(RequestError, match=r"without adjust: strata .*; dates: .*; time: .*drop"):
         fsframe.read(folder, time="few", dates="days", adjust="real")
     assert not (folder / CACHE_FOLDER).exists(), "the table was taken in before it was refused"
@@ -323,10 +328,7 @@ def test_events_make_a_label_of_parts_a_time(frame: polars.DataFrame, tmp_path: 
     assert data.feature_names == expected.feature_names and data.reading["event"] == "seen"
 
 
-def test_folder_that_cannot_be_written_to_is_no_obstacle(
-    frame: polars.DataFrame, tmp_path: Path
-) -> None:
-    folder = written(frame, tmp_path / "parts", (100,))
+def test_folder_that_cannot_be_written_to_is_no_obstacle(folder: Path) -> None:
     (folder / CACHE_FOLDER).write_text("in the way")
     found = fsframe.read(folder)
     assert any("cannot be written to" in warning for warning in found.warnings)

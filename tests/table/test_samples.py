@@ -18,11 +18,10 @@ NAMES = [f"S{k:02d}" for k in range(N)]
 GROUPS = ["tumour", "normal"] * (N // 2)
 
 
-def expression() -> np.ndarray:
-    """Genes × samples; gene 3 goes with the groups."""
-    X = np.random.default_rng(4).normal(8, 1, (P, N)).round(3)
-    X[3] += 3 * np.array([group == "tumour" for group in GROUPS])
-    return X
+X = np.random.default_rng(4).normal(8, 1, (P, N)).round(3)
+"""Genes × samples; gene 3 goes with the groups."""
+X[3] += 3 * np.array([group == "tumour" for group in GROUPS])
+GENES: list[list[object]] = [[f"G{j}", *X[j]] for j in range(P)]
 
 
 def lines(rows: list[list[object]], sign: str = "\t") -> str:
@@ -32,9 +31,7 @@ def lines(rows: list[list[object]], sign: str = "\t") -> str:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The same data as genes × samples with a table about the samples, and as one tidy table."""
-    X = expression()
-    genes = [[f"G{j}", *X[j]] for j in range(P)]
-    (tmp_path / "expr.tsv").write_text(lines([["gene", *NAMES], *genes]))
+    (tmp_path / "expr.tsv").write_text(lines([["gene", *NAMES], *GENES]))
     about = [[NAMES[k], GROUPS[k], 30 + k, f"P{k // 2}"] for k in range(N)]
     shuffled = [about[k] for k in np.random.default_rng(1).permutation(N)]
     (tmp_path / "about.csv").write_text(lines([["id", "group", "age", "person"], *shuffled], ","))
@@ -50,10 +47,15 @@ def read(folder: Path, name: str = "expr.tsv", **given: object) -> fsframe.Datas
     return fsframe.read(folder / name, **{"label": "group", **given})
 
 
+def turned(folder: Path, **given: object) -> fsframe.Dataset:
+    """The table of features in rows, with that about its samples."""
+    return read(folder, **{"transpose": True, "samples": folder / "about.csv", **given})
+
+
 def test_it_is_the_tidy_table(folder: Path) -> None:
     tidy = read(folder, "tidy.csv")
     for data in (
-        read(folder, transpose=True, samples=folder / "about.csv"),
+        turned(folder),
         read(folder, "wide.csv", samples=folder / "about.csv"),
     ):
         assert data.X.tobytes() == tidy.X.tobytes() and data.y.tolist() == tidy.y.tolist()
@@ -61,21 +63,16 @@ def test_it_is_the_tidy_table(folder: Path) -> None:
 
 
 def test_what_is_known_of_samples_has_roles_and_is_no_feature(folder: Path) -> None:
-    given = {"transpose": True, "samples": folder / "about.csv"}
-    data = read(folder, groups="person", adjust="age", **given)
+    data = turned(folder, groups="person", adjust="age")
     assert data.n_features == P and len(set(data.groups.tolist())) == N // 2
     assert data.covariates.values[:, 0].tolist() == [30 + k for k in range(N)]
-    weighted = read(folder, weight="age", **given)
+    weighted = turned(folder, weight="age")
     assert weighted.counts.tolist() == [30 + k for k in range(N)] and weighted.n_features == P
-    assert read(folder, label="age", task="regression", **given).y.tolist() == [
-        30 + k for k in range(N)
-    ]
+    assert turned(folder, label="age", task="regression").y.tolist() == [30 + k for k in range(N)]
 
 
 def test_a_row_of_text_may_be_the_label(folder: Path) -> None:
-    X = expression()
-    genes = [[f"G{j}", *X[j]] for j in range(P)]
-    rows = [["gene", *NAMES], ["group", *GROUPS], *genes]
+    rows = [["gene", *NAMES], ["group", *GROUPS], *GENES]
     (folder / "rows.tsv").write_text("Export of 2024\n\n" + lines(rows))
     data = read(folder, "rows.tsv", transpose=True)
     assert data.X.tobytes() == read(folder, "tidy.csv").X.tobytes()
@@ -84,7 +81,6 @@ def test_a_row_of_text_may_be_the_label(folder: Path) -> None:
 
 
 def test_numbers_with_decimal_commas_beside_a_row_of_quoted_text(folder: Path) -> None:
-    X = expression()
     genes = [[f"G{j}", *(str(x).replace(".", ",") for x in X[j])] for j in range(P)]
     rows = [["gene", *NAMES], ["group", *(f'"{group}"' for group in GROUPS)], *genes]
     (folder / "rows.csv").write_text(lines(rows, ";"))
@@ -119,17 +115,15 @@ def test_the_corner_may_be_empty_or_missing(folder: Path, corner: str | None) ->
     """As spreadsheets and R write it."""
     text = (folder / "expr.tsv").read_text().split("\t", 1)[1]
     (folder / "expr.tsv").write_text(text if corner is None else f"{corner}\t{text}")
-    data = read(folder, transpose=True, samples=folder / "about.csv")
+    data = turned(folder)
     assert data.X.tobytes() == read(folder, "tidy.csv").X.tobytes()
 
 
 def test_samples_named_by_numbers_and_a_workbook_about_them(folder: Path) -> None:
-    X = expression()
     numbers = [101 + k for k in range(N)]
-    genes = [[f"G{j}", *X[j]] for j in range(P)]
-    (folder / "expr.tsv").write_text(lines([["gene", *numbers], *genes]))
+    (folder / "expr.tsv").write_text(lines([["gene", *numbers], *GENES]))
     polars.DataFrame({"no": numbers, "group": GROUPS}).write_excel(folder / "about.xlsx")
-    data = read(folder, transpose=True, samples=folder / "about.xlsx")
+    data = turned(folder, samples=folder / "about.xlsx")
     assert data.y.tolist() == read(folder, "tidy.csv").y.tolist()
 
 
@@ -140,29 +134,27 @@ def test_names_are_compared_as_spelled(folder: Path) -> None:
     (folder / "expr.tsv").write_text("\t".join(["gene", *names]) + text[text.index("\n") :])
     about = lines([["id", "group"], *zip(names, GROUPS, strict=True)], ",")
     (folder / "about.csv").write_text(about)
-    data = read(folder, transpose=True, samples=folder / "about.csv")
+    data = turned(folder)
     assert data.y.tolist() == read(folder, "tidy.csv").y.tolist()
     (folder / "about.csv").write_text(about.replace("\n0", "\n"))
     with pytest.raises(DataError, match="no row for 24 of the 24 samples"):
-        read(folder, transpose=True, samples=folder / "about.csv")
+        turned(folder)
 
 
 def test_codes_and_encoding_hold_for_both_tables(folder: Path) -> None:
     text = (folder / "about.csv").read_text().replace("tumour", "größer").replace(",31,", ",-9,")
     (folder / "about.csv").write_bytes(text.encode("windows-1252"))
-    given = {"transpose": True, "samples": folder / "about.csv", "encoding": "windows-1252"}
-    assert read(folder, **given).classes == ("größer", "normal")
+    assert turned(folder, encoding="windows-1252").classes == ("größer", "normal")
     with pytest.raises(DataError, match="column 'age': missing or infinite in 1 rows"):
-        read(folder, adjust="age", na="-9", **given)
+        turned(folder, adjust="age", na="-9", encoding="windows-1252")
 
 
 def test_samples_without_a_label_are_left_out_if_asked(folder: Path) -> None:
     text = (folder / "about.csv").read_text().replace("S03,normal", "S03,NA")
     (folder / "about.csv").write_text(text)
-    given = {"transpose": True, "samples": folder / "about.csv"}
     with pytest.raises(DataError, match=r"row 4: the label is missing .*--missing-label drop"):
-        read(folder, **given)
-    data = read(folder, missing_label="drop", **given)
+        turned(folder)
+    data = turned(folder, missing_label="drop")
     assert data.n_samples == N - 1
     assert "1 row without a label left out (--missing-label drop)" in data.warnings
 
@@ -176,10 +168,10 @@ def test_what_does_not_fit_is_named(folder: Path) -> None:
     rows = about.read_text().splitlines()
     about.write_text("\n".join([rows[0], *sorted(rows[1:])[2:]]) + "\n")
     with pytest.raises(DataError, match=r"no row for 2 of the 24 samples of .*'S00', 'S01'"):
-        read(folder, transpose=True, samples=about)
+        turned(folder)
     about.write_text("\n".join([*rows, rows[1]]) + "\n")
     with pytest.raises(DataError, match=r"about.csv names samples more than once: 'S\d\d'"):
-        read(folder, transpose=True, samples=about)
+        turned(folder)
     with pytest.raises(DataError, match=r"no label 'class'; give a table about the samples"):
         fsframe.read(folder / "expr.tsv", transpose=True)
     twice = (folder / "expr.tsv").read_text().replace("G4\t", "G5\t")
@@ -187,7 +179,7 @@ def test_what_does_not_fit_is_named(folder: Path) -> None:
     with pytest.raises(DataError, match=r"twice.tsv names features more than once: 'G5'; give"):
         fsframe.read(folder / "twice.tsv", transpose=True)
     with pytest.raises(DataError, match="there is no file"):
-        read(folder, transpose=True, samples=folder / "nowhere.csv")
+        turned(folder, samples=folder / "nowhere.csv")
     np.savez(folder / "arrays.npz", X=np.ones((3, 2)), y=[0, 1, 1])
     with pytest.raises(RequestError, match="are for text and workbooks, not for"):
         read(folder, "arrays.npz", transpose=True)
