@@ -504,18 +504,18 @@ def as_names(given: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
     if len(set(names)) != len(names):
         twice = sorted(name for name, times in Counter(names).items() if times > 1)
         raise DataError(f"feature names must differ; given more than once: {', '.join(twice[:5])}")
-    check_text(names, "feature name")
+    check_text(names, "the feature name")
     return names
 
 
-def check_text(texts: Sequence[str], what: str) -> None:
+def check_text(texts: Sequence[str], what: str, renamed: str = "it") -> None:
     """Raise DataError naming the first text with an unpaired surrogate: files cannot hold it."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
         wrong = next(text for text in texts if any("\ud800" <= sign <= "\udfff" for sign in text))
         raise DataError(
-            f"the {what} {wrong[:30]!r} holds an unpaired surrogate character; rename it"
+            f"{what} {wrong[:30]!r} holds an unpaired surrogate character; rename {renamed}"
         ) from None
 
 
@@ -618,9 +618,9 @@ def as_labels(
             f"label {label_name!r} has one class only ({values[0]!s}); selection needs at least two"
         )
     if isinstance(values, list):
-        check_text([str(value) for value in values], f"class of {label_name!r}")
+        check_text([str(value) for value in values], f"the class of {label_name!r}")
     elif values.dtype.kind == "U":
-        check_text(values.tolist(), f"class of {label_name!r}")
+        check_text(values.tolist(), f"the class of {label_name!r}")
     elif values.dtype.kind == "f":
         # Whole numbers from 2^63 on do not fit into int64.
         whole = np.all(values == np.round(values)) and np.abs(values).max() < 2.0**63

@@ -13,13 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
-from fsframe.table.arrays import EXACT, LARGEST, MANY_CLASSES, check_whole, infer_task, too_large
+from fsframe.table.arrays import (
+    EXACT,
+    LARGEST,
+    MANY_CLASSES,
+    check_text,
+    check_whole,
+    infer_task,
+    too_large,
+)
 from fsframe.table.column_facts import USUAL_CODES, likely_codes
 from fsframe.table.roles import ROLES, AskedColumns, check_asked
 from fsframe.table.text_file import MAX_CLASSES, is_missing, is_number
 from fsframe.text import did_you_mean, some_of
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 MAX_NAME_BYTES = 4_096
 """As in docs/file-format.md: a longer name could not be stored."""
@@ -150,14 +156,7 @@ def check_names(names: Sequence[str], columns: Sequence[int], path: object) -> N
             "the columns, or, if the first line is a row and not names, say so (header=False, "
             "--no-header)"
         )
-    try:
-        "".join(wanted).encode()
-    except UnicodeEncodeError:
-        name = next(name for name in wanted if _SURROGATE.search(name))
-        raise DataError(
-            f"{path}: the name {name[:30]!r} holds an unpaired surrogate character; rename the "
-            "column"
-        ) from None
+    check_text(wanted, f"{path}: the name", "the column")
     long = next((name for name in wanted if len(name.encode()) > MAX_NAME_BYTES), None)
     if long is not None:
         raise DataError(f"{path}: the name {long[:30]!r}… is longer than {MAX_NAME_BYTES} bytes")

@@ -341,50 +341,42 @@ def take_frame(
     )
 
 
+@attrs.frozen
 class ColumnRefusals:
     """Columns that cannot be used, by problem; reported all at once."""
 
-    def __init__(self) -> None:
-        self.text: list[str] = []
-        self.dates: list[str] = []
-        self.order: list[str] = []
+    text: list[str] = attrs.field(factory=list)
+    dates: list[str] = attrs.field(factory=list)
+    order: list[str] = attrs.field(factory=list)
 
     def check(self, table: str, *, features_only: bool) -> None:
         """Raise DataError if a column was refused.
 
         What it proposes for a frame of features only is done to the frame; there are no options.
         """
-        problems = []
-        if self.text:
-            problems.append(
-                f"{_listed(self.text)} hold{'s' * (len(self.text) == 1)} neither numbers nor "
-                "categories: "
-                + (
-                    "drop them from the frame, or make them categories "
-                    "(X.astype({'NAME': 'category'}))"
-                    if features_only
-                    else "drop them (--drop, drop=), declare them categorical "
-                    "(--categorical, categorical=), or ordinal (--ordinal, ordinal=)"
-                )
+        if features_only:
+            categories = "make them categories (X.astype({'NAME': 'category'}))"
+            ways = (
+                f"drop them from the frame, or {categories}",
+                "drop them from the frame, or make them numbers",
             )
-        if self.dates:
-            problems.append(
-                f"{_listed(self.dates)} hold{'s' * (len(self.dates) == 1)} dates: "
-                + (
-                    "drop them from the frame, or make them numbers"
-                    if features_only
-                    else "drop them (--drop, drop=), or convert them to days "
-                    "(--dates days, dates='days')"
-                )
+        else:
+            ways = (
+                "drop them (--drop, drop=), declare them categorical (--categorical, "
+                "categorical=), or ordinal (--ordinal, ordinal=)",
+                "drop them (--drop, drop=), or convert them to days (--dates days, dates='days')",
             )
+        held = ((self.text, "neither numbers nor categories"), (self.dates, "dates"))
+        problems = [
+            f"column{'s' * (len(names) > 1)} {some_of([repr(name) for name in names], 10)} "
+            f"hold{'s' * (len(names) == 1)} {what}: {way}"
+            for (names, what), way in zip(held, ways, strict=True)
+            if names
+        ]
         problems += self.order
         if problems:
             kind = UntidyTableError if self.text or self.dates else DataError
             raise kind(f"{table}: " + "; ".join(problems))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"column{'s' * (len(names) > 1)} {some_of([repr(name) for name in names], 10)}"
 
 
 def _own_order(series: Any) -> tuple[str, ...] | None:

@@ -208,9 +208,7 @@ class Hdf5Arrays:
     ) -> NDArray[Any]:
         """A block of the dataset of that path, as stored, in an array by ``make(shape, dtype)``."""
         with self._reading(repr(name)):
-            dataset = self._dataset(name)
-            if dataset is None:
-                raise DataError(f"{self._path} has no {name!r} any more")
+            dataset = self._known_dataset(name)
             height, width = (
                 len(range(*some.indices(length)))
                 for some, length in zip((rows, columns), dataset.shape, strict=True)
@@ -228,9 +226,7 @@ class Hdf5Arrays:
         if the dataset is gone or cannot be read.
         """
         with self._reading(repr(name)):
-            dataset = self._dataset(name)
-            if dataset is None:
-                raise DataError(f"{self._path} has no {name!r} any more")
+            dataset = self._known_dataset(name)
             values = np.empty((rows.stop - rows.start, columns.size), dataset.dtype)
             most = max(_AT_A_TIME, values.nbytes)
             high, wide = dataset.chunks or (1, dataset.shape[1])
@@ -288,6 +284,12 @@ class Hdf5Arrays:
             )
         self._check_form(node, name)
         return node
+
+    def _known_dataset(self, name: str) -> h5py.Dataset:
+        dataset = self._dataset(name)
+        if dataset is None:
+            raise DataError(f"{self._path} has no {name!r} any more")
+        return dataset
 
     def _check_form(self, node: h5py.Dataset, name: str) -> None:
         """Refuse empty datasets, foreign filters, and sizes far above what is stored."""

@@ -335,9 +335,8 @@ def _decompressed(raw: bytes, packed: str, path: Path) -> bytes:
     try:
         if packed == "zip":
             return _from_zip(source, path, bound)
-        opened: Any = {"gzip": gzip.GzipFile, "bzip2": bz2.BZ2File, "xz": lzma.LZMAFile}[packed]
-        given = {"fileobj": source} if packed == "gzip" else {"filename": source}
-        with opened(mode="rb", **given) as file:
+        opened: Any = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}[packed]
+        with opened(source) as file:
             return _read_bounded(file, path, bound)
     except EOFError:
         raise DataError(
