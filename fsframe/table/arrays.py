@@ -107,6 +107,16 @@ def check_whole(given: NDArray[Any], where: str = "") -> None:
         )
 
 
+def as_whole(values: NDArray[Any]) -> NDArray[Any]:
+    """Numbers as int64 if all are whole and below `EXACT` in magnitude, else as they are.
+
+    >>> as_whole(np.array([1.0, 3.0])), as_whole(np.array([0.5]))
+    (array([1, 3]), array([0.5]))
+    """
+    whole = values.dtype.kind == "f" and bool(np.all(values == np.round(values)))
+    return values.astype(np.int64) if whole and np.abs(values).max(initial=0) < EXACT else values
+
+
 _V = TypeVar("_V")
 
 

@@ -223,14 +223,13 @@ class Contents:
             return self.codes(column), self.levels(column)
         same = merged_spellings([value for value in values if value is not None])
         merged = [value if value is None else same.get(value, value) for value in values]
-        names = sorted({value for value in merged if value is not None})
-        return _coded(merged), names
+        return _coded(merged), _texts_in(merged)
 
     def levels(self, column: int) -> list[str]:
         """The different values of a column, as text, in the order of their codes."""
         values = self._values(column)
         if isinstance(values, list):
-            return sorted({value for value in values if value is not None})
+            return _texts_in(values)
         return [level_text(value) for value in np.unique(values[~np.isnan(values)]).tolist()]
 
 
@@ -283,7 +282,8 @@ def gathered(
             if column in texts:
                 cells = texts[column]
                 column_facts = _text_facts(cells, names[column], decimal)
-                bits = np.array([hash_of(text) for text in cells], dtype=np.uint64)
+                # Hashes are constant within a process.
+                bits = np.array([hash(text) for text in cells], dtype=np.int64).view(np.uint64)
             else:
                 # Zero equals minus zero; all missing values are equal.
                 bits = np.where(np.isnan(X[:, k]), np.nan, X[:, k] + 0.0).view(np.uint64)
@@ -308,14 +308,13 @@ def gathered(
     )
 
 
-def hash_of(text: str | None) -> int:
-    """A 64-bit hash of a text, constant within a process."""
-    return hash(text) & 0xFFFFFFFFFFFFFFFF
+def _texts_in(cells: Sequence[str | None]) -> list[str]:
+    return sorted({text for text in cells if text is not None})
 
 
 def _coded(values: Column) -> NDArray[np.int64]:
     if isinstance(values, list):
-        place = {text: k for k, text in enumerate(sorted({v for v in values if v is not None}))}
+        place = {text: k for k, text in enumerate(_texts_in(values))}
         return np.array([-1 if v is None else place[v] for v in values])
     known = ~np.isnan(values)
     codes = np.full(len(values), -1)

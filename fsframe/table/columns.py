@@ -17,6 +17,7 @@ from fsframe.table.arrays import (
     EXACT,
     LARGEST,
     MANY_CLASSES,
+    as_whole,
     check_text,
     check_whole,
     infer_task,
@@ -374,10 +375,7 @@ def label_values(
     if np.abs(numbers).max(initial=0) > EXACT:
         check_spelled(different, "the label")
     kind = task or infer_task(numbers)
-    whole = np.all(numbers == np.round(numbers)) and np.abs(numbers).max(initial=0) < 2**53
-    if kind == "classification" and whole:
-        return numbers.astype(np.int64), kind
-    return numbers, kind
+    return as_whole(numbers) if kind == "classification" else numbers, kind
 
 
 def check_classes(

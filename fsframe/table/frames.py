@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError, UntidyTableError
-from fsframe.table.arrays import EXACT, check_whole, is_sparse, unlabelled_left_out
+from fsframe.table.arrays import EXACT, as_whole, check_whole, is_sparse, unlabelled_left_out
 from fsframe.table.column_kinds import (
     ColumnKind,
     check_readings,
@@ -193,13 +193,10 @@ def labelled_rows(parts: FrameParts, missing_label: str | None) -> FrameParts:
     def rows(values: Any) -> Any:
         return None if values is None else values[known]
 
-    y = parts.y[known]
-    whole = y.dtype.kind == "f" and bool((y == np.round(y)).all())
-    whole = whole and np.abs(y).max(initial=0) < 2**53
     return attrs.evolve(
         parts,
         X=rows(parts.X),
-        y=y.astype(np.int64) if whole else y,
+        y=as_whole(parts.y[known]),
         groups=rows(parts.groups),
         weights=rows(parts.weights),
         warnings=(unlabelled_left_out(int((~known).sum())), *parts.warnings),
@@ -472,11 +469,7 @@ def label_values_of(series: Any, name: str) -> NDArray[Any]:
     values, _ = values_of(series)
     if values is None:
         raise DataError(f"label {name!r} holds {series.dtype}, neither numbers nor text")
-    if isinstance(values, list):
-        return np.array(values, dtype=object)
-    if values.dtype.kind == "f" and np.all(values == np.round(values)):
-        return values if np.abs(values).max(initial=0) >= 2**53 else values.astype(np.int64)
-    return values
+    return np.array(values, dtype=object) if isinstance(values, list) else as_whole(values)
 
 
 def is_annotated(given: Any) -> bool:

@@ -239,7 +239,7 @@ class Table:
 
 @attrs.frozen(kw_only=True, eq=False)
 class _FilledTable(Table):
-    """A table with fill values for missing cells."""
+    """The rows of a table with fill values for missing cells."""
 
     inner: Table
     fill: Mapping[int, NDArray[np.float64]]
@@ -255,14 +255,6 @@ class _FilledTable(Table):
     def _spelled(self, value: float) -> str:
         text = repr(float(value)).removesuffix(".0").replace(".", self.decimal)
         return quoted(text, self.delimiter)
-
-    def _numbers(self, columns: Sequence[int]) -> NDArray[np.float64]:
-        X = self.inner._numbers(columns)
-        for place, column in enumerate(columns):
-            if column in self.fill:
-                gaps = np.isnan(X[:, place])
-                X[gaps, place] = self.fill[column][gaps]
-        return X
 
 
 if TYPE_CHECKING:

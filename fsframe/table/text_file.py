@@ -104,11 +104,11 @@ def shown(size: int) -> str:
     ('2.5 GB', '900 bytes')
     """
     amount = float(size)
-    for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if amount < 1000 or unit == "TB":
-            return f"{amount:.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+    units = ["bytes", "kB", "MB", "GB", "TB"]
+    while amount >= 1000 and len(units) > 1:
         amount /= 1000
-    raise AssertionError
+        del units[0]
+    return f"{amount:.0f} bytes" if units[0] == "bytes" else f"{amount:.1f} {units[0]}"
 
 
 MISSING = (

@@ -91,7 +91,6 @@ def test_numbers_with_decimal_commas_beside_a_row_of_quoted_text(folder: Path) -
 
 def test_columns_about_the_features_are_no_samples(folder: Path) -> None:
     """As counters of reads, cBioPortal and BIOM write them, before and behind the samples."""
-    X = expression()
     names = ["Geneid", "Chr", "Start", "Length", *NAMES, "taxonomy"]
     genes = [[f"G{j}", "chr1;chr1", j * 100, 7, *X[j], "k__A"] for j in range(P)]
     labelled = [["group", "", "", "", *GROUPS, ""], *genes]
