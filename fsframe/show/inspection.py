@@ -95,9 +95,28 @@ def findings_of(
     label = guesses.names[guesses.label]
     for what, columns in (
         (f"one value for each class: another form of {label}, no feature", guesses.recoded),
+        (
+            f"with {label} 1 in one column of each row: classes of one label, no features; to "
+            "tell them all apart, write them into one column",
+            guesses.indicators,
+        ),
         ("which rows train and which test, or in which fold: no feature", guesses.divides),
+        (f"tells an outcome: leave it out unless it is known before {label}", guesses.later),
     ):
         yield from _grouped(guesses, what, columns, "--drop")
+    for code, times in guesses.label_codes:
+        yield Finding(
+            columns=(label,),
+            what=f"{code:g} occurs {times} times, far from the other values, and looks like a code "
+            "for a missing label",
+            option=f"--na {code:g} --missing-label drop",
+        )
+    for name in guesses.no_classes:
+        yield Finding(
+            columns=(label,),
+            what=f"{name!r} is a class here; if it says that none is known, leave such rows out",
+            option=shlex.join(["--na", name, "--missing-label", "drop"]),
+        )
     if long := guesses.long_form():
         whom, what = (guesses.names[k] for k in long)
         yield Finding(

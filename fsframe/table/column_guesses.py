@@ -35,6 +35,8 @@ from fsframe.table.label_guess import (
     name_words,
     names_people,
     names_raise_doubts,
+    says_unknown,
+    tells_what_happened,
     why_no_label,
 )
 from fsframe.table.roles import AskedColumns, as_keys, only
@@ -63,6 +65,9 @@ def spelled_key(key: str | int) -> str:
     """A column as an option names it: by name, or by number from 1."""
     return key if isinstance(key, str) else str(key + 1)
 
+
+_NO_CLASS = (-9, -99, -999, -9999)
+_LAST_WORD = re.compile(r"[^_.:=\s-]+$")
 
 _FORMS = {
     "two numbers in a cell: give each a column in the file, or leave them out": re.compile(
@@ -117,6 +122,8 @@ class Guesses:
         self.divides = [k for k, c in rest.items() if divides_for_a_test(c)]
         self.recoded = [k for k, c in rest.items() if self._is_recoded(k, c)]
         rest = {k: c for k, c in rest.items() if k not in (*self.divides, *self.recoded)}
+        self.indicators = self._indicators(rest)
+        rest = {k: c for k, c in rest.items() if k not in self.indicators}
         self.odd = [k for k, c in rest.items() if c.odd]
         self.texts = [k for k, c in rest.items() if c.kind == "text" and not c.odd]
         self.prose = [
@@ -189,6 +196,52 @@ class Guesses:
         pairs = self.found.codes(k)[known] * len(classes) + of_label[known]
         return len(np.unique(pairs)) == len(classes)
 
+    def _indicators(self, rest: Mapping[int, ColumnFacts]) -> list[int]:
+        """Columns that with the label are 1 in one column of each row and 0 in the others, and
+        share the beginning of its name: classes that were written as a column each."""
+        label = self.found.columns[self.label]
+        begin = _LAST_WORD.sub("", label.name)
+        if (label.low, label.high, label.different, label.missing) != (0, 1, 2, 0) or not begin:
+            return []
+        alike = [
+            k
+            for k, c in rest.items()
+            if (c.low, c.high, c.different, c.missing) == (0, 1, 2, 0) and c.name.startswith(begin)
+        ]
+        if len(alike) < 2 or not all(map(self.found.at_hand, alike)):
+            return []
+        total = self.found.codes(self.label) + sum(map(self.found.codes, alike))
+        return alike if (total == 1).all() else []
+
+    @cached_property
+    def later(self) -> list[int]:
+        """Columns that tell an outcome, and are no covariates."""
+        beside = {c.column for c in self.covariates}
+        names = {k: self.names[k] for k in self._rest if k not in beside and k not in self.prose}
+        return [k for k, name in names.items() if tells_what_happened(name)]
+
+    @cached_property
+    def no_classes(self) -> list[str]:
+        """Classes of the label that are called like missing values."""
+        column = self.found.columns[self.label]
+        if column.kind != "text" or not 2 < column.different <= 2 * _CLASSES:
+            return []
+        return [name for name in self._classes[1] if says_unknown(name)]
+
+    @cached_property
+    def label_codes(self) -> list[tuple[float, int]]:
+        """Codes for missing values in a label of numbers, with how often they occur: extreme ones,
+        and -9, -99, … beside classes that are no negative numbers."""
+        column = self.found.columns[self.label]
+        if column.codes or column.low not in _NO_CLASS or not self.found.takes_codes:
+            return [*column.codes] if self.found.takes_codes else []
+        codes = self.found.codes(self.label)
+        # The lowest number has the code 0.
+        few = 2 < column.different <= 2 * _CLASSES
+        if few and all(float(level) >= 0 for level in self.found.levels(self.label)[1:]):
+            return [(column.low, int((codes == 0).sum()))]
+        return []
+
     @cached_property
     def _classes(self) -> tuple[NDArray[np.int64], list[str]]:
         return self.found.classes(self.label)
@@ -226,7 +279,7 @@ class Guesses:
         }
         columns = self.found.columns
         out = {k for k in out - set(self.beside) if not is_likely_label(columns[k])}
-        return sorted(out | {*self.recoded})
+        return sorted(out | {*self.recoded, *self.indicators})
 
     def missing_codes(self, known: Collection[int]) -> list[str]:
         """Texts in columns of numbers, and repeated extreme values, that stand for missing ones.
@@ -235,6 +288,7 @@ class Guesses:
         """
         columns = self.found.columns
         codes = [text for k in self.odd if k not in known for text, _ in columns[k].odd]
+        codes += [f"{code:g}" for code, _ in self.label_codes]
         for k in self.coded:
             for code, _ in columns[k].codes:
                 if not any(c.low < code < c.high for c in self._rest.values()):
@@ -274,7 +328,8 @@ class Guesses:
             arguments["na"] = [*arguments.get("na", ()), *codes]
         if out:
             arguments["drop"] = [*arguments.get("drop", ()), *(self.keys[k] for k in out)]
-        if self.found.columns[self.label].missing and self.found.leaves_rows_out:
+        gaps = self.found.columns[self.label].missing or self.label_codes
+        if gaps and self.found.leaves_rows_out:
             arguments.setdefault("missing_label", "drop")
         texts = [self.keys[k] for k in nominal]
         if texts and not isinstance(arguments.get("categorical"), bool):

@@ -329,6 +329,38 @@ def totals_begin(raw: bytes, split: Callable[[str], list[str]]) -> int:
     return start if _TOTAL.fullmatch(first) and sum(map(bool, fields)) > 1 else len(raw)
 
 
+def rows_end(raw: bytes, split: Callable[[str], list[str]], width: int) -> tuple[int, list[str]]:
+    r"""Where the rows end: before lines of remarks and rows without any value at the end of the
+    text; and notes on what is left out.
+
+    A remark stands in the first of `width` fields, at least three, and has a colon or three words,
+    or a blank line above it.
+
+    >>> rows_end(b"a,b,c\n1,2,3\n,,\nNote: all ill\n", field_splitter(","), 3)[1]
+    ["a line below the rows is left out: 'Note: all ill'", 'a row without any value is left out']
+    """
+    stop, empty, remarks = len(raw), 0, list[str]()
+    while stop and width >= _WIDTH:
+        begin = raw.rfind(b"\n", 0, stop - 1) + 1
+        # The end of a quoted field of several lines is no line.
+        if raw.count(b'"', begin, stop) % 2:
+            break
+        text = raw[begin:stop].decode(errors="ignore").strip("\n")
+        first, *others = map(unquote, split(text))
+        filled = [field for field in (first, *others) if field]
+        apart = not others and raw.endswith(b"\n\n", 0, begin)
+        words = apart or ":" in first or len(first.split()) > 2
+        if filled == [first] and words and len(remarks) < _MOST_TITLES:
+            remarks.append(f"a line below the rows is left out: {first[:60]!r}")
+        elif filled:
+            break
+        elif text.strip(" "):
+            empty += 1
+        stop = begin
+    rows = "a row without any value is" if empty == 1 else f"{empty} rows without any value are"
+    return stop, [*reversed(remarks), *([f"{rows} left out"] if empty else [])]
+
+
 def decimal_mark(raw: bytes, start: int, sign: str) -> str:
     r"""The decimal mark: a comma if the first rows have numbers with commas and none with points
     but those that separate thousands.

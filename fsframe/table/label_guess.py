@@ -29,6 +29,15 @@ _STRONG = frozenset({
 })  # fmt: skip
 """Words of columns that are hardly ever features."""
 
+_LATER = _STRONG - {"diagnosis", "dx", "malignant", "phenotype", "fraud"} | {"outcome"}
+"""Words of columns that tell what happened in the end."""
+
+_UNKNOWN = frozenset({
+    "unknown", "unk", "missing", "undetermined", "indeterminate", "not known", "not reported",
+    "not available", "not applicable", "n.d.", "nd", "n.a.", "-", "--", ".",
+})  # fmt: skip
+"""Classes, in lower case, that say that none is known."""
+
 _NAMED = _LIKELY | _STRONG
 _EVENTS = frozenset({"event", "status", "death", "died", "dead", "deceased", "fustat"})
 _TIMES = frozenset({
@@ -51,6 +60,8 @@ PERSONAL = frozenset({
 _PEOPLE = frozenset({
     "patient", "subject", "person", "participant", "proband", "donor", "individual", "volunteer",
     "animal", "mouse", "rat", "pupil", "student", "customer", "client", "user",
+    "pair", "pairs", "match", "matchset", "stratum", "strata", "litter", "twin", "twins",
+    "household", "couple",
 })  # fmt: skip
 _OF_FEATURES = frozenset({
     "gene", "genes", "geneid", "hugo", "symbol", "ensembl", "transcript", "probe", "probeset",
@@ -201,6 +212,24 @@ def names_people(name: str, different: int) -> bool:
     words = set(name_words(name))
     named = bool(words & _PEOPLE) and words <= _PEOPLE | _OF_NAMES
     return named and different >= FEWEST_NAMES
+
+
+def tells_what_happened(name: str) -> bool:
+    """Whether a column of that name tells an outcome, which is no feature of another one.
+
+    >>> tells_what_happened("death30"), tells_what_happened("diagnosis")
+    (True, False)
+    """
+    return bool(set(name_words(name)) & _LATER)
+
+
+def says_unknown(label: str) -> bool:
+    """Whether a class is called like a missing value.
+
+    >>> says_unknown("Unknown"), says_unknown("other")
+    (True, False)
+    """
+    return label.strip().lower() in _UNKNOWN
 
 
 def why_no_label(column: ColumnFacts, n_rows: int) -> str:

@@ -25,6 +25,7 @@ from fsframe.table.dialect import (
     first_records,
     is_header,
     joined_names,
+    rows_end,
     second_names,
     sign_of,
     title_end,
@@ -275,7 +276,8 @@ def load_sheet(
         raw = _single_blanks(raw)
         end = first_record(raw)
     if sign != " ":
-        raw = _without_last_signs(raw, sign)
+        while (shorter := _without_last_signs(raw, sign)) != raw:
+            raw = shorter
         end = first_record(raw)
     byte = ord(sign)
     if not sign.isascii():
@@ -294,6 +296,10 @@ def load_sheet(
         decimal = decimal_mark(raw, end, chr(byte))
         if decimal == ",":
             notes.append("numbers have decimal commas (--decimal ,)")
+    if sign != " ":
+        stop, left_out = rows_end(raw, split, len(split(raw[:end].decode())))
+        raw = raw[: max(stop, end)] if stop < len(raw) else raw
+        notes += left_out
     stop = totals_begin(raw, split)
     if end < stop < len(raw):
         line = raw[stop:].decode().rstrip("\n")
@@ -335,6 +341,15 @@ def load_sheet(
         )
     if end >= len(raw):
         raise DataError(f"{path} holds a line of names and no rows")
+    words = not any(map(is_number, first))
+    if words and (again := raw.count(b"\n" + raw[:end], end - 1)):
+        # Tables that were written one below the other.
+        kept = raw[end - 1 :].replace(b"\n" + raw[:end], b"\n")
+        raw = raw[: end - 1] + kept
+        lines = "a line that repeats" if again == 1 else f"{again} lines that repeat"
+        notes.append(f"{lines} the names {'is' if again == 1 else 'are'} left out")
+        rows = attrs.evolve(rows, raw=raw)
+        sheet = attrs.evolve(sheet, cells=rows, notes=tuple(notes))
     # With features in rows the second line is a feature, or holds the classes.
     second = None if form.transpose else second_names(raw, end, split, first, decimal)
     if second is not None:

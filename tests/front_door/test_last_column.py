@@ -239,3 +239,42 @@ def test_a_text_is_read_as_often_for_many_columns_of_text_as_for_one(
         inspect_table("t.csv")
         times.append(len(read))
     assert times[0] == times[1] <= 5
+
+
+TELLING = {
+    "classes in columns": (
+        {f"type_{name}": [int(k % 3 == j) for k in range(ROWS)] for j, name in enumerate("ABC")},
+        "--drop type_A,type_B",
+        "type_A, type_B: with type_C 1 in one column of each row",
+    ),
+    "codes of a label": (
+        {"phenotype": [[1, 2, 1, 2, -9][k % 5] for k in range(ROWS)]},
+        "--na -9 --missing-label drop",
+        "phenotype: -9 occurs 12 times",
+    ),
+    "pairs": (
+        {"pair_id": [f"P{k // 2}" for k in range(ROWS)], "status": ["case", "control"] * 30},
+        "--groups pair_id",
+        "pair_id: identifies the source of repeated rows, 30 of them",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TELLING)
+def test_inspect_takes_apart_what_the_label_is(call: Call, here: Path, what: str) -> None:
+    columns, option, said = TELLING[what]
+    measurements(**columns).drop("grp").write_csv(here / "t.csv")
+    words = " ".join(call("inspect t.csv").out.replace("\\\n", "").split())
+    assert said in words
+    assert option in words.partition("Suggested command:")[2]
+
+
+def test_inspect_asks_about_outcomes_and_unknown_classes(call: Call, here: Path) -> None:
+    table = measurements(death30=[0, 1, 1] * 20, readmitted=["no", "yes", "unknown"] * 20)
+    table.drop("grp").write_csv(here / "t.csv")
+    words = " ".join(call("inspect t.csv").out.replace("\\\n", "").split())
+    asked, _, proposed = words.partition("Suggested command:")
+    assert "death30: tells an outcome: leave it out unless it is known before readmitted" in asked
+    assert "'unknown' is a class here; if it says that none is known" in asked
+    assert "--na unknown --missing-label drop" in asked and "--drop death30" in asked
+    assert "unknown" not in proposed and "death30" not in proposed

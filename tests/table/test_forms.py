@@ -286,3 +286,25 @@ def test_what_looks_like_free_text_but_is_not_is_told(put):
 def test_paths_inside_a_file_are_refused_for_text(put, option):
     with pytest.raises(RequestError, match=f"is read as text, where {option} does not apply"):
         read(put(PLAIN), **{option: "other"})
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (PLAIN + ",,\n,,\n", "2 rows without any value are left out"),
+        (PLAIN.replace("\n", ",,\n"), ""),
+        (PLAIN + "Source: the ward\n", "a line below the rows is left out: 'Source: the ward'"),
+        (PLAIN + "\nExported 2024\n,,\n", "a line below the rows is left out: 'Exported 2024'"),
+        (PLAIN.replace("3,", "a,b,class\n3,"), "a line that repeats the names is left out"),
+    ],
+    ids=["empty rows", "empty columns", "source", "exported", "names again"],
+)
+def test_what_spreadsheets_leave_behind_is_no_row(put, plain, text, note):
+    data = read(put(text, "plain.csv"))
+    assert data.X.tobytes() == plain.X.tobytes() and data.classes == plain.classes
+    assert note in data.warnings or not note
+
+
+def test_a_last_row_that_was_cut_off_is_still_an_error(put):
+    with pytest.raises(DataError, match="line 6 has 1 field"):
+        read(put(PLAIN + "9.25", "plain.csv"))
