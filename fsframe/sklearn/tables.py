@@ -26,7 +26,6 @@ from fsframe.table.columns import find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import FrameParts, frame_names, frame_texts, is_frame, take_frame
 from fsframe.table.side_columns import LABELS, SideColumns, feature_sets, signed_times
-from fsframe.text import did_you_mean
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -80,7 +79,7 @@ class Roles:
         for name, members in given.items():
             places = _places(data, members, f"feature_groups, {str(name)!r}")
             sets[str(name)] = tuple(data.feature_names[place] for place in places)
-        feature_sets(sets, data.feature_names, did_you_mean)
+        feature_sets(sets, data.feature_names)
         return sets
 
 

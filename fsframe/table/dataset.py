@@ -437,7 +437,7 @@ class Dataset(FrozenTable):
             raise DataError(f"{self.name}: no feature is left besides {', '.join(sorted(taken))}")
         data = self.take_columns(left)
         groups = {name: tuple(members) for name, members in (feature_groups or {}).items()}
-        feature_sets(groups, data.feature_names, did_you_mean)
+        feature_sets(groups, data.feature_names)
         # A column that counts the rows may be the time.
         counting = f"1 column counting the rows: {time};"
         return attrs.evolve(

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.arrays import freeze
+from fsframe.text import did_you_mean
 
 _LEVELS, _PARTS = 10, 5
 
@@ -160,13 +161,11 @@ def times_of_wholes(times: NDArray[np.float64], groups: NDArray[Any]) -> NDArray
     return whole
 
 
-def feature_sets(
-    groups: Mapping[str, Sequence[str]], names: Sequence[str], suggest: Any
-) -> NDArray[np.int64]:
+def feature_sets(groups: Mapping[str, Sequence[str]], names: Sequence[str]) -> NDArray[np.int64]:
     """Features that are kept or dropped together: a code for each set, −1 for the others.
 
-    `groups` has the features of each set by its name; `suggest` returns what a message about an
-    unknown name adds. DataError lists unknown features, and those in two sets.
+    `groups` has the features of each set by its name. DataError lists unknown features, and those
+    in two sets.
     """
     place = {name: column for column, name in enumerate(names)}
     codes = np.full(len(names), -1, dtype=np.int64)
@@ -182,8 +181,8 @@ def feature_sets(
     if unknown:
         raise DataError(
             f"feature groups name {len(unknown)} columns that are not features: "
-            f"{', '.join(map(repr, unknown[:5]))}{suggest(unknown[0], names)}; a line of a file "
-            "of groups is `feature,group`"
+            f"{', '.join(map(repr, unknown[:5]))}{did_you_mean(unknown[0], names)}; a line of a "
+            "file of groups is `feature,group`"
         )
     if twice:
         raise DataError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 
-import numpy as np
 import pytest
 
 from fsframe.errors import DataError, RequestError
@@ -174,20 +173,3 @@ def test_an_unreadable_file_is_reported(put, monkeypatch):
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(DataError, match="Permission denied"):
         read(path)
-
-
-def test_no_table_makes_the_reader_fail_otherwise(put):
-    """Mutations of a table either read or raise DataError; nothing else escapes."""
-    rng = np.random.default_rng(5)
-    letters = list('1234567890.,;\t\n\r"xyNA?-e \x00\ufeffé')
-    base = list(GOOD + '"q",2,x\n')
-    failures = 0
-    for _ in range(600):
-        text = base.copy()
-        for _ in range(rng.integers(1, 6)):
-            text[rng.integers(len(text))] = letters[rng.integers(len(letters))]
-        try:
-            read(put("".join(text)))
-        except DataError:
-            failures += 1
-    assert 0 < failures < 600
