@@ -112,6 +112,17 @@ class Table:
         """All columns, some at a time."""
         yield from (one_column(k, self.column(k)) for k in range(len(self.names)))
 
+    def contents(self) -> Contents:
+        """The facts of all columns."""
+        found = gathered(
+            self.path, self.form, self.names, self.n_rows, self.column, self.blocks(), self.decimal
+        )
+        return attrs.evolve(found, **self._about())
+
+    def _about(self) -> dict[str, Any]:
+        """What `Contents` says of tables of this form besides the facts of columns."""
+        return {"takes_codes": False}
+
     def filled(
         self, fill: Mapping[int, float | NDArray[np.float64]]
     ) -> tuple[Table, int, list[int]]:
@@ -315,6 +326,11 @@ class TextInFile(Table):
             block = taken.X[:, start : start + width].astype(np.float64, copy=False)
             yield start, block, {k: texts[k] for k in texts if start <= k < start + width}
 
+    def _about(self) -> dict[str, Any]:
+        sheet = self.sheet
+        named = sheet.names is not None
+        return {"row_names": sheet.has_row_names, "named": named, "notes": sheet.notes}
+
     def _taken(
         self, columns: Sequence[int], *, measured: bool = False
     ) -> tuple[Taken, dict[int, list[str | None]]]:
@@ -380,6 +396,17 @@ class ArraysInFile(Table):
             block = self._span(start, min(start + width, self._p))
             yield start, np.asarray(block, dtype=np.float64), {}
         yield from (one_column(k, self.column(k)) for k in range(self._p, len(self.names)))
+
+    def _about(self) -> dict[str, Any]:
+        arrays = self.arrays
+        return {
+            "label_array": None if arrays.y is None else self._p,
+            "named": arrays.names is not None or bool(arrays.beside),
+            "beside": len(arrays.beside),
+            "without_label": "" if arrays.others else arrays.no_label,
+            "notes": arrays.notes,
+            "leaves_rows_out": bool(arrays.beside) and isinstance(arrays.X, np.ndarray),
+        }
 
     def _span(self, start: int, stop: int) -> NDArray[Any]:
         return np.asarray(column_block(self.arrays.X, start, stop))
@@ -584,41 +611,9 @@ def contents(path: str | os.PathLike[str], label: str | int | None = None, **for
     except DataError:
         # A single column is shown, too; blanks between fields are found as in `read`.
         source = open_table(path, Form(**form), label=label, one_column=True)
-    return _contents_of(source)
+    return source.contents()
 
 
 def contents_of_sheet(sheet: Sheet) -> Contents:
     """The columns of a text table."""
-    return _contents_of(TextInFile.of(sheet))
-
-
-def _contents_of(source: Table) -> Contents:
-    gathered_facts = gathered(
-        source.path,
-        source.form,
-        source.names,
-        source.n_rows,
-        source.column,
-        source.blocks(),
-        source.decimal,
-    )
-    if isinstance(source, TextInFile):
-        sheet = source.sheet
-        return attrs.evolve(
-            gathered_facts,
-            row_names=sheet.has_row_names,
-            named=sheet.names is not None,
-            notes=sheet.notes,
-        )
-    if isinstance(source, ArraysInFile):
-        arrays = source.arrays
-        return attrs.evolve(
-            gathered_facts,
-            label_array=arrays.X.shape[1] if arrays.y is not None else None,
-            named=arrays.names is not None or bool(arrays.beside),
-            beside=len(arrays.beside),
-            without_label="" if arrays.others else arrays.no_label,
-            notes=arrays.notes,
-            leaves_rows_out=bool(arrays.beside) and isinstance(arrays.X, np.ndarray),
-        )
-    return attrs.evolve(gathered_facts, takes_codes=False)
+    return TextInFile.of(sheet).contents()
