@@ -263,13 +263,16 @@ def read(
     )
     reading = {key: value for key, value in given.items() if value not in (None, [])}
 
+    def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
+        whole = data.with_roles(sets, time, adjust, beside, **further).with_events(event)
+        return attrs.evolve(whole.encoded(encode), reading=reading)
+
     def by_parts(parts: Any) -> Dataset:
         from fsframe.table.parts import read_parts
 
         if missing_label is not None:
             raise cannot_leave_rows_out("a table in parts")
-        data = read_parts(parts, form, asked, task)
-        return attrs.evolve(data.with_roles(sets).with_events(event), reading=reading)
+        return finished(read_parts(parts, form, asked, task))
 
     if in_parts(path):
         return by_parts(path)
@@ -278,11 +281,6 @@ def read(
             f"read takes a path or a data frame, not {type(path).__name__}; arrays and sparse "
             "matrices have no label among them: Dataset.from_arrays(X, y)"
         )
-
-    def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
-        whole = data.with_roles(sets, time, adjust, beside, **further).with_events(event)
-        return attrs.evolve(whole.encoded(encode), reading=reading)
-
     table_path = find_table(path)
     kind = file_kind(table_path)
     if in_memory is None and is_large(table_path, kind, x):
