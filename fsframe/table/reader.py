@@ -229,36 +229,11 @@ def zip_members(path: Path) -> set[str]:
         return set()
 
 
-def read_frame(path: Path, name: str, **given: str) -> Any:
-    """The table at `path` as the reader of that name gives it; RequestError if it lacks options."""
+def reader_named(name: str) -> Reader | None:
+    """A reader of that name; None for text and arrays, which need none."""
     from fsframe.registry import readers
 
-    reader = readers[name]()
-    check_options(path, name, sorted(set(given) - reader.options))
-    return reader.read(path, **given)
-
-
-@attrs.frozen
-class SpelledText:
-    """The text of a file whose reader returns cells as spelled; what such a table is called, and
-    warnings."""
-
-    text: bytes
-    called: str
-    notes: tuple[str, ...] = ()
-
-
-def spelled_text(path: Path, name: str, said: Mapping[str, Any]) -> SpelledText | None:
-    """What the reader of that name makes of a file if it returns cells as spelled, else None; of
-    the options `said` it gets its own."""
-    from fsframe.registry import readers
-
-    if name not in readers or not readers[name].spelled:
-        return None
-    reader = readers[name]()
-    given = {key: said[key] for key in sorted(reader.options & set(said))}
-    text: bytes = reader.read(path, **given)
-    return SpelledText(text, reader.called or name, reader.notes)
+    return readers[name]() if name in readers else None
 
 
 def check_options(path: Path, name: str, wrong: Sequence[str]) -> None:

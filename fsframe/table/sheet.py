@@ -33,7 +33,7 @@ from fsframe.table.dialect import (
     trimmed,
     unquote,
 )
-from fsframe.table.reader import Form, SpelledText
+from fsframe.table.reader import Form
 from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_text
 from fsframe.text import some_of
 
@@ -245,23 +245,25 @@ def load_sheet(
     form: Form,
     *,
     label: str | int | None = None,
-    spelled: SpelledText | None = None,
     one_column: bool = False,
+    text: bytes | None = None,
+    called: str = "",
+    notes: Sequence[str] = (),
 ) -> Sheet:
     """The table in a text file.
 
     `label`, as in `fsframe.read`, helps to decide whether the first line holds names; with
-    `one_column` a single column is a table too. `spelled` is what to read in place of the file.
-    DataError if the file cannot be read, holds no rows, or rows
-    differ in length.
+    `one_column` a single column is a table too. `text` is what a reader made of the file, `called`
+    what such a table is called, and `notes` are warnings about it. DataError if the file cannot be
+    read, holds no rows, or rows differ in length.
     """
     header, decimal = form.header, form.decimal
     if decimal not in (None, ".", ","):
         raise RequestError(f"decimal must be a point or a comma, not {decimal!r}")
-    text = load_text(path, form.encoding) if spelled is None else spelled.text
+    text = load_text(path, form.encoding) if text is None else text
     raw, first_line = trimmed(text, path)
     check_quotes(raw, first_line, path)
-    notes = [] if spelled is None else [*spelled.notes]
+    notes = [*notes]
     title = 0 if header is False else title_end(raw, sign_of(form.delimiter))
     if title:
         above = raw[:title].decode(errors="replace").strip(" \n\t,;")
@@ -325,7 +327,7 @@ def load_sheet(
         first_line=first_line + raw.count(b"\n", 0, end),
         missing=Missing(tuple(code.strip() for code in form.na)),
         notes=tuple(notes),
-        form="" if spelled is None else spelled.called,
+        form=called,
     )
     if header is None and form.transpose:
         header = True

@@ -29,8 +29,7 @@ from fsframe.table.reader import (
     file_kind,
     find_table,
     in_parts,
-    read_frame,
-    spelled_text,
+    reader_named,
 )
 from fsframe.table.samples import AboutSamples, with_samples
 from fsframe.table.sheet import Sheet, load_sheet
@@ -498,13 +497,19 @@ def load_content(
         If the file is damaged, or of an unknown format.
     """
     said = form.said()
-    spelled = spelled_text(path, kind, said)
+    reader = reader_named(kind)
+    spelled: dict[str, Any] = {}
+    if reader is not None and reader.spelled:
+        given = {key: said[key] for key in sorted(reader.options & set(said))}
+        # Reading may say more of what the table is called.
+        spelled["text"] = reader.read(path, **given)
+        spelled |= {"called": reader.called or kind, "notes": reader.notes}
     of_rows = form.transpose or form.samples is not None
-    if kind == "text" or spelled is not None:
+    if kind == "text" or spelled:
         one_column = one_column and not of_rows
-        if refuse and spelled is None:
+        if refuse and not spelled:
             check_options(path, "text", [key for key in ("x", "y", "names") if key in said])
-        sheet = load_sheet(path, form, label=label, spelled=spelled, one_column=one_column)
+        sheet = load_sheet(path, form, label=label, one_column=one_column, **spelled)
         if not of_rows:
             return sheet
         about = None if form.samples is None else _about_samples(form, path)
@@ -516,9 +521,12 @@ def load_content(
         )
     if kind in _FORMS:
         return load_arrays(path, kind, form)
+    assert reader is not None
+    paths = {key: said[key] for key in ("x", "y") if key in said}
     if refuse:
-        check_options(path, kind, [key for key in said if key not in ("x", "y")])
-    return read_frame(path, kind, **{key: said[key] for key in ("x", "y") if key in said})
+        check_options(path, kind, [key for key in said if key not in paths])
+    check_options(path, kind, sorted(paths.keys() - reader.options))
+    return reader.read(path, **paths)
 
 
 def _about_samples(form: Form, path: Path) -> AboutSamples:
