@@ -48,6 +48,9 @@ class Finding:
     option: str = ""
 
 
+_MANY_COUNTS = 30
+"""Fewer columns of counts are not compared by their sum."""
+
 _LIMITS = frozenset({"lod", "loq", "lloq", "bdl", "bld", "blq", "bloq", "below", "low", "high"})
 
 
@@ -209,6 +212,30 @@ def _telling(data: Dataset) -> Iterator[Finding]:
             what=f"missing in {shares.max():.0%} of {most} and {shares.min():.0%} of {least}: "
             f"whether it was measured tells {data.label_name}; a method with missing=level would "
             "use that",
+        )
+
+
+def _counted_unevenly(data: Dataset) -> Iterator[Finding]:
+    """Counts, such as reads of genes or words of texts, whose sum differs from row to row."""
+    p = data.n_features
+    if p < _MANY_COUNTS or not data.in_memory or data.categorical.any():
+        return
+    sums, means = np.zeros(data.n_samples), np.empty(p)
+    for start, stop in data.column_blocks():
+        X = np.asarray(data.columns(start, stop), dtype=np.float64)
+        # NaN is not whole.
+        if not ((X >= 0) & (np.floor(X) == X)).all():
+            return
+        sums += X.sum(axis=1)
+        means[start:stop] = X.mean(axis=0)
+    least, most = float(sums.min()), float(sums.max())
+    # Intensities and grades have means of one size, and hardly a sum that is twice another.
+    if most > 2 * least and means.max() > 10 * max(1.0, float(np.median(means))):
+        yield Finding(
+            columns=(),
+            what=f"the features are counts whose sum over a row goes from {least:,.0f} to "
+            f"{most:,.0f}: unless that is of interest, divide the counts by it, or take logarithms "
+            "of shares, before features are compared",
         )
 
 
@@ -482,7 +509,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         spelled = (text for text in data.warnings if "was read as numbers" in text)
         told = (*spelled, *repeated_rows(data))
         findings += [Finding(columns=(), what=text) for text in told]
-        findings += _telling(data)
+        findings += [*_telling(data), *_counted_unevenly(data)]
     proposals = proposals_for(data) if data is not None else []
     chain = proposals[0].chain if proposals else ""
     forecast = proposals[0].cost if proposals else None

@@ -278,3 +278,16 @@ def test_inspect_asks_about_outcomes_and_unknown_classes(call: Call, here: Path)
     assert "'unknown' is a class here; if it says that none is known" in asked
     assert "--na unknown --missing-label drop" in asked and "--drop death30" in asked
     assert "unknown" not in proposed and "death30" not in proposed
+
+
+@pytest.mark.parametrize("deep", [1, 8])
+def test_counts_whose_sums_differ_are_said_to(call: Call, here: Path, deep: int) -> None:
+    """Reads of genes, sampled evenly or up to eight times as deep in some rows as in others."""
+    draw = np.random.default_rng(6)
+    depth, level = draw.uniform(1, deep, ROWS), draw.lognormal(3, 1.5, 40)
+    counts = draw.poisson(np.outer(depth, level))
+    columns = {f"g{k}": counts[:, k] for k in range(40)}
+    table = polars.DataFrame({**columns, "grp": ["ab"[k % 2] for k in range(ROWS)]})
+    table.write_csv(here / "t.csv")
+    asked = "the features are counts whose sum over a row goes from"
+    assert (asked in " ".join(call("inspect t.csv").out.split())) == (deep > 1)
