@@ -577,6 +577,8 @@ def _label(
         guess = guess_label(
             file_contents.columns, file_contents.n_rows, {*skip, *range(first)}, file_contents.path
         )
+        if guess.pair:
+            return guess.place, guess.doubts, guess.pair
         beside = (k for k in range(first, len(file_contents.columns)) if k not in skip)
         likely = [k for k in beside if is_likely_label(file_contents.columns[k])]
         # Annotations have no order that says which is the label.

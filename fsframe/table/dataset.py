@@ -44,7 +44,7 @@ from fsframe.table.frames import (
 )
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.roles import asked_sides, names_of
-from fsframe.table.side_columns import SideColumns, feature_sets, signed_times
+from fsframe.table.side_columns import SideColumns, events_of, feature_sets, signed_times
 from fsframe.text import did_you_mean
 
 Keys = str | int | Iterable[str | int]
@@ -352,7 +352,7 @@ class Dataset(FrozenTable):
             try:
                 parts = take_frame(
                     frame, asked, all_categorical=every, orders=tuple(orders.values()), dates=dates,
-                    worded=tuple(texts),
+                    worded=(*texts, *([] if event is None else [event])),
                 )  # fmt: skip
             except UntidyTableError as error:
                 raise untidy_frame(error, frame, asked, name, given) from None
@@ -367,7 +367,7 @@ class Dataset(FrozenTable):
         )
         beside = {name: frame.obs[name] for name in frame.obs} if is_annotated(frame) else {}
         data = data.with_roles(feature_groups, time, adjust, beside, **further)
-        return data.with_events(event).encoded(encode)
+        return data.with_events(event, beside).encoded(encode)
 
     def with_roles(
         self,
@@ -449,12 +449,18 @@ class Dataset(FrozenTable):
             sides={**data.sides, **by_role},
         )
 
-    def with_events(self, event: str | None) -> Dataset:
+    def with_events(self, event: str | None, beside: Mapping[str, Any] | None = None) -> Dataset:
         """The table with the label as survival times, given the column of events; unchanged with
         None.
 
-        The column says with 1 and 0 whether each time ended with the event or was censored, and is
-        no longer a feature.
+        The column says whether each time ended with the event or was censored, and is no longer a
+        feature: by 1 and 0, by 2 and 1, or by words such as dead and alive (`event_levels`).
+
+        Parameters
+        ----------
+        event : str, optional
+        beside : mapping of str to (n_samples,) numbers or text, optional
+            Further columns that it may name.
 
         Raises
         ------
@@ -469,19 +475,26 @@ class Dataset(FrozenTable):
         """
         if event is None:
             return self
-        if event not in self.feature_names:
-            hint = did_you_mean(event, self.feature_names)
+        data, levels = self, None
+        if event in self.feature_names:
+            place = self.feature_names.index(event)
+            values = np.asarray(self.columns(place, place + 1))[:, 0]
+            if self.categorical[place]:
+                levels = self.kinds[event].levels if event in self.kinds else None
+            data = self.take_columns(np.delete(np.arange(self.n_features), place))
+        elif event in (beside or {}):
+            values = np.asarray(beside[event])  # type: ignore[index]
+        else:
+            known = [*self.feature_names, *(beside or {})]
+            hint = did_you_mean(event, known)
             raise DataError(f"{self.name}: no column {event!r} for the events{hint}")
-        place = self.feature_names.index(event)
-        if self.categorical[place]:
-            raise DataError(
-                f"{self.name}: events {event!r} must be numbers, not names: 1 if the event was "
-                "observed, 0 if the time is censored"
-            )
-        seen = np.asarray(self.columns(place, place + 1))[:, 0]
+        seen, note = events_of(values, levels, event)
         y = freeze(signed_times(self.y, seen, self.label_name, event))
-        others = self.take_columns(np.delete(np.arange(self.n_features), place))
-        return attrs.evolve(others, y=y, classes=(), task="survival")
+        about = (f"text in column {event!r} was coded", f"column {event!r} was read as")
+        notes = [text for text in data.warnings if not text.startswith(about)]
+        return attrs.evolve(
+            data, y=y, classes=(), task="survival", warnings=(*notes, *([note] if note else []))
+        )
 
     def encoded(self, how: str | None) -> Dataset:
         """With ``"onehot"``, indicator columns instead of nominal ones; unchanged with None.

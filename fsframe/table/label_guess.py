@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.column_facts import ColumnFacts, Contents
+from fsframe.table.side_columns import event_levels
 
 USUAL_LABELS = ("class", "label", "target", "y", "outcome")
 """Names that mean the label wherever the column is."""
@@ -155,18 +156,21 @@ def _timed(names: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def time_and_event(columns: Sequence[ColumnFacts]) -> tuple[int, int] | None:
     """A column of times and the one that says whether they ended with an event, if two stand
-    together that have such names and values: times from 0 on, and two values."""
+    together that have such names and values: many numbers, and two values."""
     for time, event in _timed([column.name for column in columns]):
         lasts = columns[time]
         timed = lasts.kind in ("number", "whole number") and lasts.different > _FEW
-        if timed and lasts.low >= 0 and columns[event].different == 2:
+        if timed and columns[event].different == 2:
             return time, event
     return None
 
 
 def tells_events(column: ColumnFacts) -> bool:
-    """Whether a column holds 1 and 0, as `--event` needs."""
-    return column.kind == "two values" and (column.low, column.high) == (0, 1)
+    """Whether a column holds what `--event` takes: 1 and 0, 2 and 1, or words such as dead and
+    alive."""
+    if column.kind == "two values":
+        return (column.low, column.high) in ((0, 1), (1, 2))
+    return column.different == 2 and event_levels(column.examples) is not None
 
 
 def likely_names(names: Sequence[str]) -> list[str]:
@@ -306,7 +310,7 @@ def guess_label(
             "censored"
         )
         if not coded:
-            doubt += f": to use both, code {event.name!r} as 1 (event) and 0 (censored)"
+            doubt += f": to use both, write {event.name!r} as 1 (event) and 0 (censored)"
         return LabelGuess(place=pair[not coded], doubts=(doubt,), sure=False, pair=pair)
     if in_rows := _features_in_rows(columns, guess, n_rows):
         sample = columns[guess.place].name

@@ -264,7 +264,7 @@ def read(
     reading = {key: value for key, value in given.items() if value not in (None, [])}
 
     def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
-        whole = data.with_roles(sets, time, adjust, beside, **further).with_events(event)
+        whole = data.with_roles(sets, time, adjust, beside, **further).with_events(event, beside)
         return attrs.evolve(whole.encoded(encode), reading=reading)
 
     def by_parts(parts: Any) -> Dataset:
@@ -289,7 +289,8 @@ def read(
         reading["reader"] = full_name(kind)
     table = load_content(table_path, kind, form, label=label, refuse=True)
     if isinstance(table, Sheet):
-        return finished(from_sheet(table, asked, task, worded=texts, given=reading))
+        worded = (*texts, *([] if event is None else [event]))
+        return finished(from_sheet(table, asked, task, worded=worded, given=reading))
     if isinstance(table, ArrayTable):
         if missing_label is not None:
             table = labelled_rows(table, label)

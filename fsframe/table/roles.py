@@ -131,8 +131,8 @@ for _role in (
     ),
     Role(
         name="event", given="name", word="events", being="tells the events",
-        verb="tell events", metavar="NAME",
-        help="Survival data: column of 1 (event) and 0 (censored); the label is the time.",
+        verb="tell events", of_rows=True, metavar="NAME",
+        help="Survival data: column of events, 1 or 0, dead or alive; the label is the time.",
     ),
     Role(
         name="adjust", given="columns", word="column to adjust for", being="is a covariate",

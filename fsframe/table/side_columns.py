@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -200,6 +201,74 @@ LABELS = {
 """What the label of a table is called, by its task."""
 
 
+_SEEN = frozenset({
+    "1", "event", "dead", "deceased", "died", "death", "relapse", "relapsed", "recurrence",
+    "recurred", "progression", "progressed", "failure", "failed", "observed", "uncensored", "yes",
+    "true",
+})  # fmt: skip
+_CENSORED = frozenset({
+    "0", "censored", "alive", "living", "survived", "no event", "no relapse", "no recurrence",
+    "no progression", "disease free", "event free", "none", "no", "false",
+})  # fmt: skip
+_NUMBERED = re.compile(r"([01])\s*[:=-]\s*\S.*")
+
+
+def event_levels(levels: Iterable[str]) -> dict[str, float] | None:
+    """Which of the levels of a column of events is 1, the event, and which 0, censored.
+
+    1 and 2 are censored and event, as in R's ``Surv``. None if the levels are not understood.
+
+    >>> event_levels(["alive", "Dead"]), event_levels(["0:LIVING", "1:DECEASED"])
+    ({'alive': 0.0, 'Dead': 1.0}, {'0:LIVING': 0.0, '1:DECEASED': 1.0})
+    >>> event_levels(["1", "2"]), event_levels(["a", "b"])
+    ({'1': 0.0, '2': 1.0}, None)
+    """
+    found: dict[str, float] = {}
+    texts = list(levels)
+    if sorted(texts) == ["1", "2"]:
+        return {"1": 0.0, "2": 1.0}
+    for text in texts:
+        word = re.sub(r"[\s_-]+", " ", text.strip().lower())
+        numbered = _NUMBERED.fullmatch(text.strip())
+        if numbered:
+            found[text] = float(numbered[1])
+        elif word in _SEEN or word in _CENSORED:
+            found[text] = float(word in _SEEN)
+        else:
+            return None
+    return found if len(set(found.values())) == len(texts) else None
+
+
+def events_of(
+    values: NDArray[Any], levels: Sequence[str] | None, name: str
+) -> tuple[NDArray[Any], str]:
+    """A column of events as 1 and 0, NaN where missing, and a note if it holds something else.
+
+    `values` are numbers, codes of `levels`, or texts. DataError if they are not understood.
+    """
+    if levels is None and values.dtype.kind in "OU":
+        texts = [str(value or "").strip() for value in values.tolist()]
+        levels = sorted({*texts} - {""})
+        code = {text: float(place) for place, text in enumerate(levels)}
+        values = np.array([code.get(text, np.nan) for text in texts])
+    if levels is None:
+        known = np.unique(values[~np.isnan(values)]) if values.dtype.kind == "f" else values
+        if set(known.tolist()) != {1, 2}:
+            return values, ""
+        return values - 1.0, f"events {name!r}: 2 is an event, 1 is censored"
+    meaning = event_levels(levels)
+    if meaning is None:
+        raise DataError(
+            f"events {name!r} must be 1 (observed) or 0 (censored), or words such as dead and "
+            f"alive, not {', '.join(map(repr, levels[:3]))}"
+        )
+    of_code = np.array([*(meaning[level] for level in levels), np.nan])
+    seen = of_code[np.where(np.isnan(values), len(levels), values).astype(np.intp)]
+    said = [f"{level!r} is {'an event' if meaning[level] else 'censored'}" for level in levels]
+    plain = all(level in ("0", "1") for level in levels)
+    return seen, "" if plain else f"events {name!r}: {', '.join(said)}"
+
+
 def signed_times(
     time: ArrayLike, event: ArrayLike, label: str = "time", flag: str = "event"
 ) -> NDArray[np.float64]:
@@ -243,8 +312,9 @@ def signed_times(
     odd = np.flatnonzero((seen != 0) & (seen != 1))
     if odd.size:
         row = int(odd[0])
+        what = "is empty" if np.isnan(seen[row]) else f"has {seen[row]:g}"
         raise DataError(
-            f"events {flag!r} must be 1 (observed) or 0 (censored); row {row + 1} has {seen[row]:g}"
+            f"events {flag!r} must be 1 (observed) or 0 (censored); row {row + 1} {what}"
         )
     if not seen.any():
         raise DataError(f"no event is observed in {flag!r}: every time is censored")

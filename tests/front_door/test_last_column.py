@@ -113,11 +113,49 @@ def test_times_until_an_event_are_neither_features_nor_classes(
         fsframe.select("mim", survival((0, 1), last=last).to_pandas())
 
 
-def test_a_time_beside_events_in_words_is_left_out(call: Call, here: Path) -> None:
-    survival(("0:LIVING", "1:DECEASED"), last=False).write_csv(here / "t.csv")
+EVENTS = [("0:LIVING", "1:DECEASED"), ("alive", "dead"), ("FALSE", "TRUE"), (1, 2)]
+
+
+@pytest.mark.parametrize("codes", EVENTS, ids=str)
+def test_events_in_other_codes_are_events(
+    call: Call, here: Path, codes: tuple[object, object]
+) -> None:
+    survival((0, 1), last=False).write_csv(here / "plain.csv")
+    survival(codes, last=False).write_csv(here / "t.csv")
+    said = told(call("inspect t.csv"))
+    assert "cox-score:alpha=0.05 on t.csv --label os_months --event os_status" in said
+    plain, coded = (fsframe.read(here / f, label="os_months", event="os_status")
+                    for f in ("plain.csv", "t.csv"))  # fmt: skip
+    assert coded.y.tobytes() == plain.y.tobytes() and coded.feature_names == plain.feature_names
+    (note,) = set(coded.warnings) - set(plain.warnings)
+    assert "is an event" in note and "is censored" in note
+    frame = fsframe.read(survival(codes, last=False), label="os_months", event="os_status")
+    assert frame.y.tobytes() == plain.y.tobytes()
+
+
+def test_events_may_stand_in_a_table_about_the_samples(call: Call, here: Path) -> None:
+    table = survival(("alive", "dead"), last=True)
+    names = [f"S{k}" for k in range(len(table))]
+    genes = table.drop("os_months", "os_status").transpose(
+        include_header=True, header_name="gene", column_names=names
+    )
+    genes.write_csv(here / "genes.csv")
+    about = table.select("os_months", "os_status").insert_column(0, polars.Series("id", names))
+    about.write_csv(here / "about.csv")
+    said = told(call("inspect genes.csv --transpose --samples about.csv"))
+    way = "--label os_months --event os_status --samples about.csv --transpose"
+    assert way in said.partition("Suggested command:")[2]
+    ran = call(f"chain cox-score:top=1 on genes.csv {way} --no-out --json")
+    assert ran.code == 0 and ran.json["selected"] == ["g0"], ran.err
+
+
+def test_a_time_beside_events_that_are_not_understood_is_left_out(call: Call, here: Path) -> None:
+    survival(("a", "b"), last=False).write_csv(here / "t.csv")
     said = told(call("inspect t.csv"))
     assert "label: os_status, a guess" in said and "--drop os_months" in said
-    assert "code 'os_status' as 1 (event) and 0 (censored)" in said
+    assert "write 'os_status' as 1 (event) and 0 (censored)" in said
+    done = call("chain cox-score on t.csv --label os_months --event os_status --no-out")
+    assert done.code == 4 and "words such as dead and alive, not 'a', 'b'" in done.err
 
 
 @pytest.mark.parametrize(
