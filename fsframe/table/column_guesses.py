@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, UntidyTableError
 from fsframe.table.column_facts import ColumnFacts, Contents, contents_of_frame
-from fsframe.table.column_kinds import as_ordinal
+from fsframe.table.column_kinds import as_ordinal, days_of
 from fsframe.table.frames import columns_of, values_of
 from fsframe.table.label_guess import (
     FEWEST_NAMES,
@@ -72,6 +72,10 @@ _LAST_WORD = re.compile(r"[^_.:=\s-]+$")
 _FORMS = {
     "two numbers in a cell: give each a column in the file, or leave them out": re.compile(
         r"[0-9]+(?:[.,][0-9]+)?\s*(?:/|-|–|to)\s*[0-9]+(?:[.,][0-9]+)?"
+    ),
+    "dates in another form: write them as 2024-12-31 in the file, or leave them out": re.compile(
+        r"[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{2}|[0-9]{4})|[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}"
+        r"|[0-9]{1,2}[ -][A-Za-z]{3,9}[ -][0-9]{2,4}|[A-Za-z]{3,9} [0-9]{1,2}, [0-9]{4}"
     ),
     "times of day: write them as hours or minutes in the file, or leave them out": re.compile(
         r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:\s*[AaPp]\.?[Mm]\.?)?"
@@ -139,10 +143,16 @@ class Guesses:
         self.gaps = [k for k, c in rest.items() if c.missing and c.kind != "empty"]
         self._rest = rest
 
+    @property
+    def iso_dates(self) -> list[int]:
+        """The columns of dates that can be converted to days."""
+        cells = {k: self.found.columns[k].examples for k in self.dates}
+        return [k for k in self.dates if all(days_of(text) is not None for text in cells[k])]
+
     def prose_by_form(self) -> dict[str, list[int]]:
-        """The columns of `prose` by what their cells are, in words."""
+        """The columns of `prose`, and dates that cannot be converted, by what their cells are."""
         forms: dict[str, list[int]] = {}
-        for k in self.prose:
+        for k in sorted({*self.prose, *self.dates} - {*self.iso_dates}):
             cells = self.found.columns[k].examples
             what = next(
                 (

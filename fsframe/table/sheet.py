@@ -38,6 +38,7 @@ from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_tex
 from fsframe.text import some_of
 
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_OTHER_DATE = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{2}|[0-9]{4})")
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -182,6 +183,8 @@ class Sheet:
             advice += "--decimal ,)"
         elif re.fullmatch(r"[+-]?[0-9]*(?:,[0-9]+)+(?:\.[0-9]*)?", text):
             advice = "write decimals with a point and no thousands separators: 1234.5"
+        elif _OTHER_DATE.fullmatch(text):
+            advice = "write dates as 2024-12-31 (--dates days makes them numbers), or --drop them"
         elif 2 * first.count > self.n_rows:
             advice = (
                 f"{first.count} of {self.n_rows} cells of this column are text: drop the column "

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.arrays import freeze
-from fsframe.text import did_you_mean
+from fsframe.text import counted, did_you_mean
 
 _LEVELS, _PARTS = 10, 5
 
@@ -63,8 +63,8 @@ class SideColumns:
             wrong = np.flatnonzero(~np.isfinite(values))
             if wrong.size:
                 raise DataError(
-                    f"{what} {name!r}: missing or infinite in {wrong.size} rows, the first in row "
-                    f"{wrong[0] + 1}; every row needs a value"
+                    f"{what} {name!r}: missing or infinite in {counted(wrong.size, 'row')}, the "
+                    f"first in row {wrong[0] + 1}; every row needs a value"
                 )
             kept.append(values)
         table = freeze(np.stack(kept, axis=1))
