@@ -149,7 +149,8 @@ def findings_of(
     asked = [k for k in guesses.texts if k not in known and k not in {c.column for c in covariates}]
     for what, columns, option in (
         ("dates: use them as numbers of days (--dates days) or as the order of rows in folds "
-         "and bootstraps (--time, with --dates days), or leave them out", guesses.iso_dates, "--drop"),
+         "and bootstraps (--time, with --dates days), or leave them out",
+         guesses.iso_dates, "--drop"),
         *(
             (what, [k for k in columns if k not in known], "--drop")
             for what, columns in guesses.prose_by_form().items()

@@ -202,7 +202,7 @@ def test_bootstraps_draw_stretches_and_labels_are_rotated(series):
 
 def test_roles_are_checked_together():
     data = Dataset.from_arrays([[1.0, 2, 0], [2, 1, 1], [3, 0, np.nan]], [0, 1, 0])
-    with pytest.raises(DataError, match=r"missing or infinite in 1 rows, the first in row 3"):
+    with pytest.raises(DataError, match=r"missing or infinite in 1 row, the first in row 3"):
         data.with_roles(adjust="f3")
     with pytest.raises(DataError, match="cannot be both the time and a covariate"):
         data.with_roles(time="f1", adjust="f1")

@@ -144,7 +144,7 @@ def test_codes_and_encoding_hold_for_both_tables(folder: Path) -> None:
     text = (folder / "about.csv").read_text().replace("tumour", "größer").replace(",31,", ",-9,")
     (folder / "about.csv").write_bytes(text.encode("windows-1252"))
     assert turned(folder, encoding="windows-1252").classes == ("größer", "normal")
-    with pytest.raises(DataError, match="column 'age': missing or infinite in 1 rows"):
+    with pytest.raises(DataError, match="column 'age': missing or infinite in 1 row"):
         turned(folder, adjust="age", na="-9", encoding="windows-1252")
 
 
