@@ -267,13 +267,18 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
     if dropped and not adjusted:
         what += "; left out here, since with groups, gaps or small strata it cannot be adjusted for"
         return Finding(columns=(name,), what=what, option=_option("--drop", [key]))
-    if not adjusted and not one.technical:
+    if not adjusted and one.column in guesses.beside:
+        what += "; not adjusted for here"
+    elif not adjusted and not one.technical:
         what += f"; a feature here ({_option('--adjust', [name])} adjusts for it instead)"
         text = one.column in guesses.texts
         return Finding(
             columns=(name,), what=what, option=_option("--categorical", [key]) if text else ""
         )
-    return Finding(columns=(name,), what=what, option=_option("--adjust", [name]))
+    option = _option("--adjust", [name])
+    if one.technical and guesses.found.columns[one.column].kind == "whole number":
+        option += f" {_option('--categorical', [key])}"
+    return Finding(columns=(name,), what=what, option=option)
 
 
 def _few_rows(guesses: Guesses) -> Iterator[Finding]:

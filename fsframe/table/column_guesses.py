@@ -108,7 +108,7 @@ class Guesses:
         self.label = label
         self.names = tuple(column.name for column in contents.columns)
         self.keys = column_keys(contents)
-        taken = skip | {label}
+        taken = self._taken = skip | {label}
         first_beside = len(contents.columns) - contents.beside
         free = {k: c for k, c in enumerate(contents.columns[:first_beside]) if k not in taken}
         beside = {k: contents.columns[k] for k in range(first_beside, len(contents.columns))}
@@ -169,6 +169,7 @@ class Guesses:
     def covariates(self) -> list[Covariate]:
         """Columns that describe how samples were taken, or people, the most confounded first."""
         able = [k for k in self._rest if k not in (*self.dates, *self.prose, *self.constant)]
+        able += [k for k in self.beside if k not in (*self._taken, *self.people)]
         return covariates_of(self.found, able, self.label)
 
     def _repeats(self, k: int, column: ColumnFacts) -> bool:
@@ -331,8 +332,13 @@ class Guesses:
                 adjust, aside = [], [c.column for c in self.covariates if c.technical]
             if adjust:
                 arguments["adjust"] = [self.names[k] for k in adjust]
-            out += [k for k in aside if k not in out]
-            nominal = [k for k in nominal if k not in (*adjust, *aside)]
+            out += [k for k in aside if k not in out and k not in self.beside]
+            # Numbers of batches and centres have no order.
+            technical = {c.column for c in self.covariates if c.technical}
+            kinds = {k: self.found.columns[k].kind for k in adjust if k in technical}
+            nominal += [k for k, kind in kinds.items() if kind == "whole number"]
+            spoken = {k for k in (*adjust, *aside) if k not in kinds or kinds[k] == "text"}
+            nominal = [k for k in nominal if k not in spoken]
         codes = [code for code in self.missing_codes(known) if code not in arguments.get("na", ())]
         if codes and self.found.takes_codes:
             arguments["na"] = [*arguments.get("na", ()), *codes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -43,8 +43,15 @@ from fsframe.table.frames import (
     take_frame,
 )
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
+from fsframe.table.label_guess import numbers_as_codes
 from fsframe.table.roles import asked_sides, names_of
-from fsframe.table.side_columns import SideColumns, events_of, feature_sets, signed_times
+from fsframe.table.side_columns import (
+    SideColumns,
+    days_of_texts,
+    events_of,
+    feature_sets,
+    signed_times,
+)
 from fsframe.text import did_you_mean
 
 Keys = str | int | Iterable[str | int]
@@ -375,6 +382,7 @@ class Dataset(FrozenTable):
         time: str | None = None,
         adjust: str | Iterable[str] = (),
         beside: Mapping[str, Any] | None = None,
+        levels: Collection[str | int] = (),
         **sides: str | Iterable[str],
     ) -> Dataset:
         """The table with roles for columns: groups of features, time, covariates.
@@ -389,6 +397,8 @@ class Dataset(FrozenTable):
             Covariates to adjust for; no longer features.
         beside : mapping of str to (n_samples,) numbers or text, optional
             Further columns that `time` and `adjust` may name.
+        levels : collection of str
+            Those of `beside` whose numbers are codes of categories.
         sides : str or several
             Columns of further side roles; no longer features.
 
@@ -426,7 +436,9 @@ class Dataset(FrozenTable):
             for name in wanted:
                 at = place.get(name)
                 columns[name] = beside[name] if at is None else self.columns(at, at + 1)[:, 0]  # type: ignore[index]
-                nominal.append(at is not None and bool(self.categorical[at]))
+                nominal.append(name in levels if at is None else bool(self.categorical[at]))
+            if option == "time":
+                columns = {name: days_of_texts(values, name) for name, values in columns.items()}
             if columns:
                 by_role[option] = SideColumns.of(columns, nominal, f"{self.name}, column")
         taken = {name for wanted in names.values() for name in wanted}
@@ -440,9 +452,14 @@ class Dataset(FrozenTable):
         feature_sets(groups, data.feature_names)
         # A column that counts the rows may be the time.
         counting = f"1 column counting the rows: {time};"
+        notes = [note for note in data.warnings if not note.startswith(counting)]
+        if covariates := by_role.get("adjust"):
+            told = zip(covariates.names, covariates.values.T, covariates.nominal, strict=True)
+            codes = (numbers_as_codes(name, values) for name, values, known in told if not known)
+            notes += filter(None, codes)
         return attrs.evolve(
             data,
-            warnings=tuple(note for note in data.warnings if not note.startswith(counting)),
+            warnings=tuple(notes),
             feature_groups=groups or data.feature_groups,
             times=by_role.pop("time", data.times),
             covariates=by_role.pop("adjust", data.covariates),

@@ -264,7 +264,9 @@ def read(
     reading = {key: value for key, value in given.items() if value not in (None, [])}
 
     def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
-        whole = data.with_roles(sets, time, adjust, beside, **further).with_events(event, beside)
+        levels = categorical if isinstance(categorical, tuple) else ()
+        whole = data.with_roles(sets, time, adjust, beside, levels, **further)
+        whole = whole.with_events(event, beside)
         return attrs.evolve(whole.encoded(encode), reading=reading)
 
     def by_parts(parts: Any) -> Dataset:

@@ -147,7 +147,8 @@ for _role in (
     ),
     Role(
         name="categorical", given="columns", word="categorical column", verb="be categorical",
-        values=(list, bool), metavar="NAME,…", help="Nominal columns, such as blood groups.",
+        values=(list, bool), of_rows=True, metavar="NAME,…",
+        help="Nominal columns, such as blood groups.",
     ),
     Role(
         name="ordinal", given="columns", word="ordinal column", verb="be ordinal",

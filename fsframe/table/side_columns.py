@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError
 from fsframe.table.arrays import freeze
+from fsframe.table.column_kinds import days_of
 from fsframe.text import counted, did_you_mean
 
 _LEVELS, _PARTS = 10, 5
@@ -199,6 +200,22 @@ LABELS = {
     "survival": "times until an event",
 }
 """What the label of a table is called, by its task."""
+
+
+def days_of_texts(values: Any, name: str) -> NDArray[Any]:
+    """A column of times: dates in text as days since 1970-01-01, NaN where missing; numbers as they
+    are. DataError if a text is no date."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "OU":
+        return given
+    texts = ["" if value is None else str(value).strip() for value in given.tolist()]
+    days = [days_of(text) if text else np.nan for text in texts]
+    if None in days:
+        raise DataError(
+            f"time {name!r}: {texts[days.index(None)]!r} is neither a number nor a date, which is "
+            "written as 2024-12-31"
+        )
+    return np.array(days, dtype=np.float64)
 
 
 _SEEN = frozenset({

@@ -96,7 +96,8 @@ def fsframe_readers() -> Iterator[ReaderEntry]:
         summary="Series matrices of GEO, transposed to samples × probes; characteristics beside",
         starts=(b"!Series_",),
         endings=("_series_matrix.txt.gz",),
-        reference="Barrett et al. 2013, Nucleic Acids Res. 41:D991-D995, doi:10.1093/nar/gks1193",
+        reference="Barrett et al. 2013, NCBI GEO: archive for functional genomics data sets - "
+        "update, Nucleic Acids Research 41:D991-D995, doi:10.1093/nar/gks1193",
     )
 
 

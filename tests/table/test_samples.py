@@ -231,3 +231,33 @@ def test_a_study_file_names_it_beside_itself(folder: Path) -> None:
     done = command("study", str(folder / "study.toml"), "--dry-run", cwd=folder.parent)
     assert done.code == 0, done.err
     assert f"table  expr: {N} × {P}, label: group" in done.out
+
+
+def clinical(folder: Path, **columns: list[object]) -> dict[str, object]:
+    """A table about the samples with these columns, and how it is given."""
+    frame = polars.DataFrame({"id": NAMES, "group": GROUPS, **columns}, strict=False)
+    frame.write_csv(folder / "clinical.csv")
+    return {"transpose": True, "samples": folder / "clinical.csv"}
+
+
+def test_numbers_of_batches_are_adjusted_for_as_levels(folder: Path) -> None:
+    given = clinical(folder, batch=[1 + k // 2 % 3 for k in range(N)])
+    data = read(folder, adjust="batch", categorical=["batch"], **given)
+    assert data.covariates.nominal.tolist() == [True] and not data.categorical.any()
+    assert not any("batch" in note for note in data.warnings)
+    plain = read(folder, adjust="batch", **given)
+    assert plain.covariates.nominal.tolist() == [False]
+    assert any("'batch' is adjusted for as a number; if its" in note for note in plain.warnings)
+    said = command("inspect", "expr.tsv", "--transpose", "--samples", "clinical.csv", cwd=folder)
+    proposed = " ".join(said.out.replace("\\", "").split()).partition("Suggested command:")[2]
+    assert "--categorical batch --adjust batch" in proposed
+
+
+def test_dates_about_samples_are_an_order_and_no_other_text_is(folder: Path) -> None:
+    days = [f"2024-{1 + k % 12:02d}-{1 + k:02d}" for k in range(N)]
+    data = read(folder, time="drawn", **clinical(folder, drawn=days))
+    order = np.argsort(data.times.values[:, 0]).tolist()
+    assert order == sorted(range(N), key=lambda k: days[k])
+    turned = clinical(folder, drawn=["/".join(day.split("-")[::-1]) for day in days])
+    with pytest.raises(DataError, match="'01/01/2024' is neither a number nor a date, which is"):
+        read(folder, time="drawn", **turned)
