@@ -30,9 +30,15 @@ from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-from fsframe.kernels.file_owners import UNKNOWN, distrust, distrust_folder, trusted_owners
 from fsframe.remarks import remark, ticking
-from fsframe.system import create_file, user_number
+from fsframe.system import (
+    UNKNOWN,
+    create_file,
+    distrust,
+    distrust_folder,
+    trusted_owners,
+    user_number,
+)
 
 __all__ = ["njit"]
 

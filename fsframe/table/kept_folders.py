@@ -38,10 +38,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from fsframe.kernels.file_owners import distrust_folder
 from fsframe.kernels.threads import in_threads
 from fsframe.remarks import remark
-from fsframe.system import create_file, open_for_reading, user_number
+from fsframe.system import create_file, distrust_folder, open_for_reading, user_number
 
 _INDEX = "index"
 _HEAD = re.compile(rb"fsframe-kept 1 ([0-9a-f]{64})\n")

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from numba.core import config
 
-from fsframe.kernels import compiled, file_owners
+from fsframe import system
+from fsframe.kernels import compiled
 from fsframe.kernels.compiled import njit
 from fsframe.system import user_number
 
@@ -158,7 +159,7 @@ def folder_open_to_everybody(file: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def folder_open_to_a_group(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_owners, "is_private_group", lambda user, group: False)
+    monkeypatch.setattr(system, "is_private_group", lambda user, group: False)
     file.parent.chmod(0o775)
 
 
@@ -248,9 +249,9 @@ def test_a_link_of_a_stranger_above_the_folder_is_not_followed(
     (target / "kernels").mkdir(parents=True)
     link = tmp_path / "link"
     link.symlink_to(target)
-    ours = file_owners.trusted_owners(Path(__file__))
-    assert file_owners.distrust_folder(link / "kernels", ours) == ""
-    found = file_owners.distrust_folder(link / "kernels", STRANGERS)
+    ours = system.trusted_owners(Path(__file__))
+    assert system.distrust_folder(link / "kernels", ours) == ""
+    found = system.distrust_folder(link / "kernels", STRANGERS)
     assert found.startswith(f"is reached by a link, {link}, that belongs to")
 
 
@@ -263,12 +264,12 @@ def test_the_private_group_of_the_owner_may_write(monkeypatch: pytest.MonkeyPatc
     }
     monkeypatch.setattr(pwd, "getpwuid", people.__getitem__)
     monkeypatch.setattr(grp, "getgrgid", groups.__getitem__)
-    file_owners.is_private_group.cache_clear()
+    system.is_private_group.cache_clear()
 
     def reason(mode: int, user: int = 7, group: int = 70) -> str:
         state = os.stat_result((0o40000 | mode, 1, 1, 1, user, group, 0, 0, 0, 0))
-        file_owners.is_private_group.cache_clear()
-        return file_owners.distrust(state, frozenset({0, 7, 8}))
+        system.is_private_group.cache_clear()
+        return system.distrust(state, frozenset({0, 7, 8}))
 
     assert reason(0o775) == ""
     assert reason(0o755, group=71) == ""
@@ -278,7 +279,7 @@ def test_the_private_group_of_the_owner_may_write(monkeypatch: pytest.MonkeyPatc
     assert reason(0o755, user=9).startswith("belongs to user 9, not to you")
     groups[70] = grp.struct_group(("ann", "x", 70, ["ann", "bob"]))
     assert reason(0o775) == "can be written to by the group ann"
-    file_owners.is_private_group.cache_clear()
+    system.is_private_group.cache_clear()
 
 
 def ask(package: Path, code: str = ASK, **environ: str) -> tuple[str, str]:

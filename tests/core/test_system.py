@@ -266,9 +266,7 @@ def test_without_a_flag_that_refuses_links_they_are_looked_for(
 def test_where_files_have_no_owners_nobody_is_trusted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fsframe.kernels import file_owners
-
-    monkeypatch.setattr(file_owners, "user_number", lambda: None)
-    assert file_owners.trusted_owners(tmp_path) == frozenset()
-    assert file_owners.distrust(os.stat(tmp_path), frozenset({0})) == file_owners.UNKNOWN
-    assert file_owners.distrust_folder(tmp_path, frozenset({0})) == file_owners.UNKNOWN
+    monkeypatch.setattr(system, "user_number", lambda: None)
+    assert system.trusted_owners(tmp_path) == frozenset()
+    assert system.distrust(os.stat(tmp_path), frozenset({0})) == system.UNKNOWN
+    assert system.distrust_folder(tmp_path, frozenset({0})) == system.UNKNOWN
