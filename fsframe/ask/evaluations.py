@@ -11,6 +11,7 @@ from pathlib import Path
 import attrs
 
 from fsframe.ask.options import Ask, classifier_text
+from fsframe.atomic import place_file
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.request import Request, recorded_request
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
@@ -23,7 +24,7 @@ from fsframe.grammar import format_list
 from fsframe.method.run import Run
 from fsframe.show.comparison_results import ComparisonResult
 from fsframe.show.comparisons import make_folder, run_file, write_comparison
-from fsframe.storage import RunRecord, load_run, place_file
+from fsframe.storage import RunRecord, load_run
 from fsframe.storage.encoding import fingerprint, numeric_differences
 from fsframe.storage.study_file import (
     STUDY_FILE,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from fsframe.atomic import existing_file
+from fsframe.atomic import check_destination, existing_file
 from fsframe.chains.recording import record_of
 from fsframe.chains.stage import (
     ChainResult,
@@ -27,7 +27,7 @@ from fsframe.chains.stage import (
 from fsframe.errors import Forewarning, FsframeWarning, RequestError, StoreError, one_line
 from fsframe.method.run import DEFAULT_MEMORY, Observers, Run
 from fsframe.registry import observers
-from fsframe.storage import RunRecord, check_destination, load_run, write_run
+from fsframe.storage import RunRecord, load_run, write_run
 from fsframe.storage.units.checkpoint import Checkpoint
 from fsframe.storage.units.unit_files import SOFTWARE, Manifest, providers, software
 from fsframe.table.dataset import Dataset

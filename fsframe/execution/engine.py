@@ -24,9 +24,9 @@ from fsframe.registry import (
     local_class_version,
     unreachable_classes,
 )
-from fsframe.storage import printable
 from fsframe.storage.encoding import NUMERIC_PARTS, fingerprint, release
 from fsframe.system import CAN_SHARE_MEMORY, boot_id, open_shared_memory, shared_memory
+from fsframe.text import printable
 
 _ALIGNMENT = 64
 _KEPT = 8

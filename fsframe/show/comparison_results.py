@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.atomic import check_destination
 from fsframe.errors import RequestError, StoreError
 from fsframe.evaluation.comparison import Comparison, described_tables, study_comparisons
 from fsframe.show.comparisons import (
@@ -28,7 +29,7 @@ from fsframe.show.comparisons import (
 from fsframe.show.page import write_folder
 from fsframe.show.plots import draw, known_kinds
 from fsframe.show.results import EvaluationResult, as_result, frame_of, shown_picture
-from fsframe.storage import check_destination, write_run
+from fsframe.storage import write_run
 from fsframe.storage.study_file import STUDY_FILE, StudyCell, StudyRecord, write_study
 from fsframe.storage.study_file import load_study as read_study
 from fsframe.storage.write import run_file_content

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from fsframe.atomic import check_destination, place_file
 from fsframe.errors import StoreError
-from fsframe.storage import check_destination, place_file
 from fsframe.table.text_file import defused
 from fsframe.text import number_text, table_lines, wrapped
 

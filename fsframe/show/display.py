@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from fsframe.atomic import place_file
 from fsframe.errors import RequestError
 from fsframe.params import format_value
 from fsframe.registry import classifiers, default_names, selectors, stability_metrics
@@ -27,9 +28,9 @@ from fsframe.show.run_display import (
     table_facts,
     verdict_lines,
 )
-from fsframe.storage import RunRecord, StageRecord, place_file, printable
+from fsframe.storage import RunRecord, StageRecord
 from fsframe.storage.records import protocol_name
-from fsframe.text import counted, interval_text, number_text, table_lines
+from fsframe.text import counted, interval_text, number_text, printable, table_lines
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,10 +19,10 @@ from fsframe.params import format_value
 from fsframe.registry import Offer, classifiers, selectors, stability_metrics
 from fsframe.show.citations import bibtex_of, cited_keys, references_of
 from fsframe.show.verdicts import statements
-from fsframe.storage import RunRecord, StageRecord, printable
+from fsframe.storage import RunRecord, StageRecord
 from fsframe.storage.records import protocol_name
 from fsframe.storage.study_file import StudyCell, StudyRecord
-from fsframe.text import counted
+from fsframe.text import counted, printable
 
 _NAMED_LIBRARIES = ("python", "numpy", "scipy", "numba")
 

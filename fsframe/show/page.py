@@ -34,10 +34,10 @@ from fsframe.show.plots.canvas import figure_bytes
 from fsframe.show.section import About, Block, Bullets, Code, Figure, Heading, Picture, Table, Text
 from fsframe.show.sections import CHECKLIST_WORDS, STATES, figures_of_several
 from fsframe.show.verdicts import heading, measure_words, verdict_of_comparison, verdict_of_several
-from fsframe.storage import RunRecord, printable
+from fsframe.storage import RunRecord
 from fsframe.storage.study_file import StudyCell, StudyRecord
 from fsframe.table.dataset import Dataset
-from fsframe.text import counted, number_text, safe, tex
+from fsframe.text import counted, number_text, printable, safe, tex
 
 _MOST_RUNS = 20
 

@@ -23,10 +23,10 @@ from fsframe.show.verdicts import (
     stated,
     statements,
 )
-from fsframe.storage import RunRecord, StageRecord, printable
+from fsframe.storage import RunRecord, StageRecord
 from fsframe.storage.checked_tables import clusters
 from fsframe.table.roles import side_roles
-from fsframe.text import counted, shown_width, some_of, table_lines, wrapped
+from fsframe.text import counted, printable, shown_width, some_of, table_lines, wrapped
 
 Rows = tuple[list[str], list[list[str]], set[int]]
 """A table to show: names of columns, rows, and which columns hold numbers."""

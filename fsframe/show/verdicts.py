@@ -15,9 +15,9 @@ from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, r
 from fsframe.method.ranking import rank_by_score
 from fsframe.method.statement import Statement
 from fsframe.registry import selectors, stability_metrics
-from fsframe.storage import RunRecord, printable
+from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import bootstrap_tables
-from fsframe.text import interval_text, number_text
+from fsframe.text import interval_text, number_text, printable
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Comparison

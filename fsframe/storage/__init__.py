@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 from fsframe.lazy_imports import lazy_attributes
 
 if TYPE_CHECKING:
-    from fsframe.atomic import check_destination, place_file
     from fsframe.storage.read import VerifyReport, load_run, verify_run
     from fsframe.storage.records import DataRecord, PairTestRecord, RunRecord, StageRecord
     from fsframe.storage.write import write_run
-    from fsframe.text import printable
 
 __all__ = [
     "DataRecord",
@@ -23,10 +21,7 @@ __all__ = [
     "RunRecord",
     "StageRecord",
     "VerifyReport",
-    "check_destination",
     "load_run",
-    "place_file",
-    "printable",
     "verify_run",
     "write_run",
 ]
@@ -37,10 +32,7 @@ _HOMES = {
     "RunRecord": "fsframe.storage.records",
     "StageRecord": "fsframe.storage.records",
     "VerifyReport": "fsframe.storage.read",
-    "check_destination": "fsframe.atomic",
     "load_run": "fsframe.storage.read",
-    "place_file": "fsframe.atomic",
-    "printable": "fsframe.text",
     "verify_run": "fsframe.storage.read",
     "write_run": "fsframe.storage.write",
 }

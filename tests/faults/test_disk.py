@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from fsframe import atomic
+from fsframe.atomic import place_file
 from fsframe.errors import StoreError
-from fsframe.storage import place_file
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or not (shutil.which("cc") or shutil.which("gcc")),

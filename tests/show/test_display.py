@@ -7,9 +7,8 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.show.display import result_lines, result_object
-from fsframe.storage import printable
 from fsframe.table.dataset import Dataset
-from fsframe.text import shown_width, table_lines
+from fsframe.text import printable, shown_width, table_lines
 
 
 def shifted_table() -> Dataset:

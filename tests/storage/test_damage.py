@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from fsframe import atomic
+from fsframe.atomic import check_destination, place_file
 from fsframe.errors import StoreError
-from fsframe.storage import check_destination, load_run, place_file, spec, write_run
+from fsframe.storage import load_run, spec, write_run
 from fsframe.storage.read import first_difference
 from fsframe.storage.spec import check_seal
 

@@ -19,10 +19,11 @@ from hypothesis.extra import numpy as hnp
 
 from fsframe.errors import StoreError
 from fsframe.method.selection import Selection
-from fsframe.storage import RunRecord, StageRecord, load_run, printable, spec, verify_run, write_run
+from fsframe.storage import RunRecord, StageRecord, load_run, spec, verify_run, write_run
 from fsframe.storage.encoding import content_digest
 from fsframe.storage.read import first_difference
 from fsframe.storage.write import run_image
+from fsframe.text import printable
 
 ROOT = Path(__file__).resolve().parents[2]
 

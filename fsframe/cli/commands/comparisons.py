@@ -89,10 +89,10 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
       fsframe compare {mim,jmi}:top={5,10} x knn margin on examples/parkinsons.csv --metric auc
     """
     from fsframe.ask.evaluations import check_names, compare_on, compared_methods
+    from fsframe.atomic import check_destination
     from fsframe.evaluation.comparison import leading_measure
     from fsframe.evaluation.study_plan import StudyTable
     from fsframe.show.comparisons import RESULTS, check_folder
-    from fsframe.storage import check_destination
     from fsframe.table.reader import find_table
 
     chains, paths = _split(words)

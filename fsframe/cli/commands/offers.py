@@ -230,7 +230,7 @@ def check(
       fsframe check kuncheva
       fsframe check mim --badge -q
     """
-    from fsframe.storage import check_destination
+    from fsframe.atomic import check_destination
     from fsframe.testing import by_cause, run_checks, suite_for
 
     if (out or overwrite) and not badge:
@@ -280,7 +280,7 @@ def check(
 def _write_badge(
     name: str, suite: Any, outcomes: Sequence[Any], target: Path, overwrite: bool
 ) -> Path:
-    from fsframe.storage import place_file
+    from fsframe.atomic import place_file
     from fsframe.testing import SelectorConformance
     from fsframe.testing.declarations import badge_lines, facts_of, measure
 

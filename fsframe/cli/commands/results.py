@@ -38,8 +38,8 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     Example:
       fsframe show examples/parkinsons.immigrate-npfs.h5
     """
+    from fsframe.atomic import check_destination
     from fsframe.show.display import file_lines, protocol_csv, protocol_object
-    from fsframe.storage import check_destination
 
     path, record = open_run(run)
     if csv_out is not None:
@@ -111,9 +111,9 @@ def table(
       fsframe table examples/parkinsons.immigrate-npfs.h5 -o genes.csv
       fsframe table examples/parkinsons.immigrate-npfs.h5 --pairs --top 20
     """
+    from fsframe.atomic import check_destination, place_file
     from fsframe.evaluation.comparison import study_comparisons
     from fsframe.show.comparisons import result_columns
-    from fsframe.storage import check_destination, place_file
     from fsframe.table.reader import format_of, is_text, table_bytes
 
     source = table_after_on(words, "fsframe table RUN.h5 on DATA -o FILE")
@@ -231,8 +231,9 @@ def plot(
         raise RequestError(f"{target}: end its name in .svg, .pdf or .png")
     ends = tuple(part.strip() for part in pair.split(",")) if pair else None
 
+    from fsframe.atomic import check_destination, place_file
     from fsframe.show.plots.canvas import figure_bytes
-    from fsframe.storage import check_destination, load_run, place_file
+    from fsframe.storage import load_run
 
     if several:
         # Without the classifiers on all features; by the measure of the comparison.
@@ -312,8 +313,9 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
     if not runs:
         raise RequestError("name the run: fsframe report RUN.h5")
 
+    from fsframe.atomic import check_destination, place_file
     from fsframe.show.page import report_page, report_page_of_several, report_page_of_study
-    from fsframe.storage import check_destination, load_run, place_file
+    from fsframe.storage import load_run
 
     several = None if source or len(runs) > 1 else find_comparison(runs[0])
     if several is not None:

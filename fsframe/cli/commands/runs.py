@@ -133,7 +133,7 @@ def _csv_destination(
     The manifest, which may be untrusted, is followed only for a new CSV file in the folder of the
     run file.
     """
-    from fsframe.storage import check_destination
+    from fsframe.atomic import check_destination
 
     if options["csv_out"]:
         return check_destination(

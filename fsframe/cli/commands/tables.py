@@ -259,8 +259,8 @@ def predict(
       fsframe predict examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv \\
         --classifier margin
     """
+    from fsframe.atomic import check_destination, place_file
     from fsframe.chains.audit import refit
-    from fsframe.storage import check_destination, place_file
     from fsframe.table.text_file import defused
 
     data = table_after_on(words, "fsframe predict RUN.h5 on DATA") or ""

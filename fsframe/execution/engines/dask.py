@@ -29,8 +29,8 @@ from fsframe.execution.engine import (
     refusal,
 )
 from fsframe.registry.importing import needed
-from fsframe.storage import printable
 from fsframe.storage.encoding import NUMERIC_PARTS, fingerprint
+from fsframe.text import printable
 
 _CONNECT_SECONDS = 10
 _COUNT_SECONDS = 3

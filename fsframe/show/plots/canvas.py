@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import RequestError
-from fsframe.storage import RunRecord, printable
+from fsframe.storage import RunRecord
+from fsframe.text import printable
 
 __all__ = [
     "BLUE",

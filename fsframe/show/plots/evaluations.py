@@ -28,9 +28,10 @@ from fsframe.show.plots.canvas import (
     short,
     spread,
 )
-from fsframe.storage import RunRecord, printable
+from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import FoldTables, fold_tables
 from fsframe.table.side_columns import LABELS
+from fsframe.text import printable
 
 _BINS = 10
 _CURVES = 8

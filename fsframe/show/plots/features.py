@@ -23,9 +23,10 @@ from fsframe.show.plots.canvas import (
     short,
     spread,
 )
-from fsframe.storage import RunRecord, printable
+from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import convergence as cost_of
 from fsframe.table.dataset import Dataset
+from fsframe.text import printable
 
 _POINTS = 150
 _CLASSES = 8

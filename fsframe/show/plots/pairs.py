@@ -24,9 +24,9 @@ from fsframe.show.plots.canvas import (
     short,
     spread,
 )
-from fsframe.storage import RunRecord, printable
+from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
-from fsframe.text import did_you_mean
+from fsframe.text import did_you_mean, printable
 
 _LABELLED = 60
 _LEVEL = 0.05

@@ -25,8 +25,9 @@ from fsframe.show.plots.canvas import (
     short,
     spread,
 )
-from fsframe.storage import RunRecord, printable
+from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import BootstrapTables, bootstrap_tables
+from fsframe.text import printable
 
 _INTERSECTIONS = 20
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import attrs
 
+from fsframe.atomic import check_destination, place_file
 from fsframe.errors import StoreError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
-from fsframe.storage import check_destination, place_file
 from fsframe.storage.encoding import numeric_differences
 from fsframe.storage.units.lock import FolderLock
 from fsframe.storage.units.unit_files import (

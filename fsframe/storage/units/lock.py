@@ -12,7 +12,6 @@ from typing import Any
 import attrs
 
 from fsframe.errors import StoreError
-from fsframe.storage import printable
 from fsframe.system import (
     boot_id,
     lock_file,
@@ -22,6 +21,7 @@ from fsframe.system import (
     process_status,
     release_lock,
 )
+from fsframe.text import printable
 
 _MOST_BYTES = 10_000
 

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import fsframe.registry
+from fsframe.atomic import place_file
 from fsframe.errors import StoreError
 from fsframe.grammar import StageText, parse_stages
 from fsframe.kinds import offered_by
 from fsframe.method.run import DEFAULT_MEMORY, Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.registry import Offer, Registry, classifiers, find_offer, selectors
-from fsframe.storage import place_file, printable
 from fsframe.storage.encoding import (
     NUMERIC_LIBRARIES,
     fingerprint,
@@ -35,6 +35,7 @@ from fsframe.system import open_for_reading
 from fsframe.table.dataset import Dataset
 from fsframe.table.frozen_table import declared_roles
 from fsframe.table.roles import ROLES
+from fsframe.text import printable
 
 NAMES = ("manifest", "manifest-copy")
 """File names of the manifest and of its copy."""
