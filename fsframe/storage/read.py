@@ -18,7 +18,7 @@ from fsframe.errors import StoreError
 from fsframe.method.pair_tests import PairTests
 from fsframe.method.selection import Selection
 from fsframe.storage import spec
-from fsframe.storage.encoding import TRIANGLE, is_packable, json_text, square_of
+from fsframe.storage.encoding import TRIANGLE, is_packable, json_text, selection_of, square_of
 from fsframe.storage.guarded_hdf5 import GuardedGroup, open_image
 from fsframe.storage.records import (
     DataRecord,
@@ -27,7 +27,6 @@ from fsframe.storage.records import (
     StageRecord,
     axes_text,
 )
-from fsframe.storage.selection_arrays import selection_of
 from fsframe.storage.spec import Limits, check_seal
 from fsframe.system import open_for_reading
 from fsframe.table.hdf5 import no_hdf5_plugins

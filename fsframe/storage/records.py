@@ -16,8 +16,13 @@ from fsframe.errors import DataError
 from fsframe.method.answer import AnswerTable, feature_table, pair_table
 from fsframe.method.pair_tests import PairTests
 from fsframe.method.selection import Donors, Pair, PairWeights, Selection
-from fsframe.storage.encoding import content_digest, json_text, result_digest
-from fsframe.storage.selection_arrays import same_donors, selection_arrays
+from fsframe.storage.encoding import (
+    content_digest,
+    json_text,
+    result_digest,
+    same_donors,
+    selection_arrays,
+)
 from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
 from fsframe.table.arrays import arrays, freeze
 from fsframe.text import html_block, html_table, listed, printable, storable_text

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 from fsframe.method.selection import Selection
-from fsframe.storage.selection_arrays import selection_arrays, selection_of
+from fsframe.storage.encoding import selection_arrays, selection_of
 from fsframe.storage.spec import NUMBER_TYPES
 from fsframe.table.arrays import freeze
 
