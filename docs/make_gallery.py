@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from fsframe.errors import FsframeError
 from fsframe.grammar import parse_stages
 from fsframe.registry import Offer, classifiers, selectors
+from fsframe.registry.importing import declared
 from fsframe.show.plots.canvas import BLUE, axes_for, figure_bytes
 from fsframe.table.dataset import Dataset
-from fsframe.testing.declarations import declared
 
 __all__ = ["bars", "gallery", "overview", "seen_by_classifiers", "seen_by_selectors", "sees_page"]
 
@@ -173,7 +173,7 @@ def seen_by_selectors() -> dict[str, NDArray[np.float64]]:
 
 def _shares(offer: Offer) -> NDArray[np.float64]:
     method = selectors[offer.name]
-    tried = declared(offer, "TRIED_AS").get(offer.entry.name, offer.name)
+    tried = declared(offer.entry, "TRIED_AS").get(offer.entry.name, offer.name)
     params = {**parse_stages(tried)[0].params, **_SEEN_WITH.get(offer.name, {})}
     made = method.from_texts({**params, "top": str(_ASKED)})
     task = "classification" if "classification" in method.tasks else "regression"
@@ -241,8 +241,8 @@ def seen_by_classifiers() -> dict[str, bytes]:
     for offer in classifiers.offers():
         if offer.entry.kind != "classifier" or not offer.plugin.source.bundled:
             continue
-        tried = declared(offer, "TRIED_AS").get(offer.entry.name, offer.name)
-        after = declared(offer, "TRIED_AFTER").get(offer.entry.name, "immigrate")
+        tried = declared(offer.entry, "TRIED_AS").get(offer.entry.name, offer.name)
+        after = declared(offer.entry, "TRIED_AFTER").get(offer.entry.name, "immigrate")
         upstream = selectors[after](top=2).select(data)
         made = classifiers[offer.name].from_texts(parse_stages(tried)[0].params)
         try:

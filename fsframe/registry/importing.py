@@ -1,4 +1,4 @@
-"""What plugins require, and their import: with a time limit; interrupts remain interrupts."""
+"""What plugins require, their import with a time limit, and what they declare about their tests."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import metadata
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from typing import Any
 
 from fsframe.errors import PluginError
+from fsframe.registry.entries import Entry
 from fsframe.system import raises_after
 
 TIMEOUT_VARIABLE = "FSFRAME_IMPORT_TIMEOUT"
@@ -184,3 +187,36 @@ def _brought_by(name: str, extra: str) -> Iterator[str]:
         requirement, _, marker = line.partition(";")
         if re.search(rf"""extra\s*==\s*["']{re.escape(extra)}["']""", marker):
             yield re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]
+
+
+def declared_exceptions(entry: Entry) -> dict[str, str]:
+    """Reasons for the exceptions that are declared for a method, by check."""
+    exceptions = declared(entry, "EXCEPTIONS")
+    return {**exceptions.get("*", {}), **exceptions.get(entry.name, {})}
+
+
+def declared(entry: Entry, name: str) -> Mapping[str, Any]:
+    """The mapping `name` of the ``conformance`` module nearest to the method's; {} without one.
+
+    Raises
+    ------
+    PluginError
+        If it is no mapping.
+    """
+    package = entry.target.partition(":")[0]
+    while package:
+        path = f"{package}.conformance"
+        try:
+            present = find_spec(path) is not None
+        except ModuleNotFoundError:
+            # The method's own module is not a package.
+            present = False
+        if present:
+            break
+        package = package.rpartition(".")[0]
+    else:
+        return {}
+    mapping = getattr(import_module(path), name, {})
+    if not isinstance(mapping, Mapping):
+        raise PluginError(f"{path}.{name} must be a mapping from method names")
+    return mapping

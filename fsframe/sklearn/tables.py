@@ -18,7 +18,7 @@ from fsframe.method.classifier import Classifier
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.registry import Offer, classifiers, find_offer, selectors
-from fsframe.registry.declared import declared_exceptions
+from fsframe.registry.importing import declared_exceptions
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.parameters import SETTINGS, settings_of
 from fsframe.table.arrays import check_numbers_as_classes, kept_columns
@@ -246,7 +246,7 @@ def unlike_copies(name: str, method: Selector | Classifier) -> str:
     methods based on neighbours are refused weights: copies of a row must not be each other's.
     Stages that sample rows refuse weights themselves (`Selector.role_problems`).
     """
-    declared = declared_exceptions(find_offer(name, selectors, classifiers)[1])
+    declared = declared_exceptions(find_offer(name, selectors, classifiers)[1].entry)
     return method.unlike_copies() or declared.get("counts_equal_copies", "")
 
 
@@ -259,7 +259,7 @@ def copies_are_weights(offer: Offer, method: type[Selector]) -> bool:
         made = method()
     except (TypeError, RequestError):
         # A parameter is required, or the defaults alone are not enough.
-        return "counts_equal_copies" not in declared_exceptions(offer)
+        return "counts_equal_copies" not in declared_exceptions(offer.entry)
     return not unlike_copies(offer.name, made)
 
 

@@ -51,7 +51,7 @@ from fsframe.registry import (
     stability_metrics,
     writers,
 )
-from fsframe.registry.declared import declared, declared_exceptions
+from fsframe.registry.importing import declared, declared_exceptions
 from fsframe.table.dataset import Dataset
 from fsframe.testing.conformance import Conformance, Outcome, peak_bytes
 from fsframe.testing.measures import MeasureConformance, StabilityMetricConformance
@@ -103,7 +103,7 @@ def suite_for(text: str) -> type[Conformance]:
     body: dict[str, Any] = {
         "name": name,
         "offer": offer,
-        "exceptions": declared_exceptions(offer),
+        "exceptions": declared_exceptions(offer.entry),
         "__doc__": f"The checks for {name}.",
     }
     suite = _SUITES[offer.entry.kind]
@@ -123,7 +123,7 @@ def suite_for(text: str) -> type[Conformance]:
         cls.from_texts(params)
         body["make"] = staticmethod(lambda: cls.from_texts(params))
     if registry is classifiers:
-        body["after"] = declared(offer, "TRIED_AFTER").get(name, "")
+        body["after"] = declared(offer.entry, "TRIED_AFTER").get(name, "")
     if offer.entry.kind == "selector":
         body["gives"] = offer.entry.gives  # type: ignore[attr-defined]
     title = "".join(part.capitalize() for part in name.split("-"))
@@ -145,21 +145,21 @@ def _of_part(registry: Registry, offer: Offer) -> dict[str, Any]:
     """What the checks of a reader, an engine or a command need."""
     name, offered = offer.entry.name, registry[offer.name]
     if registry is readers:
-        write = written_with(declared(offer, "WRITES"), name)
+        write = written_with(declared(offer.entry, "WRITES"), name)
         # Formats that are recognised by their content may have no ending.
         endings = [*getattr(offer.entry, "endings", ()), f".{name}"]
-        ending = declared(offer, "ENDINGS").get(name, endings[0])
+        ending = declared(offer.entry, "ENDINGS").get(name, endings[0])
         return {"make": staticmethod(offered), "write": staticmethod(write), "ending": ending}
     if registry is engines:
         return {"make": staticmethod(opening(offered))}
-    arguments = declared(offer, "ARGUMENTS").get(name)
+    arguments = declared(offer.entry, "ARGUMENTS").get(name)
     body: dict[str, Any] = {"make": staticmethod(lambda: offered), "target": offer.entry.target}
     return body if arguments is None else {**body, "arguments": staticmethod(arguments)}
 
 
 def _advice(offer: Offer, params: Mapping[str, str]) -> str:
     """What to do if the checks of a stage fail with the base that was asked for."""
-    tried = declared(offer, "TRIED_AS").get(offer.entry.name)
+    tried = declared(offer.entry, "TRIED_AS").get(offer.entry.name)
     if tried is None:
         tried = f"{offer.name}:base={BASE}"
     if parse_stages(tried)[0].params.get("base") == params["base"]:
@@ -171,7 +171,7 @@ def _advice(offer: Offer, params: Mapping[str, str]) -> str:
 
 
 def _tried_as(offer: Offer) -> StageText:
-    text = declared(offer, "TRIED_AS").get(offer.entry.name)
+    text = declared(offer.entry, "TRIED_AS").get(offer.entry.name)
     return StageText(offer.name) if text is None else parse_stages(text)[0]
 
 

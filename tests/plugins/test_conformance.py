@@ -16,9 +16,9 @@ import pytest
 import fsframe
 from fsframe.errors import FsframeError
 from fsframe.registry import measures, readers, regressors
+from fsframe.registry.importing import declared
 from fsframe.show.citations import bibtex_of, cited_keys, identifiers, publications
 from fsframe.testing import suite_for, tables
-from fsframe.testing.declarations import declared
 
 REGISTRIES = (fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics)
 BUNDLED = [
@@ -35,7 +35,7 @@ for _, _offer in BUNDLED:
     except FsframeError as error:
         UNUSABLE[_offer.name] = str(error)
         continue
-    if _offer.entry.name in declared(_offer, "SLOW"):
+    if _offer.entry.name in declared(_offer.entry, "SLOW"):
         _suite = pytest.mark.slow(_suite)
     # One test class for each method, so that pytest names the method and the check.
     globals()[_suite.__name__ + _offer.entry.kind.title().replace(" ", "")] = _suite
@@ -58,7 +58,7 @@ def test_the_registry_is_full() -> None:
 def test_declarations_are_about_methods_that_exist(what: str) -> None:
     names = {"*", *(offer.entry.name for _, offer in BUNDLED)}
     for _, offer in BUNDLED:
-        unknown = set(declared(offer, what)) - names
+        unknown = set(declared(offer.entry, what)) - names
         assert not unknown, f"{offer.entry.target}: {what} names {unknown}"
 
 
