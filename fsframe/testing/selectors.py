@@ -24,8 +24,7 @@ from fsframe.testing.invariance import (
     ReproducibilityChecks,
 )
 from fsframe.testing.promises import PromiseChecks, TableChecks
-from fsframe.testing.results import ResultChecks, assert_sound
-from fsframe.testing.roles import RoleChecks
+from fsframe.testing.results import ResultChecks, RoleChecks, assert_sound
 from fsframe.testing.tables import assert_equal, frozen_bytes
 
 
