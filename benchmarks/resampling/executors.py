@@ -35,7 +35,7 @@ import attrs
 import numpy as np
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.request import open_checkpoint
+from fsframe.chains.request import Request
 from fsframe.execution import Engine, open_engine
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
@@ -215,7 +215,8 @@ def checkpoint_cost(rounds: int) -> None:
             kept.append(seconds(lambda out=out: chain.run(data, out=out, threads=1)))
         empty = Path(folder) / "empty.h5"
         opening = [
-            seconds(lambda: open_checkpoint(chain, data, 0, empty).close()) for _ in range(9)
+            seconds(lambda: Request(chain=chain, data=data, out=empty).checkpoint().close())
+            for _ in range(9)
         ]
     ratios = [with_file / without for with_file, without in zip(kept, plain, strict=True)]
     print(

@@ -28,10 +28,10 @@ import numpy as np
 from fsframe.chains.chain import Chain
 from fsframe.table.dataset import Dataset
 from fsframe.method.run import Run
-from fsframe.chains.request import open_checkpoint
+from fsframe.chains.request import Request
 n, out = int(sys.argv[1]), Path(sys.argv[2])
 data = Dataset.from_arrays(np.arange(12.0).reshape(6, 2), np.arange(6) % 2)
-checkpoint = open_checkpoint(Chain.parse("mim:top=1"), data, 0, out)
+checkpoint = Request(chain=Chain.parse("mim:top=1"), data=data, out=out).checkpoint()
 run = Run(checkpoint=checkpoint)
 units = run.units("growth", data)
 total = 0.0

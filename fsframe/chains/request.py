@@ -25,7 +25,7 @@ from fsframe.chains.stage import (
     shares_of,
 )
 from fsframe.errors import Forewarning, FsframeWarning, RequestError, StoreError, one_line
-from fsframe.method.run import DEFAULT_MEMORY, Observers, Run
+from fsframe.method.run import Observers, Run
 from fsframe.registry import observers
 from fsframe.storage import RunRecord, load_run, write_run
 from fsframe.storage.units.checkpoint import Checkpoint
@@ -103,9 +103,16 @@ class Request:
         if self.out is None or self.overwrite or self.restart:
             return None
         record = stored_answer(self.out, self.chain, self.seed, apart_from=self._tables())
-        if record is not None:
-            asked = Manifest.of(self.chain, self.data, self.seed, memory=self.chosen_route())
-            check_answer(self.out, record, asked)
+        if record is None:
+            return None
+        asked = Manifest.of(self.chain, self.data, self.seed, memory=self.chosen_route())
+        reasons = recorded_request(record).differences(attrs.evolve(asked, numerics={}))
+        request = record.environment.get("request")
+        identities = (asked.identity, asked.former_identity)
+        if not isinstance(request, Mapping) or request.get("sha256") not in identities:
+            reasons = reasons or ["it does not say that it is the result of this request"]
+        if reasons:
+            raise existing_file(self.out, reasons)
         return record
 
     def _tables(self) -> list[str | os.PathLike[str]]:
@@ -115,22 +122,27 @@ class Request:
     def checkpoint(self, *, overwrite: bool = False) -> Checkpoint | None:
         """The folder beside `out` for finished units; None if no file is written.
 
-        With `overwrite` also where `out` exists. Errors as of `open_checkpoint`.
+        With `overwrite` also where `out` exists.
+
+        Raises
+        ------
+        RequestError, DataError
+            As raised by `Chain.check_request`, before anything is written.
+        StoreError
+            As raised by `Checkpoint.open`.
         """
         if self.out is None:
             return None
-        return open_checkpoint(
-            self.chain,
-            self.data,
-            self.seed,
-            self.out,
-            overwrite=self.overwrite or overwrite,
-            restart=self.restart,
-            mixed=self.mixed,
-            memory=self.chosen_route(),
-            source=self.source,
-            command=self.command,
-            **self.details,
+        self.chain.check_request(self.data)
+        overwrite = overwrite or self.overwrite
+        # What `fsframe resume` needs to continue the run.
+        asked = {"source": self.source, "command": self.command, **self.details}
+        if overwrite:
+            asked["overwrite"] = "yes"
+        asked["providers"] = json.dumps(providers(str(self.chain)))
+        manifest = Manifest.of(self.chain, self.data, self.seed, asked, memory=self.chosen_route())
+        return Checkpoint.open(
+            self.out, manifest, restart=self.restart, overwrite=overwrite, mixed=self.mixed
         )
 
     def run(
@@ -261,44 +273,6 @@ def _admit_workers(chain: RunsInSteps, run: Run, mixed: bool) -> None:
             engine.close()
 
 
-def open_checkpoint(
-    chain: RunsInSteps,
-    data: Dataset,
-    seed: int,
-    out: str | os.PathLike[str],
-    *,
-    overwrite: bool = False,
-    restart: bool = False,
-    mixed: bool = False,
-    memory: int = DEFAULT_MEMORY,
-    **request: str,
-) -> Checkpoint:
-    """Open the checkpoint of the run that will be written to `out`.
-
-    Parameters
-    ----------
-    mixed : bool
-        As in `Checkpoint.open`.
-    memory : int
-        Bytes by which methods choose their algorithm (`Run.route`).
-    request : str
-        Options that `fsframe resume` needs to continue the run.
-
-    Raises
-    ------
-    RequestError
-        As raised by `Chain.check_request`, before anything is written.
-    StoreError
-        As raised by `Checkpoint.open`.
-    """
-    chain.check_request(data)
-    if overwrite:
-        request["overwrite"] = "yes"
-    request["providers"] = json.dumps(providers(str(chain)))
-    manifest = Manifest.of(chain, data, seed, request, memory=memory)
-    return Checkpoint.open(out, manifest, restart=restart, overwrite=overwrite, mixed=mixed)
-
-
 def stored_answer(
     out: str | os.PathLike[str],
     chain: RunsInSteps,
@@ -308,7 +282,7 @@ def stored_answer(
 ) -> RunRecord | None:
     """The run at `out` if it has this chain, seed and versions; None if there is no file.
 
-    Called before the table is read; `check_answer` compares the rest.
+    Called before the table is read; `Request.answer` compares the rest.
 
     Raises
     ------
@@ -329,23 +303,6 @@ def stored_answer(
     if reasons:
         raise existing_file(out, reasons)
     return record
-
-
-def check_answer(out: str | os.PathLike[str], record: RunRecord, asked: Manifest) -> None:
-    """Check that `record`, read from `out`, is the result of the request `asked`.
-
-    Raises
-    ------
-    StoreError
-        Saying in what they differ.
-    """
-    reasons = recorded_request(record).differences(attrs.evolve(asked, numerics={}))
-    request = record.environment.get("request")
-    identities = (asked.identity, asked.former_identity)
-    if not isinstance(request, Mapping) or request.get("sha256") not in identities:
-        reasons = reasons or ["it does not say that it is the result of this request"]
-    if reasons:
-        raise existing_file(out, reasons)
 
 
 def recorded_request(record: RunRecord) -> Manifest:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.request import open_checkpoint
+from fsframe.chains.request import Request
 from fsframe.cli import main
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
@@ -85,8 +85,8 @@ def test_a_folder_that_becomes_read_only_costs_nothing_finished(open_folder):
     code = """
         import sys, fsframe.storage.units.checkpoint as module
         from fsframe.errors import StoreError
-        from fsframe.chains.request import open_checkpoint
-        checkpoint = open_checkpoint(chain, data, 0, "run.h5")
+        from fsframe.chains.request import Request
+        checkpoint = Request(chain=chain, data=data, out="run.h5").checkpoint()
         checkpoint._every = 0.0
         def close_the_folder(progress):
             if progress.done >= 5:
@@ -97,7 +97,7 @@ def test_a_folder_that_becomes_read_only_costs_nothing_finished(open_folder):
             print(error)
         os.chmod("run.h5.units", 0o755)
         kept = len(os.listdir("run.h5.units"))
-        again = open_checkpoint(chain, data, 0, "run.h5")
+        again = Request(chain=chain, data=data, out="run.h5").checkpoint()
         print("kept", again.n_parts, kept)
         record = chain.run(data, out="run.h5", checkpoint=again)
         same = record.digests() == chain.run(data).digests()
@@ -147,7 +147,7 @@ def test_units_dated_in_the_future_or_the_past_are_as_good_as_any(tmp_path, tabl
         CHAIN.run(table, out=out, listener=stop)
     for number, entry in enumerate(sorted(units_folder(out).iterdir())):
         os.utime(entry, (0, 0) if number % 2 else (4e9, 4e9))
-    checkpoint = open_checkpoint(CHAIN, table, 0, out)
+    checkpoint = Request(chain=CHAIN, data=table, out=out).checkpoint()
     assert checkpoint.n_parts > 3
     assert checkpoint.notes == []
     record = CHAIN.run(table, out=out, checkpoint=checkpoint)

@@ -423,11 +423,11 @@ def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(
     table, run = tmp_path / "t.csv", tmp_path / "r.h5"
     table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
     begun = (
-        "import sys, fsframe; from fsframe.chains.request import open_checkpoint; "
+        "import sys, fsframe; from fsframe.chains.request import Request; "
         "from fsframe.storage.units.unit_files import Unit; t, r = sys.argv[1:]; "
         "c = fsframe.Chain.parse('fake-contested knn:k=1'); "
-        "o = open_checkpoint(c, fsframe.read(t), 0, r, path=t, source=t); "
-        "o.commit(Unit('9~ab', 0, 1), b'x'); o.close()"
+        "a = Request(chain=c, data=fsframe.read(t), out=r, source=t, details={'path': t}); "
+        "o = a.checkpoint(); o.commit(Unit('9~ab', 0, 1), b'x'); o.close()"
     )
     import os
     import subprocess

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.request import open_checkpoint
+from fsframe.chains.request import Request
 from fsframe.errors import StoreError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
@@ -75,7 +75,7 @@ def test_a_run_that_fails_before_anything_is_finished_leaves_nothing(out):
 
 
 def test_an_interrupted_run_continues_and_gives_the_same_bits(interrupted):
-    seen = open_checkpoint(CHAIN, table(), 0, interrupted)
+    seen = Request(chain=CHAIN, data=table(), out=interrupted).checkpoint()
     assert seen.n_parts > 6
     seen.close()
     record = CHAIN.run(table(), out=interrupted)
@@ -94,7 +94,7 @@ def test_finished_resamples_are_not_computed_again(interrupted, monkeypatch):
         return real(base, data, counts, *rest)
 
     monkeypatch.setattr(resampling, "compute", counting)
-    with open_checkpoint(CHAIN, table(), 0, interrupted) as checkpoint:
+    with Request(chain=CHAIN, data=table(), out=interrupted).checkpoint() as checkpoint:
         resamples = checkpoint.n_parts - 1
     CHAIN.run(table(), out=interrupted)
     assert sum(computed) == 8 * 3 - resamples
@@ -106,7 +106,7 @@ def test_finished_stages_are_not_computed_again(out, monkeypatch):
         chain.run(table(), out=out, listener=stop_late)
     expected = chain.run(table())
     monkeypatch.setattr(type(chain.stages[0].method), "select", None)
-    with open_checkpoint(chain, table(), 0, out) as checkpoint:
+    with Request(chain=chain, data=table(), out=out).checkpoint() as checkpoint:
         stages = [call for call in checkpoint._places if call.startswith(("0~", "1~"))]
         assert len(stages) >= 2
     # Selecting on the whole table would fail now; resampling does not need it.
@@ -157,7 +157,7 @@ def test_a_damaged_unit_file_is_reported_and_computed_again(interrupted):
     content = bytearray(files[-1].read_bytes())
     content[-1] ^= 4
     files[-1].write_bytes(content)
-    checkpoint = open_checkpoint(CHAIN, table(), 0, interrupted)
+    checkpoint = Request(chain=CHAIN, data=table(), out=interrupted).checkpoint()
     [note] = checkpoint.notes
     assert files[-1].name in note
     assert "computed again" in note
@@ -171,12 +171,12 @@ def test_a_damaged_unit_file_is_reported_and_computed_again(interrupted):
 def test_a_damaged_manifest_costs_no_unit(interrupted, name, how):
     path = units_folder(interrupted) / name
     content = path.read_bytes()
-    with open_checkpoint(CHAIN, table(), 0, interrupted) as before:
+    with Request(chain=CHAIN, data=table(), out=interrupted).checkpoint() as before:
         whole = before.n_parts
     path.unlink()
     if how != "gone":
         path.write_bytes(content[:-1] if how == "cut" else b"F" + content[1:])
-    checkpoint = open_checkpoint(CHAIN, table(), 0, interrupted)
+    checkpoint = Request(chain=CHAIN, data=table(), out=interrupted).checkpoint()
     assert checkpoint.n_parts == whole
     assert path.read_bytes() == content
     assert [name in note for note in checkpoint.notes] == ([] if how == "gone" else [True])

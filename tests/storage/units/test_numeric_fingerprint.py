@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.request import open_checkpoint
+from fsframe.chains.request import Request
 from fsframe.cli import main
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
@@ -125,7 +125,7 @@ def test_other_reasons_are_not_accepted_with_it(begun_elsewhere):
 
 
 def keep_a_unit(out: Path) -> None:
-    with open_checkpoint(CHAIN, table(), 0, out, mixed=True) as checkpoint:
+    with Request(chain=CHAIN, data=table(), out=out, mixed=True).checkpoint() as checkpoint:
         checkpoint.commit(Unit("9~ab", 0, 1), b"unit")
 
 
@@ -146,7 +146,7 @@ def test_a_mixed_run_continues_in_either_place_and_stays_mixed(begun_elsewhere, 
 
 
 def test_a_run_that_was_accepted_but_left_no_units_is_not_mixed(begun_elsewhere, monkeypatch):
-    open_checkpoint(CHAIN, table(), 0, begun_elsewhere, mixed=True).close()
+    Request(chain=CHAIN, data=table(), out=begun_elsewhere, mixed=True).checkpoint().close()
     runs_on(monkeypatch, ELSEWHERE)
     CHAIN.run(table(), out=begun_elsewhere)
     assert "mixed" not in load_run(begun_elsewhere).environment

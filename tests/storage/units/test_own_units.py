@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.request import open_checkpoint
+from fsframe.chains.request import Request
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.storage.units.checkpoint import Checkpoint
@@ -82,11 +82,11 @@ KILLED = """
     import numpy as np
     from fsframe.chains.chain import Chain
     from fsframe.table.dataset import Dataset
-    from fsframe.chains.request import open_checkpoint
+    from fsframe.chains.request import Request
     X = np.random.default_rng(4).normal(size=(40, 5))
     data = Dataset.from_arrays(X, (X[:, 0] * X[:, 1] > 0).astype(int))
     chain = Chain.parse({text!r})
-    checkpoint = open_checkpoint(chain, data, 3, "run.h5")
+    checkpoint = Request(chain=chain, data=data, seed=3, out="run.h5").checkpoint()
     checkpoint._every = 0.0
     def kill(progress):
         if progress.label == "boosting rounds" and progress.done == 7:
@@ -117,7 +117,7 @@ def test_boosting_that_was_killed_continues_round_by_round_to_the_same_bits(
 
     monkeypatch.setattr(boosting, "descend", counted)
     out = tmp_path / "run.h5"
-    checkpoint = open_checkpoint(chain, table, 3, out)
+    checkpoint = Request(chain=chain, data=table, seed=3, out=out).checkpoint()
     assert checkpoint.n_parts >= 7
     assert chain.run(table, 3, out, checkpoint=checkpoint).digests() == expected
     every = sum(stage.method.rounds for stage in chain.stages if hasattr(stage.method, "rounds"))
