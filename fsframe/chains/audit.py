@@ -14,7 +14,7 @@ from fsframe.chains.chain import Chain
 from fsframe.chains.recording import answer_tests, stage_record
 from fsframe.chains.request import memory_route
 from fsframe.chains.stage import route_of, shares_of
-from fsframe.errors import DataError, PluginError, RequestError
+from fsframe.errors import PluginError, RequestError
 from fsframe.method.classifier import FittedOnColumns
 from fsframe.method.run import Run, size_text
 from fsframe.registry import classifiers, find_offer, preferring, selectors
@@ -23,6 +23,7 @@ from fsframe.storage.encoding import encode_array, fingerprint, numeric_differen
 from fsframe.storage.records import (
     PairTestRecord,
     StageRecord,
+    last_selection,
     pair_test_items,
     stage_items,
 )
@@ -147,11 +148,7 @@ def audit_run(
     if data.in_parts:
         # What is stored beside the table is not evidence.
         data = attrs.evolve(data, matrix=data.matrix.afresh())
-    if data.sha256 != record.data.sha256:
-        raise DataError(
-            f"{data.name!r} is not the table the run was made on (SHA-256 {data.sha256[:12]}…, "
-            f"not {record.data.sha256[:12]}…); give that table"
-        )
+    record.require_table(data)
     with preferring(record.providers()):
         chain = Chain.parse(record.chain)
         if [stage.name for stage in chain.stages] != [stage.name for stage in record.stages]:
@@ -176,9 +173,7 @@ def audit_run(
 
         chosen = range(len(chain.stages)) if stages is None else stages
         for number in chosen:
-            upstream = next(
-                (s.selection for s in record.stages[:number][::-1] if s.selection is not None), None
-            )
+            upstream = last_selection(record.stages[:number])
             then, begin = record.stages[number], perf_counter()
             try:
                 result = next(chain.steps(data, run, upstream, number))
@@ -255,11 +250,8 @@ def refit(record: RunRecord, training: Dataset, classifier: str = "") -> FittedO
     method = chain.classifier or Chain.parse(classifier).classifier
     if method is None:
         raise RequestError(f"`{classifier}` is not a classifier")
-    upstream = None
-    for stage in record.stages:
-        upstream = stage.selection if stage.selection is not None else upstream
     run = Run(entropy=record.seed or 0).child(len(chain.selecting))
-    return method.fit(training, upstream, run)
+    return method.fit(training, last_selection(record.stages), run)
 
 
 def _may_round(record: RunRecord) -> bool:

@@ -26,6 +26,7 @@ from fsframe.storage.records import (
     RunRecord,
     StageRecord,
     axes_text,
+    last_selection,
 )
 from fsframe.storage.spec import Limits, check_seal
 from fsframe.system import open_for_reading
@@ -226,8 +227,7 @@ def _stages(
         if match is None or match[1] != f"{place:02d}":
             raise StoreError(f"/stages has a member {printable(name)!r}, not {place:02d}-NAME")
         inner = group.group(name)
-        before = next((s.selection for s in reversed(stages) if s.selection is not None), None)
-        stage, stored[f"/stages/{name}"] = _stage(inner, version, before)
+        stage, stored[f"/stages/{name}"] = _stage(inner, version, last_selection(stages))
         if stage.name.rpartition("/")[2] != match[2]:
             raise StoreError(f"{printable(inner.path)} says it is {printable(stage.name)!r}")
         stages.append(stage)

@@ -161,6 +161,11 @@ class PairTestRecord:
         return content_digest(pair_test_items(self.tests) | texts | numbers)
 
 
+def last_selection(stages: Sequence[StageRecord]) -> Selection | None:
+    """The selection of the last of these stages that selects; None if none does."""
+    return next((s.selection for s in reversed(stages) if s.selection is not None), None)
+
+
 def stage_items(stage: StageRecord) -> dict[str, Any]:
     """Every array and text of a stage that is a dataset of the file, groups joined by a slash."""
     items: dict[str, Any] = {
@@ -450,18 +455,14 @@ class RunRecord:
     @property
     def fill(self) -> NDArray[np.float64] | None:
         """Fill values of each column after the last selector; None if there are none."""
-        last = self._last_selection
+        last = last_selection(self.stages)
         return None if last is None else last.fill
 
     @property
     def donors(self) -> Donors | None:
         """Rows whose values replace missing ones after the last selector; None without."""
-        last = self._last_selection
+        last = last_selection(self.stages)
         return None if last is None else last.donors
-
-    @property
-    def _last_selection(self) -> Selection | None:
-        return next((s.selection for s in reversed(self.stages) if s.selection is not None), None)
 
     @property
     def pair_stage(self) -> StageRecord | None:
@@ -526,10 +527,10 @@ class RunRecord:
         return digests
 
     def _answers_for_last_stage(self) -> bool:
-        selecting = [s.selection for s in self.stages if s.selection is not None]
-        return not selecting or (
-            np.array_equal(self.selected, selecting[-1].selected)
-            and np.array_equal(self.scores, selecting[-1].scores, equal_nan=True)
+        last = last_selection(self.stages)
+        return last is None or (
+            np.array_equal(self.selected, last.selected)
+            and np.array_equal(self.scores, last.scores, equal_nan=True)
         )
 
     def problems(self) -> list[str]:
