@@ -262,15 +262,11 @@ def _admit_workers(chain: RunsInSteps, run: Run, mixed: bool) -> None:
     """Refuse workers with other versions now: the first stage may take hours in this process."""
     if run.executor is None:
         return
-    from fsframe.execution import as_engine
+    from fsframe.execution.engine import engine_of
 
-    engine = as_engine(run.executor)
-    engine.mixed = engine.mixed or mixed
-    try:
+    with engine_of(run.executor) as engine:
+        engine.mixed = engine.mixed or mixed
         engine.admit(software(chain))
-    finally:
-        if engine is not run.executor:
-            engine.close()
 
 
 def stored_answer(

@@ -517,6 +517,17 @@ def as_engine(executor: Engine | Executor) -> Engine:
 
 
 @contextlib.contextmanager
+def engine_of(executor: Engine | Executor) -> Iterator[Engine]:
+    """Context manager of `as_engine`: what it has made around an executor is closed."""
+    engine = as_engine(executor)
+    try:
+        yield engine
+    finally:
+        if engine is not executor:
+            engine.close()
+
+
+@contextlib.contextmanager
 def open_engine(
     kind: str | None = None,
     workers: int | None = None,

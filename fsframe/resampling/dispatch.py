@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import EngineError
-from fsframe.execution import as_engine
-from fsframe.execution.engine import Engine, refusal_here
+from fsframe.execution.engine import Engine, engine_of, refusal_here
 from fsframe.method.run import Run
 from fsframe.resampling.work import Call, Draws, Task, column_fields, needed_by, work
 from fsframe.table.dataset import Dataset
@@ -492,30 +491,28 @@ def over_parts(
     if run.executor is None:
         yield work(ask, list(parts), threads)
         return
-    engine = as_engine(run.executor)
     software = needed_by(work)
-    engine.admit(software)
-    # Two for each worker, so that others do not wait long for a slow one.
-    many = min(len(parts), 2 * engine.workers)
-    waiting = deque(_Share(parts=list(parts[k::many])) for k in range(many))
-    submitted: SubmittedJobs[_Share] = SubmittedJobs(
-        engine, lambda shares: "counted the same parts of the table"
-    )
-    try:
-        while waiting or submitted.again or submitted.pending:
-            while submitted.has_capacity(2 * engine.workers):
-                share = submitted.take_lost() or (waiting.popleft() if waiting else None)
-                if share is None:
-                    break
-                submitted.submit(share, _in_worker, software, work, ask, share.parts)
-            for _, (refusal, answer) in submitted.answers():
-                if refusal:
-                    raise EngineError(refusal)
-                yield answer
-    finally:
-        submitted.cancel()
-        if engine is not run.executor:
-            engine.close()
+    with engine_of(run.executor) as engine:
+        engine.admit(software)
+        # Two for each worker, so that others do not wait long for a slow one.
+        many = min(len(parts), 2 * engine.workers)
+        waiting = deque(_Share(parts=list(parts[k::many])) for k in range(many))
+        submitted: SubmittedJobs[_Share] = SubmittedJobs(
+            engine, lambda shares: "counted the same parts of the table"
+        )
+        try:
+            while waiting or submitted.again or submitted.pending:
+                while submitted.has_capacity(2 * engine.workers):
+                    share = submitted.take_lost() or (waiting.popleft() if waiting else None)
+                    if share is None:
+                        break
+                    submitted.submit(share, _in_worker, software, work, ask, share.parts)
+                for _, (refusal, answer) in submitted.answers():
+                    if refusal:
+                        raise EngineError(refusal)
+                    yield answer
+        finally:
+            submitted.cancel()
 
 
 def _in_worker(

@@ -91,6 +91,16 @@ def require_two(groups: NDArray[Any], y: NDArray[np.int64], what: str) -> None:
         )
 
 
+def _varying(
+    y: NDArray[Any], groups: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
+    """The first row of each group, the group of each row, and in which groups the label varies."""
+    _, first, code = np.unique(groups, return_index=True, return_inverse=True)
+    varies = np.zeros(first.size, dtype=bool)
+    varies[code[y != y[first[code]]]] = True
+    return first, code, varies
+
+
 def permuted_labels(
     y: NDArray[Any], groups: NDArray[Any], generator: np.random.Generator
 ) -> NDArray[Any]:
@@ -122,9 +132,7 @@ def permuted_labels(
     >>> bool((permuted[::2] == permuted[1::2]).all()), int(permuted.sum())
     (True, 2)
     """
-    _, first, code = np.unique(groups, return_index=True, return_inverse=True)
-    varies = np.zeros(first.size, dtype=bool)
-    varies[code[y != y[first[code]]]] = True
+    first, code, varies = _varying(y, groups)
     whole = np.flatnonzero(~varies)
     label_of = y[first]
     label_of[whole] = label_of[generator.permutation(whole)]
@@ -164,9 +172,9 @@ def permuted_rows(
     >>> permuted_rows(np.array([1, 1, 0, 0, 0]), people, np.random.default_rng(3)).tolist()
     [2, 3, 0, 1, 4]
     """
-    _, code, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    _, code, varies = _varying(y, groups)
+    sizes = np.bincount(code)
     members = np.split(np.argsort(code, kind="stable"), np.cumsum(sizes)[:-1])
-    varies = np.array([bool((y[rows] != y[rows[0]]).any()) for rows in members])
     order = np.empty(len(code), dtype=np.intp)
     for size in np.unique(sizes):
         alike = np.flatnonzero((sizes == size) & ~varies)
@@ -245,11 +253,8 @@ def rotated_labels(
     if groups is None:
         rotated[order] = _moved_on(y[order], generator)
         return rotated
-    _, first, code = np.unique(groups[order], return_index=True, return_inverse=True)
-    in_time = y[order]
-    varies = np.zeros(first.size, dtype=bool)
-    varies[code[in_time != in_time[first[code]]]] = True
-    label_of = in_time[first]
+    first, code, varies = _varying(y[order], groups[order])
+    label_of = y[order][first]
     whole = np.flatnonzero(~varies)
     whole = whole[np.argsort(first[whole])]
     label_of[whole] = _moved_on(label_of[whole], generator)
@@ -303,11 +308,10 @@ def label_problem(data: Dataset, name: str) -> str:
     """A sentence of the method `name` if labels vary within groups; empty otherwise."""
     if data.groups is None:
         return ""
-    _, first, code = np.unique(data.groups, return_index=True, return_inverse=True)
-    mixed = data.y != data.y[first][code]
-    if not mixed.any():
+    first, code, varies = _varying(data.y, data.groups)
+    if not varies.any():
         return ""
-    row = int(np.argmax(mixed))
+    row = int(np.argmax(data.y != data.y[first][code]))
     return (
         f"{name}: the label varies within {data.group_name!r} (rows "
         f"{first[code[row]] + 1} and {row + 1}); with groups their means are tested, which "

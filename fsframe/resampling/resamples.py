@@ -17,7 +17,7 @@ from fsframe.kinds import MOST_TIMES
 from fsframe.method.run import Run, size_text
 from fsframe.method.selection import Selection
 from fsframe.registry import in_stage
-from fsframe.resampling.dispatch import Batches
+from fsframe.resampling.dispatch import Batches, Dispatcher
 from fsframe.resampling.work import (
     Call,
     Draws,
@@ -418,8 +418,7 @@ class _Resampling:
     def _dispatched(
         self, gaps: list[tuple[int, int]], batches: Batches, may_start: Any
     ) -> Iterator[tuple[int, int, bytes]]:
-        from fsframe.execution import as_engine
-        from fsframe.resampling.dispatch import Dispatcher
+        from fsframe.execution.engine import engine_of
 
         data, run = self.data, self.run
         base = portable(self.base)
@@ -432,12 +431,8 @@ class _Resampling:
             upstream=None if self.upstream is None else pack_selections([self.upstream]),
             software=needed_by(base, self.counts),
         )
-        engine = as_engine(run.executor)
-        try:
+        with engine_of(run.executor) as engine:
             yield from Dispatcher(engine, data, call, self.counts, batches).results(gaps, may_start)
-        finally:
-            if engine is not run.executor:
-                engine.close()
 
 
 def _gaps(known: dict[int, Any], total: int) -> list[tuple[int, int]]:
