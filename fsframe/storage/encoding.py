@@ -337,7 +337,8 @@ def result_digest(selected: NDArray[np.int64], scores: NDArray[np.float64]) -> s
     return content_digest({"selected": np.asarray(selected, dtype=np.int64), "scores": scores})
 
 
-_FREE = ("model", "tables")
+FREE = ("model", "tables")
+"""Parts of a selection whose arrays a method names itself."""
 _SINGLE = ("k", "standardize")
 _FOLDERS = {"pair_weights": spec.PAIR_ARRAYS, "donors": spec.DONOR_ARRAYS}
 _MATRIX = frozenset({"columns", "matrix"})
@@ -364,7 +365,7 @@ def selection_arrays(selection: Selection) -> dict[str, NDArray[Any]]:
             )
             for name in spec.DONOR_ARRAYS
         }
-    for folder in _FREE:
+    for folder in FREE:
         members: Mapping[str, NDArray[Any]] = getattr(selection, folder)
         arrays |= {f"{folder}/{name}": array for name, array in members.items()}
     return {

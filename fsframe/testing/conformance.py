@@ -196,6 +196,14 @@ def assert_refused(call: Callable[[], Any], what: str) -> None:
     raise AssertionError(f"{what}: neither declared nor refused")
 
 
+@contextlib.contextmanager
+def numpy_warnings_raised() -> Iterator[None]:
+    """RuntimeWarnings of numpy are raised as errors meanwhile."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
 @functools.cache
 def _names_of_estimators() -> frozenset[str]:
     """What estimators of methods have besides parameters, which would be hidden by one."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-import warnings
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, ClassVar
@@ -24,6 +23,7 @@ from fsframe.testing.conformance import (
     check,
     check_declarations,
     not_applicable,
+    numpy_warnings_raised,
 )
 from fsframe.testing.tables import frozen_bytes
 
@@ -151,8 +151,7 @@ class MeasureConformance(CallChecks):
         if measure.task == "classification":
             few.append(np.flatnonzero(given.truth == given.truth[0]))
         for rows in few:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", RuntimeWarning)
+            with numpy_warnings_raised():
                 value = measure(_rows(given, rows))
             assert not math.isinf(value) or math.inf in (measure.highest, -measure.lowest), (
                 f"the value of {rows.size} rows is {value}; say NaN if it is not defined"
@@ -369,8 +368,7 @@ class StabilityMetricConformance(Conformance):
         else:
             cases = [np.zeros((3, 5)), np.ones((2, 1)), np.arange(6.0).reshape(2, 3)]
         for matrix in cases:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", RuntimeWarning)
+            with numpy_warnings_raised():
                 stability = self._measure(matrix)
             assert math.isnan(stability.value) == bool(stability.undefined), (
                 f"value {stability.value} with the reason {stability.undefined!r}"

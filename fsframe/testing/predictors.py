@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from fsframe.testing.conformance import (
     check,
     check_declarations,
     not_applicable,
+    numpy_warnings_raised,
 )
 from fsframe.testing.results import some_upstream
 from fsframe.testing.tables import frozen_bytes
@@ -168,7 +168,7 @@ class PredictorConformance(CallChecks):
         data = self.table()
         X = data.X.copy()
         X[3, 1] = np.nan
-        table = Dataset.from_arrays(X, data.y, task=data.task)
+        table = tables.with_columns(data, X)
         if self.make().takes_missing:
             # The method that it wraps may still refuse them.
             with contextlib.suppress(DataError):
@@ -266,8 +266,7 @@ class ClassifierConformance(PredictorConformance):
     @check
     def test_a_class_without_rows_in_a_resample_is_handled(self) -> None:
         data = tables.classes(45, n_classes=3)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", RuntimeWarning)
+        with numpy_warnings_raised():
             try:
                 fitted = self._fit(data.with_counts((data.y != 1) * 1))
             except FsframeError as error:
@@ -345,8 +344,7 @@ class RegressorConformance(PredictorConformance):
         if data.task == "survival":
             raise not_applicable("it predicts risks; equal times of different events are a target")
         table = Dataset.from_arrays(data.X, np.full(data.n_samples, 2.5), task="regression")
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", RuntimeWarning)
+        with numpy_warnings_raised():
             try:
                 answers = self._answers(table)
             except FsframeError as error:

@@ -263,10 +263,7 @@ class PromiseChecks(SelectorChecks):
 
     def _of(self, X: NDArray[np.float64]) -> Dataset:
         """Other columns with the label of `table`."""
-        data = self.table()
-        if data.task == "survival":
-            return Dataset.from_arrays(X, np.abs(data.y), event=data.y > 0)
-        return Dataset.from_arrays(X, data.y, task=data.task)
+        return tables.with_columns(self.table(), X)
 
     @check
     def test_the_declared_cost_is_near_the_time_taken(self) -> None:
@@ -347,7 +344,7 @@ class TableChecks(SelectorChecks):
         X = data.X.copy()
         X[::5, 0] = np.nan
         X[3, 1] = np.nan
-        table = Dataset.from_arrays(X, data.y, task=data.task)
+        table = tables.with_columns(data, X)
         if not self.make().takes_missing:
             assert_refused(lambda: self.make().select(table), "missing values")
             return
@@ -393,7 +390,7 @@ class TableChecks(SelectorChecks):
     def test_ties_and_contradictory_rows_are_handled(self) -> None:
         self._of_classes()
         data = tables.ties()
-        selection = self._quietly(lambda: self.make().select(data))
+        selection = self._quietly(data)
         assert_sound(selection, data)
 
     @check
@@ -403,7 +400,7 @@ class TableChecks(SelectorChecks):
         if refused:
             assert_refused(lambda: self.make().select(data), "nominal columns")
             return
-        assert_sound(self._quietly(lambda: self.make().select(data)), data)
+        assert_sound(self._quietly(data), data)
 
     @check
     def test_names_of_levels_do_not_matter(self) -> None:
@@ -428,8 +425,8 @@ class TableChecks(SelectorChecks):
     def test_sparse_and_dense_tables_give_equal_bits(self) -> None:
         data = self.table()
         X = np.where(np.quantile(data.X, 0.75, axis=0) < data.X, data.X, 0.0)
-        dense = Dataset.from_arrays(X, data.y, task=data.task)
-        thin = Dataset.from_arrays(sparse.csr_array(X), data.y, task=data.task)
+        dense = tables.with_columns(data, X)
+        thin = tables.with_columns(data, sparse.csr_array(X))
         assert isinstance(thin.matrix, SparseColumns) and thin.sha256 == dense.sha256
         counts = resamples(data, 2)
         for selection, expected in zip(
@@ -504,7 +501,7 @@ class TableChecks(SelectorChecks):
     def test_extreme_magnitudes_are_handled(self) -> None:
         data = self.table()
         factors = np.array([1e140, 1.0, 1e-140, 1e100, 1e-100, 1.0])[: data.n_features]
-        self._sound_or_refused(Dataset.from_arrays(data.X * factors, data.y, task=data.task))
+        self._sound_or_refused(tables.with_columns(data, data.X * factors))
 
     @check
     def test_small_and_constant_tables_are_handled(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
@@ -19,7 +18,13 @@ from fsframe.method.selector import Selector
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import LABELS
 from fsframe.testing import tables
-from fsframe.testing.conformance import CallChecks, check, check_declarations, not_applicable
+from fsframe.testing.conformance import (
+    CallChecks,
+    check,
+    check_declarations,
+    not_applicable,
+    numpy_warnings_raised,
+)
 from fsframe.testing.tables import assert_close, assert_equal
 
 _SMALL_P = 0.05
@@ -57,26 +62,30 @@ class SelectorChecks(CallChecks):
         y = (draw.random(120) < 0.2 + 0.3 * z).astype(np.int64)
         X = draw.normal(size=(120, 5))
         X[:, 0], X[:, 1], X[:, 4] = z + 0.2 * X[:, 0], 1.2 * y + 0.6 * X[:, 1], z
-        target = "classification" not in self.make().tasks
-        task = "regression" if target else "classification"
-        return Dataset.from_arrays(X, y, task=task).with_roles(adjust="f5")
+        return self._adjusting(X, y, "f5")
+
+    def _adjusting(self, X: NDArray[np.float64], y: NDArray[np.int64], *covariates: str) -> Dataset:
+        """A table with covariates, whose label is of classes if the method takes these."""
+        task = "classification" if "classification" in self.make().tasks else "regression"
+        return Dataset.from_arrays(X, y, task=task).with_roles(adjust=covariates)
 
     def _of_classes(self) -> Dataset:
         if "classification" not in self.make().tasks:
             raise not_applicable("it does not accept classes")
         return self.table()
 
-    @staticmethod
-    def _quietly(select: Callable[[], Selection]) -> Selection:
-        """The result of `select`, with RuntimeWarnings of numpy as errors."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", RuntimeWarning)
-            return select()
+    def _quietly(self, table: Dataset) -> Selection:
+        """The result on `table`, with RuntimeWarnings of numpy as errors."""
+        with numpy_warnings_raised():
+            return self.make().select(table)
 
-    def _sound_or_refused(self, table: Dataset) -> None:
+    def _sound_or_refused(
+        self, table: Dataset, select: Callable[[Dataset], Selection] | None = None
+    ) -> None:
         """Assert that the method gives a valid result on `table`, or refuses it with a message."""
         try:
-            selection = self._quietly(lambda: self.make().select(table))
+            with numpy_warnings_raised():
+                selection = (select or self.make().select)(table)
         except FsframeError as error:
             assert isinstance(error, DataError) or error.exit_code == 2, (
                 f"{type(error).__name__} instead of a DataError: {error}"
@@ -307,9 +316,7 @@ class RoleChecks(SelectorChecks):
         X[:, 1] = 1.2 * y + 0.6 * X[:, 1]
         X[:, 2] = second + 0.2 * X[:, 2]
         X[:, 4], X[:, 5] = first, second
-        target = "classification" not in self.make().tasks
-        task = "regression" if target else "classification"
-        return Dataset.from_arrays(X, y, task=task).with_roles(adjust=names)
+        return self._adjusting(X, y, *names)
 
     @check
     def test_p_values_hold_their_level_given_covariates(self) -> None:
@@ -320,8 +327,7 @@ class RoleChecks(SelectorChecks):
         z = np.arange(240) % 3.0
         y = (draw.random(240) < 0.2 + 0.3 * z).astype(np.int64)
         X = np.column_stack([draw.normal(size=(240, 200)) + z[:, None], z])
-        task = "classification" if "classification" in method.tasks else "regression"
-        data = Dataset.from_arrays(X, y, task=task).with_roles(adjust="f201")
+        data = self._adjusting(X, y, "f201")
         if list(method.role_problems(data)):
             raise not_applicable("it refuses this table")
         for name, p in p_values_of(method.select(data)).items():

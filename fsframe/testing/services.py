@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import math
 import multiprocessing
@@ -11,7 +12,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -121,10 +122,8 @@ class ReaderConformance(Conformance):
     def test_its_files_are_recognised(self) -> None:
         if self.name is None:
             raise not_applicable("name is not given")
-        with tempfile.TemporaryDirectory() as folder:
-            path = self._written(Path(folder), _table())
-            with path.open("rb") as file:
-                reader = reader_of(path, file.read(8))
+        with self._file() as path, path.open("rb") as file:
+            reader = reader_of(path, file.read(8))
         assert reader is not None and reader.rpartition("/")[2] == self.name, (
             f"a file {path.name} is recognised as {reader}: give endings, starts or zip_member in "
             "the entry"
@@ -132,15 +131,13 @@ class ReaderConformance(Conformance):
 
     @check
     def test_the_same_file_gives_the_same_table(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = self._written(Path(folder), _table())
+        with self._file() as path:
             first, second = self._cells(path), self._cells(path)
         assert _equal(first, second), "read twice, the file gives two tables"
 
     @check
     def test_the_file_is_left_as_it_was(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = self._written(Path(folder), _table())
+        with self._file() as path:
             before = path.read_bytes()
             written = written_files(lambda: self.make().read(path))
             assert path.read_bytes() == before, "reading changes the file"
@@ -148,19 +145,17 @@ class ReaderConformance(Conformance):
 
     @check
     def test_no_file_is_left_open(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = self._written(Path(folder), _table())
-            with warnings.catch_warnings(record=True) as heard:
-                warnings.simplefilter("always", ResourceWarning)
-                self.make().read(path)
-                gc.collect()
+        with self._file() as path, warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always", ResourceWarning)
+            self.make().read(path)
+            gc.collect()
         left = [str(each.message) for each in heard if issubclass(each.category, ResourceWarning)]
         assert not left, f"close the file: {left[0]}"
 
     @check
     def test_nothing_global_is_changed(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            path = self._written(Path(folder), _table()).resolve()
+        with self._file() as file:
+            path = file.resolve()
             self.make().read(path)  # Libraries may set themselves up at first use.
             changed = changed_globals(lambda: self.make().read(path))
         assert not changed, f"changed for the whole process: {'; '.join(changed)}"
@@ -168,8 +163,7 @@ class ReaderConformance(Conformance):
     @check
     def test_a_file_that_was_cut_gives_no_other_cells(self) -> None:
         expected = self._read(_table())
-        with tempfile.TemporaryDirectory() as folder:
-            path = self._written(Path(folder), _table())
+        with self._file() as path:
             content = path.read_bytes()
             for share in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9):
                 path.write_bytes(content[: int(len(content) * share)])
@@ -199,17 +193,20 @@ class ReaderConformance(Conformance):
                 return
         raise AssertionError("2,048 arbitrary bytes are read as a table")
 
-    def _written(self, folder: Path, columns: Columns) -> Path:
-        path = folder / f"table{self.ending}"
-        try:
-            self.write(path, columns)
-        except ValueError as error:
-            raise not_applicable(f"the format cannot hold it: {error}") from None
-        return path
+    @contextlib.contextmanager
+    def _file(self, columns: Columns | None = None) -> Iterator[Path]:
+        """A file with these columns, or those of `_table`, in a folder of its own."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"table{self.ending}"
+            try:
+                self.write(path, _table() if columns is None else columns)
+            except ValueError as error:
+                raise not_applicable(f"the format cannot hold it: {error}") from None
+            yield path
 
     def _read(self, columns: Columns) -> dict[str, list[Any]]:
-        with tempfile.TemporaryDirectory() as folder:
-            return self._cells(self._written(Path(folder), columns))
+        with self._file(columns) as path:
+            return self._cells(path)
 
     def _assert_read(self, columns: Columns) -> None:
         read = self._read(columns)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.method.selection import PairWeights, Selection
+from fsframe.storage.encoding import FREE, selection_arrays
 from fsframe.table.dataset import Dataset
 
 
@@ -16,10 +17,11 @@ def assert_equal(
     selection: Selection, expected: Selection, what: str, besides: tuple[str, ...] = ()
 ) -> None:
     """Assert that two selections are equal bit for bit, except the fields in `besides`."""
+    parts, others = _parts(selection), _parts(expected)
     differing = [
         name
-        for name, a, b in _paired(selection, expected)
-        if not name.startswith(besides) and not _bit_equal(a, b)
+        for name in dict.fromkeys([*parts, *others])
+        if not name.startswith(besides) and not _bit_equal(parts.get(name), others.get(name))
     ]
     assert not differing, f"{what}: {', '.join(differing)} differ"
 
@@ -39,31 +41,14 @@ def assert_close(selection: Selection, expected: Selection, what: str, rtol: flo
     )
 
 
-_PARTS = {
-    "pair_weights": ("columns", "matrix", "i", "j", "weight", "diagonal"),
-    "donors": ("columns", "rows", "times", "nominal", "k", "standardize"),
-}
-
-
-def _paired(selection: Selection, expected: Selection) -> Iterator[tuple[str, Any, Any]]:
-    for name in ("selected", "scores", "weights", "instance_weights", "fill", "features_in"):
-        yield name, getattr(selection, name), getattr(expected, name)
-    for part, names in _PARTS.items():
-        a, b = getattr(selection, part), getattr(expected, part)
-        for name in names:
-            yield f"{part}.{name}", getattr(a, name, None), getattr(b, name, None)
-    for group in ("model", "tables"):
-        a, b = getattr(selection, group), getattr(expected, group)
-        for key in sorted({*a, *b}):
-            yield f"{group}[{key!r}]", a.get(key), b.get(key)
-    for key in sorted({*selection.model_columns, *expected.model_columns}):
-        axes = (selection.model_columns.get(key), expected.model_columns.get(key))
-        yield f"model_columns[{key!r}]", *axes
-    yield (
-        "warnings",
-        np.array(selection.warnings, dtype=str),
-        np.array(expected.warnings, dtype=str),
-    )
+def _parts(selection: Selection) -> dict[str, Any]:
+    """What a selection consists of, by name: ``scores``, ``donors.rows``, ``model['W']``, …"""
+    parts: dict[str, Any] = {}
+    for path, array in selection_arrays(selection).items():
+        folder, _, name = path.partition("/")
+        parts[f"{folder}[{name!r}]" if folder in FREE else path.replace("/", ".")] = array
+    parts |= {f"model_columns[{key!r}]": axes for key, axes in selection.model_columns.items()}
+    return parts | {"warnings": np.array(selection.warnings, dtype=str)}
 
 
 def _bit_equal(a: Any, b: Any) -> bool:
@@ -94,6 +79,11 @@ def _arrays(thing: Any) -> Iterator[NDArray[Any]]:
 
 def _normal(n_samples: int, n_features: int, seed: int) -> NDArray[np.float64]:
     return np.random.Generator(np.random.PCG64(seed)).standard_normal((n_samples, n_features))
+
+
+def with_columns(data: Dataset, X: Any) -> Dataset:
+    """Other columns with the label of `data`."""
+    return Dataset.from_arrays(X, data.y, task=data.task)
 
 
 def classes(n_samples: int = 96, n_features: int = 6, n_classes: int = 2) -> Dataset:

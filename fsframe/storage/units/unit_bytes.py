@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 from fsframe.method.selection import Selection
-from fsframe.storage.encoding import selection_arrays, selection_of
+from fsframe.storage.encoding import FREE, selection_arrays, selection_of
 from fsframe.storage.spec import NUMBER_TYPES
 from fsframe.table.arrays import freeze
 
@@ -270,7 +270,6 @@ PARTS = frozenset(
 )
 """Optional parts of a Selection; kept columns and warnings are always included."""
 
-_FREE = ("model", "tables")
 # Limit on selections that share one header; guards against damaged files.
 _MOST_ALIKE = 1 << 20
 
@@ -286,7 +285,7 @@ def reduced(selection: Selection, parts: Collection[str]) -> Selection:
     for name in PARTS - set(parts):
         if name == "scores":
             changes[name] = _no_scores(selection.scores.size)
-        elif name in _FREE:
+        elif name in FREE:
             if getattr(selection, name):
                 changes[name] = {}
                 if name == "model":
