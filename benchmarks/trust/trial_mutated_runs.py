@@ -17,7 +17,7 @@ from trials import Trial, command, small_table
 
 from fsframe.storage import spec
 from fsframe.storage.guarded_hdf5 import open_image
-from fsframe.storage.read import READERS
+from fsframe.storage.read import record_and_digests
 from fsframe.storage.spec import SEAL_BYTES, Limits, make_seal
 from fsframe.table.hdf5 import no_hdf5_plugins
 
@@ -124,7 +124,7 @@ def made_good(image: bytes, version: int) -> tuple[bytes, bool]:
         with no_hdf5_plugins():
             handle, root = open_image(sealed(image, version), Limits())
             try:
-                record, _ = READERS[version](root, Limits(), version)
+                record, _ = record_and_digests(root, Limits(), version)
             finally:
                 handle.close()
             computed = record.digests()

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,14 @@ from fsframe.errors import StoreError
 from fsframe.method.pair_tests import PairTests
 from fsframe.method.selection import Selection
 from fsframe.storage import spec
-from fsframe.storage.encoding import TRIANGLE, is_packable, json_text, selection_of, square_of
+from fsframe.storage.encoding import (
+    FREE,
+    TRIANGLE,
+    is_packable,
+    json_text,
+    selection_of,
+    square_of,
+)
 from fsframe.storage.guarded_hdf5 import GuardedGroup, open_image
 from fsframe.storage.records import (
     DataRecord,
@@ -121,13 +128,10 @@ def _neighbours(path: Path) -> str:
 
 
 def _record(content: bytes, limits: Limits, version: int) -> RunRecord:
-    read = READERS.get(version)
-    if read is None:
-        raise StoreError(f"there is no reader of run file version {version} here")
     with no_hdf5_plugins():
         handle, root = open_image(content, limits)
         try:
-            record, stored = read(root, limits, version)
+            record, stored = record_and_digests(root, limits, version)
         finally:
             handle.close()
     problems = record.problems()
@@ -140,12 +144,12 @@ def _record(content: bytes, limits: Limits, version: int) -> RunRecord:
     return record
 
 
-def _by_schema(
+def record_and_digests(
     root: GuardedGroup, limits: Limits, version: int
 ) -> tuple[RunRecord, dict[str, str]]:
-    """The record of a file of any version so far, and the digests it declares, by path.
+    """The record of a file of that version, and the digests it declares, by path.
 
-    Versions differ only in what `spec.SINCE` lists.
+    Versions differ only in what `spec.SINCE` lists; one that differs in more needs its own reader.
     """
     top = _attributes(root, spec.ROOT_ATTRIBUTES, version)
     _check_root(top, version)
@@ -171,11 +175,6 @@ def _by_schema(
         **arrays,
     )
     return record, stored
-
-
-READERS: dict[int, Callable[[GuardedGroup, Limits, int], tuple[RunRecord, dict[str, str]]]]
-READERS = dict.fromkeys(range(1, spec.ENCODING_VERSION + 1), _by_schema)
-"""A reader for each version; one that differs in more than `spec.SINCE` needs its own."""
 
 
 def _attributes(group: GuardedGroup, kinds: Mapping[str, type], version: int) -> dict[str, Any]:
@@ -239,21 +238,16 @@ def _stage(group: GuardedGroup, version: int, before: Selection | None) -> tuple
     members = [*spec.STAGE_ARRAYS, *spec.STAGE_GROUPS, *spec.STAGE_TEXTS]
     known = [name for name in members if spec.is_known(name, version)]
     names = group.check_members(spec.STAGE_REQUIRED, known)
-    kinds = {name: kind for name, kind in spec.STAGE_ARRAYS.items() if name in names}
-    arrays = {name: group.array(name, kind) for name, kind in kinds.items()}
-    free = {name: _free_arrays(group, name, name in names) for name in ("model", "tables")}
-    paired = _known_arrays(group, "pair_weights", spec.PAIR_ARRAYS, ("columns",), names)
-    donors = _known_arrays(group, "donors", spec.DONOR_ARRAYS, tuple(spec.DONOR_ARRAYS), names)
+    arrays = _stage_arrays(group, names)
     if "packing" in names:
-        _unpack(group, free | {"pair_weights": paired})
-    features_in, warnings = arrays["features_in"], group.texts("warnings")
+        _unpack(group, arrays)
+    folders = {path.partition("/")[0] for path in arrays}
+    warnings = group.texts("warnings")
     selection = None
     if "selected" in arrays:
         if "scores" not in arrays:
             raise StoreError(f"{group.path} has selected columns but no scores")
         axes = _json(group, "model_columns", dict) if "model_columns" in names else None
-        inner = free | {"pair_weights": paired, "donors": donors}
-        arrays |= {f"{folder}/{name}": a for folder in inner for name, a in inner[folder].items()}
         try:
             selection = selection_of(
                 arrays, warnings=warnings, carried=top["carried"].split(), model_columns=axes
@@ -261,50 +255,60 @@ def _stage(group: GuardedGroup, version: int, before: Selection | None) -> tuple
         except StoreError as error:
             raise StoreError(f"{group.path}: {error}") from None
         if "donors" in selection.carried:
-            if donors or before is None or before.donors is None:
+            if "donors" in folders or before is None or before.donors is None:
                 raise StoreError(f"{group.path} has donors of an earlier stage, or none came")
             selection = attrs.evolve(selection, donors=before.donors)
-    elif len(arrays) > 1 or paired or donors or top["carried"] or "model_columns" in names:
+    elif folders - {"features_in", *FREE} or top["carried"] or "model_columns" in names:
         raise StoreError(f"{group.path} has scores, weights or axes but no selected columns")
     stage = StageRecord(
         **_fields(top, {"carried", "digest", "seed"}),
         params=_json(group, "params", dict),
-        features_in=features_in,
+        features_in=arrays["features_in"],
         selection=selection,
-        model=free["model"],
-        tables=free["tables"],
+        model=_members(arrays, "model"),
+        tables=_members(arrays, "tables"),
         warnings=warnings,
         seed=_seed(top["seed"], group.path),
     )
     return stage, top["digest"]
 
 
-def _free_arrays(group: GuardedGroup, name: str, there: bool) -> dict[str, NDArray[Any]]:
-    if not there:
-        return {}
-    inner = group.group(name)
+_FOLDERS: Mapping[str, tuple[Mapping[str, str], tuple[str, ...]]] = {
+    "pair_weights": (spec.PAIR_ARRAYS, ("columns",)),
+    "donors": (spec.DONOR_ARRAYS, tuple(spec.DONOR_ARRAYS)),
+}
+"""The groups of a stage whose datasets the format names: their types, and which must be there."""
+
+
+def _stage_arrays(group: GuardedGroup, names: Collection[str]) -> dict[str, NDArray[Any]]:
+    """The arrays of a stage that has members of these names, by path."""
+    arrays = {n: group.array(n, kind) for n, kind in spec.STAGE_ARRAYS.items() if n in names}
+    for folder in FREE:
+        if folder in names:
+            free = _free_arrays(group, folder)
+            arrays |= {f"{folder}/{name}": array for name, array in free.items()}
+    for folder, (kinds, required) in _FOLDERS.items():
+        if folder in names:
+            inner = group.group(folder)
+            inner.attributes({})
+            members = inner.check_members(required, kinds)
+            arrays |= {f"{folder}/{name}": inner.array(name, kinds[name]) for name in members}
+    return arrays
+
+
+def _members(arrays: Mapping[str, NDArray[Any]], folder: str) -> dict[str, NDArray[Any]]:
+    prefix = f"{folder}/"
+    return {path.removeprefix(prefix): a for path, a in arrays.items() if path.startswith(prefix)}
+
+
+def _free_arrays(group: GuardedGroup, folder: str) -> dict[str, NDArray[Any]]:
+    inner = group.group(folder)
     inner.attributes({})
     return {member: inner.decoded(member) for member in inner.members()}
 
 
-def _known_arrays(
-    group: GuardedGroup,
-    folder: str,
-    kinds: Mapping[str, str],
-    required: tuple[str, ...],
-    members: Collection[str],
-) -> dict[str, NDArray[Any]]:
-    """The datasets in `folder` of a stage, which are of these kinds; none if it is not there."""
-    if folder not in members:
-        return {}
-    inner = group.group(folder)
-    inner.attributes({})
-    names = inner.check_members(required, kinds)
-    return {name: inner.array(name, kinds[name]) for name in names}
-
-
-def _unpack(group: GuardedGroup, folders: dict[str, dict[str, NDArray[Any]]]) -> None:
-    """Reconstruct, in `folders`, the arrays that `packing` describes.
+def _unpack(group: GuardedGroup, arrays: dict[str, NDArray[Any]]) -> None:
+    """Reconstruct, in `arrays`, those that `packing` describes.
 
     Each counts as if it were written in full, since its digest is computed: a short text must not
     cause that a hundred thousand times.
@@ -312,26 +316,21 @@ def _unpack(group: GuardedGroup, folders: dict[str, dict[str, NDArray[Any]]]) ->
     packing = _json(group, "packing", dict)
     where = f"{group.path}/packing"
     for path, how in packing.items():
-        folder, _, name = path.partition("/")
-        if not is_packable(path) or not name or not isinstance(how, str):
+        if not is_packable(path) or not path.partition("/")[2] or not isinstance(how, str):
             raise StoreError(f"{where} names {printable(path, 80)!r}, which cannot be packed")
-        if (how == TRIANGLE) != (name in folders[folder]):
+        if (how == TRIANGLE) != (path in arrays):
             raise StoreError(f"{where} does not fit what is at {printable(path, 80)!r}")
         if how == TRIANGLE:
-            triangle = folders[folder][name]
-            group.count_memory(2 * triangle.nbytes, where)
-            folders[folder][name] = square_of(triangle)
+            group.count_memory(2 * arrays[path].nbytes, where)
+            arrays[path] = square_of(arrays[path])
     for path, how in packing.items():
         if how == TRIANGLE:
             continue
-        source, _, other = how.partition("/")
-        there = is_packable(how) and other in folders[source]
+        there = is_packable(how) and how in arrays
         if not there or packing.get(how, TRIANGLE) != TRIANGLE:
             raise StoreError(f"{where} sends {printable(path, 80)!r} where no array is")
-        array = folders[source][other]
-        group.count_memory(array.nbytes, where)
-        folder, _, name = path.partition("/")
-        folders[folder][name] = array
+        group.count_memory(arrays[how].nbytes, where)
+        arrays[path] = arrays[how]
 
 
 def _pair_tests(group: GuardedGroup, version: int) -> tuple[PairTestRecord, str]:
@@ -345,7 +344,7 @@ def _pair_tests(group: GuardedGroup, version: int) -> tuple[PairTestRecord, str]
             **arrays,
             n_tested=top["n_tested"],
             n_chosen_from=top["n_chosen_from"],
-            tables=_free_arrays(group, "tables", "tables" in names),
+            tables=_free_arrays(group, "tables") if "tables" in names else {},
         ),
     )
     return tests, top["digest"]

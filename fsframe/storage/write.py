@@ -188,13 +188,13 @@ def _data(root: Any, record: RunRecord, written: _Written) -> None:
 def _stage(stages: Any, member: str, stage: StageRecord, written: _Written) -> None:
     group = _group(stages, member)
     declared = axes_text(stage)
-    items, packing = compact(stage_items(stage))
+    whole = stage_items(stage)
+    items, packing = compact(whole)
     if declared:
         items["model_columns"] = (declared,)
     if packing:
         items["packing"] = (json_text(packing, f"packing of stage {stage.name}"),)
         # Unpacked arrays count towards the memory of a reader.
-        whole = stage_items(stage)
         written.n_unpacked += sum(
             2 * items[path].nbytes if how == TRIANGLE else whole[path].nbytes
             for path, how in packing.items()

@@ -9,7 +9,7 @@ import pytest
 
 from fsframe.errors import StoreError
 from fsframe.storage import load_run, read, spec, verify_run, write_run
-from fsframe.storage.read import READERS, first_difference
+from fsframe.storage.read import first_difference
 from fsframe.storage.spec import SEAL_BYTES, make_seal
 
 ARCHIVE = Path(__file__).resolve().parents[1] / "data" / "archives" / "run-v1.h5"
@@ -22,11 +22,6 @@ NEXT = spec.ENCODING_VERSION + 1
 def next_version(monkeypatch):
     """The program as it will be when the format has one more version."""
     monkeypatch.setattr(spec, "ENCODING_VERSION", NEXT)
-    monkeypatch.setitem(READERS, NEXT, READERS[NEXT - 1])
-
-
-def test_there_is_a_reader_for_every_version():
-    assert sorted(READERS) == list(range(1, spec.ENCODING_VERSION + 1))
 
 
 @pytest.mark.usefixtures("next_version")
