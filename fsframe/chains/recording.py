@@ -164,9 +164,8 @@ def _recorded_stages(chain: RunsInSteps, data: Dataset, run: Run) -> Iterator[St
 def _stage_call(
     chain: RunsInSteps, data: Dataset, run: Run, position: int, upstream: Selection | None
 ) -> str:
-    assert run.checkpoint is not None
     text = format_stages(stage.text for stage in chain.stages[: position + 1])
-    return call_key(run.checkpoint, "stage", text, data, run.child(position), upstream=upstream)
+    return call_key("stage", text, data, run.child(position), upstream=upstream)
 
 
 def stage_record(stage: Stage, run: Run, result: StageResult, seconds: float = 0.0) -> StageRecord:

@@ -393,7 +393,6 @@ class _Resampling:
             return "", {}
         given = isinstance(self.counts, np.ndarray)
         call = call_key(
-            checkpoint,
             "select",
             str(self.base) if given else f"{self.base} on {self.counts}",
             self.data.with_counts(None),

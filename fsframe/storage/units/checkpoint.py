@@ -7,12 +7,13 @@ import os
 import re
 import threading
 import time
-import weakref
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from fsframe.atomic import check_destination, place_file
 from fsframe.errors import StoreError
@@ -20,9 +21,9 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.storage.encoding import numeric_differences
 from fsframe.storage.units.lock import FolderLock
+from fsframe.storage.units.unit_bytes import pack, unpack
 from fsframe.storage.units.unit_files import (
     NAMES,
-    FitSteps,
     Manifest,
     Place,
     Unit,
@@ -84,7 +85,6 @@ class Checkpoint:
         self.finished = False
         """Whether the run file exists, so that no unit is needed any more."""
         self._guard = threading.RLock()
-        self._digests: dict[int, tuple[Any, str]] = {}
 
     @classmethod
     def open(
@@ -398,16 +398,33 @@ class Checkpoint:
         self, what: str, data: Dataset, run: Run, upstream: Selection | None = None
     ) -> FitSteps:
         """Steps of one long fit; `fsframe.method.run.Run.units` says what they are."""
-        return FitSteps(self, call_key(self, "own", what, data, run, upstream=upstream))
+        return FitSteps(self, call_key("own", what, data, run, upstream=upstream))
 
-    def remember(self, array: Any, digest: str) -> None:
-        """Cache the digest of an array for the lifetime of the array."""
-        self._digests[id(array)] = (weakref.ref(array), digest)
 
-    def remembered(self, array: Any) -> str | None:
-        """The cached digest of that array; None if there is none."""
-        entry = self._digests.get(id(array))
-        return entry[1] if entry is not None and entry[0]() is array else None
+class FitSteps:
+    """The steps of one fit, by number; `fsframe.method.run.Run.units` gives one.
+
+    `call` is the key of the fit, under which `checkpoint` stores finished steps.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, call: str) -> None:
+        self._checkpoint, self._call = checkpoint, call
+        self._known = {unit.start: unit for unit in checkpoint.units(call)}
+
+    def get(
+        self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]
+    ) -> dict[str, NDArray[Any]]:
+        """The arrays of step `number` ≥ 0: stored by an earlier attempt, else from `compute`.
+
+        Numbers, truth values or texts by name, row-major; the same bits whether stored or just
+        computed. StoreError if they cannot be kept, or what was kept has changed.
+        """
+        known = self._known.get(number)
+        if known is not None:
+            return unpack(self._checkpoint.load(known))[0]
+        arrays = {name: np.array(value, order="C") for name, value in compute().items()}
+        self._checkpoint.commit(Unit(self._call, number, number + 1), pack(arrays))
+        return arrays
 
 
 def _remove(path: Path) -> None:

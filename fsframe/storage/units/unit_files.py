@@ -7,14 +7,15 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 import fsframe.registry
 from fsframe.atomic import place_file
@@ -30,7 +31,7 @@ from fsframe.storage.encoding import (
     numeric_differences,
     release,
 )
-from fsframe.storage.units.unit_bytes import pack, pack_selections, unpack
+from fsframe.storage.units.unit_bytes import pack_selections
 from fsframe.system import open_for_reading
 from fsframe.table.dataset import Dataset
 from fsframe.table.frozen_table import declared_roles
@@ -319,16 +320,6 @@ class Unit:
         return cls(match["call"], int(match["start"]), int(match["stop"]))
 
 
-class UnitStore(Protocol):
-    """Stores finished units; implemented by `Checkpoint`."""
-
-    def units(self, call: str) -> list[Unit]: ...
-    def load(self, unit: Unit) -> bytes: ...
-    def commit(self, unit: Unit, content: bytes) -> None: ...
-    def remember(self, array: Any, digest: str) -> None: ...
-    def remembered(self, array: Any) -> str | None: ...
-
-
 @attrs.frozen
 class Place:
     """Where a unit's bytes are, and their SHA-256."""
@@ -418,7 +409,6 @@ def _entries(raw: bytes) -> list[tuple[Unit, int]]:
 
 
 def call_key(
-    checkpoint: UnitStore,
     what: str,
     text: str,
     data: Dataset,
@@ -430,10 +420,10 @@ def call_key(
 ) -> str:
     """The key under which the units of one call are stored.
 
-    `what` is the kind of work, `text` which chain or stage does it; `checkpoint` keeps the digest
-    of the table, which several calls share. The result is the key of `run`, where its parts begin,
-    and 32 hexadecimal digits of a SHA-256 over everything else. The key makes calls of one run
-    differ; the digest protects a stage that calls twice under one key with different tables.
+    `what` is the kind of work, `text` which chain or stage does it. The result is the key of `run`,
+    where its parts begin, and 32 hexadecimal digits of a SHA-256 over everything else. The key
+    makes calls of one run differ; the digest protects a stage that calls twice under one key with
+    different tables.
     """
     digest = hashlib.sha256()
     header = declared_roles(data) | {
@@ -441,7 +431,7 @@ def call_key(
         "text": text,
         "parts": sorted(parts),
         "entropy": run.entropy,
-        "table": _table_digest(checkpoint, data),
+        "table": _table_digest(data),
     }
     _add(digest, json.dumps(header, sort_keys=True).encode())
     _add(digest, _bytes(data.y))
@@ -457,32 +447,6 @@ def call_key(
     return f"{key}~{run.first}~{digest.hexdigest()[:32]}"
 
 
-class FitSteps:
-    """The steps of one fit, by number; `fsframe.method.run.Run.units` gives one.
-
-    `call` is the key of the fit, under which `checkpoint` stores finished steps.
-    """
-
-    def __init__(self, checkpoint: UnitStore, call: str) -> None:
-        self._checkpoint, self._call = checkpoint, call
-        self._known = {unit.start: unit for unit in checkpoint.units(call)}
-
-    def get(
-        self, number: int, compute: Callable[[], Mapping[str, ArrayLike]]
-    ) -> dict[str, NDArray[Any]]:
-        """The arrays of step `number` ≥ 0: stored by an earlier attempt, else from `compute`.
-
-        Numbers, truth values or texts by name, row-major; the same bits whether stored or just
-        computed. StoreError if they cannot be kept, or what was kept has changed.
-        """
-        known = self._known.get(number)
-        if known is not None:
-            return unpack(self._checkpoint.load(known))[0]
-        arrays = {name: np.array(value, order="C") for name, value in compute().items()}
-        self._checkpoint.commit(Unit(self._call, number, number + 1), pack(arrays))
-        return arrays
-
-
 def _add(digest: Any, content: bytes) -> None:
     digest.update(len(content).to_bytes(8, "little"))
     digest.update(content)
@@ -496,17 +460,22 @@ def _bytes(array: NDArray[Any] | None) -> bytes:
     return f"{wide.dtype.kind}{wide.shape}".encode() + wide.tobytes()
 
 
-def _table_digest(checkpoint: UnitStore, data: Dataset) -> str:
+_known_digests: dict[int, tuple[Any, str]] = {}
+"""By the identity of a table's matrix, a weak reference to it and its digest: calls share both."""
+
+
+def _table_digest(data: Dataset) -> str:
     if data.in_parts:
         return str(data.matrix.rows_sha256)
-    if data.nbytes:
-        known = checkpoint.remembered(data.matrix)
-        if known is not None:
-            return known
+    matrix, known = data.matrix, _known_digests.get(id(data.matrix))
+    if data.nbytes and known is not None and known[0]() is matrix:
+        return known[1]
     digest = hashlib.sha256(f"{data.n_samples}x{data.n_features}".encode())
     for start, stop in data.column_blocks():
         # Transposed, so that columns are contiguous in any memory layout.
         digest.update(np.ascontiguousarray(data.columns(start, stop).T, dtype="<f8").tobytes())
     if data.nbytes:
-        checkpoint.remember(data.matrix, digest.hexdigest())
+        key = id(matrix)
+        forget = weakref.ref(matrix, lambda _: _known_digests.pop(key, None))
+        _known_digests[key] = (forget, digest.hexdigest())
     return digest.hexdigest()

@@ -296,7 +296,7 @@ def changes() -> list[tuple[str, dict]]:
 
 
 @pytest.mark.parametrize(("name", "change"), changes())
-def test_units_are_filed_under_everything_that_their_result_depends_on(out, name, change):
+def test_units_are_filed_under_everything_that_their_result_depends_on(name, change):
     usual = {
         "what": "select",
         "text": "mim",
@@ -305,16 +305,9 @@ def test_units_are_filed_under_everything_that_their_result_depends_on(out, name
         "counts": np.ones((2, 40), dtype=np.int64),
         "parts": (),
     }
-    manifest = Manifest(chain="x", seed=0, sha256="", software={})
-    with Checkpoint.open(out, manifest) as checkpoint:
-
-        def name_of(**given):
-            what, text, data, run = (given.pop(key) for key in ("what", "text", "data", "run"))
-            return call_key(checkpoint, what, text, data, run, **given)
-
-        again = {**usual, "data": table(), "counts": np.ones((2, 40), dtype=np.int8)}
-        assert name_of(**usual) == name_of(**again)
-        assert name_of(**usual) != name_of(**{**usual, **change})
+    again = {**usual, "data": table(), "counts": np.ones((2, 40), dtype=np.int8)}
+    assert call_key(**usual) == call_key(**again)
+    assert call_key(**usual) != call_key(**{**usual, **change})
 
 
 def test_a_unit_whose_content_is_unsound_is_refused_not_used(out):
@@ -323,9 +316,7 @@ def test_a_unit_whose_content_is_unsound_is_refused_not_used(out):
     chain, run = Chain.parse("mim:top=2"), Run(key=(0,))
     manifest = Manifest(chain="x", seed=0, sha256="", software={})
     with Checkpoint.open(out, manifest, every=0) as checkpoint:
-        call = call_key(
-            checkpoint, "select", "mim:top=2", data, run, counts=counts, parts=("scores",)
-        )
+        call = call_key("select", "mim:top=2", data, run, counts=counts, parts=("scores",))
         checkpoint.commit(Unit(call, 0, 2), b"\x80\x04N.")
         found = select_resamples(
             chain, data, counts, attrs.evolve(run, checkpoint=checkpoint), parts=("scores",)
