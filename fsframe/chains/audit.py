@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -17,12 +18,11 @@ from fsframe.chains.stage import route_of, shares_of
 from fsframe.errors import PluginError, RequestError
 from fsframe.method.classifier import FittedOnColumns
 from fsframe.method.run import Run, size_text
+from fsframe.method.selection import Selection
 from fsframe.registry import classifiers, find_offer, preferring, selectors
 from fsframe.storage import RunRecord
 from fsframe.storage.encoding import encode_array, fingerprint, numeric_differences
 from fsframe.storage.records import (
-    PairTestRecord,
-    StageRecord,
     last_selection,
     pair_test_items,
     stage_items,
@@ -164,40 +164,30 @@ def audit_run(
         if shares is not None:
             run = attrs.evolve(run, memory=shares.one_fit)
         rounding = _may_round(record)
-        verdicts = []
+        verdicts: list[StageAudit] = []
 
-        def add(verdict: StageAudit) -> None:
-            verdicts.append(verdict)
+        def compare(
+            path: str, differences: Callable[[], Iterable[tuple[str, float]]], recorded: bool
+        ) -> None:
+            begin = perf_counter()
+            try:
+                parts = list(differences())
+            except PluginError as error:
+                parts = _failure(error, recorded=recorded)
+            verdicts.append(_verdict(path, parts, rounding, perf_counter() - begin))
             if report is not None:
-                report(verdict)
+                report(verdicts[-1])
 
         chosen = range(len(chain.stages)) if stages is None else stages
         for number in chosen:
             upstream = last_selection(record.stages[:number])
-            then, begin = record.stages[number], perf_counter()
-            try:
-                result = next(chain.steps(data, run, upstream, number))
-                now = stage_record(chain.stages[number], run.child(number), result)
-            except PluginError as error:
-                parts = _failure(error, recorded=upstream is not None)
-            else:
-                offer = find_offer(now.name, selectors, classifiers)[1]
-                if then.provider == offer.entry.former_provider:
-                    now = attrs.evolve(now, provider=then.provider)
-                same = then.digest() == now.digest()
-                parts = [] if same else [*_stage_differences(then, now)]
-            add(_verdict(record.stage_paths()[number], parts, rounding, perf_counter() - begin))
+            compare(
+                record.stage_paths()[number],
+                partial(_stage_again, record, chain, data, run, number, upstream),
+                upstream is not None,
+            )
         if record.pair_tests is not None and len(set(chosen)) == len(chain.stages):
-            begin = perf_counter()
-            try:
-                tests, untested = answer_tests(
-                    chain.stages, record.stages, data, run.child(len(chain.stages))
-                )
-            except PluginError as error:
-                parts = _failure(error, recorded=True)
-            else:
-                parts = [*_test_differences(record.pair_tests, tests, untested)]
-            add(_verdict("/pair_tests", parts, rounding, perf_counter() - begin))
+            compare("/pair_tests", partial(_tests_again, record, chain, data, run), True)
     return verdicts
 
 
@@ -280,15 +270,35 @@ def _failure(error: PluginError, *, recorded: bool) -> list[tuple[str, float]]:
     return [(f"it fails on the recorded results of the stages before it ({error})", np.inf)]
 
 
-def _stage_differences(then: StageRecord, now: StageRecord) -> Iterator[tuple[str, float]]:
-    """The difference of each part of a stage; infinite where it cannot be rounding."""
-    yield from _different_fields(then, now, "name", "kind", "provider", "seed")
-    yield from _array_differences(stage_items(then), stage_items(now))
-
-
-def _test_differences(
-    then: PairTestRecord, now: PairTestRecord | None, untested: str
+def _stage_again(
+    record: RunRecord,
+    chain: Chain,
+    data: Dataset,
+    run: Run,
+    number: int,
+    upstream: Selection | None,
 ) -> Iterator[tuple[str, float]]:
+    """The difference of each part of a stage that is computed again; infinite where it cannot be
+    rounding."""
+    then = record.stages[number]
+    result = next(chain.steps(data, run, upstream, number))
+    now = stage_record(chain.stages[number], run.child(number), result)
+    offer = find_offer(now.name, selectors, classifiers)[1]
+    if then.provider == offer.entry.former_provider:
+        now = attrs.evolve(now, provider=then.provider)
+    if then.digest() != now.digest():
+        yield from _different_fields(then, now, "name", "kind", "provider", "seed")
+        yield from _array_differences(stage_items(then), stage_items(now))
+
+
+def _tests_again(
+    record: RunRecord, chain: Chain, data: Dataset, run: Run
+) -> Iterator[tuple[str, float]]:
+    """The differences of the tests of pairs, made again on the recorded results."""
+    then = record.pair_tests
+    assert then is not None
+    key = run.child(len(chain.stages))
+    now, untested = answer_tests(chain.stages, record.stages, data, key)
     if now is None:
         yield untested or "no pair was tested", np.inf
     elif then.digest != now.digest:

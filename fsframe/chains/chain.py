@@ -262,12 +262,9 @@ class Chain:
 
     def _resampling_cost(self, position: int, n: int, p: int) -> Cost | None:
         """Cost of all fits of the base of the stage at this position."""
-        method = self.stages[position].method
+        method, base = self.stages[position].method, self._base_of(position)
         assert isinstance(method, Selector)
-        named = getattr(method, "base", None)
-        try:
-            base = Chain.parse(named) if named else Chain(self.stages[:position])
-        except FsframeError:
+        if base is None:
             return None
         one, many = base.cost(n, p), method.base_fits(p)
         if one is None or many is None:
@@ -316,16 +313,22 @@ class Chain:
 
     def _last_of_base(self, place: int) -> Selector | None:
         """The last selector of what the stage at `place` resamples; None if it resamples none."""
-        method = self.stages[place].method
-        if not getattr(method, "wrapping", False):
-            return None
-        named = getattr(method, "base", None)
-        try:
-            selecting = Chain.parse(named).selecting if named else self.stages[:place]
-        except FsframeError:
-            return None
+        base = self._base_of(place)
+        selecting = () if base is None else base.selecting
         last = selecting[-1].method if selecting else None
         return last if isinstance(last, Selector) else None
+
+    def _base_of(self, place: int) -> Chain | None:
+        """What the stage at `place` resamples; None if it resamples no chain."""
+        method = self.stages[place].method
+        named = getattr(method, "base", None)
+        try:
+            if getattr(method, "wrapping", False):
+                return Chain.parse(named) if named else Chain(self.stages[:place])
+        except FsframeError:
+            # A stage that reads its base itself may name more than a chain.
+            pass
+        return None
 
     @property
     def classifier(self) -> Classifier | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 from fsframe.method.selection import Selection
-from fsframe.storage.encoding import FREE, selection_arrays, selection_of
+from fsframe.storage.encoding import FREE, same_bits, selection_arrays, selection_of
 from fsframe.storage.spec import NUMBER_TYPES
 from fsframe.table.arrays import freeze
 
@@ -197,7 +197,7 @@ def stack(results: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
         listed = [result.get(name) for result in results]
         whole = [array for array in listed if array is not None]
         alike = len(whole) == len(listed) > 1 and len({array.dtype for array in whole}) == 1
-        if alike and all(array is whole[0] or _same(array, whole[0]) for array in whole[1:]):
+        if alike and all(array is whole[0] or same_bits(array, whole[0]) for array in whole[1:]):
             arrays[f"every/{name}"] = whole[0]
         elif alike and all(array.ndim == 1 for array in whole):
             arrays[f"joined/{name}"] = np.concatenate(whole)
@@ -207,18 +207,6 @@ def stack(results: Sequence[Mapping[str, NDArray[Any]]]) -> Arrays:
                 if array is not None:
                     arrays[f"{place}/{name}"] = array
     return arrays
-
-
-def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether two arrays of one type are equal bit by bit."""
-    if one.shape != other.shape:
-        return False
-    place, other_place = (array.__array_interface__["data"] for array in (one, other))
-    if place == other_place and one.strides == other.strides:
-        return True
-    a, b = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
-    # A look at the beginning tells most arrays apart.
-    return bool((a[:64] == b[:64]).all() and (a == b).all())
 
 
 def unstack(arrays: Mapping[str, NDArray[Any]], n: int) -> list[Arrays]:
