@@ -326,8 +326,11 @@ def labelled_rows(table: ArrayTable, label: str | int | None) -> ArrayTable:
         return table
     y = None if table.y is None else table.y[known]
     beside = {key: cells[known] for key, cells in table.beside.items()}
-    note = unlabelled_left_out(int((~known).sum()))
-    return attrs.evolve(table, X=table.X[known], y=y, beside=beside, notes=(*table.notes, note))
+    samples = table.samples
+    if samples is not None:
+        samples = tuple(name for name, there in zip(samples, known, strict=True) if there)
+    notes = (*table.notes, unlabelled_left_out(int((~known).sum())))
+    return attrs.evolve(table, X=table.X[known], y=y, beside=beside, samples=samples, notes=notes)
 
 
 def cannot_leave_rows_out(what: str) -> RequestError:

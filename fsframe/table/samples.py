@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
@@ -65,7 +66,7 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
     Raises
     ------
     DataError
-        If names are missing or occur twice, a sample is not in the other table, there is no
+        If names are missing or occur twice, most samples are not in the other table, there is no
         feature, or the numbers do not fit in memory twice, as they are while they are turned.
     """
     if sheet.names is None:
@@ -89,7 +90,9 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
     _check_once("features", features, sheet.path)
     if about is not None:
         others = rows if transpose else columns
-        beside |= _by_sample(about, sheet.path, samples, others, transpose)
+        known, further = _by_sample(about, sheet.path, samples, others, transpose)
+        beside |= known
+        notes = (*notes, *further)
     return ArrayTable(
         path=sheet.path,
         X=np.ascontiguousarray(X.T if transpose else X),
@@ -150,16 +153,21 @@ def _numbers(
 
 def _by_sample(
     about: AboutSamples, path: Path, samples: Sequence[str], others: Sequence[str], transpose: bool
-) -> dict[str, NDArray[Any]]:
-    """The columns about the samples, in the order of `samples`, by name.
+) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """The columns about the samples, in the order of `samples`, by name; and notes.
 
+    Of samples that the table about them lacks nothing is known, if it has half of them or more.
     `others` are the names along the other side of the table at `path`.
     """
     _check_once("samples", about.names, about.path)
     _check_once("samples", samples, path)
-    place = {name: row for row, name in enumerate(about.names)}
+    place, notes = {name: row for row, name in enumerate(about.names)}, list[str]()
+    if renamed := _spelled_otherwise([name for name in samples if name not in place], about.names):
+        place |= {name: place[other] for name, other in renamed.items()}
+        shown = some_of([f"{name!r} is {other!r}" for name, other in renamed.items()], 3)
+        notes.append(f"samples are named otherwise in {about.path.name}: {shown}")
     lost = [repr(name) for name in samples if name not in place]
-    if lost:
+    if 2 * len(lost) > len(samples):
         turned = sum(name in place for name in others) > len(samples) - len(lost)
         wrong, way = ("rows", "leave out --transpose"), ("columns", "say --transpose")
         side, instead = wrong if transpose else way
@@ -168,13 +176,37 @@ def _by_sample(
             f"{path}: {some_of(lost, 5)}. Its first column names "
             + (f"the {side} of that table: {instead}" if turned else "the samples")
         )
-    rows = [place[name] for name in samples]
-    return {
-        name: np.array([values[row] or "" for row in rows], dtype=object)
-        if isinstance(values, list)
-        else values[rows]
-        for name, values in about.columns.items()
-    }
+    if lost:
+        notes.append(
+            f"{about.path.name} has no row for {len(lost)} of the {len(samples)} samples: "
+            f"{some_of(lost, 5)}"
+        )
+    rows = np.array([place.get(name, -1) for name in samples])
+    beside: dict[str, NDArray[Any]] = {}
+    for name, values in about.columns.items():
+        if isinstance(values, list):
+            texts = [values[row] if row >= 0 else None for row in rows.tolist()]
+            beside[name] = np.array([text or "" for text in texts], dtype=object)
+        else:
+            known = values[rows]
+            beside[name] = np.where(rows >= 0, known, np.nan) if lost else known
+    return beside, notes
+
+
+def _spelled_otherwise(lost: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Which of the names is meant by each of the lost ones, where letters and digits are the same
+    in any case, as in TCGA.01 and TCGA-01, or X101 and 101, which R makes of them; none if one name
+    could be meant twice."""
+
+    def plain(name: str) -> str:
+        return re.sub(r"[\W_]|^x(?=[0-9])", "", name.lower())
+
+    meant = Counter(plain(name) for name in names)
+    asked = Counter(plain(name) for name in lost)
+    of = {plain(name): name for name in names}
+    found = {name: of[plain(name)] for name in lost if plain(name) in of}
+    sure = all(meant[plain(name)] == asked[plain(name)] == 1 for name in found)
+    return found if sure else {}
 
 
 def _check_once(what: str, names: Sequence[str], path: Path) -> None:

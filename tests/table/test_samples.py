@@ -166,7 +166,13 @@ def test_what_does_not_fit_is_named(folder: Path) -> None:
         read(folder, "wide.csv", transpose=True, samples=about)
     rows = about.read_text().splitlines()
     about.write_text("\n".join([rows[0], *sorted(rows[1:])[2:]]) + "\n")
-    with pytest.raises(DataError, match=r"no row for 2 of the 24 samples of .*'S00', 'S01'"):
+    with pytest.raises(DataError, match=r"row 1: the label is missing .*--missing-label drop"):
+        turned(folder)
+    fewer = turned(folder, missing_label="drop")
+    assert fewer.n_samples == N - 2
+    assert "about.csv has no row for 2 of the 24 samples: 'S00', 'S01'" in fewer.warnings
+    about.write_text("\n".join([rows[0], *sorted(rows[1:])[14:]]) + "\n")
+    with pytest.raises(DataError, match=r"no row for 14 of the 24 samples of .*'S00', 'S01'"):
         turned(folder)
     about.write_text("\n".join([*rows, rows[1]]) + "\n")
     with pytest.raises(DataError, match=r"about.csv names samples more than once: 'S\d\d'"):
@@ -261,3 +267,19 @@ def test_dates_about_samples_are_an_order_and_no_other_text_is(folder: Path) -> 
     turned = clinical(folder, drawn=["/".join(day.split("-")[::-1]) for day in days])
     with pytest.raises(DataError, match="'01/01/2024' is neither a number nor a date, which is"):
         read(folder, time="drawn", **turned)
+
+
+def test_names_of_samples_may_differ_in_signs_and_capitals(folder: Path) -> None:
+    """R writes X1.a for a column 1-A, and two names that would be the same are not guessed at."""
+    tidy = turned(folder)
+    text = (folder / "expr.tsv").read_text()
+    (folder / "expr.tsv").write_text(text.replace("\tS", "\tX1.s", N))
+    about = (folder / "about.csv").read_text()
+    (folder / "about.csv").write_text(about.replace("\nS", "\n1-S"))
+    data = turned(folder)
+    assert data.y.tolist() == tidy.y.tolist()
+    (note,) = set(data.warnings) - set(tidy.warnings)
+    assert note.startswith("samples are named otherwise in about.csv: 'X1.s00' is '1-S00'")
+    (folder / "about.csv").write_text(about.replace("\nS", "\n1-S") + "1_s00,normal,30,P0\n")
+    with pytest.raises(DataError, match="no row for 24 of the 24 samples"):
+        turned(folder)
