@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -18,7 +17,6 @@ from fsframe.chains.stage import route_of, shares_of
 from fsframe.errors import PluginError, RequestError
 from fsframe.method.classifier import FittedOnColumns
 from fsframe.method.run import Run, size_text
-from fsframe.method.selection import Selection
 from fsframe.registry import classifiers, find_offer, preferring, selectors
 from fsframe.storage import RunRecord
 from fsframe.storage.encoding import encode_array, fingerprint, numeric_differences
@@ -166,28 +164,23 @@ def audit_run(
         rounding = _may_round(record)
         verdicts: list[StageAudit] = []
 
-        def compare(
-            path: str, differences: Callable[[], Iterable[tuple[str, float]]], recorded: bool
-        ) -> None:
+        def compare(path: str, differences: Iterable[tuple[str, float]], recorded: bool) -> None:
             begin = perf_counter()
             try:
-                parts = list(differences())
+                # They are computed here.
+                parts = list(differences)
             except PluginError as error:
                 parts = _failure(error, recorded=recorded)
             verdicts.append(_verdict(path, parts, rounding, perf_counter() - begin))
             if report is not None:
                 report(verdicts[-1])
 
-        chosen = range(len(chain.stages)) if stages is None else stages
+        paths, chosen = record.stage_paths(), range(len(chain.stages)) if stages is None else stages
         for number in chosen:
-            upstream = last_selection(record.stages[:number])
-            compare(
-                record.stage_paths()[number],
-                partial(_stage_again, record, chain, data, run, number, upstream),
-                upstream is not None,
-            )
+            recorded = last_selection(record.stages[:number]) is not None
+            compare(paths[number], _stage_again(record, chain, data, run, number), recorded)
         if record.pair_tests is not None and len(set(chosen)) == len(chain.stages):
-            compare("/pair_tests", partial(_tests_again, record, chain, data, run), True)
+            compare("/pair_tests", _tests_again(record, chain, data, run), recorded=True)
     return verdicts
 
 
@@ -271,16 +264,11 @@ def _failure(error: PluginError, *, recorded: bool) -> list[tuple[str, float]]:
 
 
 def _stage_again(
-    record: RunRecord,
-    chain: Chain,
-    data: Dataset,
-    run: Run,
-    number: int,
-    upstream: Selection | None,
+    record: RunRecord, chain: Chain, data: Dataset, run: Run, number: int
 ) -> Iterator[tuple[str, float]]:
     """The difference of each part of a stage that is computed again; infinite where it cannot be
     rounding."""
-    then = record.stages[number]
+    then, upstream = record.stages[number], last_selection(record.stages[:number])
     result = next(chain.steps(data, run, upstream, number))
     now = stage_record(chain.stages[number], run.child(number), result)
     offer = find_offer(now.name, selectors, classifiers)[1]
