@@ -25,7 +25,7 @@ from fsframe.storage.encoding import (
 )
 from fsframe.storage.spec import STAGE_KINDS, STATUS, TASKS
 from fsframe.table.arrays import arrays, freeze
-from fsframe.text import html_block, html_table, listed, printable, storable_text
+from fsframe.text import listed, printable, storable_text
 
 if TYPE_CHECKING:
     from fsframe.table.dataset import Dataset
@@ -336,25 +336,6 @@ class RunRecord:
         kept = listed(self.selected_names) if self.selected.size else "nothing"
         where = f"{printable(self.data.name)} ({self.n_samples} × {self.n_features})"
         return f"<{type(self).__name__}: {printable(self.chain)} on {where}; kept {kept}>"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            [
-                stage.name,
-                str(stage.features_in.size),
-                "" if stage.selection is None else str(stage.selection.selected.size),
-                f"{stage.seconds:.2f}",
-            ]
-            for stage in self.stages
-        ]
-        facts = [
-            f"{self.n_samples} samples × {self.n_features} features, seed {self.seed}",
-            f"kept {listed(self.selected_names, most=20) or 'nothing'}",
-            *(f"warning: {warning}" for warning in self.all_warnings()[:10]),
-        ]
-        header = ["stage", "features in", "kept", "seconds"]
-        table = html_table(header, rows, right={1, 2, 3})
-        return html_block(f"{self.chain} on {self.data.name}", facts, table)
 
     @property
     def n_samples(self) -> int:
