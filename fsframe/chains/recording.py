@@ -24,7 +24,7 @@ from fsframe.registry.registry import stage_words
 from fsframe.storage import DataRecord, PairTestRecord, RunRecord, StageRecord
 from fsframe.storage.encoding import fingerprint, release
 from fsframe.storage.units.unit_bytes import pack_selections, unpack_selections
-from fsframe.storage.units.unit_files import Manifest, Unit, call_key, providers, software
+from fsframe.storage.units.unit_files import Manifest, Unit, call_key, providers
 from fsframe.table.column_kinds import ColumnKind, kinds_as_json
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES
@@ -102,8 +102,9 @@ def record_of(
     # An evaluation says it itself.
     said = {warning for stage in stages for warning in stage.warnings}
     repeated = [text for text in repeated_rows(data) if text not in said]
+    asked = Manifest.of(chain, data, run.entropy, memory=run.route)
     return RunRecord(
-        chain=str(chain),
+        chain=asked.chain,
         data=DataRecord.from_dataset(data, source),
         stages=tuple(stages),
         selected=selected,
@@ -123,12 +124,9 @@ def record_of(
         environment={
             **environment(),
             # Also of plugins in bases, and of classes registered in this process.
-            **{k: v for k, v in software(chain).items() if k.startswith(("plugin ", "class "))},
-            "providers": providers(str(chain)),
-            "request": {
-                "sha256": Manifest.of(chain, data, run.entropy, memory=run.route).identity,
-                "memory": run.route,
-            },
+            **{k: v for k, v in asked.software.items() if k.startswith(("plugin ", "class "))},
+            "providers": providers(asked.chain),
+            "request": {"sha256": asked.identity, "memory": run.route},
             **_facts_of_table(data),
             **({"mixed": mixed} if mixed else {}),
         },

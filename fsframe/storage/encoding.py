@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import hashlib
 import json
+import math
 import platform
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -296,6 +297,22 @@ def json_text(value: Any, where: str) -> str:
         )  # fmt: skip
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(f"cannot store {where}: {error}") from None
+
+
+def json_value(text: str | bytes) -> Any:
+    """The value of JSON text; ValueError or RecursionError if it is none, or not finite."""
+    return json.loads(text, parse_constant=_no_number, parse_float=_finite)
+
+
+def _no_number(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is not a JSON number here")
+    return value
 
 
 def _plain(value: Any) -> Any:

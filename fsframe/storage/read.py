@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import re
 import stat
@@ -23,6 +21,7 @@ from fsframe.storage.encoding import (
     TRIANGLE,
     is_packable,
     json_text,
+    json_value,
     selection_of,
     square_of,
 )
@@ -364,21 +363,11 @@ def _json(group: GuardedGroup, name: str, kind: type) -> Any:
     return _parsed(texts[0], f"{group.path}/{name}", kind)
 
 
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text[:20]} is not a JSON number here")
-    return value
-
-
 def _parsed(text: str, where: str, kind: type) -> Any:
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is not a JSON number")
-
     if len(text) > spec.JSON_CHARACTERS:
         raise StoreError(f"{where} is JSON of {len(text)} characters, too long")
     try:
-        value = json.loads(text, parse_constant=refuse, parse_float=_finite)
+        value = json_value(text)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{where} is not JSON: {error}") from None
     if not isinstance(value, kind):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import StoreError
 from fsframe.method.selection import Selection
-from fsframe.storage.encoding import FREE, same_bits, selection_arrays, selection_of
+from fsframe.storage.encoding import FREE, json_value, same_bits, selection_arrays, selection_of
 from fsframe.storage.spec import NUMBER_TYPES
 from fsframe.table.arrays import freeze
 
@@ -121,11 +121,8 @@ def _payload(array: NDArray[Any], kind: str) -> tuple[str, bytes]:
 
 
 def _header(raw: bytes) -> tuple[list[Any], Any]:
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is not a JSON number")
-
     try:
-        header = json.loads(raw, parse_constant=refuse)
+        header = json_value(raw)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"its header is not JSON: {error}") from None
     if not isinstance(header, dict) or set(header) != {"arrays", "meta"}:
