@@ -22,8 +22,10 @@ arguments of a call (`CommandConformance.arguments`).
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import version
 from typing import Any
 
 import attrs
@@ -316,9 +318,6 @@ def badge_lines(
 
 def facts_of(offer: Any) -> Iterator[tuple[str, str]]:
     """Versions and the machine, for the head of a report."""
-    import platform
-    from importlib.metadata import version
-
     source = offer.plugin.source
     yield offer.entry.kind, f"{source.distribution} {source.version} ({offer.entry.target})"
     if offer.entry.reference:

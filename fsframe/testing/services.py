@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import gc
+import io
 import math
 import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,7 +24,7 @@ from click.testing import CliRunner, Result
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, FsframeError, RequestError
-from fsframe.execution.engine import Engine
+from fsframe.execution.engine import Engine, EngineOptions
 from fsframe.method.run import Run
 from fsframe.table.reader import ArrayTable, Reader, reader_of
 from fsframe.testing import tables
@@ -254,9 +257,6 @@ def _names(frame: Any) -> list[Any]:
 
 def _of_text(text: bytes) -> dict[str, list[Any]]:
     """Cells as spelled in comma-separated text."""
-    import csv
-    import io
-
     names, *rows = csv.reader(io.StringIO(text.decode("utf-8")))
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     return {
@@ -424,9 +424,6 @@ def _refuse(what: str) -> None:
 
 def opening(cls: type[Engine]) -> Callable[[], Any]:
     """A function that opens an engine with two workers; RequestError if that is not enough."""
-    from fsframe.errors import RequestError
-    from fsframe.execution.engine import EngineOptions
-
     if "scheduler" in cls.takes:
         raise RequestError(
             f"{cls.__name__} needs a scheduler: test it with fsframe.testing.EngineConformance, "
@@ -489,7 +486,7 @@ class CommandConformance(Conformance):
             [sys.executable, "-c", code],
             capture_output=True,
             text=True,
-            env=_environment(),
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
             timeout=60,
         )
         assert done.returncode == 0, f"{module} cannot be imported: {done.stderr[-300:]}"
@@ -516,21 +513,15 @@ class CommandConformance(Conformance):
     def test_missing_files_are_refused_with_a_message(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             arguments = self._arguments(Path(name))
-            paths = [text for text in arguments if Path(text).is_file()]
-            if not paths:
-                raise not_applicable("no argument is a file")
-            for path in paths:
-                missing = [f"{text}.missing" if text == path else text for text in arguments]
+            for path in _files_among(arguments):
+                missing = [f"{text}.missing" if Path(text) == path else text for text in arguments]
                 self._assert_refused(missing, "a file that is not there")
 
     @check
     def test_damaged_files_are_refused_with_a_message(self) -> None:
         with tempfile.TemporaryDirectory() as name:
             arguments = self._arguments(Path(name))
-            paths = [Path(text) for text in arguments if Path(text).is_file()]
-            if not paths:
-                raise not_applicable("no argument is a file")
-            for path in paths:
+            for path in _files_among(arguments):
                 content = path.read_bytes()
                 path.write_bytes(content[: len(content) // 3])
                 self._assert_refused(arguments, "a file that was cut")
@@ -557,13 +548,14 @@ class CommandConformance(Conformance):
         assert _message(done).strip(), f"{what}: refused without a message"
 
 
+def _files_among(arguments: Sequence[str]) -> list[Path]:
+    paths = [Path(text) for text in arguments if Path(text).is_file()]
+    if not paths:
+        raise not_applicable("no argument is a file")
+    return paths
+
+
 def _message(done: Result) -> str:
     if isinstance(done.exception, FsframeError):
         return str(done.exception)
     return f"{done.output}{done.exception if done.exception else ''}"
-
-
-def _environment() -> dict[str, Any]:
-    import os
-
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
