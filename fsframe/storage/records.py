@@ -61,6 +61,16 @@ def _key(value: Any) -> tuple[int, ...]:
     return tuple(int(part) for part in value)
 
 
+def _of_selection(name: str) -> Any:
+    """The default of a field of a stage: what its selection has; nothing without."""
+
+    def part(stage: StageRecord) -> Any:
+        value = getattr(stage.selection, name, None)
+        return () if value is None else value
+
+    return attrs.Factory(part, takes_self=True)
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class StageRecord:
     """One stage of a run: its method and provider, parameters, input columns and results.
@@ -94,29 +104,18 @@ class StageRecord:
     provider_version: str = ""
     params: Mapping[str, Any] = attrs.field(factory=dict, converter=as_mapping)
     selection: Selection | None = attrs.field(default=None, repr=False)
-    features_in: NDArray[np.int64] = attrs.field(converter=as_columns, repr=False)
-    model: Mapping[str, NDArray[Any]] = attrs.field(converter=arrays, repr=False)
-    tables: Mapping[str, NDArray[Any]] = attrs.field(converter=arrays, repr=False)
-    warnings: tuple[str, ...] = attrs.field(converter=as_texts)
+    features_in: NDArray[np.int64] = attrs.field(
+        default=_of_selection("features_in"), converter=as_columns, repr=False
+    )
+    model: Mapping[str, NDArray[Any]] = attrs.field(
+        default=_of_selection("model"), converter=arrays, repr=False
+    )
+    tables: Mapping[str, NDArray[Any]] = attrs.field(
+        default=_of_selection("tables"), converter=arrays, repr=False
+    )
+    warnings: tuple[str, ...] = attrs.field(default=_of_selection("warnings"), converter=as_texts)
     seconds: float = attrs.field(default=0.0, converter=float)
     seed: tuple[int, ...] = attrs.field(default=(), converter=_key)
-
-    @features_in.default
-    def _seen(self) -> Any:
-        seen = None if self.selection is None else self.selection.features_in
-        return () if seen is None else seen
-
-    @model.default
-    def _model(self) -> Any:
-        return {} if self.selection is None else self.selection.model
-
-    @tables.default
-    def _tables(self) -> Any:
-        return {} if self.selection is None else self.selection.tables
-
-    @warnings.default
-    def _warnings(self) -> Any:
-        return () if self.selection is None else self.selection.warnings
 
     def digest(self) -> str:
         """SHA-256 of results and parameters, without times and versions."""
