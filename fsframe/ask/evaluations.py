@@ -33,7 +33,7 @@ from fsframe.storage.study_file import (
     load_study,
     write_study,
 )
-from fsframe.storage.units.unit_files import Manifest
+from fsframe.storage.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 
 _MARK = "study.json"

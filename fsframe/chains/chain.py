@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from fsframe.chains.stage import ChainResult
     from fsframe.execution import Engine
-    from fsframe.storage.units.checkpoint import Checkpoint
+    from fsframe.storage.checkpoint import Checkpoint
 
 __all__ = ["Chain", "Stage"]
 

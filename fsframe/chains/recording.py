@@ -23,8 +23,8 @@ from fsframe.registry import Offer, in_stage, selectors
 from fsframe.registry.registry import stage_words
 from fsframe.storage import DataRecord, PairTestRecord, RunRecord, StageRecord
 from fsframe.storage.encoding import fingerprint, release
-from fsframe.storage.units.unit_bytes import pack_selections, unpack_selections
-from fsframe.storage.units.unit_files import Manifest, Unit, call_key, providers
+from fsframe.storage.unit_bytes import pack_selections, unpack_selections
+from fsframe.storage.unit_files import Manifest, Unit, call_key, providers
 from fsframe.table.column_kinds import ColumnKind, kinds_as_json
 from fsframe.table.dataset import Dataset
 from fsframe.table.roles import ROLES

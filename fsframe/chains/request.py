@@ -28,8 +28,8 @@ from fsframe.errors import Forewarning, FsframeWarning, RequestError, StoreError
 from fsframe.method.run import Observers, Run
 from fsframe.registry import observers
 from fsframe.storage import RunRecord, load_run, write_run
-from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe.storage.units.unit_files import SOFTWARE, Manifest, providers, software
+from fsframe.storage.checkpoint import Checkpoint
+from fsframe.storage.unit_files import SOFTWARE, Manifest, providers, software
 from fsframe.table.dataset import Dataset
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fsframe.execution import Engine
     from fsframe.method.run import Progress
     from fsframe.storage import RunRecord
-    from fsframe.storage.units.checkpoint import Checkpoint
+    from fsframe.storage.checkpoint import Checkpoint
 
 
 @contextlib.contextmanager

@@ -482,11 +482,11 @@ SERIAL = "serial"
 ENGINES = OwnAndPlugins(
     {
         "dask": (
-            "fsframe.execution.engines.dask:ClusterEngine",
+            "fsframe.execution.dask:ClusterEngine",
             "A cluster of machines through dask.distributed.",
         ),
         "processes": (
-            "fsframe.execution.engines.processes:ProcessEngine",
+            "fsframe.execution.processes:ProcessEngine",
             "Worker processes on this machine, one thread each, replaced when they die.",
         ),
     },

@@ -215,7 +215,7 @@ class Run:
     threads: int = attrs.field(factory=available_threads)
     first: int = 0
     listener: Callable[[Progress], None] | None = attrs.field(default=None, eq=False, repr=False)
-    # Of types in higher layers: fsframe.execution.Engine, fsframe.storage.units.Checkpoint.
+    # Of types in higher layers: fsframe.execution.Engine, fsframe.storage.Checkpoint.
     executor: Any = attrs.field(default=None, eq=False, repr=False)
     checkpoint: Any = attrs.field(default=None, eq=False, repr=False)
     pace: dict[str, float] = attrs.field(factory=dict, eq=False, repr=False)

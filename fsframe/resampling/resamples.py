@@ -28,8 +28,8 @@ from fsframe.resampling.work import (
     rows_of,
 )
 from fsframe.resampling.wrapping import Base
-from fsframe.storage.units.unit_bytes import pack_selections, unpack_selections
-from fsframe.storage.units.unit_files import Unit, call_key
+from fsframe.storage.unit_bytes import pack_selections, unpack_selections
+from fsframe.storage.unit_files import Unit, call_key
 from fsframe.table.dataset import Dataset
 
 __all__ = [

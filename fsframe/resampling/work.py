@@ -20,8 +20,8 @@ from fsframe.execution.engine import Parcel, Shared, ValueMissing, fetch, found_
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import default_manager, nulls
-from fsframe.storage.units.unit_bytes import pack_selections, reduced, unpack_selections
-from fsframe.storage.units.unit_files import software
+from fsframe.storage.unit_bytes import pack_selections, reduced, unpack_selections
+from fsframe.storage.unit_files import software
 from fsframe.table.dataset import Dataset
 
 

@@ -26,7 +26,7 @@ from fsframe.method.selector import Selector
 from fsframe.params import Parameter, format_value
 from fsframe.registry import classifiers, default_manager, register, selectors
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors
-from fsframe.storage.units.unit_files import software
+from fsframe.storage.unit_files import software
 from fsframe.text import did_you_mean
 
 

@@ -93,8 +93,8 @@ def test_devices_pipes_and_streams_are_left_alone(
 
 def test_resume_keeps_the_table_that_it_is_given(call: Call, here: Path) -> None:
     from fsframe import Chain, read
-    from fsframe.storage.units.checkpoint import units_folder
-    from fsframe.storage.units.unit_files import Manifest
+    from fsframe.storage.checkpoint import units_folder
+    from fsframe.storage.unit_files import Manifest
 
     table = here / "small.csv"
     chain = Chain.parse("mim npfs:n=4,permutations=1,alpha=0.5")

@@ -15,7 +15,7 @@ from fsframe.errors import DataError, FsframeWarning
 from fsframe.method.run import Observer, Observers
 from fsframe.registry import observers
 from fsframe.registry.manager import HOOKS
-from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe.storage.checkpoint import Checkpoint
 from fsframe.table.dataset import Dataset
 from tests.command_line import fsframe
 

@@ -240,7 +240,7 @@ def test_a_lock_whose_holder_cannot_be_asked_is_not_taken_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from fsframe.errors import StoreError
-    from fsframe.storage.units import lock
+    from fsframe.storage import lock
 
     held = lock.FolderLock.take(tmp_path)
     monkeypatch.setattr(lock, "lock_file", lambda descriptor: None)

@@ -18,7 +18,7 @@ import pytest
 
 from fsframe.errors import RequestError
 from fsframe.execution.engine import Engine, EngineOptions
-from fsframe.execution.engines.processes import ProcessEngine as Processes
+from fsframe.execution.processes import ProcessEngine as Processes
 from fsframe.method.classifier import PredictionMeasure, Predictions
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score

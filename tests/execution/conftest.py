@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsframe.execution.engines.processes import ProcessEngine
+from fsframe.execution.processes import ProcessEngine
 from fsframe.method.run import Run
 from fsframe.resampling.resamples import select_resamples
-from fsframe.storage.units.unit_bytes import PARTS, pack_selections
+from fsframe.storage.unit_bytes import PARTS, pack_selections
 from fsframe.table.dataset import Dataset
 
 # Imported by workers by its own name, not by pytest by its place.

@@ -20,10 +20,10 @@ from executor_bases import Deadly, Noise
 from fsframe.chains.chain import Chain
 from fsframe.errors import EngineError
 from fsframe.execution import as_engine, open_engine
-from fsframe.execution.engines.dask import ClusterEngine
+from fsframe.execution.dask import ClusterEngine
 from fsframe.method.run import Run
-from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe.storage.units.unit_files import Manifest
+from fsframe.storage.checkpoint import Checkpoint
+from fsframe.storage.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
@@ -217,7 +217,7 @@ def test_a_cluster_that_does_nothing_for_us_is_reported_and_not_waited_for(
     monkeypatch, bits, table, counts, client, reason
 ):
     for name, seconds in (("QUIET", 0.1), ("LOOK", 0.01), ("ALONE", 0.2)):
-        monkeypatch.setattr(f"fsframe.execution.engines.dask._{name}_SECONDS", seconds)
+        monkeypatch.setattr(f"fsframe.execution.dask._{name}_SECONDS", seconds)
     monkeypatch.setattr("fsframe.resampling.dispatch._TICK", 0.01)
     engine = ClusterEngine(client, owned=False, patience=0.3)
     with engine, pytest.raises(EngineError, match=reason):
@@ -244,7 +244,7 @@ def test_a_scheduler_that_copies_no_value_any_more_is_not_asked_to_again():
 
 
 def test_a_table_that_does_not_arrive_is_reported(monkeypatch, bits, table, counts):
-    monkeypatch.setattr("fsframe.execution.engines.dask._SEND_SECONDS", 0.1)
+    monkeypatch.setattr("fsframe.execution.dask._SEND_SECONDS", 0.1)
     client = DeafClient({"a": []})
     client.scatter = lambda *_, **__: threading.Event().wait()  # type: ignore[method-assign]
     with (
@@ -255,7 +255,7 @@ def test_a_table_that_does_not_arrive_is_reported(monkeypatch, bits, table, coun
 
 
 def test_nobody_at_the_address_is_reported(monkeypatch):
-    monkeypatch.setattr("fsframe.execution.engines.dask._CONNECT_SECONDS", 1)
+    monkeypatch.setattr("fsframe.execution.dask._CONNECT_SECONDS", 1)
     with (
         pytest.raises(EngineError, match=r"cannot reach a dask scheduler at tcp://127\.0\.0\.1:9"),
         open_engine(scheduler="tcp://127.0.0.1:9"),

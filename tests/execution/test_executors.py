@@ -21,13 +21,13 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, EngineError, PluginError, RequestError
 from fsframe.execution import Engine, as_engine, open_engine
 from fsframe.execution.engine import Parcel, Shared, SharedValue, ValueMissing, fetch
-from fsframe.execution.engines.processes import ProcessEngine
+from fsframe.execution.processes import ProcessEngine
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.resampling.resamples import select_resamples
-from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe.storage.units.unit_files import Manifest
+from fsframe.storage.checkpoint import Checkpoint
+from fsframe.storage.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 
 CHAINS = [
@@ -305,7 +305,7 @@ PARENT = """
 import sys, time
 sys.path.insert(0, {path!r})
 from executor_bases import wait_long
-from fsframe.execution.engines.processes import ProcessEngine
+from fsframe.execution.processes import ProcessEngine
 if __name__ == "__main__":
     engine = ProcessEngine(2)
     futures = [engine.submit(wait_long) for _ in range(2)]

@@ -172,7 +172,7 @@ STOPPED_AT_THE_END = """
 import os, signal, sys, threading, time
 import fsframe.chains.request as requests
 from fsframe.cli import main
-from fsframe.storage.units import checkpoint
+from fsframe.storage import checkpoint
 write_run, remove = requests.write_run, checkpoint._remove
 def placed(*arguments, **options):
     write_run(*arguments, **options)

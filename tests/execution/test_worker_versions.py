@@ -19,8 +19,8 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import EngineError
 from fsframe.evaluation.folds import FoldTask
 from fsframe.execution import as_engine, open_engine
+from fsframe.execution.dask import ClusterEngine
 from fsframe.execution.engine import EngineOptions, differences, found_here
-from fsframe.execution.engines.dask import ClusterEngine
 from fsframe.method.run import Run
 from fsframe.resampling.work import needed_by
 from fsframe.storage.encoding import fingerprint

@@ -475,7 +475,7 @@ def warm_up() -> None:
     import fsframe.resampling.dispatch as batches
     import fsframe.show.page
     from fsframe.chains.chain import Chain
-    from fsframe.storage.units.checkpoint import Checkpoint
+    from fsframe.storage.checkpoint import Checkpoint
 
     Chain.parse("tiny npfs:n=3,permutations=2 weighted-knn")
     batches._AIM_SECONDS, batches._TRIAL = 0.0, 1

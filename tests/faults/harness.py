@@ -38,12 +38,12 @@ import numpy as np
 
 import fsframe.atomic as atomic_module
 import fsframe.resampling.dispatch as batches_module
-import fsframe.storage.units.checkpoint as checkpoint_module
-import fsframe.storage.units.lock as lock_module
+import fsframe.storage.checkpoint as checkpoint_module
+import fsframe.storage.lock as lock_module
 from fsframe.chains.chain import Chain
 from fsframe.errors import FsframeError
-from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe.storage.units.unit_files import Manifest
+from fsframe.storage.checkpoint import Checkpoint
+from fsframe.storage.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 
 CHAIN = "tiny:top=5 npfs:n=6,permutations=2,alpha=0.2"

@@ -190,7 +190,7 @@ def parts_on_disk(folder: Path, *, beside_results: bool = False) -> int:
     What lies beside a finished run file is of no use any more, and told of all the same.
     """
     from fsframe.errors import StoreError
-    from fsframe.storage.units.unit_files import read_index
+    from fsframe.storage.unit_files import read_index
 
     found = 0
     for path in folder.rglob("*.units/units-*"):

@@ -72,7 +72,7 @@ def test_the_harness_sees_a_loss():
     code = """
 import sys; sys.argv[0] = "harness.py"; sys.path.insert(0, {folder!r})
 import harness
-from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe.storage.checkpoint import Checkpoint
 def hasty(self):
     self._waiting.clear()
 Checkpoint.flush = hasty

@@ -54,7 +54,7 @@ def test_the_harness_sees_what_is_lost():
 import sys; sys.path.insert(0, {folder!r}); sys.argv = ["signals.py", "--trials", "6", "--command",
     "chain", "--seed", "5"]
 import signals
-from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe.storage.checkpoint import Checkpoint
 Checkpoint._adopt = lambda self, manifest, mixed: manifest.keep(self.folder)
 signals.main()
 """

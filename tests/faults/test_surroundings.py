@@ -21,7 +21,7 @@ from fsframe.chains.request import Request
 from fsframe.cli import main
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
-from fsframe.storage.units.checkpoint import units_folder
+from fsframe.storage.checkpoint import units_folder
 from fsframe.table.dataset import Dataset
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
@@ -83,7 +83,7 @@ def test_a_read_only_folder_is_reported_before_any_work_starts(open_folder):
 
 def test_a_folder_that_becomes_read_only_costs_nothing_finished(open_folder):
     code = """
-        import sys, fsframe.storage.units.checkpoint as module
+        import sys, fsframe.storage.checkpoint as module
         from fsframe.errors import StoreError
         from fsframe.chains.request import Request
         checkpoint = Request(chain=chain, data=data, out="run.h5").checkpoint()

@@ -418,13 +418,13 @@ def test_strangers_called_like_a_bundled_plugin_take_no_name(table: Path) -> Non
 def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(
     tmp_path: Path,
 ) -> None:
-    from fsframe.storage.units.checkpoint import units_folder
+    from fsframe.storage.checkpoint import units_folder
 
     table, run = tmp_path / "t.csv", tmp_path / "r.h5"
     table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
     begun = (
         "import sys, fsframe; from fsframe.chains.request import Request; "
-        "from fsframe.storage.units.unit_files import Unit; t, r = sys.argv[1:]; "
+        "from fsframe.storage.unit_files import Unit; t, r = sys.argv[1:]; "
         "c = fsframe.Chain.parse('fake-contested knn:k=1'); "
         "a = Request(chain=c, data=fsframe.read(t), out=r, source=t, details={'path': t}); "
         "o = a.checkpoint(); o.commit(Unit('9~ab', 0, 1), b'x'); o.close()"

@@ -30,7 +30,7 @@ from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
     from fsframe.storage import RunRecord
-    from fsframe.storage.units.unit_files import Manifest
+    from fsframe.storage.unit_files import Manifest
 
 
 _PREFER = "FSFRAME_PREFER"
@@ -67,7 +67,7 @@ def resume(run: str, **options: Any) -> None:
     Example:
       fsframe resume parkinsons.immigrate-npfs.h5 --workers 4
     """
-    from fsframe.storage.units.checkpoint import units_folder
+    from fsframe.storage.checkpoint import units_folder
 
     out = Path(run.rstrip("/").removesuffix(".units"))
     folder = units_folder(out)
@@ -107,7 +107,7 @@ def _is_leftover(folder: Path) -> bool:
 
 
 def _manifest(folder: Path) -> Manifest:
-    from fsframe.storage.units.unit_files import Manifest
+    from fsframe.storage.unit_files import Manifest
 
     try:
         manifest = Manifest.of_folder(folder)
@@ -166,7 +166,7 @@ def _finished(out: Path, manifest: Manifest, *, overwrite: bool) -> RunRecord | 
     """The record at `out`, if the run was killed after writing it; removes its units."""
     from fsframe.chains.request import recorded_request
     from fsframe.storage import load_run
-    from fsframe.storage.units.checkpoint import Checkpoint
+    from fsframe.storage.checkpoint import Checkpoint
 
     if not out.is_file():
         return None

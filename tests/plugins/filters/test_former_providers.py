@@ -13,7 +13,7 @@ import fsframe
 from fsframe import Chain, Run
 from fsframe.chains.audit import audit_run
 from fsframe.registry import classifiers, selectors
-from fsframe.storage.units.unit_files import Manifest, software
+from fsframe.storage.unit_files import Manifest, software
 
 TABLE = Path(__file__).parents[3] / "examples" / "parkinsons.csv"
 CHAIN = "impute variance chi2:top=3 knn"

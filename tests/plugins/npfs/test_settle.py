@@ -89,7 +89,7 @@ _KILLED = """
 import os, signal, sys
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.storage.units.checkpoint import Checkpoint
+from fsframe.storage.checkpoint import Checkpoint
 from fsframe_npfs.engine import procedure
 from fsframe_npfs.engine.labellings import MeanScores
 

@@ -16,8 +16,8 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage import load_run
-from fsframe.storage.units.checkpoint import Checkpoint, units_folder
-from fsframe.storage.units.unit_files import Manifest, Unit, call_key
+from fsframe.storage.checkpoint import Checkpoint, units_folder
+from fsframe.storage.unit_files import Manifest, Unit, call_key
 from fsframe.table.dataset import Dataset
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
@@ -132,7 +132,7 @@ def test_another_run_does_not_go_on_from_it_and_says_why(interrupted, chain, dat
 
 
 def test_another_version_of_a_library_or_plugin_is_refused(interrupted, monkeypatch):
-    import fsframe.storage.units.unit_files as module
+    import fsframe.storage.unit_files as module
 
     real = module.software
     monkeypatch.setattr(module, "software", lambda chain: real(chain) | {"plugin npfs": "9.9"})

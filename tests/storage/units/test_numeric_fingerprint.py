@@ -15,14 +15,14 @@ from fsframe.chains.request import Request
 from fsframe.cli import main
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
+from fsframe.storage.checkpoint import units_folder
 from fsframe.storage.encoding import (
     NUMERIC_LIBRARIES,
     NUMERIC_PARTS,
     fingerprint,
     numeric_differences,
 )
-from fsframe.storage.units.checkpoint import units_folder
-from fsframe.storage.units.unit_files import Manifest, Unit
+from fsframe.storage.unit_files import Manifest, Unit
 from fsframe.table.dataset import Dataset
 
 CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
@@ -45,7 +45,7 @@ def stop_late(progress):
 
 
 def runs_on(monkeypatch: pytest.MonkeyPatch, numerics: dict[str, str]) -> None:
-    monkeypatch.setattr("fsframe.storage.units.unit_files.fingerprint", lambda: numerics)
+    monkeypatch.setattr("fsframe.storage.unit_files.fingerprint", lambda: numerics)
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from fsframe.chains.chain import Chain
 from fsframe.chains.request import Request
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
-from fsframe.storage.units.checkpoint import Checkpoint
-from fsframe.storage.units.unit_files import Manifest
+from fsframe.storage.checkpoint import Checkpoint
+from fsframe.storage.unit_files import Manifest
 from fsframe.table.dataset import Dataset
 
 MANIFEST = Manifest(chain="x", seed=0, sha256="", software={})

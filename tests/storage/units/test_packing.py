@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as npst
 
 from fsframe.errors import StoreError
 from fsframe.method.selection import PairWeights, Selection
-from fsframe.storage.units.unit_bytes import (
+from fsframe.storage.unit_bytes import (
     pack,
     pack_selections,
     reduced,

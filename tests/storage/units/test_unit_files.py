@@ -15,8 +15,8 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import StoreError
-from fsframe.storage.units.lock import FolderLock, Holder
-from fsframe.storage.units.unit_files import (
+from fsframe.storage.lock import FolderLock, Holder
+from fsframe.storage.unit_files import (
     Manifest,
     Unit,
     read_index,
@@ -172,7 +172,7 @@ def test_a_second_lock_on_a_folder_is_refused_and_says_who_holds_it(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
-from fsframe.storage.units.lock import FolderLock
+from fsframe.storage.lock import FolderLock
 lock = FolderLock.take(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(60)
@@ -223,7 +223,7 @@ def test_a_lock_from_another_machine_is_respected_and_says_how_to_remove_it(tmp_
 
 
 def test_a_live_process_is_respected_where_the_file_system_has_no_locks(tmp_path, monkeypatch):
-    monkeypatch.setattr("fsframe.storage.units.lock.lock_file", lambda descriptor: None)
+    monkeypatch.setattr("fsframe.storage.lock.lock_file", lambda descriptor: None)
     lock = FolderLock.take(tmp_path)
     with pytest.raises(StoreError, match="in use by process"):
         FolderLock.take(tmp_path)
@@ -253,7 +253,7 @@ def test_a_lock_of_another_container_is_dead_only_if_the_kernel_has_let_it_go(
     FolderLock.take(tmp_path).release()
     leave_lock(tmp_path, host="container", space="pid:[1]", pid=7)
     # Where the file system has no locks, nobody can tell: the number means another process there.
-    monkeypatch.setattr("fsframe.storage.units.lock.lock_file", lambda descriptor: None)
+    monkeypatch.setattr("fsframe.storage.lock.lock_file", lambda descriptor: None)
     with pytest.raises(StoreError, match=r"process 7 on container.*remove .*lock"):
         FolderLock.take(tmp_path)
 
@@ -262,7 +262,7 @@ def test_a_lock_of_this_machine_is_respected_whatever_the_machine_is_called(tmp_
     with subprocess.Popen(["sleep", "60"]) as other:
         started = Path(f"/proc/{other.pid}/stat").read_text().rpartition(")")[2].split()[19]
         leave_lock(tmp_path, host="before", pid=other.pid, started=started)
-        monkeypatch.setattr("fsframe.storage.units.lock.lock_file", lambda descriptor: None)
+        monkeypatch.setattr("fsframe.storage.lock.lock_file", lambda descriptor: None)
         with pytest.raises(StoreError, match=f"process {other.pid} on before"):
             FolderLock.take(tmp_path)
         other.kill()

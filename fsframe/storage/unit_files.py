@@ -31,7 +31,7 @@ from fsframe.storage.encoding import (
     numeric_differences,
     release,
 )
-from fsframe.storage.units.unit_bytes import pack_selections
+from fsframe.storage.unit_bytes import pack_selections
 from fsframe.system import open_for_reading
 from fsframe.table.dataset import Dataset
 from fsframe.table.frozen_table import declared_roles

@@ -1,4 +1,7 @@
-"""The folder beside a run file that holds finished units while the run is going."""
+"""Checkpoints: the folder beside a run file that holds finished units while the run is going.
+
+See docs/resume.md.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,9 @@ from fsframe.errors import StoreError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.storage.encoding import numeric_differences
-from fsframe.storage.units.lock import FolderLock
-from fsframe.storage.units.unit_bytes import pack, unpack
-from fsframe.storage.units.unit_files import (
+from fsframe.storage.lock import FolderLock
+from fsframe.storage.unit_bytes import pack, unpack
+from fsframe.storage.unit_files import (
     NAMES,
     Manifest,
     Place,
