@@ -288,8 +288,8 @@ def kill_times(trials: int, seed: int) -> Counts:
             delay = chance.uniform(0, 1.1 * whole)
             outcome = forked(out, lambda: None, kill_after=delay)
             if not again:
-                # The machine's pace changes: follow it, such that three kills of four hit.
-                whole *= 0.95 if outcome.digests else 1.02
+                # The machine's pace changes: follow it fast, such that four kills of five hit.
+                whole *= 0.8 if outcome.digests else 1.06
             what = f"killed after {1000 * delay:.1f} ms, attempt {again + 1}"
             # Killed before it had looked: it says nothing of what is there.
             lost = safe - outcome.found if outcome.found else set()
