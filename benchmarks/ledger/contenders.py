@@ -159,7 +159,7 @@ _BOTH = ("classification", "regression")
 _NPFS = {"promise": "share", "level": 0.01, "only_null": True, "warned": ("drift",)}
 _BH = {"promise": "fdr", "level": 0.1, "only_null": True, "warned": ("drift",)}
 _BORUTA = {"tasks": _BOTH, "seconds": 3.0, "promise": "any", "level": 0.05,
-           "warned": ("sparse-linear", "rare", "95-5")}  # fmt: skip
+           "warned": ("sparse-linear", "rare", "60x1000", "95-5", "curved")}  # fmt: skip
 
 
 def _ours(name: str, base: str | Callable[[Design], str], **facts: object) -> Contender:
@@ -199,7 +199,7 @@ CONTENDERS: tuple[Contender, ...] = (
     _ours("relieff ipss", "relieff ipss", seconds=0.2, promise="fdr", level=0.1,
           warned=("60x1000", "30x2000")),
     _ours("lasso ipss", "lasso:top=30 ipss", tasks=_BOTH, seconds=1.0, widest=200,
-          promise="fdr", level=0.1, false_if_not="causal"),
+          promise="fdr", level=0.1, false_if_not="causal", warned=("copies",)),
     _ours("importance ipss", 'importance:options={"n_estimators":25} ipss', tasks=_BOTH,
           seconds=6.0, promise="fdr", level=0.1),
     _ours("lasso knockoffs", "lasso:score_by=coefficient knockoffs:copies=1", tasks=_BOTH,

@@ -512,6 +512,13 @@ class Ipss(HalvesSelector):
             )
         if self.top is not None:
             kept = order[: self.keep_count(p, 0)]
+        if not self.permuting and (copied := near_copies(data, kept)):
+            warnings.append(
+                f"{some_of(copied, 3)}: nearly copies of other columns (correlation {_COPY:g} or "
+                "more), of which a base that fits all features at once tells not which is needed: "
+                "its level is missed there (half of those kept are not needed where one in ten is "
+                "promised); keep one of each, or name them as one (--feature-groups)"
+            )
         return Selection(
             selected=kept,
             scores=integrals,
