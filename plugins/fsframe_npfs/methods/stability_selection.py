@@ -347,7 +347,9 @@ def near_copies(data: Dataset, kept: NDArray[np.intp]) -> list[str]:
     kept = kept[~data.categorical[kept]]
     if not kept.size:
         return []
-    mine = unit_columns(np.asarray(data.take_columns(kept).X, dtype=np.float64))
+    # Column by column, so that a table of bytes is not widened.
+    columns = [np.asarray(data.columns(k, k + 1), dtype=np.float64) for k in kept.tolist()]
+    mine = unit_columns(np.concatenate(columns, axis=1))
     copied = np.zeros(kept.size, dtype=bool)
     for start, stop in data.column_blocks():
         others = unit_columns(np.asarray(data.columns(start, stop), dtype=np.float64))
