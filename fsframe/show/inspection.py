@@ -19,7 +19,7 @@ from fsframe.show.proposals import Proposal, proposals_for, usual_chain
 from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_guesses import Guesses, as_words, column_keys, spelled_key
 from fsframe.table.column_kinds import alike_spellings, as_ordinal
-from fsframe.table.columns import column_word, find_column, find_columns
+from fsframe.table.columns import check_columns, find_column, find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.label_guess import (
     Covariate,
@@ -30,7 +30,7 @@ from fsframe.table.label_guess import (
 )
 from fsframe.table.read import read
 from fsframe.table.reader import Form
-from fsframe.table.roles import ROLES, as_keys, check_asked
+from fsframe.table.roles import as_keys, only
 from fsframe.table.source import contents
 from fsframe.text import counted, some_of
 
@@ -51,7 +51,10 @@ class Finding:
 _MANY_COUNTS = 30
 """Fewer columns of counts are not compared by their sum."""
 
-_LIMITS = frozenset({"lod", "loq", "lloq", "bdl", "bld", "blq", "bloq", "below", "low", "high"})
+_LIMIT_WORDS = frozenset(
+    {"lod", "loq", "lloq", "bdl", "bld", "blq", "bloq", "below", "low", "high"}
+)
+"""Words for values below or above what can be measured."""
 
 
 def findings_of(
@@ -140,9 +143,9 @@ def findings_of(
             continue
         shown = ", ".join(f"{text!r} ({times} times)" for text, times in facts[k].odd)
         what = f"numbers but for {shown}: missing values?"
-        if any(
-            text.strip("<>≤≥ ").lower() in _LIMITS or text[:1] in "<>≤≥" for text, _ in facts[k].odd
-        ):
+        signs = "<>≤≥"
+        bare = {text: text.strip(f"{signs} ").lower() for text, _ in facts[k].odd}
+        if any(text[0] in signs or word in _LIMIT_WORDS for text, word in bare.items()):
             what += " A limit of detection may be replaced in the file instead, such as by its half"
         words = [word for text, _ in facts[k].odd for word in ("--na", text)]
         yield Finding(columns=(guesses.names[k],), what=what, option=shlex.join(words))
@@ -461,27 +464,20 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
             return attrs.evolve(read_so, findings=(finding, *read_so.findings))
     n = len(names)
 
-    def find(role: str, keys: Sequence[str | int]) -> list[int]:
-        return find_columns(names, n, keys, f"{path}, {ROLES[role].word}")
-
-    ordinal = list(as_ordinal(options.get("ordinal")))
-    drop, groups = options.get("drop", ()), options.get("groups")
-    check_asked(
-        find, lambda place: f"{path}: {column_word(place, names[place])}",
-        label=options.get("label"), drop=drop, groups=groups, categorical=declared, ordinal=ordinal,
-    )  # fmt: skip
-    dropped = set(find("drop", drop))
-    categorical = set(range(n)) if declared is True else set()
-    if not isinstance(declared, bool):
-        categorical |= set(find("categorical", declared))
+    given = {role: options.get(role) for role in ("label", "drop", "groups", "event")}
+    given |= {"categorical": declared, "ordinal": as_ordinal(options.get("ordinal"))}
+    asked = check_columns(names, n, path, given)
+    dropped = set(asked["drop"])
     # Declared columns are not questioned.
-    categorical |= set(find("ordinal", ordinal))
+    categorical = {*asked["categorical"], *asked["ordinal"]}
+    if declared is True:
+        categorical |= {*range(n)}
     if file_contents.row_names:
         dropped.add(0)
-    group = None if groups is None else find_column(names, n, groups, f"{path}, groups")
-    skip = {column for column in range(n) if column in dropped or column == group}
+    group, event = only(asked, "groups"), only(asked, "event")
+    skip = {column for column in range(n) if column in dropped or column in (group, event)}
     label, doubts, pair = _label(file_contents, names, options.get("label"), skip)
-    event, leaks = None, []
+    leaks = []
     if pair is not None and "event" not in options and not skip.intersection(pair):
         (rest,) = {*pair} - {label}
         skip.add(rest)
@@ -524,8 +520,8 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     roles = (
         dict.fromkeys(judged.beside, "beside")
         | dict.fromkeys(dropped, "dropped")
-        | dict.fromkeys(find("drop", suggested.get("drop", ())), "dropped")
-        | dict.fromkeys(find("adjust", suggested.get("adjust", ())), "adjusted")
+        | dict.fromkeys(find_columns(names, n, suggested.get("drop", ()), "drop"), "dropped")
+        | dict.fromkeys(find_columns(names, n, suggested.get("adjust", ()), "adjust"), "adjusted")
     )
     if "groups" in suggested:
         roles[find_column(names, n, suggested["groups"], "groups")] = "groups"

@@ -186,7 +186,7 @@ def task_of(y: NDArray[Any], wish: str, tasks: Collection[str]) -> str:
     kind = "regression" if type_of_target(y).startswith("continuous") else "classification"
     if kind == "classification" and "classification" in tasks:
         try:
-            check_numbers_as_classes(y, "y")
+            check_numbers_as_classes(*np.unique(y, return_counts=True), "y")
         except DataError as error:
             raise InvalidData(str(error)) from None
     return next(iter(tasks)) if len(tasks) == 1 else kind

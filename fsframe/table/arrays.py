@@ -414,19 +414,32 @@ MANY_CLASSES = 20
 """More different numbers of a label are hardly classes."""
 
 
-def check_numbers_as_classes(y: NDArray[Any], name: str) -> list[str]:
-    """Warnings about numbers that nobody called classes; DataError if they are hardly any.
+def check_numbers_as_classes(
+    classes: NDArray[Any], counts: NDArray[np.integer], name: str
+) -> list[str]:
+    """Warnings about numbers that nobody called classes.
 
-    >>> check_numbers_as_classes(np.repeat(np.arange(21), 2), "age")
+    Parameters
+    ----------
+    classes : (n_classes,) array
+        The different values of the label.
+    counts : (n_classes,) int
+        Their numbers of rows.
+    name : str
+        Of the label, for messages.
+
+    Raises
+    ------
+    DataError
+        If there are more than `MANY_CLASSES` numbers, one of them in a single row.
+
+    >>> check_numbers_as_classes(np.arange(21), np.full(21, 2), "age")
     ["label 'age' has 21 different numbers, taken as classes; if it is a number to predict, say \
 so (task='regression')"]
     """
-    if y.dtype.kind not in "iuf":
+    if classes.dtype.kind not in "iuf" or len(classes) <= MANY_CLASSES:
         return []
-    values, counts = np.unique(y, return_counts=True)
-    if len(values) <= MANY_CLASSES:
-        return []
-    said = f"label {name!r} has {len(values)} different numbers"
+    said = f"label {name!r} has {len(classes)} different numbers"
     single = int((counts == 1).sum())
     if single:
         raise DataError(

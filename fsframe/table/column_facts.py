@@ -12,12 +12,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.table.column_kinds import level_text, merged_spellings, odd_cells
+from fsframe.table.column_kinds import OTHER_DATE, level_text, merged_spellings, odd_cells
 from fsframe.table.frames import columns_of, series_values
 
-_DATE = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?|[0-9]{1,2}[./][0-9]{1,2}[./]([0-9]{2}|[0-9]{4})"
-)
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
 _COMMENTS = re.compile(r"\b(comments?|remarks?|notes?|free.?text)\b", re.IGNORECASE)
 _FEW, _WORDS = 10, 4
 # Bytes of columns that are kept for questions about their levels; a text counts as so many.
@@ -117,7 +115,9 @@ def _text_facts(cells: Sequence[str | None], name: str, decimal: str = ".") -> C
     times = Counter(text for text in cells if text is not None)
     missing = len(cells) - sum(times.values())
     common = sorted(times, key=lambda text: (-times[text], text))[:3]
-    dates = bool(times) and all(_DATE.fullmatch(text) for text in times)
+    dates = bool(times) and all(
+        _ISO_DATE.fullmatch(text) or OTHER_DATE.fullmatch(text) for text in times
+    )
     return ColumnFacts(
         name=name,
         kind="date" if dates else "text" if times else "empty",

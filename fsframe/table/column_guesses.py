@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, UntidyTableError
 from fsframe.table.column_facts import ColumnFacts, Contents, contents_of_frame
-from fsframe.table.column_kinds import as_ordinal, days_of
+from fsframe.table.column_kinds import OTHER_DATE, as_ordinal, days_of
 from fsframe.table.frames import columns_of, values_of
 from fsframe.table.label_guess import (
     FEWEST_NAMES,
@@ -73,10 +73,7 @@ _FORMS = {
     "two numbers in a cell: give each a column in the file, or leave them out": re.compile(
         r"[0-9]+(?:[.,][0-9]+)?\s*(?:/|-|–|to)\s*[0-9]+(?:[.,][0-9]+)?"
     ),
-    "dates in another form: write them as 2024-12-31 in the file, or leave them out": re.compile(
-        r"[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{2}|[0-9]{4})|[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}"
-        r"|[0-9]{1,2}[ -][A-Za-z]{3,9}[ -][0-9]{2,4}|[A-Za-z]{3,9} [0-9]{1,2}, [0-9]{4}"
-    ),
+    "dates in another form: write them as 2024-12-31 in the file, or leave them out": OTHER_DATE,
     "times of day: write them as hours or minutes in the file, or leave them out": re.compile(
         r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:\s*[AaPp]\.?[Mm]\.?)?"
     ),
@@ -244,14 +241,14 @@ class Guesses:
         """Codes for missing values in a label of numbers, with how often they occur: extreme ones,
         and -9, -99, … beside classes that are no negative numbers."""
         column = self.found.columns[self.label]
-        if column.codes or column.low not in _NO_CLASS or not self.found.takes_codes:
-            return [*column.codes] if self.found.takes_codes else []
-        codes = self.found.codes(self.label)
-        # The lowest number has the code 0.
+        if not self.found.takes_codes:
+            return []
         few = 2 < column.different <= 2 * _CLASSES
-        if few and all(float(level) >= 0 for level in self.found.levels(self.label)[1:]):
-            return [(column.low, int((codes == 0).sum()))]
-        return []
+        if column.codes or not (few and column.low in _NO_CLASS):
+            return [*column.codes]
+        lowest, *others = map(float, self.found.levels(self.label))
+        times = int((self.found.codes(self.label) == 0).sum())
+        return [(lowest, times)] if min(others) >= 0 else []
 
     @cached_property
     def _classes(self) -> tuple[NDArray[np.int64], list[str]]:
@@ -333,12 +330,11 @@ class Guesses:
             if adjust:
                 arguments["adjust"] = [self.names[k] for k in adjust]
             out += [k for k in aside if k not in out and k not in self.beside]
+            nominal = [k for k in nominal if k not in (*adjust, *aside)]
             # Numbers of batches and centres have no order.
-            technical = {c.column for c in self.covariates if c.technical}
-            kinds = {k: self.found.columns[k].kind for k in adjust if k in technical}
-            nominal += [k for k, kind in kinds.items() if kind == "whole number"]
-            spoken = {k for k in (*adjust, *aside) if k not in kinds or kinds[k] == "text"}
-            nominal = [k for k in nominal if k not in spoken]
+            kinds = {c.column: self.found.columns[c.column].kind for c in self.covariates
+                     if c.technical}  # fmt: skip
+            nominal += [k for k in adjust if kinds.get(k) == "whole number"]
         codes = [code for code in self.missing_codes(known) if code not in arguments.get("na", ())]
         if codes and self.found.takes_codes:
             arguments["na"] = [*arguments.get("na", ()), *codes]

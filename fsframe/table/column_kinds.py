@@ -25,6 +25,14 @@ _WITH_UNIT = re.compile(
 _MONEY_FIRST = re.compile(rf"([+-]?)([{_MONEY}])\s*([^+\-].*)")
 _MINUS = re.compile("[\u2212\u2013]")
 _LIMIT = re.compile(r"([<>≤≥])=?\s*(.+)")
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
+OTHER_DATE = re.compile(
+    r"[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{2}|[0-9]{4})|[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}"
+    rf"|[0-9]{{1,2}}[ -]{_MONTH}[ -][0-9]{{2,4}}|{_MONTH} [0-9]{{1,2}}, [0-9]{{4}}",
+    re.IGNORECASE,
+)
+"""Dates that are not of ISO 8601, which are no numbers of days."""
+
 _SWAPPED = str.maketrans(".,", ",.")
 _SEPARATED = re.compile(r"[,' \u00a0\u202f]")
 _DIGIT = re.compile("[0-9]")

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.arrays import (
-    MANY_CLASSES,
     as_groups,
     as_labels,
     as_mask,
@@ -209,8 +208,8 @@ class Dataset(FrozenTable):
             y, task = signed_times(y, event, label_name), "survival"
         codes, classes, kind = as_labels(y, n_samples, label_name, task)
         if task is None and kind == "classification":
-            named = np.asarray(classes)[codes] if len(classes) > MANY_CLASSES else codes[:0]
-            warnings = (*warnings, *check_numbers_as_classes(named, label_name))
+            notes = check_numbers_as_classes(np.array(classes), np.bincount(codes), label_name)
+            warnings = (*warnings, *notes)
         mask = as_mask(categorical, n_features)
         together = None if groups is None else as_groups(groups, n_samples, group_name)
         return cls(
@@ -382,7 +381,7 @@ class Dataset(FrozenTable):
         time: str | None = None,
         adjust: str | Iterable[str] = (),
         beside: Mapping[str, Any] | None = None,
-        levels: Collection[str | int] = (),
+        nominal_beside: Collection[str | int] = (),
         **sides: str | Iterable[str],
     ) -> Dataset:
         """The table with roles for columns: groups of features, time, covariates.
@@ -397,7 +396,7 @@ class Dataset(FrozenTable):
             Covariates to adjust for; no longer features.
         beside : mapping of str to (n_samples,) numbers or text, optional
             Further columns that `time` and `adjust` may name.
-        levels : collection of str
+        nominal_beside : collection of str
             Those of `beside` whose numbers are codes of categories.
         sides : str or several
             Columns of further side roles; no longer features.
@@ -436,7 +435,7 @@ class Dataset(FrozenTable):
             for name in wanted:
                 at = place.get(name)
                 columns[name] = beside[name] if at is None else self.columns(at, at + 1)[:, 0]  # type: ignore[index]
-                nominal.append(name in levels if at is None else bool(self.categorical[at]))
+                nominal.append(name in nominal_beside if at is None else bool(self.categorical[at]))
             if option == "time":
                 columns = {name: days_of_texts(values, name) for name, values in columns.items()}
             if columns:

@@ -264,8 +264,8 @@ def read(
     reading = {key: value for key, value in given.items() if value not in (None, [])}
 
     def finished(data: Dataset, beside: Mapping[str, Any] | None = None) -> Dataset:
-        levels = categorical if isinstance(categorical, tuple) else ()
-        whole = data.with_roles(sets, time, adjust, beside, levels, **further)
+        codes = categorical if isinstance(categorical, tuple) else ()
+        whole = data.with_roles(sets, time, adjust, beside, codes, **further)
         whole = whole.with_events(event, beside)
         return attrs.evolve(whole.encoded(encode), reading=reading)
 

@@ -185,11 +185,10 @@ def _by_sample(
     beside: dict[str, NDArray[Any]] = {}
     for name, values in about.columns.items():
         if isinstance(values, list):
-            texts = [values[row] if row >= 0 else None for row in rows.tolist()]
-            beside[name] = np.array([text or "" for text in texts], dtype=object)
+            texts = [values[row] or "" if row >= 0 else "" for row in rows.tolist()]
+            beside[name] = np.array(texts, dtype=object)
         else:
-            known = values[rows]
-            beside[name] = np.where(rows >= 0, known, np.nan) if lost else known
+            beside[name] = np.where(rows >= 0, values[rows], np.nan)
     return beside, notes
 
 

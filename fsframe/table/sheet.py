@@ -14,6 +14,7 @@ import numpy as np
 
 from fsframe.errors import DataError, RequestError
 from fsframe.table.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
+from fsframe.table.column_kinds import OTHER_DATE
 from fsframe.table.columns import column_word
 from fsframe.table.dialect import (
     check_quotes,
@@ -38,7 +39,6 @@ from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_tex
 from fsframe.text import some_of
 
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
-_OTHER_DATE = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{2}|[0-9]{4})")
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -183,7 +183,7 @@ class Sheet:
             advice += "--decimal ,)"
         elif re.fullmatch(r"[+-]?[0-9]*(?:,[0-9]+)+(?:\.[0-9]*)?", text):
             advice = "write decimals with a point and no thousands separators: 1234.5"
-        elif _OTHER_DATE.fullmatch(text):
+        elif OTHER_DATE.fullmatch(text):
             advice = "write dates as 2024-12-31 (--dates days makes them numbers), or --drop them"
         elif 2 * first.count > self.n_rows:
             advice = (

@@ -259,31 +259,45 @@ def event_levels(levels: Iterable[str]) -> dict[str, float] | None:
 def events_of(
     values: NDArray[Any], levels: Sequence[str] | None, name: str
 ) -> tuple[NDArray[Any], str]:
-    """A column of events as 1 and 0, NaN where missing, and a note if it holds something else.
+    """A column of events as 1 and 0, and a note if it holds something else.
 
-    `values` are numbers, codes of `levels`, or texts. DataError if they are not understood.
+    Parameters
+    ----------
+    values : (n_samples,) array
+        Numbers, codes of `levels`, or texts; NaN, None or empty where missing.
+    levels : sequence of str, optional
+    name : str
+        Of the column, for messages.
+
+    Returns
+    -------
+    seen : (n_samples,) array
+        NaN where missing; numbers other than 1 and 2 as they are.
+    note : str
+
+    Raises
+    ------
+    DataError
+        If the texts or levels are not understood.
     """
-    if levels is None and values.dtype.kind in "OU":
+    if levels is not None:
+        texts = ["" if value != value else levels[int(value)] for value in values.tolist()]
+    elif values.dtype.kind in "OU":
         texts = [str(value or "").strip() for value in values.tolist()]
-        levels = sorted({*texts} - {""})
-        code = {text: float(place) for place, text in enumerate(levels)}
-        values = np.array([code.get(text, np.nan) for text in texts])
-    if levels is None:
-        known = np.unique(values[~np.isnan(values)]) if values.dtype.kind == "f" else values
-        if set(known.tolist()) != {1, 2}:
-            return values, ""
+    elif set(values[values == values].tolist()) == {1, 2}:
         return values - 1.0, f"events {name!r}: 2 is an event, 1 is censored"
-    meaning = event_levels(levels)
+    else:
+        return values, ""
+    found = sorted({*texts} - {""})
+    meaning = event_levels(found)
     if meaning is None:
         raise DataError(
             f"events {name!r} must be 1 (observed) or 0 (censored), or words such as dead and "
-            f"alive, not {', '.join(map(repr, levels[:3]))}"
+            f"alive, not {', '.join(map(repr, found[:3]))}"
         )
-    of_code = np.array([*(meaning[level] for level in levels), np.nan])
-    seen = of_code[np.where(np.isnan(values), len(levels), values).astype(np.intp)]
-    said = [f"{level!r} is {'an event' if meaning[level] else 'censored'}" for level in levels]
-    plain = all(level in ("0", "1") for level in levels)
-    return seen, "" if plain else f"events {name!r}: {', '.join(said)}"
+    said = [f"{text!r} is {'an event' if meaning[text] else 'censored'}" for text in found]
+    note = f"events {name!r}: {', '.join(said)}" if {*found} - {"0", "1"} else ""
+    return np.array([meaning.get(text, np.nan) for text in texts]), note
 
 
 def signed_times(

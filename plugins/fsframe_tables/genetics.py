@@ -4,6 +4,7 @@ genotypes (.bed)."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
+from fsframe.table.dialect import unquote
 from fsframe.table.hdf5 import Hdf5Arrays
-from fsframe.table.reader import ArrayTable, Reader
+from fsframe.table.reader import ArrayTable, Form, Reader
+from fsframe.table.samples import AboutSamples, with_samples
+from fsframe.table.sheet import load_sheet
 from fsframe.table.text_file import check_size, is_missing, is_number, load_text
 from fsframe_tables.matrices import compressed, sparse_table
 
@@ -174,7 +178,7 @@ class GctReader(Reader):
 
 
 def _number(text: str, path: Path, gene: str) -> float:
-    if is_missing(text) or text.lower() in ("na", "null"):
+    if is_missing(text) or text.lower() == "na":
         return float("nan")
     if not is_number(text):
         raise DataError(f"{path}, gene {gene[:60]!r}: {text[:40]!r} is not a number")
@@ -210,69 +214,56 @@ class SeriesMatrixReader(Reader):
     """
 
     def _read(self, path: Path) -> Any:
-        lines = [line.split("\t") for line in load_text(path).decode().split("\n") if line.strip()]
-        rows = [[field.strip().strip('"') for field in fields] for fields in lines]
-        marks = {fields[0].lower(): k for k, fields in enumerate(rows) if len(fields) == 1}
-        try:
-            begin = marks["!series_matrix_table_begin"]
-            end = marks["!series_matrix_table_end"]
-        except KeyError as mark:
-            raise DataError(f"{path} is cut off: it has no line {mark}") from None
-        samples, genes = rows[begin + 1][1:], rows[begin + 2 : end]
-        if not genes:
+        head, begin, rest = load_text(path).partition(b"!series_matrix_table_begin\n")
+        table, end, _ = rest.partition(b"!series_matrix_table_end")
+        if not begin or not end:
+            raise DataError(f"{path} is cut off: it has no line !series_matrix_table_end")
+        if table.count(b"\n") < 2:
             raise DataError(
                 f"{path} has an empty table: the values of this series are in its supplementary "
                 "files. Read one of them (--transpose), with a table about the samples (--samples)"
             )
-        n = len(samples)
-        check_size(16 * n * len(genes), f"{path} of {n} samples × {len(genes)} probes")
-        X = np.empty((n, len(genes)))
-        for column, fields in enumerate(genes):
-            if len(fields) != n + 1:
-                raise DataError(
-                    f"{path}, probe {fields[0][:60]!r} has {len(fields) - 1} values, the table has "
-                    f"{n} samples"
-                )
-            X[:, column] = [_number(text, path, fields[0]) for text in fields[1:]]
-        told = [fields for fields in rows[:begin] if fields[0].startswith("!Sample_")]
-        beside = _characteristics(told, n, path)
-        return ArrayTable(
-            path=path,
-            X=X,
-            names=tuple(fields[0] for fields in genes),
-            label_name="class",
-            without_label="it tells nothing of the samples by which they could be parted",
-            beside=beside,
-            samples=tuple(samples),
-        )
+        form = Form(delimiter="\t", header=True, transpose=True)
+        sheet = load_sheet(path, form, text=table, called="geo")
+        assert sheet.names is not None
+        told = [
+            line.split("\t") for line in head.decode().split("\n") if line.startswith("!Sample_")
+        ]
+        columns = _characteristics(told, sheet.names[1:], path)
+        about = AboutSamples(path=path, names=sheet.names[1:], columns=columns)
+        return with_samples(sheet, about, transpose=True)
 
 
-def _characteristics(lines: list[list[str]], n_samples: int, path: Path) -> dict[str, NDArray[Any]]:
+def _characteristics(
+    lines: list[list[str]], samples: Sequence[str], path: Path
+) -> dict[str, list[str | None] | NDArray[np.float64]]:
     """Annotations of the samples by name, from lines of a key and a cell for each sample."""
-    told: dict[str, list[str]] = {}
+    told: dict[str, list[str | None]] = {}
     for key, *cells in lines:
-        if len(cells) != n_samples:
-            raise DataError(f"{path}, {key} has {len(cells)} fields, the table {n_samples} samples")
+        if len(cells) != len(samples):
+            n = len(samples)
+            raise DataError(f"{path}, {key} has {len(cells)} fields, the table {n} samples")
         # One line may hold different characteristics, where samples lack some of them.
         listed = key.startswith("!Sample_characteristics")
-        for sample, cell in enumerate(cells):
+        for sample, cell in enumerate(map(unquote, cells)):
             name, colon, value = cell.partition(":")
             if not (listed and colon):
                 name, value = key.removeprefix("!Sample_"), cell
-            told.setdefault(name.strip(), [""] * n_samples)[sample] = value.strip()
-    kept = {
-        name: values
+            values = told.setdefault(name.strip(), [None] * len(samples))
+            values[sample] = value.strip() or None
+    return {
+        name: _numbers_or_texts(values)
         for name, values in told.items()
-        if len(set(values) - {""}) > 1 and len(set(values)) < n_samples
+        if len({*values} - {None}) > 1 and len({*values}) < len(samples)
     }
-    return {name: _typed(values) for name, values in kept.items()}
 
 
-def _typed(values: list[str]) -> NDArray[Any]:
+def _numbers_or_texts(values: list[str | None]) -> list[str | None] | NDArray[np.float64]:
     """Numbers, where all that are there are numbers."""
-    if all(is_missing(text) or is_number(text) for text in values):
-        return np.array([np.nan if is_missing(text) else float(text) for text in values])
-    return np.array(values, dtype=object)
+    known = [None if value is None or is_missing(value) else value for value in values]
+    if all(value is None or is_number(value) for value in known):
+        return np.array([np.nan if value is None else float(value) for value in known])
+    return values
 
 
 _MISSING = 3

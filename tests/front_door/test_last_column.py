@@ -124,6 +124,8 @@ def test_events_in_other_codes_are_events(
     survival(codes, last=False).write_csv(here / "t.csv")
     said = told(call("inspect t.csv"))
     assert "cox-score:alpha=0.05 on t.csv --label os_months --event os_status" in said
+    asked = told(call("inspect t.csv --label os_months --event os_status"))
+    assert asked.endswith(said.partition("Suggested command:")[2])
     plain, coded = (fsframe.read(here / f, label="os_months", event="os_status")
                     for f in ("plain.csv", "t.csv"))  # fmt: skip
     assert coded.y.tobytes() == plain.y.tobytes() and coded.feature_names == plain.feature_names
