@@ -78,9 +78,8 @@ def bit_rows(data: Dataset, counts: NDArray[np.int64]) -> Callable[[], None]:
             for b in range(0, len(counts), 64):
                 part = slice(b, b + 64)
                 packed_sums(
-                    chunk.planes, chunk.offsets, chunk.block_levels, layout.words,
-                    rows[b * n_planes : (b + 64) * n_planes], n_planes, sizes[part], entropies,
-                    sums[0, part], sums[1, part],
+                    chunk.blocks, layout.words, rows[b * n_planes : (b + 64) * n_planes],
+                    n_planes, sizes[part], entropies, sums[0, part], sums[1, part],
                 )  # fmt: skip
 
     work()

@@ -139,8 +139,8 @@ def contingency_tables(
     labels = np.repeat(np.arange(n_classes), np.diff(layout.starts))
     for k in range(len(encoded.bounds)):
         chunk = encoded.chunk(k)
-        for b in range(len(chunk.block_levels)):
-            counts = block_of(chunk, b, layout)[1]
+        for b in range(len(chunk.blocks.levels)):
+            counts = block_of(chunk.blocks, b, layout)[1]
             columns = chunk.packed[b * LANES : (b + 1) * LANES]
             live = columns >= 0
             yield columns[live], counts[:, :, live].astype(np.float64)

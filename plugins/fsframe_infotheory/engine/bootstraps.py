@@ -56,14 +56,12 @@ def draw_rows(counts, order, starts, words, n_planes):
 
 
 @njit()
-def packed_sums(
-    planes, offsets, block_levels, words, rows, n_planes, sizes, table, sums_j, sums_jy
-):
+def packed_sums(blocks, words, rows, n_planes, sizes, table, sums_j, sums_jy):
     """Write Σ c·log₂c over levels, and over levels and classes, of packed features per bootstrap.
 
     Parameters
     ----------
-    planes, offsets, block_levels, words
+    blocks, words
         As in `fsframe_infotheory.engine.entropy.joint_sums`; every sample once.
     rows : (n_bootstraps · n_planes, n_words) uint64
         From `draw_rows`.
@@ -84,13 +82,13 @@ def packed_sums(
     n_bootstraps = sizes.shape[0]
     n_rows = rows.shape[0]
     most = 1
-    for levels in block_levels:
+    for levels in blocks.levels:
         most = max(most, levels)
     cells = np.empty((most, n_classes, n_rows * LANES), np.uint64)
     left = np.empty((n_classes, LANES), np.int64)
-    for block in range(block_levels.size):
-        levels = block_levels[block]
-        mine = at(planes, offsets[block])
+    for block in range(blocks.levels.size):
+        levels = blocks.levels[block]
+        mine = at(blocks.planes, blocks.offsets[block])
         for a in range(levels - 1):
             for c in range(n_classes):
                 lanes = shifted(mine, (a * n_words + words[c]) * LANES)
@@ -279,9 +277,8 @@ def bootstrap_relevance(
             part = slice(first, min(first + width, len(counts)))
             sums = np.empty((2, part.stop - first, len(chunk.packed)))
             packed_sums(
-                chunk.planes, chunk.offsets, chunk.block_levels, layout.words,
-                rows[first * n_planes : part.stop * n_planes], n_planes, sizes[part], table,
-                sums[0], sums[1],
+                chunk.blocks, layout.words, rows[first * n_planes : part.stop * n_planes],
+                n_planes, sizes[part], table, sums[0], sums[1],
             )  # fmt: skip
             put(part, chunk.packed[live], sums[0][:, live], sums[1][:, live])
 

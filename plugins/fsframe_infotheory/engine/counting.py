@@ -125,8 +125,8 @@ class Counter:
         """The jobs of one chunk; partners of many levels are counted here, group by group."""
         layout = self.encoded.layout
         jobs = []
-        if chunk.block_levels.size:
-            most = int(chunk.block_levels.max())
+        if chunk.blocks.levels.size:
+            most = int(chunk.blocks.levels.max())
             cells = most * partner.n_levels * layout.n_classes
             if (most - 1) * (partner.n_levels - 1) <= MOST_ROWS and cells <= 8 * MOST_CELLS:
                 jobs.append(self._packed(chunk, partner, per_class))
@@ -144,12 +144,11 @@ class Counter:
 
         def work(start: int, stop: int) -> None:
             joint_sums(
-                chunk.planes, chunk.offsets, chunk.block_levels, chunk.margins,
-                chunk.margin_offsets, partner.rows, margins, words, layout.n_classes, layout.table,
-                start, stop, lanes[0], lanes[1],
+                chunk.blocks, partner.rows, margins, words, layout.n_classes, layout.table, start,
+                stop, lanes[0], lanes[1],
             )  # fmt: skip
 
-        products = (chunk.block_levels - 1) * (partner.n_levels - 1) * layout.n_words * LANES
+        products = (chunk.blocks.levels - 1) * (partner.n_levels - 1) * layout.n_words * LANES
         live = np.flatnonzero(chunk.packed >= 0)
         return _Job(
             work=work,

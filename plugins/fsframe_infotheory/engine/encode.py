@@ -378,7 +378,7 @@ def partner_of(encoded: Encoded, feature: int) -> Partner:
     chunk = encoded.chunk(k)
     partner = Partner(layout, n_levels, lambda: codes_in(chunk, feature, layout))
     if lane >= 0:
-        planes, margins = block_of(chunk, lane // LANES, layout)
+        planes, margins = block_of(chunk.blocks, lane // LANES, layout)
         partner.rows = np.ascontiguousarray(planes[: n_levels - 1, :, lane % LANES])
         partner.margins = np.ascontiguousarray(margins[:n_levels, :, lane % LANES])
         partner.sum_s = float(encoded.sum_j[feature])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
 import attrs
 import numpy as np
@@ -115,6 +116,37 @@ class Terms:
         return np.divide(self.joint_relevance, entropy, out=np.zeros_like(entropy), where=live)
 
 
+class Blocks(NamedTuple):
+    """Features of few levels as kernels take them, 8 to a block, one in each lane.
+
+    `planes` are the bit rows of all blocks: block k has (levels[k] − 1, n_words, 8) from
+    ``offsets[k]`` on. `margins` are their counts: (levels[k], n_classes, 8) from
+    ``margin_offsets[k]`` on.
+    """
+
+    planes: NDArray[np.uint64]
+    offsets: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    margins: NDArray[np.int64]
+    margin_offsets: NDArray[np.int64]
+
+
+class Samples(NamedTuple):
+    """The samples of a `Layout` as kernels take them; unsigned, `order` needs no sign test."""
+
+    order: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    words: NDArray[np.int64]
+
+
+class Bytes(NamedTuple):
+    """Columns as bytes: level a of column k is the byte ``levels[starts[k] + a]`` in ``raw[k]``."""
+
+    raw: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    levels: NDArray[np.uint8]
+
+
 @njit()
 def block_scratch(levels, groups, partner_levels):
     """Scratch memory of `block_counts`, for features and partners of so many levels."""
@@ -126,14 +158,16 @@ def block_scratch(levels, groups, partner_levels):
 
 
 @njit()
-def block_counts(planes, levels, margins, rows, row_margins, words, n_classes, scratch):
-    """Joint counts of one block, whose bit rows begin at `planes`, with one partner.
+def block_counts(blocks, block, rows, row_margins, words, n_classes, scratch):
+    """Joint counts of one block with one partner.
 
     Parameters as in `joint_sums`. Returns (levels, groups, partner levels, 8), a part of `scratch`.
     Bit rows are read in the order in which they are stored, class by class within a level, so that
     large tables are read at the speed of memory.
     """
     room, rest, row_counts = scratch
+    planes, levels = at(blocks.planes, blocks.offsets[block]), blocks.levels[block]
+    margins = blocks.margins[blocks.margin_offsets[block] :]
     groups, partner_levels = words.size - 1, row_margins.shape[0]
     n_words = words[groups]
     # A column without any value has no level; its samples count as one.
@@ -192,30 +226,12 @@ def block_terms(cells, table, js, jsy):
 
 
 @njit()
-def joint_sums(
-    planes,
-    offsets,
-    block_levels,
-    margins,
-    margin_offsets,
-    rows,
-    row_margins,
-    words,
-    n_classes,
-    table,
-    start,
-    stop,
-    sums_js,
-    sums_jsy,
-):
+def joint_sums(blocks, rows, row_margins, words, n_classes, table, start, stop, sums_js, sums_jsy):
     """Write Σ c·log₂c over the joint counts with one partner, for blocks of 8 features.
 
     Parameters
     ----------
-    planes : (…,) uint64
-        Bit rows of all blocks; block k has (block_levels[k] − 1, n_words, 8) from `offsets[k]`.
-    margins : (…,) int64
-        Counts of all blocks; block k has (block_levels[k], n_classes, 8) from `margin_offsets[k]`.
+    blocks : Blocks
     rows : (partner levels − 1, n_words) uint64
         Bit rows of the partner.
     row_margins : (partner levels, n_groups) int64
@@ -223,7 +239,7 @@ def joint_sums(
     words : (n_groups + 1,) int64
         First word of each class, or of the one group.
     n_classes : int
-        Of `margins`.
+        Of the counts in `blocks`.
     table : (n + 1,) float64
         c·log₂c for c = 0 … n.
     start, stop : int
@@ -239,33 +255,16 @@ def joint_sums(
     """
     most = np.int64(1)
     for block in range(start, stop):
-        most = max(most, block_levels[block])
+        most = max(most, blocks.levels[block])
     scratch = block_scratch(most, words.size - 1, row_margins.shape[0])
     for block in range(start, stop):
-        cells = block_counts(
-            at(planes, offsets[block]), block_levels[block], margins[margin_offsets[block] :], rows,
-            row_margins, words, n_classes, scratch,
-        )  # fmt: skip
+        cells = block_counts(blocks, block, rows, row_margins, words, n_classes, scratch)
         part = slice(block * LANES, (block + 1) * LANES)
         block_terms(cells, table, sums_js[part], sums_jsy[part])
 
 
 @njit()
-def joint_cells(
-    planes,
-    offsets,
-    block_levels,
-    margins,
-    margin_offsets,
-    rows,
-    row_margins,
-    words,
-    n_classes,
-    features,
-    n_levels,
-    starts,
-    cells,
-):
+def joint_cells(blocks, rows, row_margins, words, n_classes, features, n_levels, starts, cells):
     """Add the joint counts with one partner to those of earlier parts of the same table.
 
     `joint_sums` for tables counted part by part, where Σ c·log₂c, which is not additive over rows,
@@ -273,7 +272,7 @@ def joint_cells(
 
     Parameters
     ----------
-    planes, offsets, block_levels, margins, margin_offsets, rows, row_margins, words, n_classes
+    blocks, rows, row_margins, words, n_classes
         As in `joint_sums`.
     features : (n_blocks · 8,) int64
         Index of each lane's feature in `starts`; −1 if there is none.
@@ -282,12 +281,9 @@ def joint_cells(
         Feature j has its counts (n_levels[j], partner levels, n_groups) from ``starts[j]`` on.
     """
     groups, partner_levels = words.size - 1, row_margins.shape[0]
-    scratch = block_scratch(max(1, block_levels.max()), groups, partner_levels)
-    for block in range(block_levels.size):
-        of_block = block_counts(
-            at(planes, offsets[block]), block_levels[block], margins[margin_offsets[block] :], rows,
-            row_margins, words, n_classes, scratch,
-        )  # fmt: skip
+    scratch = block_scratch(max(1, blocks.levels.max()), groups, partner_levels)
+    for block in range(blocks.levels.size):
+        of_block = block_counts(blocks, block, rows, row_margins, words, n_classes, scratch)
         for lane in range(LANES):
             j = features[block * LANES + lane]
             if j < 0:
@@ -396,9 +392,9 @@ class Layout:
         return int(self.words[-1])
 
     @property
-    def short_order(self) -> NDArray[np.uint32]:
-        """`order`, for kernels: unsigned indices avoid the test for negative ones."""
-        return self.order.astype(np.uint32)
+    def samples(self) -> Samples:
+        """The samples, for kernels."""
+        return Samples(self.order.astype(np.uint32), self.starts, self.words)
 
     @property
     def table(self) -> NDArray[np.float64]:
@@ -417,46 +413,30 @@ class Layout:
 
 
 @njit()
-def pack_blocks(
-    raw,
-    lanes,
-    level_starts,
-    level_bytes,
-    order,
-    starts,
-    words,
-    block_levels,
-    offsets,
-    margin_offsets,
-    planes,
-    margins,
-):
-    """Write the bit rows and the margins of all blocks.
+def pack_blocks(columns, lanes, samples, blocks, start, stop):
+    """Write the bit rows and the margins of blocks ``start … stop−1``, given as zeros.
 
     Parameters
     ----------
-    raw : (n_columns, n_rows) uint8
-        Columns of bytes, in the order of the table's rows.
+    columns : Bytes
+        Rows in the order of the table.
     lanes : (n_blocks · 8,) int64
-        Row of `raw` for each lane; −1 where a block is short of features.
-    level_starts, level_bytes : (n_columns + 1,) int64, uint8
-        Level a of row k is the byte ``level_bytes[level_starts[k] + a]``.
-    order : (n,) uint32
-        Row of the table behind each sample, sorted by class.
-    starts, words : (n_classes + 1,) int64
-        First sample of each class, and first word of each class.
-    block_levels, offsets, margin_offsets, planes, margins
-        As in `joint_sums`; planes and margins are given as zeros.
+        Column of each lane; −1 where a block is short of features.
+    samples : Samples
+    blocks : Blocks
+    start, stop : int
     """
+    order, starts, words = samples
+    planes, margins = blocks.planes, blocks.margins
     n_words = words[words.size - 1]
     n_classes = words.size - 1
     # Padding after each class stays 255, which is no level's byte.
     turned = np.full(n_words * 64, 255, np.uint8)
-    for k in range(lanes.size):
+    for k in range(start * LANES, stop * LANES):
         row = lanes[k]
         if row < 0:
             continue
-        column = raw[row]
+        column, first_level = columns.raw[row], columns.starts[row]
         for c in range(n_classes):
             size = starts[c + 1] - starts[c]
             rows = order[starts[c] : starts[c + 1]]
@@ -464,11 +444,11 @@ def pack_blocks(
             for i in range(size):
                 into[i] = column[rows[i]]
         block, lane = k // LANES, k % LANES
-        for level in range(level_starts[row + 1] - level_starts[row]):
-            byte = level_bytes[level_starts[row] + level]
-            at_plane = offsets[block] + level * n_words * LANES + lane
-            at_margin = margin_offsets[block] + level * n_classes * LANES + lane
-            stored = level < block_levels[block] - 1
+        for level in range(columns.starts[row + 1] - first_level):
+            byte = columns.levels[first_level + level]
+            at_plane = blocks.offsets[block] + level * n_words * LANES + lane
+            at_margin = blocks.margin_offsets[block] + level * n_classes * LANES + lane
+            stored = level < blocks.levels[block] - 1
             for c in range(n_classes):
                 size = np.int64(0)
                 for word in range(words[c], words[c + 1]):

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from fsframe.kernels.bit_counts import LANES, at
+from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.compiled import njit
 from fsframe.method.ranking import TIE
 from fsframe.method.run import Run
@@ -23,7 +23,7 @@ from fsframe_infotheory.engine.entropy import (
     pack_blocks,
 )
 from fsframe_infotheory.engine.neighbours import Estimator
-from fsframe_infotheory.engine.packing import PACKED_LEVELS, blocks_of
+from fsframe_infotheory.engine.packing import PACKED_LEVELS, empty_blocks
 from fsframe_infotheory.engine.part_counts import AnyEncoded, counter_of, joint, partner_of
 
 Term = Callable[[Any], NDArray[np.float64]]
@@ -421,37 +421,14 @@ def _upper(open_, bound, block):
 
 @njit()
 def _choose(
-    raw,
-    lanes,
-    level_starts,
-    level_bytes,
-    order,
-    starts,
-    words,
-    block_levels,
-    offsets,
-    margin_offsets,
-    planes,
-    margins,
-    table,
-    sums_j,
-    sums_jy,
-    total,
-    given,
-    open_,
-    bound,
-    tolerance,
-    rows,
-    row_margins,
-    chosen,
-    scores,
-):
+    columns, lanes, samples, blocks, table, sums_j, sums_jy, total, given, open_, bound, tolerance,
+    rows, row_margins, chosen, scores,
+):  # fmt: skip
     """Write the chosen features in order, and their scores; return their number.
 
     Parameters
     ----------
-    raw, lanes, level_starts, level_bytes, order, starts, words, block_levels, offsets, \
-    margin_offsets, planes, margins
+    columns, lanes, samples, blocks
         As in `pack_blocks`; blocks are packed when they are first needed.
     table : (n + 1,) float64
     sums_j, sums_jy : (n_features,) float64
@@ -469,9 +446,10 @@ def _choose(
     chosen, scores : (k,) int64, float64
         Results.
     """
+    words, planes, margins = samples.words, blocks.planes, blocks.margins
     n_words = words[words.size - 1]
     n_classes = words.size - 1
-    n_blocks = block_levels.size
+    n_blocks = blocks.levels.size
     n_given = given.size
     capacity = n_given + chosen.size
     packed = np.zeros(n_blocks, np.bool_)
@@ -485,7 +463,7 @@ def _choose(
     partner_levels = np.empty(capacity, np.int64)
     most = np.int64(1)
     for block in range(n_blocks):
-        most = max(most, block_levels[block])
+        most = max(most, blocks.levels[block])
     scratch = block_scratch(most, n_classes, most)
     js, jsy = np.empty(LANES), np.empty(LANES)
     n_chosen = 0
@@ -514,18 +492,12 @@ def _choose(
                         mark = max(mark, uppers[block])
                         break
                     if not packed[block]:
-                        part = slice(block, block + 1)
-                        pack_blocks(
-                            raw, lanes[block * LANES : (block + 1) * LANES], level_starts,
-                            level_bytes, order, starts, words, block_levels[part], offsets[part],
-                            margin_offsets[part], planes, margins,
-                        )  # fmt: skip
+                        pack_blocks(columns, lanes, samples, blocks, block, block + 1)
                         packed[block] = True
                     n_rows = partner_levels[s] - 1
                     partner_rows = rows[row_starts[s] : row_starts[s] + n_rows * n_words]
                     cells = block_counts(
-                        at(planes, offsets[block]), block_levels[block],
-                        margins[margin_offsets[block] :], partner_rows.reshape((n_rows, n_words)),
+                        blocks, block, partner_rows.reshape((n_rows, n_words)),
                         row_margins[s, : n_rows + 1], words, n_classes, scratch,
                     )  # fmt: skip
                     block_terms(cells, table, js, jsy)
@@ -551,23 +523,18 @@ def _choose(
                 break
         home, k = int(lane) // LANES, int(lane) % LANES
         if not packed[home]:
-            part = slice(home, home + 1)
-            pack_blocks(
-                raw, lanes[home * LANES : (home + 1) * LANES], level_starts, level_bytes, order,
-                starts, words, block_levels[part], offsets[part], margin_offsets[part], planes,
-                margins,
-            )  # fmt: skip
+            pack_blocks(columns, lanes, samples, blocks, home, home + 1)
             packed[home] = True
         s = n_partners
-        levels = level_starts[lanes[lane] + 1] - level_starts[lanes[lane]]
+        levels = columns.starts[lanes[lane] + 1] - columns.starts[lanes[lane]]
         partner_levels[s] = levels
         row_starts[s + 1] = row_starts[s] + (levels - 1) * n_words
         for i in range((levels - 1) * n_words):
-            rows[row_starts[s] + i] = planes[offsets[home] + i * LANES + k]
+            rows[row_starts[s] + i] = planes[blocks.offsets[home] + i * LANES + k]
         for i in range(levels):
             for c in range(n_classes):
-                size = margins[margin_offsets[home] + (i * n_classes + c) * LANES + k]
-                row_margins[s, i, c] = size
+                place = blocks.margin_offsets[home] + (i * n_classes + c) * LANES + k
+                row_margins[s, i, c] = margins[place]
         of_s[s] = sums_j[lanes[lane]]
         of_sy[s] = sums_jy[lanes[lane]]
         n_partners += 1
@@ -600,27 +567,25 @@ def least_conditional_relevance(
     # 64 bits are more than any relevance.
     features = np.argsort(group * 64.0 - relevance)
     sizes = np.bincount(group, minlength=4)
-    blocks = -(-sizes // LANES)
-    ends = np.cumsum(blocks) * LANES
+    n_blocks = -(-sizes // LANES)
+    ends = np.cumsum(n_blocks) * LANES
     lanes = np.full(int(ends[-1]), -1, np.int64)
-    shift = np.repeat(ends - blocks * LANES - (np.cumsum(sizes) - sizes), sizes)
+    shift = np.repeat(ends - n_blocks * LANES - (np.cumsum(sizes) - sizes), sizes)
     lane_of = np.empty(encoded.n_features, np.int64)
     lane_of[features] = np.arange(encoded.n_features) + shift
     lanes[lane_of] = np.arange(encoded.n_features)
-    block_levels, offsets, margin_offsets = blocks_of(encoded.n_levels, lanes, layout)
+    blocks = empty_blocks(encoded.n_levels, lanes, layout)
     bound = np.full(lanes.size, -np.inf)
     bound[lane_of] = relevance
     open_ = np.zeros(lanes.size, bool)
     open_[lane_of] = candidates
-    most = int(block_levels.max())
+    most = int(blocks.levels.max())
     chosen, scores = np.empty(count, np.int64), np.empty(count)
     capacity = count + given.size
     n_chosen = _choose(
-        coded.raw, lanes, coded.starts, coded.levels, layout.short_order, layout.starts,
-        layout.words, block_levels, offsets, margin_offsets,
-        np.zeros(int(offsets[-1]), np.uint64), np.zeros(int(margin_offsets[-1]), np.int64),
-        layout.table, encoded.sum_j, encoded.sum_jy, layout.total, lane_of[given], open_, bound,
-        TIE, np.empty(capacity * (most - 1) * layout.n_words, np.uint64),
+        coded.columns, lanes, layout.samples, blocks, layout.table, encoded.sum_j, encoded.sum_jy,
+        layout.total, lane_of[given], open_, bound, TIE,
+        np.empty(capacity * (most - 1) * layout.n_words, np.uint64),
         np.empty((capacity, most, layout.n_classes), np.int64), chosen, scores,
     )  # fmt: skip
     return chosen[:n_chosen], scores[:n_chosen]

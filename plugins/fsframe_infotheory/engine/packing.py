@@ -7,7 +7,7 @@ by the partner's level, which needs no table and takes any number of levels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -18,7 +18,7 @@ from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.compiled import njit
 from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins, as_flat, write_codes
 from fsframe_infotheory.engine.byte_columns import Masks, RawColumns, tally_rows
-from fsframe_infotheory.engine.entropy import Layout, pack_blocks, unpack_feature
+from fsframe_infotheory.engine.entropy import Blocks, Bytes, Layout, pack_blocks, unpack_feature
 
 PACKED_LEVELS = 16
 """Most levels of a feature that is kept as bit rows; measured crossover with dense tables."""
@@ -35,8 +35,8 @@ class Chunk:
     ----------
     packed : (n_lanes,) int64
         Column of each lane of the bit rows; −1 where a block has fewer than 8 features.
-    planes, offsets, block_levels, margins, margin_offsets
-        Bit rows and counts, as `fsframe_infotheory.engine.entropy.joint_sums` takes them.
+    blocks : Blocks
+        Bit rows and counts.
     listed : (m,) int64
         Columns kept as integers.
     codes : (m, n_samples) uint8, uint16 or uint32
@@ -44,18 +44,14 @@ class Chunk:
     """
 
     packed: NDArray[np.int64]
-    planes: NDArray[np.uint64]
-    offsets: NDArray[np.int64]
-    block_levels: NDArray[np.int64]
-    margins: NDArray[np.int64]
-    margin_offsets: NDArray[np.int64]
+    blocks: Blocks
     listed: NDArray[np.int64]
     codes: NDArray[Any]
 
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        return self.planes.nbytes + self.margins.nbytes + self.codes.nbytes
+        return self.blocks.planes.nbytes + self.blocks.margins.nbytes + self.codes.nbytes
 
 
 def codes_in(chunk: Chunk, feature: int, layout: Layout) -> NDArray[np.int64]:
@@ -66,20 +62,20 @@ def codes_in(chunk: Chunk, feature: int, layout: Layout) -> NDArray[np.int64]:
         out[:] = chunk.codes[int(np.flatnonzero(chunk.listed == feature)[0])]
         return out
     block, within = divmod(int(lane[0]), LANES)
-    planes = block_of(chunk, block, layout)[0]
+    planes = block_of(chunk.blocks, block, layout)[0]
     unpack_feature(planes, within, len(planes) + 1, layout.starts, layout.words, out)
     return out
 
 
 def block_of(
-    chunk: Chunk, block: int, layout: Layout
+    blocks: Blocks, block: int, layout: Layout
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Bit rows (levels − 1, n_words, 8) and counts (levels, n_classes, 8) of one block."""
-    levels = int(chunk.block_levels[block])
-    start, size = chunk.offsets[block], (levels - 1) * layout.n_words * LANES
-    planes = chunk.planes[start : start + size].reshape(levels - 1, layout.n_words, LANES)
-    start, size = chunk.margin_offsets[block], levels * layout.n_classes * LANES
-    margins = chunk.margins[start : start + size].reshape(levels, layout.n_classes, LANES)
+    levels = int(blocks.levels[block])
+    start, size = blocks.offsets[block], (levels - 1) * layout.n_words * LANES
+    planes = blocks.planes[start : start + size].reshape(levels - 1, layout.n_words, LANES)
+    start, size = blocks.margin_offsets[block], levels * layout.n_classes * LANES
+    margins = blocks.margins[start : start + size].reshape(levels, layout.n_classes, LANES)
     return planes, margins
 
 
@@ -89,18 +85,13 @@ class Coded:
 
     Parameters
     ----------
-    raw : (m, n_rows) uint8
-        Columns, rows in the order of the table; undefined for columns of more than 254 levels.
-    starts : (m + 1,) int64
-        Level a of column k is the byte ``levels[starts[k] + a]``.
-    levels : uint8
+    columns : Bytes
+        Rows in the order of the table; undefined for columns of more than 254 levels.
     sums : (2, m) float64
         Σ c·log₂c over levels, and over levels and classes.
     """
 
-    raw: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    levels: NDArray[np.uint8]
+    columns: Bytes
     sums: NDArray[np.float64]
 
     @classmethod
@@ -108,14 +99,15 @@ class Coded:
         """Adjacent groups of columns as one; `raw` is the array of which they may be views."""
         if len(parts) == 1:
             return parts[0]
-        sizes = np.concatenate([np.diff(part.starts) for part in parts])
-        shared = all(np.may_share_memory(part.raw, raw) for part in parts)
-        return cls(
-            raw=raw if shared else np.concatenate([part.raw for part in parts]),
-            starts=np.concatenate([[0], np.cumsum(sizes)]),
-            levels=np.concatenate([part.levels for part in parts]),
-            sums=np.concatenate([part.sums for part in parts], axis=1),
+        groups = [part.columns for part in parts]
+        sizes = np.concatenate([np.diff(group.starts) for group in groups])
+        shared = all(np.may_share_memory(group.raw, raw) for group in groups)
+        columns = Bytes(
+            raw if shared else np.concatenate([group.raw for group in groups]),
+            np.concatenate([[0], np.cumsum(sizes)]),
+            np.concatenate([group.levels for group in groups]),
         )
+        return cls(columns=columns, sums=np.concatenate([part.sums for part in parts], axis=1))
 
 
 def as_bytes(columns: RawColumns, bins: Bins, layout: Layout, masks: Masks) -> Coded:
@@ -142,27 +134,31 @@ def as_bytes(columns: RawColumns, bins: Bins, layout: Layout, masks: Masks) -> C
         level_sums(codes, n_levels[wide], layout.starts, layout.table, *wide_sums)
         sums[:, wide] = wide_sums
     if as_read.all():
-        return Coded(raw=raw, starts=seen.starts, levels=seen.values, sums=sums)
+        return Coded(columns=Bytes(raw, seen.starts, seen.values), sums=sums)
     starts = np.concatenate([[0], np.cumsum(n_levels)])
     owner = np.repeat(np.arange(len(n_levels)), n_levels)
     levels = np.arange(starts[-1]) - starts[owner]
     levels[as_read[owner]] = seen.values[np.repeat(as_read, np.diff(seen.starts))]
-    return Coded(raw=raw, starts=starts, levels=(levels & 255).astype(np.uint8), sums=sums)
+    return Coded(columns=Bytes(raw, starts, (levels & 255).astype(np.uint8)), sums=sums)
 
 
-def blocks_of(
-    levels: NDArray[np.int64], lanes: NDArray[np.int64], layout: Layout
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Most levels in each block of 8 lanes, and the offsets of its bit rows and its counts.
+def empty_blocks(
+    levels: NDArray[np.int64],
+    lanes: NDArray[np.int64],
+    layout: Layout,
+    room: Callable[[Any, int], NDArray[Any]] = lambda kind, size: np.zeros(size, kind),
+) -> Blocks:
+    """Blocks for features of so many levels, in `room` for bit rows and then for counts.
 
-    `levels` is (n_features,), `lanes` (n_blocks · 8,) features or −1. Both arrays of offsets
-    have one more entry, the total size.
+    `levels` is (n_features,), `lanes` (n_blocks · 8,) features or −1.
     """
     n_levels = np.where(lanes >= 0, levels[lanes], 1).reshape(-1, LANES)
     most = n_levels.max(axis=1) if len(n_levels) else np.empty(0, np.int64)
     offsets = np.concatenate([[0], np.cumsum((most - 1) * (layout.n_words * LANES))])
     margin_offsets = np.concatenate([[0], np.cumsum(most * (layout.n_classes * LANES))])
-    return most, offsets, margin_offsets
+    planes = room(np.uint64, int(offsets[-1]))
+    margins = room(np.int64, int(margin_offsets[-1]))
+    return Blocks(planes, offsets[:-1], most, margins, margin_offsets[:-1])
 
 
 def lanes_of(
@@ -189,25 +185,16 @@ def pack(columns: RawColumns, bins: Bins, layout: Layout, coded: Coded | None) -
     """
     levels = bins.n_levels
     lanes, wide = lanes_of(levels, 0 if coded is None else PACKED_LEVELS)
-    block_levels, offsets, margin_offsets = blocks_of(levels, lanes, layout)
-    planes = np.zeros(int(offsets[-1]), np.uint64)
-    margins = np.zeros(int(margin_offsets[-1]), np.int64)
+    blocks = empty_blocks(levels, lanes, layout)
     if coded is not None and lanes.size:
-        pack_blocks(
-            coded.raw, lanes, coded.starts, coded.levels, layout.short_order, layout.starts,
-            layout.words, block_levels, offsets, margin_offsets, planes, margins,
-        )  # fmt: skip
+        pack_blocks(coded.columns, lanes, layout.samples, blocks, 0, blocks.levels.size)
     codes = np.empty((len(wide), layout.n), code_type(levels[wide]))
     if wide.size:
         every = np.arange(layout.n)
         write_levels(columns, wide, bins, layout.order, every, np.arange(len(wide)), codes)
     return Chunk(
         packed=np.where(lanes >= 0, lanes + columns.start, -1),
-        planes=planes,
-        offsets=offsets[:-1],
-        block_levels=block_levels,
-        margins=margins,
-        margin_offsets=margin_offsets[:-1],
+        blocks=blocks,
         listed=wide + columns.start,
         codes=codes,
     )

@@ -317,14 +317,13 @@ def _count(
     for chunk in shard.chunks[request.span[0] : request.span[1]]:
         assert chunk is not None
         codes, listed = chunk.codes, chunk.listed
-        if chunk.block_levels.size:
-            most = int(chunk.block_levels.max())
+        if chunk.blocks.levels.size:
+            most = int(chunk.blocks.levels.max())
             size = most * request.n_levels * layout.n_classes
             if (most - 1) * (request.n_levels - 1) <= MOST_ROWS and size <= 8 * MOST_CELLS:
                 places = np.where(chunk.packed >= 0, chunk.packed - start, -1)
                 joint_cells(
-                    chunk.planes, chunk.offsets, chunk.block_levels, chunk.margins,
-                    chunk.margin_offsets, partner.rows, margins, words, layout.n_classes, places,
+                    chunk.blocks, partner.rows, margins, words, layout.n_classes, places,
                     shard.n_levels[start:], starts, cells,
                 )  # fmt: skip
             else:

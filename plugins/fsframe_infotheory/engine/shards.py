@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
@@ -36,13 +37,13 @@ from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.byte_columns import RawColumns
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import Encoded
-from fsframe_infotheory.engine.entropy import Layout
+from fsframe_infotheory.engine.entropy import Bytes, Layout
 from fsframe_infotheory.engine.packing import (
     PACKED_LEVELS,
     Chunk,
     Coded,
-    blocks_of,
     code_type,
+    empty_blocks,
     lanes_of,
     pack,
     write_levels,
@@ -76,35 +77,20 @@ class ShardFormat:
         return [(start, min(start + GROUP, m)) for start in range(0, m, GROUP)]
 
     def chunk(
-        self, memory: NDArray[np.uint8], at: int, bound: tuple[int, int], layout: Layout
-    ) -> tuple[Chunk, int]:
-        """The codes of a group of columns, which begin at byte `at`, and the end of them."""
+        self, bound: tuple[int, int], layout: Layout, following: Callable[[Any, int], NDArray[Any]]
+    ) -> Chunk:
+        """The codes of a group of columns, in arrays that follow each other in the file."""
         start, stop = bound
         levels = self.n_levels[start:stop]
         lanes, wide = lanes_of(levels)
-        block_levels, offsets, margin_offsets = blocks_of(levels, lanes, layout)
-        planes, at = _view(memory, at, np.uint64, (int(offsets[-1]),))
-        margins, at = _view(memory, at, np.int64, (int(margin_offsets[-1]),))
-        codes, at = _view(memory, at, code_type(levels[wide]), (len(wide), layout.n))
-        chunk = Chunk(
+        blocks = empty_blocks(levels, lanes, layout, following)
+        codes = following(code_type(levels[wide]), len(wide) * layout.n)
+        return Chunk(
             packed=np.where(lanes >= 0, lanes + start, -1),
-            planes=planes,
-            offsets=offsets[:-1],
-            block_levels=block_levels,
-            margins=margins,
-            margin_offsets=margin_offsets[:-1],
+            blocks=blocks,
             listed=wide + start,
-            codes=codes,
+            codes=codes.reshape(len(wide), layout.n),
         )
-        return chunk, at
-
-
-def _view(
-    memory: NDArray[np.uint8], at: int, kind: Any, shape: tuple[int, ...]
-) -> tuple[NDArray[Any], int]:
-    size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    array = memory[at : at + size].view(kind).reshape(shape)
-    return array, at + size + -size % 64
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -141,11 +127,16 @@ def open_shard(folder: Path, form: ShardFormat, k: int, sizes: tuple[int, ...]) 
     layout = _layout(sizes)
     path = folder / _file_name(k)
     try:
-        memory = np.memmap(path, dtype=np.uint8, mode="r")
-        chunks, at = [], 0
-        for bound in form.bounds:
-            chunk, at = form.chunk(memory, at, bound, layout)
-            chunks.append(chunk)
+        memory, at = np.memmap(path, dtype=np.uint8, mode="r"), 0
+
+        def following(kind: Any, size: int) -> NDArray[Any]:
+            """The next array of the file, of so many entries."""
+            nonlocal at
+            first, size = at, size * np.dtype(kind).itemsize
+            at += size + -size % 64
+            return memory[first : first + size].view(kind)
+
+        chunks = [form.chunk(bound, layout, following) for bound in form.bounds]
     except (OSError, ValueError) as error:
         raise DataError(
             f"{path} cannot be read ({error}): workers must see the folder of the table; remove "
@@ -353,9 +344,8 @@ def _packed(block: NDArray[Any], bins: Bins, layout: Layout, bound: tuple[int, i
     bytes_of = np.arange(starts[-1]) - np.repeat(starts[:-1], levels)
     known = np.repeat(as_read, levels)
     bytes_of[known] = part_bins.thresholds[np.repeat(as_read, np.diff(part_bins.offsets))]
-    coded = Coded(
-        raw=raw, starts=starts, levels=(bytes_of & 255).astype(np.uint8), sums=np.empty((2, 0))
-    )
+    columns = Bytes(raw, starts, (bytes_of & 255).astype(np.uint8))
+    coded = Coded(columns=columns, sums=np.empty((2, 0)))
     return pack(group, part_bins, layout, coded)
 
 
@@ -370,7 +360,7 @@ def _transposed(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def _write(file: HashingWriter, chunk: Chunk) -> None:
     """Append the codes of a group of columns."""
-    for array in (chunk.planes, chunk.margins, chunk.codes):
+    for array in (chunk.blocks.planes, chunk.blocks.margins, chunk.codes):
         if array.size:
             file.write(array.data.cast("B"))
             file.write(bytes(-array.nbytes % 64))
@@ -390,8 +380,8 @@ def _add_counts(
             continue
         block, within = divmod(lane, LANES)
         levels = int(form.n_levels[column])
-        at = chunk.margin_offsets[block] + within
-        packed_counts = chunk.margins[at : at + levels * n_classes * LANES : LANES]
+        at = chunk.blocks.margin_offsets[block] + within
+        packed_counts = chunk.blocks.margins[at : at + levels * n_classes * LANES : LANES]
         counts[starts[column] : starts[column + 1]] += packed_counts
     labels = np.repeat(np.arange(n_classes), np.diff(layout.starts))
     for column, codes in zip(chunk.listed.tolist(), chunk.codes, strict=True):
