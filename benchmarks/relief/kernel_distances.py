@@ -130,9 +130,7 @@ def probabilities():  # type: ignore[no-untyped-def]
 
     def loop() -> Any:
         out = np.zeros((n, n))
-        loops.probability_distances(
-            c.values, c.state, c.first_state, c.n_real, c.level, c.chance, c.y, rows, 0, out
-        )
+        loops.probability_distances(c, 0.0, 1.0, rows, 0, out)
         return out
 
     table = np.empty(c.first_state[-1])
@@ -142,7 +140,7 @@ def probabilities():  # type: ignore[no-untyped-def]
         out = np.empty((n, n))
         for i in range(n):
             # the table of one target is made by the loop here too
-            loops.fill_differences(i, c.first_state, c.level, c.chance, c.y, table)
+            loops.fill_differences(i, c, table)
             d = np.abs(real - real[i])
             d = np.where(np.isnan(d), table[c.state[:, : c.n_real]], d)
             out[i] = d.sum(axis=1) + table[c.state[:, c.n_real :]].sum(axis=1)

@@ -129,18 +129,17 @@ def probabilities(rng, rows):  # type: ignore[no-untyped-def]
     index = rng.integers(0, n, (len(rows), m)).astype(np.int32)
     weight, length = rng.random((len(rows), m)), np.full(len(rows), m)
     out, table = np.zeros(p), np.empty(c.first_state[-1])
-    chances = (c.first_state, c.n_real, c.level, c.chance, c.y)
 
     def loop() -> Any:
         out[:] = 0.0
-        loops.probability_scores(c.values, c.state, *chances, rows, index, weight, length, out)
+        loops.probability_scores(c, 0.0, 1.0, rows, index, weight, length, out)
         return out
 
     def arrays() -> Any:
         total = np.zeros(p)
         for r, i in enumerate(rows):
             # the table of one target is made by a loop here too
-            distance_kernels.fill_differences(i, c.first_state, c.level, c.chance, c.y, table)
+            distance_kernels.fill_differences(i, c, table)
             d = table[c.state[index[r]]]
             real = np.abs(c.values[index[r], : c.n_real] - c.values[i, : c.n_real])
             d[:, : c.n_real] = np.where(np.isnan(real), d[:, : c.n_real], real)
@@ -165,11 +164,8 @@ def masks(rng):  # type: ignore[no-untyped-def]
     def loop() -> Any:
         out[:] = 0.0
         groups = masks.groups(n, 2)
-        loops.weight_groups(C, rows, y, bounds, *groups)
-        loops.count_scores(
-            columns.codes, columns.gap, masks.levels, masks.start, masks.known, p, rows, y, bounds,
-            *groups, out,
-        )  # fmt: skip
+        loops.weight_groups(C, rows, y, bounds, groups)
+        loops.count_scores(columns.codes, columns.gap, masks, p, rows, y, bounds, groups, out)
         return out
 
     own = columns.codes[:, None, :].astype(int)

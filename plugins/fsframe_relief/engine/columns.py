@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -15,9 +15,8 @@ SLICE = 1 << 20
 """Values converted at a time: bounds temporaries to some 10 MB."""
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class Probability:
-    """Columns with gaps under the probability rule, continuous ones first.
+class Probability(NamedTuple):
+    """Columns with gaps under the probability rule, continuous ones first; kernels take it whole.
 
     A value's state is its code (continuous: one of five equal bins), a gap's the number of codes
     plus its class; states of column a are numbered from ``first_state[a]``. `chance` holds

@@ -7,6 +7,8 @@ the number of threads. Sums over features may be reassociated, always in the sam
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,6 @@ from fsframe.kernels.compiled import njit
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
-Listed = NDArray[np.int32]
 Words = NDArray[np.uint64]
 
 # Sums may be reordered and fused; NaN and infinities keep their meaning.
@@ -193,29 +194,20 @@ def mismatch_distances(
 
 @njit(fastmath=FAST)
 def probability_distances(
-    Z: Floats,
-    state: Listed,
-    first_state: Places,
-    n_real: int,
-    floor: float,
-    slope: float,
-    level: Places,
-    chance: Floats,
-    y: Places,
-    rows: Places,
-    first: int,
-    out: Floats,
+    gapped: Any, floor: float, slope: float, rows: Places, first: int, out: Floats
 ) -> None:
     """Add diffs of columns with gaps; a gap has the distribution of values in its class.
 
-    ``state[i, a]`` is the index of a value's code (or bin), or of the class of a gap, in the table
-    that `fill_differences` makes for a target. The first `n_real` columns are continuous: where
-    both values are known, diff = clip((|d| - floor) * slope, 0, 1).
+    `gapped` is a `columns.Probability`: ``state[i, a]`` is the index of a value's code (or bin), or
+    of the class of a gap, in the table that `fill_differences` makes for a target. The first
+    `n_real` columns are continuous: where both values are known, diff = clip((|d| - floor) * slope,
+    0, 1).
     """
+    Z, state, n_real = gapped.values, gapped.state, gapped.n_real
     b, n, p = rows.shape[0], Z.shape[0], Z.shape[1]
-    table = np.empty(first_state[p])
+    table = np.empty(gapped.first_state[p])
     for r in range(b):
-        fill_differences(rows[r], first_state, level, chance, y, table)
+        fill_differences(rows[r], gapped, table)
         x = Z[rows[r]]
         for j in range(first, n):
             z = Z[j]
@@ -232,24 +224,19 @@ def probability_distances(
 
 
 @njit()
-def fill_differences(
-    i: int,
-    first_state: Places,
-    level: Places,
-    chance: Floats,
-    y: Places,
-    table: Floats,
-) -> None:
+def fill_differences(i: int, gapped: Any, table: Floats) -> None:
     """Diffs of instance i to every state of every column: each value, then a gap in each class.
 
-    ``chance[k]`` is P(value | class), k = first_state[a] * n_classes + class * n_levels + value.
+    `gapped` is a `columns.Probability`, whose ``chance[k]`` is P(value | class),
+    k = first_state[a] * n_classes + class * n_levels + value.
     """
+    first_state, chance = gapped.first_state, gapped.chance
     n_classes = chance.shape[0] // first_state[-1]
     for a in range(first_state.shape[0] - 1):
         at = first_state[a]
         n_levels = first_state[a + 1] - at - n_classes
-        u = level[i, a]
-        mine = at * n_classes + y[i] * n_levels
+        u = gapped.level[i, a]
+        mine = at * n_classes + gapped.y[i] * n_levels
         for v in range(n_levels):
             if u >= 0:
                 table[at + v] = 1.0 if u != v else 0.0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.kernels.threads import in_threads
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.neighbours import Nearest, Rule, Target
 from fsframe_relief.engine.pair_sums import PairSums
@@ -57,10 +58,7 @@ def distance_rows(
         )  # fmt: skip
     chance = columns.probability
     if chance is not None:
-        probability_distances(
-            chance.values, chance.state, chance.first_state, chance.n_real, columns.floor,
-            columns.slope, chance.level, chance.chance, chance.y, rows, first, out,
-        )  # fmt: skip
+        probability_distances(chance, columns.floor, columns.slope, rows, first, out)
     if columns.shares:
         always = columns.plain.size + columns.constant_weight
         if not columns.known.shape[1]:
@@ -86,8 +84,7 @@ def full_distances(columns: Columns, threads: int = 1) -> NDArray[np.float64]:
         distance_rows(columns, np.arange(i0, i1), D[i0:i1], i0)
         D[i1:, i0:i1] = D[i0:i1, i1:].T
 
-    for _ in run_blocks(block, range(0, n, width), threads):
-        pass
+    in_threads(threads, block, range(0, n, width))
     return D
 
 
@@ -164,8 +161,8 @@ def feature_scores(
             block = np.arange(i0, min(n, i0 + width))
             rule.weigh(D[i0 : i0 + width], block, target, mean)
 
-        for _ in run_blocks(weigh_block, range(0, n if folds else 0, width), threads):
-            pass
+        if folds:
+            in_threads(threads, weigh_block, range(0, n, width))
     else:
         D = None
         # A block holds distances, shared weights, and lists of neighbours: about 32 bytes a pair.

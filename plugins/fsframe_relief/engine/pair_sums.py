@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,18 +14,29 @@ MAX_LEVELS = 16
 """Discrete columns with more levels are compared code by code, not by masks of instances."""
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class Masks:
+class Groups(NamedTuple):
+    """Neighbours of b targets in groups, two for each class.
+
+    Bit j of ``mask[r, g]`` is set for the member j; `total` and `size` (b, 2 n_classes) are the sum
+    of their weights, and their number.
+    """
+
+    mask: NDArray[np.uint64]
+    total: NDArray[np.float64]
+    size: NDArray[np.float64]
+
+
+class Masks(NamedTuple):
     """Instances with each code of each discrete column, as bits."""
 
     levels: NDArray[np.uint64]
     start: NDArray[np.int64]
     known: NDArray[np.uint64]
 
-    def groups(self, b: int, n_classes: int) -> tuple[NDArray[Any], ...]:
-        """Room for the groups of neighbours of b targets: bits, sums of weights, and sizes."""
+    def groups(self, b: int, n_classes: int) -> Groups:
+        """Room for the groups of neighbours of b targets, zeros."""
         shape = (b, 2 * n_classes)
-        return _aligned((*shape, self.levels.shape[1])), np.zeros(shape), np.zeros(shape)
+        return Groups(_aligned((*shape, self.levels.shape[1])), np.zeros(shape), np.zeros(shape))
 
 
 class PairSums:
@@ -138,10 +148,8 @@ class PairSums:
             if chance is not None:
                 part = np.zeros(chance.columns.size)
                 kernels.probability_scores(
-                    chance.values, chance.state, chance.first_state, chance.n_real, columns.floor,
-                    columns.slope, chance.level, chance.chance, chance.y, rows, index, w, length,
-                    part,
-                )  # fmt: skip
+                    chance, columns.floor, columns.slope, rows, index, w, length, part
+                )
                 out[place, chance.columns] = part
         if not self.target.signed:
             # those with gaps have sums of their own
@@ -172,12 +180,11 @@ class PairSums:
             out[columns.special] = part
         if self.masks is not None:
             part = np.zeros(columns.levelled.size)
-            masks, groups = self.masks, self.masks.groups(len(rows), n_classes)
-            kernels.weight_groups(C, rows, target.y, target.bounds, *groups)
-            mask, total, size = groups
+            groups = self.masks.groups(len(rows), n_classes)
+            kernels.weight_groups(C, rows, target.y, target.bounds, groups)
             kernels.count_scores(
-                columns.codes, columns.gap, masks.levels, masks.start, masks.known, self.n_whole,
-                rows, target.y, target.bounds, mask, total, size, part,
+                columns.codes, columns.gap, self.masks, self.n_whole, rows, target.y, target.bounds,
+                groups, part,
             )  # fmt: skip
             out[columns.levelled] = part
         elif self.n_whole < columns.levelled.size:

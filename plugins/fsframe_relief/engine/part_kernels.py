@@ -6,6 +6,8 @@ two rows have the same distance, to the bit, in every pass.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,6 @@ from fsframe_relief.engine.neighbour_kernels import TIE, keep_smallest
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Values = NDArray[np.float64] | NDArray[np.uint8]
-Flags = NDArray[np.bool_]
 
 UNIT = 2.0**60
 """Sums are of integers, in units of 1/UNIT, so that their order does not matter."""
@@ -70,12 +71,11 @@ def group_of(of_row: int, of_target: int, pooled: bool) -> int:
 
 
 @njit()
-def _add_to_list(
-    t: int, g: int, d: float, number: int, k: int, numbers: Places, distances: Floats,
-    sizes: Places, nearest: Floats, lost: Flags,
-) -> None:  # fmt: skip
+def _add_to_list(near: Any, t: int, g: int, d: float, number: int) -> None:
     # A full list drops the rows beyond the k-th; a target whose list stays full is lost.
-    best = nearest[t, g]
+    numbers, distances, sizes = near.numbers, near.distances, near.sizes
+    best = near.smallest[t, g]
+    k = best.shape[0]
     if d < best[k - 1]:
         keep_smallest(best, k, d)
     capacity = numbers.shape[2]
@@ -88,7 +88,7 @@ def _add_to_list(
                 numbers[t, g, size] = numbers[t, g, e]
                 size += 1
         if size == capacity:
-            lost[t] = True
+            near.lost[t] = True
             return
     distances[t, g, size] = d
     numbers[t, g, size] = number
@@ -98,8 +98,7 @@ def _add_to_list(
 @njit()
 def add_all(
     targets: Values, own_numbers: Places, across: Values, n_real: int, at: int, classes: Places,
-    mine: Places, pooled: bool, k: int, numbers: Places, distances: Floats, sizes: Places,
-    nearest: Floats, lost: Flags,
+    mine: Places, pooled: bool, near: Any,
 ) -> None:  # fmt: skip
     """Add the rows of a block to the lists of each target and group, as far as they may be near.
 
@@ -119,15 +118,10 @@ def add_all(
         Of the rows, and of the targets.
     pooled : bool
         Whether there are two groups of neighbours, hits and misses, in place of one for each class.
-    k : int
-    numbers, distances : (b, n_groups, capacity) int64, float64
-    sizes : (b, n_groups) int64
-        Lengths of the lists.
-    nearest : (b, n_groups, k) float64
-        The smallest distances so far, ascending; rows beyond the k-th are left out.
-    lost : (b,) bool
-        Set where more rows are at most as far as the k-th than a list can take.
+    near : `part_scores.NearRows`
+        The lists.
     """
+    lost, k = near.lost, near.smallest.shape[2]
     p, r = across.shape
     tile = max(64, min(TILE, CACHED // max(p, 1)))
     differing, d = np.empty(tile, np.uint8), np.empty(tile)
@@ -140,29 +134,28 @@ def add_all(
             for j in range(last - first):
                 number = at + first + j
                 g = group_of(classes[first + j], mine[t], pooled)
-                if d[j] > nearest[t, g, k - 1] * (1.0 + TIE) or number == own_numbers[t]:
+                if d[j] > near.smallest[t, g, k - 1] * (1.0 + TIE) or number == own_numbers[t]:
                     continue
-                _add_to_list(t, g, d[j], number, k, numbers, distances, sizes, nearest, lost)
+                _add_to_list(near, t, g, d[j], number)
                 if lost[t]:
                     break
 
 
 @njit()
 def listed_weights(
-    numbers: Places, distances: Floats, sizes: Places, best: Floats, edge: Floats, weight: Floats,
-    at_edge: Floats,
-) -> tuple[Places, Places, Floats]:  # fmt: skip
+    near: Any, best: Floats, edge: Floats, weight: Floats, at_edge: Floats
+) -> tuple[Places, Places, Floats]:
     """Targets, rows and weights of all listed neighbours of non-zero weight.
 
     Parameters
     ----------
-    numbers, distances, sizes
-        As in `add_all`.
+    near : `part_scores.NearRows`
     best, weight : (b, n_groups, k) float64
         The smallest distances, ascending, and the weight of a row at each.
     edge, at_edge : (b, n_groups) float64
         Distance of the k-th nearest, and the weight of a row tied with it.
     """
+    numbers, distances, sizes = near.numbers, near.distances, near.sizes
     total = sizes.sum()
     owners, rows, weights = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total)
     n = 0

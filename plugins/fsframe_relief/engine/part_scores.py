@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -245,10 +245,10 @@ class _Batch:
         targets = self._targets()
         near = near_rows(self, targets)
         kept = np.flatnonzero(~near.lost)
-        best, edge, tied = near.nearest(kept, self.k + SPARE)
+        lists = near.of(kept)
+        best, edge, tied = lists.nearest(self.k + SPARE)
         weight, at_edge = self._weights(kept, best, edge, tied)
-        sums = near.sums(kept, self.rows, targets[kept], best, edge, weight, at_edge)
-        return sums, near.lost
+        return lists.sums(self.rows, targets[kept], best, edge, weight, at_edge), near.lost
 
     def _targets(self) -> Values:
         """The targets' own values, (m, p)."""
@@ -301,21 +301,19 @@ class _Batch:
         return np.asarray(np.exp(-((rank / self.rule.decay) ** 2)))
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class NearRows:
+class NearRows(NamedTuple):
     """All rows at most as far as the k-th nearest of a group, and some more.
 
     Parameters
     ----------
-    numbers, distances : (b, n_groups, capacity)
-        Numbers of the rows, and their exact distances.
+    numbers, distances : (b, n_groups, capacity) int64, float64
+        Lists of the rows' numbers, and their exact distances.
     sizes : (b, n_groups) int64
+        Lengths of the lists.
     smallest : (b, n_groups, k) float64
         The smallest distances, ascending; rows beyond the k-th are left out.
     lost : (b,) bool
         Targets with more near rows than the lists can take.
-    k : int
-        Number of neighbours in each group.
     """
 
     numbers: Places
@@ -323,41 +321,39 @@ class NearRows:
     sizes: Places
     smallest: Floats
     lost: NDArray[np.bool_]
-    k: int
 
     @classmethod
     def empty(cls, b: int, n_groups: int, capacity: int, k: int) -> NearRows:
         """Lists of that capacity, without rows."""
         return cls(
-            numbers=np.empty((b, n_groups, capacity), np.int64),
-            distances=np.empty((b, n_groups, capacity)),
-            sizes=np.zeros((b, n_groups), np.int64),
-            smallest=np.full((b, n_groups, k), np.inf),
-            lost=np.zeros(b, bool),
-            k=k,
+            np.empty((b, n_groups, capacity), np.int64),
+            np.empty((b, n_groups, capacity)),
+            np.zeros((b, n_groups), np.int64),
+            np.full((b, n_groups, k), np.inf),
+            np.zeros(b, bool),
         )
 
-    def of(self, t: slice) -> tuple[Any, ...]:
-        """The lists of some targets, for kernels that add to them."""
-        return self.numbers[t], self.distances[t], self.sizes[t], self.smallest[t], self.lost[t]
+    def of(self, targets: slice | NDArray[np.intp]) -> NearRows:
+        """The lists of some targets; of a slice the same memory."""
+        return NearRows._make(part[targets] for part in self)
 
-    def nearest(self, targets: NDArray[np.intp], most: int) -> tuple[Floats, Floats, Places]:
-        """The smallest distances of some targets, (b, n_groups, most), ascending, ∞ at the end.
+    def nearest(self, most: int) -> tuple[Floats, Floats, Places]:
+        """The smallest distances of all targets, (b, n_groups, most), ascending, ∞ at the end.
 
         Then the k-th smallest (or the last; −1 without any), and how many rows are as far as that.
         """
         from fsframe_relief.engine import part_kernels as kernels
 
-        groups = self.sizes.shape[1]
-        best = np.full((len(targets), groups, most), np.inf)
+        k = self.smallest.shape[2]
+        best = np.full((*self.sizes.shape, most), np.inf)
         edge, tied = np.full(best.shape[:2], -1.0), np.zeros(best.shape[:2], np.int64)
         for t, g in np.ndindex(*best.shape[:2]):
-            size = int(self.sizes[targets[t], g])
+            size = int(self.sizes[t, g])
             if not size:
                 continue
-            ascending = np.sort(self.distances[targets[t], g, :size])
+            ascending = np.sort(self.distances[t, g, :size])
             best[t, g, : min(size, most)] = ascending[:most]
-            e = edge[t, g] = ascending[min(size, self.k) - 1]
+            e = edge[t, g] = ascending[min(size, k) - 1]
             tied[t, g] = (
                 (ascending >= e * (1 - kernels.TIE)) & (ascending <= e * (1 + kernels.TIE))
             ).sum()
@@ -365,20 +361,17 @@ class NearRows:
 
     def sums(
         self,
-        kept: NDArray[np.intp],
-        rows: Any,
+        rows: _Rows,
         targets: Values,
         best: Floats,
         edge: Floats,
         weight: Floats,
         at_edge: Floats,
     ) -> Places:
-        """What the neighbours of the targets `kept` give every column, in whole numbers."""
+        """What the neighbours of the targets give every column, in whole numbers."""
         from fsframe_relief.engine import part_kernels as kernels
 
-        owners, numbers, weights = kernels.listed_weights(
-            self.numbers[kept], self.distances[kept], self.sizes[kept], best, edge, weight, at_edge
-        )
+        owners, numbers, weights = kernels.listed_weights(self, best, edge, weight, at_edge)
         order = np.argsort(numbers, kind="stable")
         owners, numbers, weights = owners[order], numbers[order], weights[order]
         wanted, place = np.unique(numbers, return_inverse=True)
@@ -407,7 +400,7 @@ def near_rows(batch: _Batch, targets: Values) -> NearRows:
     def add(at: int, across: Values, classes: Places, t: slice) -> None:
         kernels.add_all(
             targets[t], own[t], across, rows.real.size, at, classes, mine[t], batch.rule.pooled,
-            batch.k, *near.of(t),
+            near.of(t),
         )  # fmt: skip
 
     for at, block in rows.blocks():

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from fsframe.errors import RequestError
+from fsframe.kernels.threads import in_threads
 from fsframe.method.ranking import adjusted_p_values
 from fsframe.resampling.groups import permuted_rows
 from fsframe_relief.engine.columns import Columns
 from fsframe_relief.engine.feature_scores import feature_scores, full_distances, mean_of
 from fsframe_relief.engine.neighbours import Rule, Target, class_factors
 from fsframe_relief.engine.pair_sums import relevance
-from fsframe_relief.engine.table_values import run_blocks
 
 Progress = Callable[[int, int, str], None]
 
@@ -202,8 +202,7 @@ class _ByClasses:
                 pair_weights(A, i, j, self.labels[part], self.near[part], self.far[part], K)
                 out[part] += K @ P
 
-            for _ in run_blocks(add, range(0, len(out), LABELLINGS), self.threads):
-                pass
+            in_threads(self.threads, add, range(0, len(out), LABELLINGS))
         return out
 
     def _means(self, table: _PairTable) -> NDArray[np.float64]:

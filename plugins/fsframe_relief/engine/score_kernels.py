@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -132,15 +134,9 @@ def level_scores(
 
 @njit()
 def probability_scores(
-    Z: Floats,
-    state: Listed,
-    first_state: Places,
-    n_real: int,
+    gapped: Any,
     floor: float,
     slope: float,
-    level: Places,
-    chance: Floats,
-    y: Places,
     rows: Places,
     index: Listed,
     weight: Floats,
@@ -149,12 +145,14 @@ def probability_scores(
 ) -> None:
     """Add sum over listed pairs of weight times diff, gaps by the probability rule.
 
-    Two known values of a continuous column differ by clip((|d| - floor) * slope, 0, 1).
+    `gapped` is a `columns.Probability`. Two known values of a continuous column differ by
+    clip((|d| - floor) * slope, 0, 1).
     """
+    Z, state, n_real = gapped.values, gapped.state, gapped.n_real
     p = Z.shape[1]
-    table = np.empty(first_state[p])
+    table = np.empty(gapped.first_state[p])
     for r in range(rows.shape[0]):
-        fill_differences(rows[r], first_state, level, chance, y, table)
+        fill_differences(rows[r], gapped, table)
         x = Z[rows[r]]
         for q in range(length[r]):
             z = Z[index[r, q]]
@@ -327,9 +325,7 @@ def level_masks(
 
 
 @njit()
-def weight_groups(
-    C: Floats, rows: Places, y: Places, bounds: Places, mask: Words, total: Floats, size: Floats
-) -> None:
+def weight_groups(C: Floats, rows: Places, y: Places, bounds: Places, groups: Any) -> None:
     """The neighbours of each target by class and sign of their weights: bits, number, whole weight.
 
     Group 2 c + 1 has those of class c whose weight is above zero if c is the target's own class,
@@ -341,11 +337,10 @@ def weight_groups(
         Signed weights of the neighbours of the targets `rows`.
     y, bounds : (n,) int64, (n_classes + 1,) int64
         Classes; class c is the instances ``bounds[c] … bounds[c + 1] - 1``.
-    mask : (b, 2 n_classes, words) uint64, zeros
-        Written: bit j of a group's words is set for its member j.
-    total, size : (b, 2 n_classes) float64
-        Written: sum of weights, and number of members.
+    groups : `pair_sums.Groups`
+        Written.
     """
+    mask, total, size = groups
     weight = np.zeros(size.shape)
     for r in range(rows.shape[0]):
         for c in range(bounds.shape[0] - 1):
@@ -387,13 +382,14 @@ def _add_repeatedly(weight: Floats, times: Floats, total: Floats) -> None:
 
 @njit()
 def _common_counts(
-    codes: Codes, levels: Words, start: Places, rows: Places, mask: Words, size: Floats,
-    bounds: Places, a0: int, a1: int, out: Words,
+    codes: Codes, masks: Any, rows: Places, mask: Words, size: Floats, bounds: Places, a0: int,
+    a1: int, out: Words,
 ) -> None:  # fmt: skip
     """Members of each group of each target that have its code in columns a0 ≤ a < a1.
 
     Only the words of the group's class are looked at. ``out[r, g, a - a0]`` is written.
     """
+    levels, start = masks.levels, masks.start
     b, _, words = mask.shape
     equal = np.empty(4, np.uint64)
     out[:] = 0
@@ -430,16 +426,19 @@ def _common_counts(
 
 @njit()
 def count_scores(
-    codes: Codes, gap: int, levels: Words, start: Places, known: Words, n_whole: int, rows: Places,
-    y: Places, bounds: Places, mask: Words, total: Floats, size: Floats, out: Floats,
+    codes: Codes, gap: int, masks: Any, n_whole: int, rows: Places, y: Places, bounds: Places,
+    neighbours: Any, out: Floats,
 ) -> None:  # fmt: skip
     """Add the contribution of discrete columns if all weights of a group of neighbours are equal.
 
-    A group is a bit mask over the instances (`weight_groups`), which are sorted by class, and
-    ``levels[start[a] + v]`` the instances with code v in column a: the number of neighbours that
-    differ is one popcount of their intersection. The first `n_whole` columns are complete;
-    ``known[a - n_whole]`` masks the instances with a value in column a.
+    A group is a bit mask over the instances, which are sorted by class (`neighbours`, from
+    `weight_groups`), and ``levels[start[a] + v]`` of `masks` (`pair_sums.Masks`) the instances with
+    code v in column a: the number of neighbours that differ is one popcount of their intersection.
+    The first `n_whole` columns are complete; ``known[a - n_whole]`` masks the instances with a
+    value in column a.
     """
+    levels, start, known = masks
+    mask, total, size = neighbours
     p = codes.shape[1]
     b, groups, words = mask.shape
     mean = np.empty(groups)
@@ -449,7 +448,7 @@ def count_scores(
     equals = np.empty((b, groups, width), np.uint64)
     for a0 in range(0, n_whole, width):
         a1 = min(n_whole, a0 + width)
-        _common_counts(codes, levels, start, rows, mask, size, bounds, a0, a1, equals)
+        _common_counts(codes, masks, rows, mask, size, bounds, a0, a1, equals)
         for r in range(b):
             for g in range(groups):
                 if size[r, g] != 0.0:
