@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.kernels.threads import in_order
+from fsframe.kernels.threads import in_order, in_threads
 from fsframe.table.dataset import RowSource
 
 ROW_BLOCK = 64
@@ -141,8 +141,7 @@ def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnSummary:
     def some(start: int) -> None:
         summarise_columns(X, start, min(p, start + step), low, high, missing, broken)
 
-    for _ in run_blocks(some, range(0, p, step), threads):
-        pass
+    in_threads(threads, some, range(0, p, step))
     return ColumnSummary(low, high, missing.astype(np.int64), broken == 0)
 
 
@@ -226,12 +225,15 @@ def scaled(
         part -= lo
         part /= width
 
-    for _ in run_blocks(convert, range(0, n, step), threads):
-        pass
+    in_threads(threads, convert, range(0, n, step))
     return Z
 
 
-def content_order(X: NDArray[Any] | ByteTable, *labels: NDArray[np.generic]) -> NDArray[np.intp]:
+def content_order(
+    X: NDArray[Any] | ByteTable,
+    *labels: NDArray[np.generic],
+    drawn: NDArray[np.intp] | None = None,
+) -> NDArray[np.intp]:
     """Row numbers in an order that is the same however the rows of the table were shuffled.
 
     Parameters
@@ -240,6 +242,8 @@ def content_order(X: NDArray[Any] | ByteTable, *labels: NDArray[np.generic]) -> 
         NaN allowed.
     *labels : (n_samples,) arrays
         Further keys: target, counts, weights.
+    drawn : (n_samples,) int, optional
+        The rows of `X`, where they are not all: those numbered here, and that have labels.
 
     Returns
     -------
@@ -259,8 +263,13 @@ def content_order(X: NDArray[Any] | ByteTable, *labels: NDArray[np.generic]) -> 
     >>> X[content_order(X)].tolist() == X[::-1][content_order(X[::-1])].tolist()
     True
     """
-    n, p = X.shape
-    return _ordered(_reader(X), n, p, labels)[0]
+    numbers = np.arange(len(X)) if drawn is None else drawn
+    return _ordered(
+        lambda rows, a, b: X[np.ix_(numbers[rows], np.arange(a, b))],
+        len(numbers),
+        X.shape[1],
+        labels,
+    )
 
 
 def content_order_over_parts(
@@ -272,30 +281,7 @@ def content_order_over_parts(
     """
     n, p = matrix.shape
     widest = max(1, memory // (16 * n))
-    return _ordered(lambda rows, a, b: matrix.read(a, b)[rows], n, p, labels, widest)[0]
-
-
-def content_groups(X: NDArray[Any] | ByteTable) -> NDArray[np.intp]:
-    """The place of every row's content in the order of `content_order`; equal rows share one.
-
-    Examples
-    --------
-    >>> content_groups(np.array([[2.0, 0.0], [1.0, 0.0], [2.0, 0.0]])).tolist()
-    [1, 0, 1]
-    """
-    n, p = X.shape
-    order, group = _ordered(_reader(X), n, p, ())
-    places = np.empty(len(order), dtype=np.intp)
-    places[order] = group
-    return places
-
-
-def _reader(
-    X: NDArray[Any] | ByteTable,
-) -> Callable[[NDArray[np.intp], int, int], NDArray[Any]]:
-    if isinstance(X, ByteTable):
-        return lambda rows, a, b: X.numbers[X.codes[:, a:b][rows]]
-    return lambda rows, a, b: X[:, a:b][rows]
+    return _ordered(lambda rows, a, b: matrix.read(a, b)[rows], n, p, labels, widest)
 
 
 def _ordered(
@@ -304,11 +290,8 @@ def _ordered(
     p: int,
     labels: tuple[NDArray[np.generic], ...],
     widest: int | None = None,
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The order, and for each place in it the number of its group of equal rows.
-
-    At most `widest` columns are compared at a time, which does not change the order.
-    """
+) -> NDArray[np.intp]:
+    """The order; at most `widest` columns are compared at a time, which does not change it."""
     order = np.arange(n)
     group = np.zeros(n, dtype=np.intp)
     start, width = 0, 16 if widest is None else min(16, widest)
@@ -341,4 +324,4 @@ def _ordered(
         singles = np.ones(n, dtype=bool)
         singles[tied] = False
         group = np.cumsum(refined | singles) - 1
-    return order, group
+    return order

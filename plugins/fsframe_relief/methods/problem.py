@@ -225,12 +225,7 @@ def make_problem(
         mask = mask[columns]
     y, value = label_codes(method, data)
     weights = row_weights(data.counts, upstream, len(y))
-    if ties_by_index(method):
-        order = np.arange(len(y))
-    else:
-        order = content_order(X, y if value is None else value, *weights)
-    # Rows are sorted by class, so that loops over one class need no labels.
-    order = order[np.argsort(y[order], kind="stable")]
+    order = row_order(method, X, y, value, weights)
     prepared = prepare_columns(
         X,
         mask,
@@ -268,9 +263,22 @@ def threads_for(n: int, p: int, run: Run) -> int:
     return 1 if float(n) ** 2 * p < SMALL else run.threads
 
 
-def ties_by_index(method: ReliefParameters) -> bool:
-    """Whether ties are broken by the order of rows, which must then be kept."""
-    return bool(getattr(method, "ties", "share") == "index")
+def row_order(
+    method: ReliefParameters,
+    X: NDArray[Any] | ByteTable,
+    y: NDArray[np.int64],
+    value: NDArray[np.float64] | None,
+    weights: tuple[NDArray[np.float64], NDArray[np.float64]],
+    drawn: NDArray[np.intp] | None = None,
+) -> NDArray[np.intp]:
+    """The order in which rows are used, by class and then by content; `drawn` as there."""
+    # Ties may be broken by the order of rows, which must then be kept.
+    if getattr(method, "ties", "share") == "index":
+        order = np.arange(len(y))
+    else:
+        order = content_order(X, y if value is None else value, *weights, drawn=drawn)
+    # Rows are sorted by class, so that loops over one class need no labels.
+    return order[np.argsort(y[order], kind="stable")]
 
 
 def row_weights(

@@ -21,7 +21,7 @@ from fsframe_relief.engine.neighbours import Nearest, Rule, Target
 from fsframe_relief.engine.pair_sums import MAX_LEVELS
 from fsframe_relief.engine.part_scores import scores_over_parts
 from fsframe_relief.engine.permutations import adjusted, permutation_p_values
-from fsframe_relief.engine.table_values import content_groups, content_order_over_parts, summarise
+from fsframe_relief.engine.table_values import ByteTable, content_order_over_parts, summarise
 from fsframe_relief.methods.problem import (
     FEW_LEVELS,
     Problem,
@@ -30,14 +30,17 @@ from fsframe_relief.methods.problem import (
     label_codes,
     make_problem,
     make_target,
+    row_order,
     row_weights,
     table_values,
-    ties_by_index,
     with_target,
 )
 
 _SAMPLE = 1000
 """Target rows that are proposed where a run would take hours."""
+
+FEWEST_SHARED = 500
+"""Columns from which bootstraps of codes share distances: of fewer, new ones take no longer."""
 
 
 def select_each(
@@ -86,15 +89,15 @@ class _SharedCodes:
     """A complete table of few integer codes, whose distances are the same in every bootstrap.
 
     Differences of codes do not depend on the range of the rows drawn, and their sums are integers,
-    without rounding that could depend on the rows left out. `group` numbers the rows by content.
+    without rounding that could depend on the rows left out.
     """
 
     data: Dataset
+    X: NDArray[Any] | ByteTable
     columns: Columns
     mask: NDArray[np.bool_]
     notes: tuple[str, ...]
     distances: NDArray[np.float64]
-    group: NDArray[np.intp]
 
     @classmethod
     def of(cls, method: ReliefParameters, data: Dataset, run: Run) -> _SharedCodes | None:
@@ -102,7 +105,7 @@ class _SharedCodes:
         n = data.n_samples
         if method.permutations or method.ramp is not None or 8 * n * n > run.memory // 4:
             return None
-        if method.discrete_features == "none":
+        if method.discrete_features == "none" or data.n_features < FEWEST_SHARED:
             return None
         X = table_values(data)
         summary = summarise(X)
@@ -118,14 +121,7 @@ class _SharedCodes:
         if not mask.all():
             return None
         columns = prepare_columns(X, mask, summary=summary)
-        return cls(
-            data=data,
-            columns=columns,
-            mask=mask,
-            notes=notes,
-            distances=full_distances(columns, run.threads),
-            group=content_groups(X),
-        )
+        return cls(data, X, columns, mask, notes, full_distances(columns, run.threads))
 
     def select(
         self,
@@ -138,13 +134,7 @@ class _SharedCodes:
         """The selection of `method` on `rows` with these counts."""
         y, value = label_codes(method, self.data, rows)
         weights = row_weights(drawn, upstream, len(rows))
-        order = np.arange(len(rows))
-        if not ties_by_index(method):
-            # as in content_order, with the rows' content ranked once for all bootstraps
-            labels = (y.astype(np.float64) if value is None else value, *weights)
-            keys = [(label + 0.0).view(np.uint64) for label in reversed(labels)]
-            order = np.lexsort((*keys, self.group[rows]))
-        order = order[np.argsort(y[order], kind="stable")]
+        order = row_order(method, self.X, y, value, weights, rows)
         places = rows[order]
         problem = with_target(
             method, self.columns.take(places), y, value, weights, order, run, (0,), self.mask,

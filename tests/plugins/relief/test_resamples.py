@@ -23,6 +23,14 @@ from fsframe_relief.methods.variants import (
     Swrfstar,
 )
 
+
+@pytest.fixture(autouse=True, scope="module")
+def shared_whatever_the_width():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selector, "FEWEST_SHARED", 0)
+        yield
+
+
 METHODS = [
     Relief(),
     Relieff(k=4),
