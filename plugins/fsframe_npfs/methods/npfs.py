@@ -14,9 +14,7 @@ from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.method.statement import RELEVANT, RELEVANT_PAIR, Statement
-from fsframe.params import choice, flag, integer, offered, optional, param, real
-from fsframe.registry import nulls
-from fsframe.resampling.resamples import CountNull, Null, RelabellingNull, too_many
+from fsframe.resampling.resamples import CountNull, too_many
 from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.candidates import (
@@ -25,18 +23,16 @@ from fsframe_npfs.engine.candidates import (
     Candidates,
     FragileColumns,
 )
-from fsframe_npfs.engine.decisions import CORRECTIONS
 from fsframe_npfs.engine.labellings import PERMUTATION, ResamplingSelector, drift_of_label
-from fsframe_npfs.engine.procedure import Procedure
+from fsframe_npfs.methods.npfs_parameters import (
+    CORRECTED_PERMUTATIONS,
+    COUNTS_PERMUTATIONS,
+    SCORES_PERMUTATIONS,
+    NpfsParameters,
+)
 from fsframe_npfs.methods.outcome import caveats, feature_selection, pair_selection
+from fsframe_npfs.methods.procedure import Procedure
 
-# At alpha = 0.01, 99 permutations allow every feature to be selected, and 100 + 99·10 fits,
-# 200 + 450·2, or 20·55 are at most 1,100. A corrected test works far out in the tail of the null,
-# which needs many permutations; two bootstraps of each suffice to estimate the variance within.
-_SCORES_N, _CORRECTED_N, _COUNTS_N = 100, 200, 20
-_FEWEST_PERMUTED, _CORRECTED_PERMUTED = 10, 2
-_MORE_FITS = 10
-_SCORES_PERMUTATIONS, _CORRECTED_PERMUTATIONS, _COUNTS_PERMUTATIONS = 99, 450, 54
 # Above this number of features, correction=auto controls the false discovery rate.
 _MANY_FEATURES = 200
 # Methods whose pair weights come from a metric: joint relevance, which includes main effects.
@@ -44,7 +40,7 @@ _METRIC = ("immigrate", "bim", "lfe")
 
 
 @attrs.frozen(kw_only=True)
-class Npfs(ResamplingSelector):
+class Npfs(ResamplingSelector, NpfsParameters):
     """Features that a selector scores higher over bootstraps than it would under permuted labels.
 
     The published test, of counts against a binomial, is ``null="published"``.
@@ -116,139 +112,6 @@ class Npfs(ResamplingSelector):
     takes_counts: ClassVar[bool] = True
     takes_kept: ClassVar[bool] = True
 
-    n: int | None = param(
-        None,
-        optional(integer(1)),
-        help="Number of bootstraps with the true label (or of shards); by default 100, or 200 "
-        "for a corrected test of scores, or 20 where counts are compared with permuted "
-        "labels.",
-        symbol="n",
-        source="slide 24",
-    )
-    alpha: float = param(
-        0.01,
-        real(above=0, below=1),
-        help="Significance level: the share of features selected when the label carries no "
-        "information.",
-        symbol="α",
-        source="eq. 1",
-    )
-    null: str = param(
-        "permutation",
-        offered("nulls"),
-        help="Null distribution: permutation (permuted labels; keeps its level), shards "
-        "(disjoint parts of a large table; keeps its level), published (binomial; does "
-        "not keep its level on one table), matlab (0.75 N rows, z ≥ ζ; does not either).",
-        source="slides 24–25",
-    )
-    permutations: int | None = param(
-        None,
-        optional(integer(1)),
-        help="Number of label permutations, for null=permutation; by default 99 (450 with a "
-        "correction, 54 where counts are compared), or as many as alpha needs.",
-    )
-    permuted_n: int | None = param(
-        None,
-        optional(integer(1)),
-        help="Bootstraps per permuted label, where scores are compared; by default n/10 but at "
-        "least 10, or 2 with a correction.",
-    )
-    statistic: str | None = param(
-        None,
-        optional(choice("scores", "counts")),
-        help="Statistic for null=permutation: the base's mean scores and ranks, or how often "
-        "it selects a feature; by default scores for features, counts for pairs.",
-    )
-    compare: str = param(
-        "centred",
-        choice("centred", "pooled", "own"),
-        help="With null=permutation: compare each feature with all features under permuted "
-        "labels, after centring each on its own mean (centred) or without (pooled), or "
-        "only with itself (own, which needs 1/alpha - 1 permutations).",
-    )
-    correction: str = param(
-        "auto",
-        choice("auto", *CORRECTIONS),
-        help="Multiple-testing correction: none (published), bonferroni, bh "
-        "(Benjamini–Hochberg), or auto: bh above 200 features with null=permutation, else "
-        "none.",
-    )
-    fraction: float | None = param(
-        None,
-        optional(real(above=0, most=1)),
-        help="Rows drawn per bootstrap, as a fraction of all; by default 1, and 0.75 for "
-        "null=matlab.",
-        symbol="m/N",
-    )
-    stratify: bool = param(
-        True, flag(), help="Draw within classes, so that each keeps its size (published: no)."
-    )
-    bias: float = param(
-        0.0,
-        real(0, below=1),
-        help="Added to p0 = k/K; a larger value makes the test stricter.",
-        symbol="β",
-    )
-    settle: float | None = param(
-        None,
-        optional(real(above=0, below=0.5)),
-        help="Where scores are compared: add bootstraps and permutations until no decision "
-        "would change with another seed with a probability above this, or `fits` is "
-        "reached. Where counts are compared: stop early once every decision has at most "
-        "this probability of error.",
-    )
-    fits: int | None = param(
-        None,
-        optional(integer(1)),
-        help="With settle, where scores are compared: upper limit on fits of the base; by "
-        "default ten times the fits of a test without settle. Progress shows how many are "
-        "used.",
-    )
-    of: str = param(
-        "features",
-        choice("features", "pairs"),
-        help="What to test: features, or pairs, if the base weights pairs.",
-    )
-    pairs: int | None = param(
-        None,
-        optional(integer(1)),
-        help="With of=pairs: number of pairs that count as selected in a bootstrap; by default "
-        "the number of features.",
-    )
-
-    @property
-    def compared_with(self) -> Null:
-        """The null named by `null`."""
-        null: Null = nulls[self.null]()
-        return null
-
-    @property
-    def permuting(self) -> bool:
-        """Whether the base is also run with permuted labels."""
-        return isinstance(self.compared_with, RelabellingNull)
-
-    @property
-    def resamples(self) -> int:
-        """`n`, or its default."""
-        if self.n is not None:
-            return self.n
-        if self.permuting and not self.scoring:
-            return _COUNTS_N
-        return _CORRECTED_N if self._corrected else _SCORES_N
-
-    @property
-    def scoring(self) -> bool:
-        """Whether scores are compared, not counts."""
-        if self.statistic is not None:
-            return self.statistic == "scores"
-        return self.of == "features" and self.permuting
-
-    def most_fits(self, permutations: int) -> int:
-        """Maximum number of fits with `settle`; `permutations` are those of a test without it."""
-        if self.fits is not None:
-            return self.fits
-        return _MORE_FITS * (self.resamples + permutations * self.permuted_resamples)
-
     def base_fits(self, p: int) -> int | None:
         """Number of fits without `settle`; None if `permutations` is too small."""
         settings = attrs.evolve(self, correction=self._correction(p), permutations=None)
@@ -257,22 +120,6 @@ class Npfs(ResamplingSelector):
         except RequestError:
             return None
         return settings.resamples + made * settings.permuted_resamples
-
-    @property
-    def _corrected(self) -> bool:
-        """Whether scores are compared with a correction; "auto" is decided with the table."""
-        return self.scoring and self.correction in ("bonferroni", "bh")
-
-    @property
-    def permuted_resamples(self) -> int:
-        """Number of bootstraps per permuted label."""
-        if not self.scoring:
-            return self.resamples
-        if self.permuted_n is not None:
-            return self.permuted_n
-        if self._corrected:
-            return min(self.resamples, _CORRECTED_PERMUTED)
-        return min(self.resamples, max(_FEWEST_PERMUTED, self.resamples // 10))
 
     def check_parameters(self) -> Iterator[str]:
         """Refuse parameters that the chosen null or `of` would ignore."""
@@ -488,9 +335,9 @@ class Npfs(ResamplingSelector):
         if self.permutations is None:
             # With "bh", a single relevant feature has to reach the level of "bonferroni".
             single = self.alpha if correction == "none" else self.alpha / n_items
-            usual = _COUNTS_PERMUTATIONS
+            usual = COUNTS_PERMUTATIONS
             if self.scoring:
-                usual = _SCORES_PERMUTATIONS if correction == "none" else _CORRECTED_PERMUTATIONS
+                usual = SCORES_PERMUTATIONS if correction == "none" else CORRECTED_PERMUTATIONS
             return max(usual, needed_for(single))
         level = self.alpha / n_items if correction == "bonferroni" else self.alpha
         needed = needed_for(level)

@@ -14,7 +14,7 @@ from fsframe.text import some_of
 from fsframe_npfs.engine.candidates import CandidatePairs, equal_columns
 from fsframe_npfs.engine.forecasts import BORDERLINE, QUANTILE, WORTH_TRYING, remedy
 from fsframe_npfs.engine.nulls import hoeffding
-from fsframe_npfs.engine.procedure import CONSTANT_TOTAL, Procedure
+from fsframe_npfs.methods.procedure import CONSTANT_TOTAL, Procedure
 
 
 def caveats(procedure: Procedure) -> Iterator[str]:

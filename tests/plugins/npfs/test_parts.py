@@ -14,7 +14,7 @@ from fsframe import Chain
 from fsframe.errors import DataError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_npfs.engine import procedure
+from fsframe_npfs.methods import procedure
 
 N = 400
 

@@ -90,7 +90,7 @@ import os, signal, sys
 import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.storage.checkpoint import Checkpoint
-from fsframe_npfs.engine import procedure
+from fsframe_npfs.methods import procedure
 from fsframe_npfs.engine.labellings import MeanScores
 
 looks, fits = [], []

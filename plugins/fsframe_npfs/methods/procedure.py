@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from itertools import repeat
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -16,7 +16,7 @@ from fsframe.errors import RequestError
 from fsframe.method.run import Progress, Run
 from fsframe.method.selection import Selection
 from fsframe.remarks import remark
-from fsframe.resampling.resamples import CountNull, Null, select_resamples
+from fsframe.resampling.resamples import CountNull, select_resamples
 from fsframe.resampling.wrapping import Base
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine import forecasts
@@ -46,6 +46,7 @@ from fsframe_npfs.engine.nulls import (
     permutation_tail,
     settled,
 )
+from fsframe_npfs.methods.npfs_parameters import NpfsParameters
 
 CONSTANT_TOTAL = (
     "the base's scores have the same sum in every resample, so its best columns score as high "
@@ -56,41 +57,6 @@ CONSTANT_TOTAL = (
 """Printed before the permuted labels are run, and recorded as a warning with the result."""
 
 
-class Settings(Protocol):
-    """The parameters of a test: a `fsframe_npfs.methods.npfs.Npfs`."""
-
-    @property
-    def alpha(self) -> float: ...
-    @property
-    def bias(self) -> float: ...
-    @property
-    def compare(self) -> str: ...
-    @property
-    def correction(self) -> str: ...
-    @property
-    def fraction(self) -> float | None: ...
-    @property
-    def null(self) -> str: ...
-    @property
-    def compared_with(self) -> Null: ...
-    @property
-    def of(self) -> str: ...
-    @property
-    def permuted_resamples(self) -> int: ...
-    @property
-    def resamples(self) -> int: ...
-    @property
-    def scoring(self) -> bool: ...
-    @property
-    def settle(self) -> float | None: ...
-    @property
-    def stratify(self) -> bool: ...
-    @property
-    def top(self) -> int | float | None: ...
-    def most_fits(self, permutations: int) -> int: ...
-    def keep_count(self, n_features: int, default: int) -> int: ...
-
-
 SHARE = 0.5
 """Share of a run's memory for the shards of a table in parts that are loaded together."""
 
@@ -99,7 +65,7 @@ SHARE = 0.5
 class Procedure:
     """One execution of the test: bootstraps with the true label and with permuted ones."""
 
-    settings: Settings
+    settings: NpfsParameters
     base: Base
     data: Dataset
     start: Selection | None
