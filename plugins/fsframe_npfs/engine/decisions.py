@@ -133,7 +133,7 @@ def decide_by_tail(
     alpha : float
         Level after correction.
     correction : {"none", "bonferroni", "bh"}
-        As in `fsframe_npfs.engine.count_decisions.adjusted`.
+        As in `adjusted`.
     tests : int, at least m
         Number of tests; those not in `z` have a count of zero.
     at_least : bool
@@ -214,7 +214,7 @@ def decide_by_centred_counts(
     the features is selected on average, whatever their dependence, and never more than
     alpha·(P + 1)·K. With a correction the pool contains the permuted labellings only,
     p_i = (1 + #{(i', j ≥ 1) : r_i'j ≥ r_i0}) / (1 + P·K), as
-    `fsframe_npfs.engine.score_decisions.decide_by_scores` explains. A base that prefers a column
+    `decide_by_scores` explains. A base that prefers a column
     whatever the label (many levels, heavy tails) gives it a high mean, which is subtracted; λ =
     `shrinkage_factor` measures how far the means differ by more than chance in P + 1 labellings.
     Time and memory P·m.
@@ -354,7 +354,7 @@ _DIGITS = 9  # rounding to these makes values tied in exact arithmetic tie here
 def centred(rows: Floats) -> Floats:
     """Means of at least two labellings minus λ times the feature's mean over the other labellings.
 
-    `rows` are (n_labellings, K), λ is `fsframe_npfs.engine.count_decisions.shrinkage_factor`.
+    `rows` are (n_labellings, K), λ is `shrinkage_factor`.
 
     Examples
     --------
@@ -482,7 +482,7 @@ def decide_by_scores(
     alpha : float in (0, 1)
         Level after correction.
     correction : {"none", "bonferroni", "bh"}
-        As in `fsframe_npfs.engine.count_decisions.adjusted`.
+        As in `adjusted`.
     compare : {"centred", "pooled", "own"}
         As in `fsframe_npfs.methods.npfs.Npfs`.
     within : (K,) float64, optional

@@ -24,23 +24,6 @@ from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.candidates import Candidates, FragileColumns, count_codes
 from fsframe_npfs.engine.resample_counts import BootstrapSampler
 
-__all__ = [
-    "BASE",
-    "DRAWS",
-    "PERMUTATION",
-    "BootstrapDraws",
-    "MeanScores",
-    "Relabelled",
-    "ResamplingSelector",
-    "SelectionCounts",
-    "class_codes",
-    "drift_of_label",
-    "filled_scores",
-    "permuted",
-    "variance_within",
-]
-
-
 DRAWS, LABELS, BASE = range(3)
 """First keys of random streams: of bootstraps, of permuted labels, and of the base."""
 

@@ -29,21 +29,27 @@ def _class_rows(y: NDArray | None, n: int) -> list[NDArray[np.intp]]:
     return [np.flatnonzero(y == code) for code in np.unique(y)]
 
 
-def _grouping(
+def _units(
     name: str,
-    groups: NDArray[np.int64],
+    n_rows: int,
     y: NDArray[np.int64] | None,
     times: NDArray[np.int64] | None,
-) -> Grouping:
-    """The groups to draw instead of rows; an error if all rows of a class are in one group."""
+    groups: NDArray[np.int64] | None,
+) -> tuple[int, NDArray[np.int64] | None, NDArray[np.int64] | None, Grouping | None]:
+    """What is drawn: rows, or groups if there are any; their number, strata and multiplicities.
+
+    An error if all rows of a class are in one group.
+    """
+    if groups is None:
+        return n_rows, y, times, None
     if y is not None:
         require_two(groups, y, name)
-    grouping = Grouping.of(groups, y, times)
-    if len(grouping) < FEWEST_GROUPS:
+    together = Grouping.of(groups, y, times)
+    if len(together) < FEWEST_GROUPS:
         raise DataError(
-            f"{name}: {len(grouping)} groups are too few to draw from; at least {FEWEST_GROUPS}"
+            f"{name}: {len(together)} groups are too few to draw from; at least {FEWEST_GROUPS}"
         )
-    return grouping
+    return len(together), None if y is None else together.stratum, together.times, together
 
 
 class BootstrapSampler:
@@ -87,11 +93,7 @@ class BootstrapSampler:
         times: NDArray[np.int64] | None = None,
         groups: NDArray[np.int64] | None = None,
     ) -> None:
-        self._together: Grouping | None = None
-        if groups is not None:
-            self._together = _grouping("npfs", groups, y, times)
-            n_rows, times = len(self._together), self._together.times
-            y = None if y is None else self._together.stratum
+        n_rows, y, times, self._together = _units("npfs", n_rows, y, times, groups)
         self._n_rows = n_rows
         members = _class_rows(y, n_rows)
         self._strata: list[_Stratum] = []
@@ -207,13 +209,10 @@ def shard_counts(
     >>> shard_counts(6, 3, np.random.default_rng(0)).sum(axis=0)
     array([1, 1, 1, 1, 1, 1])
     """
-    together, unit_name = None, "rows"
-    if groups is not None:
-        together, unit_name = _grouping("npfs", groups, y, times), "groups"
-        n_rows, times = len(together), together.times
-        y = None if y is None else together.stratum
+    n_rows, y, times, together = _units("npfs", n_rows, y, times, groups)
     most = max_shards(n_rows, y)
     if n_shards > most:
+        unit_name = "rows" if together is None else "groups"
         raise RequestError(
             f"npfs: {n_shards} disjoint shards need two {unit_name} of every class in each, but "
             f"the smallest class has {min(g.size for g in _class_rows(y, n_rows))} {unit_name}; "
@@ -282,12 +281,9 @@ def half_counts(
     >>> half_counts(4, np.random.default_rng(0)).sum(axis=1)
     array([2, 2])
     """
-    units, classes, unit_name = n_rows, y, "rows"
-    if groups is not None:
-        together = _grouping("halves", groups, y, times)
-        units, unit_name = len(together), "groups"
-        classes = None if y is None else together.stratum
+    units, classes, _, together = _units("halves", n_rows, y, times, groups)
     if max_shards(units, classes) < 2:
+        unit_name = "rows" if together is None else "groups"
         raise DataError(
             f"halves need at least four {unit_name} of every class, the smallest has "
             f"{min(g.size for g in _class_rows(classes, units))}; use a stage over "

@@ -29,9 +29,10 @@ from fsframe_npfs.engine.bounds import (
     least_false_rates,
     linear_scores,
     list_ranks,
+    normal_false,
+    pooled_expected,
     rates_of,
 )
-from fsframe_npfs.engine.chance import normal_false, pooled_expected
 from fsframe_npfs.engine.labellings import DRAWS, PERMUTATION, ResamplingSelector, class_codes
 from fsframe_npfs.engine.resample_counts import BootstrapSampler
 from fsframe_npfs.methods.halves import HalvesSelector
@@ -156,7 +157,7 @@ class Cpss(HalvesSelector):
     permuted labels, and keeps the features selected at least τ often, for the smallest τ reached by
     at most `false_selections` features per labelling, the true one included. If the label depends
     on no feature, at most so many are kept in expectation, for any base and any dependence of the
-    features (`fsframe_npfs.engine.chance.pooled_expected`); it does not say that a feature is
+    features (`fsframe_npfs.engine.bounds.pooled_expected`); it does not say that a feature is
     needed, and promises nothing of the others where some are relevant. What a selection means is
     up to the base: with `lasso`, that the feature is needed given the others; with a filter, that
     it is relevant by itself. The bound is small only if the base keeps few features: at most √p of
@@ -316,7 +317,14 @@ class Cpss(HalvesSelector):
         """What to do for so few false selections."""
         if self.permuting:
             return "raise the threshold, or leave it out"
-        return _advice(most_false, self.pairs, p, self.bound)
+        possible = bisect.bisect_left(
+            range(1, p + 1),
+            1,
+            key=lambda q: least_count(most_false, self.pairs, q, p, self.bound) is None,
+        )
+        if not possible:
+            return "raise false_selections or pairs"
+        return f"let the base keep at most {possible} (`top`), or raise false_selections"
 
 
 _ASSUMING = ("unimodal", "r-concave")
@@ -360,16 +368,6 @@ def near_copies(data: Dataset, kept: NDArray[np.intp]) -> list[str]:
         alike &= np.arange(start, stop) != kept[:, None]
         copied |= alike.any(axis=1)
     return [data.feature_names[column] for column in kept[copied]]
-
-
-def _advice(most_false: float, pairs: int, p: int, bound: str) -> str:
-    """What number of features on a half would make the bound attainable."""
-    possible = bisect.bisect_left(
-        range(1, p + 1), 1, key=lambda q: least_count(most_false, pairs, q, p, bound) is None
-    )
-    if not possible:
-        return "raise false_selections or pairs"
-    return f"let the base keep at most {possible} (`top`), or raise false_selections"
 
 
 _WIDE = 200

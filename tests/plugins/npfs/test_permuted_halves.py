@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 from fsframe import Chain, Dataset, Run
 from fsframe.errors import RequestError
 from fsframe.method.statement import NEEDED, RELEVANT
-from fsframe_npfs.engine.bounds import expected_false, least_count
-from fsframe_npfs.engine.chance import normal_false, pooled_expected
+from fsframe_npfs.engine.bounds import (
+    expected_false,
+    least_count,
+    normal_false,
+    pooled_expected,
+)
 from fsframe_npfs.engine.labellings import drift_of_label
 from fsframe_npfs.methods.stability_selection import Cpss, Ipss, near_copies
 
