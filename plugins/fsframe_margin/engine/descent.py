@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
@@ -127,36 +127,6 @@ class DescentState:
         )
 
 
-class Objective(Protocol):
-    """The operations of Algorithm 2 on a representation of W; `gradient` and `target` are opaque.
-
-    With a `threshold` above zero, trial points are pruned.
-    """
-
-    def at(self, weights: Any) -> Any:
-        """The point at `weights`."""
-
-    def cost(self, point: Any) -> float:
-        """The cost G at a point, with the penalty."""
-
-    def pruned(self, point: Any, threshold: float) -> Any:
-        """The point at the pruned weights."""
-
-    def gradient(self, point: Any) -> Any:
-        """Σ, from the α and β of step 1."""
-
-    def minimiser(self, point: Any, gradient: Any, threshold: float) -> Any:
-        """The minimiser U of step 2, or None if no weights lower the cost."""
-
-    def gap(self, point: Any, gradient: Any, target: Any) -> float:
-        """<Σ, W − U>."""
-
-    def step(
-        self, point: Any, gradient: Any, target: Any, threshold: float, search: bool
-    ) -> tuple[Any, float]:
-        """The next point and the step to it; None if the line search finds none."""
-
-
 @attrs.frozen(kw_only=True)
 class _Arc:
     """The points ((1−t) W + t U) / ‖·‖_F, from <Σ + λ, W>, <Σ + λ, U> and <W, U>.
@@ -200,7 +170,10 @@ class _Arc:
 
 
 class _DenseObjective:
-    """The cost as a function of W stored as a matrix, at one σ.
+    """The cost as a function of W stored as a matrix, at one σ: the operations of Algorithm 2.
+
+    With a `threshold` above zero, trial points are pruned. `_ImplicitObjective` has the same
+    operations.
 
     Notes
     -----
@@ -214,29 +187,36 @@ class _DenseObjective:
         self.penalty = penalty * space.total
 
     def at(self, weights: Floats) -> Point:
+        """The point at `weights`."""
         return self.space.point(weights, self.sigma)
 
     def cost(self, point: Point) -> float:
+        """The cost G at a point, with the penalty."""
         if not self.penalty:
             return point.cost
         return point.cost + self.penalty * float(point.weights.sum())
 
     def pruned(self, point: Point, threshold: float) -> Point:
+        """The point at the pruned weights."""
         return self.at(prune(point.weights, threshold))
 
     def gradient(self, point: Point) -> Floats:
+        """Σ, from the α and β of step 1."""
         return self.space.gradient(point, self.sigma)
 
     def minimiser(self, point: Point, gradient: Floats, threshold: float) -> Floats | None:
+        """The minimiser U of step 2, or None if no weights lower the cost."""
         target = update(gradient, self.rule, self.penalty)
         return prune(target, threshold) if threshold and target is not None else target
 
     def gap(self, point: Point, gradient: Floats, target: Floats) -> float:
+        """<Σ, W − U>."""
         return float(np.vdot(gradient + self.penalty, point.weights - target))
 
     def step(
         self, point: Point, gradient: Floats, target: Floats, threshold: float, search: bool
     ) -> tuple[Point | None, float]:
+        """The next point and the step to it; None if the line search finds none."""
         if not search:
             return self.at(target), 1.0
         W = point.weights
@@ -376,6 +356,9 @@ class _ImplicitObjective:
         a, b, _ = arc.factors(t)
         _add_distances(reached.point, measured, towards.measured, a, b)
         return attrs.evolve(reached, weights=self.pairs.moved(point.weights, a, towards, b)), t
+
+
+Objective = _DenseObjective | _ImplicitObjective
 
 
 def objective_of(

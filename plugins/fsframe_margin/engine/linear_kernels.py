@@ -26,11 +26,12 @@ from fsframe_margin.engine.neighbour_shares import (
 from fsframe_margin.engine.pair_blocks import (
     BLOCK,
     all_distances,
+    block_quadratics,
+    block_scatter,
     copy,
     distances,
     keep_large,
 )
-from fsframe_margin.engine.tile_kernels import block_quadratics, block_scatter
 
 Floats = NDArray[np.float64]
 

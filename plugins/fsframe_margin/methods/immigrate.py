@@ -355,13 +355,14 @@ def descend(
 
     Notes
     -----
-    `engine.descent.Objective` defines the operations on W. With pruning, the cost decreases from
-    the first pruned point on.
+    `engine.descent._DenseObjective` says what the operations on W are. With pruning, the cost
+    decreases from the first pruned point on.
     """
     from fsframe_margin.engine.descent import DescentState, objective_of
 
     objective = objective_of(space, sigma, rule, penalty)
-    point = objective.at(start)
+    # Points and targets are those of the representation of W.
+    point: Any = objective.at(start)
     state = DescentState(
         point, objective.cost(point), max_iter=max_iter, tol=tol, keep_best=keep_best
     )
@@ -375,8 +376,8 @@ def descend(
         # Step 1, eq. 3.6: α and β of every row at W, and with them Σ of Theorem 3.1.
         gradient = objective.gradient(point)
         # Step 2, eq. 3.8: the W of norm one that minimises <Σ, W>.
-        target = objective.minimiser(point, gradient, threshold)
-        reached, step = None, 0.0
+        target: Any = objective.minimiser(point, gradient, threshold)
+        reached: Any = None
         if target is not None:
             gap = objective.gap(point, gradient, target)
             # As printed, W is replaced; the line search steps only as far as the cost decreases.

@@ -108,33 +108,20 @@ def iterate(space: PairSpace, start: Floats, sigma: float, max_iter: int, tol: f
 
     `space` uses the linear measure.
     """
-    from fsframe_margin.engine.descent import Descent
+    from fsframe_margin.engine.descent import DescentState
 
-    w, steps = start, []
-    point = space.point(w, sigma)
-    converged, stopped = False, f"the limit of {max_iter} updates was reached"
-    for _ in range(max_iter):
-        target = elementwise(space.gradient(point, sigma, inliers(space, point)))
-        if target is None:
-            converged, stopped = True, "no feature has a positive expected margin"
+    state = DescentState(space.point(start, sigma), np.nan, max_iter=max_iter)
+    while state.updates < max_iter:
+        point = state.point
+        w = elementwise(space.gradient(point, sigma, inliers(space, point)))
+        if w is None:
+            state.stop("no feature has a positive expected margin")
             break
-        previous, w = w, target
-        point = space.point(w, sigma)
-        steps.append(float(np.linalg.norm(w - previous)))
-        if steps[-1] <= tol:
-            converged, stopped = True, f"the weights changed by no more than {tol:g}"
+        state.move(space.point(w, sigma), np.nan, float(np.linalg.norm(w - point.weights)))
+        if state.steps[-1] <= tol:
+            state.stop(f"the weights changed by no more than {tol:g}")
             break
-    unknown = np.full(len(steps) + 1, np.nan)
-    return Descent(
-        weights=w,
-        point=point,
-        cost=unknown,
-        gap=unknown,
-        step=np.array([*steps, np.nan]),
-        iterations=len(steps),
-        converged=converged,
-        stopped=stopped,
-    )
+    return state.result()
 
 
 def inliers(space: PairSpace, point: Point) -> Floats:

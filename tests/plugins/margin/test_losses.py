@@ -9,9 +9,16 @@ from scipy.special import logsumexp
 from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
 from fsframe.table.dataset import Dataset
-from fsframe_margin.engine.losses import LOSSES, loss, soft_margins
 from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.methods.im4e import Im4e, cost_of_loss, descend_sparse, gradient_of_loss
+from fsframe_margin.methods.im4e import (
+    LOSSES,
+    Im4e,
+    cost_of_loss,
+    descend_sparse,
+    gradient_of_loss,
+    loss,
+    soft_margins,
+)
 
 
 @pytest.fixture(scope="module")
