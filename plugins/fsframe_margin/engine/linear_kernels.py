@@ -14,6 +14,7 @@ from fsframe.kernels.compiled import njit
 from fsframe_margin.engine.neighbour_shares import (
     ELEMENTWISE,
     SUM,
+    Rows,
     Shares,
     row_coefficients,
     row_log_sums,
@@ -167,16 +168,7 @@ def cross_measures(rows: Floats, XT: Floats, U: Floats, linear: bool, q: Floats)
 
 @njit()
 def streamed_rows(
-    XT: Floats,
-    U: Floats,
-    linear: bool,
-    inverse: float,
-    count: Floats,
-    begin: Places,
-    end: Places,
-    log_hits: Floats,
-    log_misses: Floats,
-    rows: Places,
+    XT: Floats, U: Floats, linear: bool, inverse: float, rows: Rows, logs: Floats, some: Places
 ) -> None:
     """As `log_sums` for some rows, with q to all others recomputed and not stored."""
     A, N = XT.shape
@@ -185,27 +177,19 @@ def streamed_rows(
     one = np.empty(A)
     q = np.empty(N)
     z = np.empty(N)
-    for i in rows:
+    for i in some:
         for a in range(A):
             one[a] = XT[a, i]
         _one_to_many(one, XT, U, linear, D, T, q)
         scaled(q, q, inverse, 0.0, z)
-        row_log_sums(z, i, count, begin, end, log_hits, log_misses)
+        row_log_sums(z, i, rows, logs)
 
 
 @njit()
 def streamed_sums(
-    XT: Floats,
-    U: Floats,
-    linear: bool,
-    inverse: float,
-    count: Floats,
-    end: Places,
-    hits: Floats,
-    misses: Floats,
-    start: int,
+    XT: Floats, U: Floats, linear: bool, inverse: float, rows: Rows, sums: Floats, start: int,
     stop: int,
-) -> None:
+) -> None:  # fmt: skip
     """As `direct_sums`, with q computed for one row at a time and not stored."""
     A, N = XT.shape
     D, T = np.empty((A, BLOCK)), np.empty((4, BLOCK))
@@ -218,7 +202,7 @@ def streamed_sums(
                 n = min(BLOCK, N - j)
                 all_distances(XT, i, j, D, 0, n)
                 block_quadratics(D, U, n, q[j : j + n], T)
-        row_sums(q, q, inverse, 0.0, i, count, end, hits, misses, buffer)
+        row_sums(q, q, inverse, 0.0, i, rows, sums, buffer)
 
 
 @njit()

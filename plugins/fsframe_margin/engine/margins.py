@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.method.run import Run
 from fsframe_margin.engine import linear_kernels, neighbour_shares, pair_blocks
-from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM, Shares
+from fsframe_margin.engine.neighbour_shares import SMALLEST_SUM, Rows, Shares
 from fsframe_margin.engine.pair_blocks import upper_tiles
 from fsframe_margin.engine.parallel import STORED_ROWS, RowChunks
 from fsframe_margin.engine.standardise import Indicators
@@ -124,8 +124,8 @@ class PairSpace(RowChunks):
             X = self.indicators.expand(X)
         self.order = np.argsort(y, kind="stable")
         labels = np.asarray(y)[self.order]
-        self.begin = np.searchsorted(labels, labels, side="left")
-        self.end = np.searchsorted(labels, labels, side="right")
+        begin = np.searchsorted(labels, labels, side="left")
+        end = np.searchsorted(labels, labels, side="right")
         self.labels = labels
         present = np.unique(labels)
         if present.size < 2:
@@ -135,8 +135,9 @@ class PairSpace(RowChunks):
             )
         ones = np.ones(n)
         self.count = np.ascontiguousarray((ones if count is None else count)[self.order], float)
+        self.rows = Rows(self.count, begin, end)
         self.outer = np.ascontiguousarray((ones if outer is None else outer)[self.order], float)
-        self.alone = self.end - self.begin < 2
+        self.alone = end - begin < 2
         self.any_alone = bool(self.alone.any())
         self.outer = np.where(self.alone, 0.0, self.outer)
         if not self.outer.any():
@@ -236,9 +237,7 @@ class PairSpace(RowChunks):
         n = self.n_rows
 
         def sums(out: Floats, i: int, j: int) -> None:
-            neighbour_shares.direct_sums(
-                first, second, a, b, self.count, self.end, out[0], out[1], i, j
-            )
+            neighbour_shares.direct_sums(first, second, a, b, self.rows, out, i, j)
 
         both = self.summed((2, n), sums)
         if self.any_alone:
@@ -248,14 +247,11 @@ class PairSpace(RowChunks):
             if self.any_alone:
                 hits[self.alone] = -np.inf
             return hits, misses
-        hits, misses = np.empty(n), np.empty(n)
         one, other = first + first.T, second + second.T
         self.each_chunk(
-            lambda i, j: neighbour_shares.log_sums(
-                one, other, a, b, self.count, self.begin, self.end, hits, misses, i, j
-            )
+            lambda i, j: neighbour_shares.log_sums(one, other, a, b, self.rows, both, i, j)
         )
-        return hits, misses
+        return both[0], both[1]
 
     def _streamed_log_sums(self, weights: Floats, sigma: float) -> tuple[Floats, Floats]:
         """`_log_sums` of distances that are not stored; each thread holds a few rows of them.
@@ -265,46 +261,37 @@ class PairSpace(RowChunks):
         any of a few tested rows, all rows are computed with a shift at once.
         """
         n = self.n_rows
-        hits, misses = np.empty(n), np.empty(n)
+        logs = np.empty((2, n))
         probed = np.unique(np.linspace(0, n - 1, _PROBED).astype(np.intp))
-        self._shifted(weights, sigma, probed, hits, misses)
-        least = np.minimum(np.where(self.alone, np.inf, hits), misses)[probed].min()
+        self._shifted(weights, sigma, probed, logs)
+        least = np.minimum(np.where(self.alone, np.inf, logs[0]), logs[1])[probed].min()
         if not least >= np.log(SMALLEST_SUM):
-            self._shifted(weights, sigma, np.arange(n), hits, misses)
-            return hits, misses
+            self._shifted(weights, sigma, np.arange(n), logs)
+            return logs[0], logs[1]
         XT, U = self.measured_by(weights)
 
         def sums(out: Floats, i: int, j: int) -> None:
-            linear_kernels.streamed_sums(
-                XT, U, self.linear, 1.0 / sigma, self.count, self.end, out[0], out[1], i, j
-            )
+            linear_kernels.streamed_sums(XT, U, self.linear, 1.0 / sigma, self.rows, out, i, j)
 
         both = self.summed((2, n), sums)
         both[0, self.alone] = 1.0
         small = np.flatnonzero(both.min(axis=0) < SMALLEST_SUM)
-        hits, misses = np.log(np.maximum(both, SMALLEST_SUM))
-        hits[self.alone] = -np.inf
-        self._shifted(weights, sigma, small, hits, misses)
-        return hits, misses
+        logs = np.log(np.maximum(both, SMALLEST_SUM))
+        logs[0, self.alone] = -np.inf
+        self._shifted(weights, sigma, small, logs)
+        return logs[0], logs[1]
 
-    def _shifted(
-        self,
-        weights: Floats,
-        sigma: float,
-        rows: NDArray[np.intp],
-        hits: Floats,
-        misses: Floats,
-    ) -> None:
-        """Write the log-sums of `rows`, each shifted by its smallest distance."""
+    def _shifted(self, weights: Floats, sigma: float, some: NDArray[np.intp], logs: Floats) -> None:
+        """Write the log-sums of some rows, each shifted by its smallest distance."""
         tiles, size = self.tiles(weights), max(1, _SHIFTED_PAIRS // self.n_rows)
 
         def part(first: int) -> None:
             linear_kernels.streamed_rows(
-                self.XT, tiles, self.linear, 1.0 / sigma, self.count, self.begin, self.end,
-                hits, misses, rows[first : first + size],
+                self.XT, tiles, self.linear, 1.0 / sigma, self.rows, logs,
+                some[first : first + size],
             )  # fmt: skip
 
-        self.each(part, range(0, len(rows), size))
+        self.each(part, range(0, len(some), size))
 
     def shares(self, point: Point, sigma: float, outer: Floats | None = None) -> Shares:
         """The quantities besides q that the coefficients c_ij of Σ = Σ_ij c_ij d_ij d_ijᵀ need."""
@@ -315,7 +302,14 @@ class PairSpace(RowChunks):
         if min(hits.min(), point.log_misses.min()) >= np.log(SMALLEST_SUM):
             hit_rate, miss_rate = outer * np.exp(-hits), outer * np.exp(-point.log_misses)
         return Shares(
-            outer, self.count, hits, point.log_misses, hit_rate, miss_rate, self.end, 1.0 / sigma
+            outer,
+            self.count,
+            hits,
+            point.log_misses,
+            hit_rate,
+            miss_rate,
+            self.rows.end,
+            1.0 / sigma,
         )
 
     @property

@@ -91,6 +91,14 @@ SMALLEST_SUM = 1e-200
 # and the loops would not vectorise.
 
 
+class Rows(NamedTuple):
+    """Weights of the rows as neighbours, and where the class of each begins and ends."""
+
+    counts: Floats
+    begin: Places
+    end: Places
+
+
 class Shares(NamedTuple):
     """The quantities besides q that the coefficients of pairs need; rows sorted by class.
 
@@ -150,45 +158,29 @@ def total(z: Floats) -> float:
 
 
 @njit()
-def row_log_sums(
-    z: Floats,
-    i: int,
-    count: Floats,
-    begin: Places,
-    end: Places,
-    log_hits: Floats,
-    log_misses: Floats,
-) -> None:
-    """Write both log-sums of row i, given q/σ to every row in z; z is overwritten."""
+def row_log_sums(z: Floats, i: int, rows: Rows, logs: Floats) -> None:
+    """Write both log-sums of row i into logs (2, N), given q/σ to every row in z, overwritten."""
+    count, begin, end = rows
     z[i] = np.inf  # a row is not its own neighbour
     before, hits, after = z[: begin[i]], z[begin[i] : end[i]], z[end[i] :]
     low = min(smallest(before), smallest(after))
     terms(before, low, count[: begin[i]])
     terms(after, low, count[end[i] :])
-    log_misses[i] = np.log(total(before) + total(after)) - low
+    logs[1, i] = np.log(total(before) + total(after)) - low
     if end[i] - begin[i] < 2:
-        log_hits[i] = -np.inf
+        logs[0, i] = -np.inf
         return
     low = smallest(hits)
     terms(hits, low, count[begin[i] : end[i]])
-    log_hits[i] = np.log(total(hits)) - low
+    logs[0, i] = np.log(total(hits)) - low
 
 
 @njit()
 def log_sums(
-    first: Floats,
-    second: Floats,
-    a: float,
-    b: float,
-    count: Floats,
-    begin: Places,
-    end: Places,
-    log_hits: Floats,
-    log_misses: Floats,
-    start: int,
+    first: Floats, second: Floats, a: float, b: float, rows: Rows, logs: Floats, start: int,
     stop: int,
-) -> None:
-    """Write log Σ count·exp(−q/σ) over hits and over misses of rows start ≤ i < stop.
+) -> None:  # fmt: skip
+    """Write log Σ count·exp(−q/σ) over hits and over misses of rows start ≤ i < stop, (2, N).
 
     q/σ = a·first + b·second: a trial point of the line search costs exponentials only.
     A row without a hit gets −inf.
@@ -196,7 +188,7 @@ def log_sums(
     z = np.empty(first.shape[1])
     for i in range(start, stop):
         scaled(first[i], second[i], a, b, z)
-        row_log_sums(z, i, count, begin, end, log_hits, log_misses)
+        row_log_sums(z, i, rows, logs)
 
 
 @njit(fastmath=ELEMENTWISE)
@@ -216,22 +208,15 @@ def _share_out(e: Floats, count: Floats, own_count: float, sums: Floats) -> floa
 
 @njit()
 def row_sums(
-    first: Floats,
-    second: Floats,
-    a: float,
-    b: float,
-    i: int,
-    count: Floats,
-    end: Places,
-    hits: Floats,
-    misses: Floats,
+    first: Floats, second: Floats, a: float, b: float, i: int, rows: Rows, sums: Floats,
     buffer: Floats,
-) -> None:
-    """Add Σ count·exp(−q/σ) over the pairs (i, j > i) to the sums of both rows.
+) -> None:  # fmt: skip
+    """Add Σ count·exp(−q/σ) over the pairs (i, j > i) to the sums of both rows, (2, N).
 
-    q/σ = a·first + b·second, which are row i of the measurements.
+    The first are over hits. q/σ = a·first + b·second, which are row i of the measurements.
     """
-    low, middle = i + 1, end[i]
+    count, hits, misses = rows.counts, sums[0], sums[1]
+    low, middle = i + 1, rows.end[i]
     e = buffer[: first.size - low]
     _mixed_exponentials(first[low:], second[low:], a, b, e)
     hits[i] += _share_out(e[: middle - low], count[low:middle], count[i], hits[low:middle])
@@ -240,21 +225,13 @@ def row_sums(
 
 @njit()
 def direct_sums(
-    first: Floats,
-    second: Floats,
-    a: float,
-    b: float,
-    count: Floats,
-    end: Places,
-    hits: Floats,
-    misses: Floats,
-    start: int,
+    first: Floats, second: Floats, a: float, b: float, rows: Rows, sums: Floats, start: int,
     stop: int,
-) -> None:
+) -> None:  # fmt: skip
     """`row_sums` of the rows start ≤ i < stop, from measurements between all rows."""
     buffer = np.empty(first.shape[1])
     for i in range(start, stop):
-        row_sums(first[i], second[i], a, b, i, count, end, hits, misses, buffer)
+        row_sums(first[i], second[i], a, b, i, rows, sums, buffer)
 
 
 @njit(fastmath=ELEMENTWISE)

@@ -14,7 +14,7 @@ from fsframe.kernels.compiled import njit
 from fsframe_margin.engine import linear_kernels
 from fsframe_margin.engine.linear_kernels import add_weighted, weighted_difference
 from fsframe_margin.engine.margins import PairSpace, Point
-from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, exp_nonpositive
+from fsframe_margin.engine.neighbour_shares import ELEMENTWISE, Rows, exp_nonpositive
 from fsframe_margin.engine.standardise import SQUARES, Indicators
 from fsframe_margin.engine.training import Training
 
@@ -149,9 +149,6 @@ def row_margins(training: Training, w: Floats, sigma: float) -> RowMargins:
     return RowMargins(*measures)
 
 
-Places = NDArray[np.intp]
-
-
 def expected_margins(space: PairSpace, w: Floats, sigma: float) -> Floats:
     """z̄_n = E|x_n − miss| − E|x_n − hit| for every row, (n, A), rows sorted by class.
 
@@ -162,8 +159,8 @@ def expected_margins(space: PairSpace, w: Floats, sigma: float) -> Floats:
     hits = np.where(space.alone, np.inf, point.log_hits)
     for start, stop in space.chunks:
         _expected_margin_vectors(
-            space.XT, np.ascontiguousarray(space.expanded(w)), space.count, hits, point.log_misses,
-            space.begin, space.end, 1.0 / sigma, z, start, stop,
+            space.XT, np.ascontiguousarray(space.expanded(w)), space.rows, hits, point.log_misses,
+            1.0 / sigma, z, start, stop,
         )  # fmt: skip
     z[space.alone] = 0.0
     return z if space.indicators is None else space.indicators.sum_blocks(z, (1,))
@@ -202,20 +199,12 @@ def _shares(
 
 @njit()
 def _expected_margin_vectors(
-    XT: Floats,
-    w: Floats,
-    count: Floats,
-    log_hits: Floats,
-    log_misses: Floats,
-    begin: Places,
-    end: Places,
-    inverse: float,
-    out: Floats,
-    start: int,
-    stop: int,
-) -> None:
+    XT: Floats, w: Floats, rows: Rows, log_hits: Floats, log_misses: Floats, inverse: float,
+    out: Floats, start: int, stop: int,
+) -> None:  # fmt: skip
     """Write Σ_m β_m |x − x_m| − Σ_h α_h |x − x_h| of rows start ≤ i < stop into out (N, A)."""
     A, N = XT.shape
+    count, begin, end = rows
     q, c = np.empty(N), np.empty(N)
     for i in range(start, stop):
         q[:] = 0.0

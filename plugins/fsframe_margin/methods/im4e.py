@@ -319,7 +319,7 @@ def soft_margins(space: PairSpace, point: Point, sigma: float) -> Floats:
         misses: otherwise the rows of a large class would have larger margins at any w.
     """
     sums = np.concatenate([[0.0], np.cumsum(space.count)])
-    of_class = sums[space.end] - sums[space.begin]
+    of_class = sums[space.rows.end] - sums[space.rows.begin]
     # A row alone in its class has no hits, and no weight in the sum over rows.
     hits = np.where(space.alone, 1.0, of_class - space.count)
     misses = np.maximum(sums[-1] - of_class, np.finfo(float).tiny)

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from fsframe_margin.engine import margins
 from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.engine.neighbour_shares import log_sums
+from fsframe_margin.engine.neighbour_shares import Rows, log_sums
 
 
 def many_rows(n: int = 1000, features: int = 6) -> tuple[np.ndarray, np.ndarray]:
@@ -117,8 +117,9 @@ def test_log_sums_over_hits_and_misses(sizes):
     )
     ends = np.cumsum(sizes)
     end, begin = np.repeat(ends, sizes), np.repeat(ends - sizes, sizes)
-    hits, misses = np.full(n, np.nan), np.full(n, np.nan)
-    log_sums(q, other, 0.5, 2.0, count, begin, end, hits, misses, 0, n)
+    logs = np.full((2, n), np.nan)
+    log_sums(q, other, 0.5, 2.0, Rows(count, begin, end), logs, 0, n)
+    hits, misses = logs
 
     weighted = np.log(count) - (0.5 * q + 2.0 * other)
     own = np.equal.outer(begin, begin)
