@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -215,8 +215,32 @@ class BinsBuilder:
         )
 
 
-def as_flat(block: NDArray[Any]) -> tuple[NDArray[Any], int, int]:
-    """A table as (flat read-only array, distance between rows, distance between columns).
+class Flat(NamedTuple):
+    """A table as one read-only array: row i of column j is at i·by_row + j·by_column."""
+
+    values: NDArray[Any]
+    by_row: int
+    by_column: int
+
+
+class Lookup(NamedTuple):
+    """How values of m columns become codes.
+
+    The code of a whole value x is ``table[table_starts[k] + x − low[k]]`` where column k has
+    entries in the table, else the number of ``bins[bin_starts[k] : bin_starts[k + 1]]`` that are
+    ≤ x; that of NaN is ``missing[k]``.
+    """
+
+    low: NDArray[np.float64]
+    table_starts: NDArray[np.int64]
+    table: NDArray[np.int64]
+    bin_starts: NDArray[np.int64]
+    bins: NDArray[np.float64]
+    missing: NDArray[np.int64]
+
+
+def as_flat(block: NDArray[Any]) -> Flat:
+    """A table for kernels; its rows or columns are contiguous.
 
     One array type for every memory layout, so that each kernel is compiled once per dtype: uint8
     stays as it is, everything else becomes float64. Only non-contiguous tables are copied.
@@ -231,7 +255,7 @@ def as_flat(block: NDArray[Any]) -> tuple[NDArray[Any], int, int]:
         return as_flat(np.ascontiguousarray(block))
     flat = flat.view()
     flat.setflags(write=False)
-    return flat, strides[0], strides[1]
+    return Flat(flat, *strides)
 
 
 @njit()
@@ -264,8 +288,9 @@ def write_bytes(columns, base, usable, raw):
 
 
 @njit()
-def scan_columns(flat, by_row, by_column, columns, n_rows, low, high, whole, missing):
+def scan_columns(flat, columns, n_rows, low, high, whole, missing):
     """Write each column's least and greatest value, whether all are whole, and how many are NaN."""
+    values, by_row, by_column = flat
     for tile in range(0, columns.size, 64):
         last = min(tile + 64, columns.size)
         for j in range(tile, last):
@@ -275,7 +300,7 @@ def scan_columns(flat, by_row, by_column, columns, n_rows, low, high, whole, mis
             missing[j] = 0
         for row in range(n_rows):
             for j in range(tile, last):
-                x = np.float64(flat[row * by_row + columns[j] * by_column])
+                x = np.float64(values[row * by_row + columns[j] * by_column])
                 if x != x:
                     missing[j] += 1
                 else:
@@ -286,34 +311,20 @@ def scan_columns(flat, by_row, by_column, columns, n_rows, low, high, whole, mis
 
 
 @njit()
-def mark_present(flat, by_row, by_column, columns, n_rows, low, offsets, present):
+def mark_present(flat, columns, n_rows, low, offsets, present):
     """Set ``present[offsets[k] + value − low[k]]`` for each value of whole-numbered `columns`."""
+    values, by_row, by_column = flat
     for tile in range(0, columns.size, 64):
         last = min(tile + 64, columns.size)
         for row in range(n_rows):
             for k in range(tile, last):
-                x = np.float64(flat[row * by_row + columns[k] * by_column])
+                x = np.float64(values[row * by_row + columns[k] * by_column])
                 if x == x:
                     present[offsets[k] + np.int64(x - low[k])] = 1
 
 
 @njit()
-def write_codes(
-    flat,
-    by_row,
-    by_column,
-    columns,
-    order,
-    places,
-    low,
-    table_starts,
-    table,
-    bin_starts,
-    bins,
-    missing_code,
-    into,
-    codes,
-):
+def write_codes(flat, columns, order, places, lookup, into, codes):
     """Write the codes of some columns of some samples into ``codes[into[k], places[i]]``.
 
     Parameters
@@ -324,16 +335,12 @@ def write_codes(
         Row of the table behind each sample.
     places : (n,) int64
         Position of each sample in `codes`.
-    low, table_starts, table : (m,) float64, (m + 1,) int64, int64
-        The code of a whole value x is ``table[table_starts[k] + x − low[k]]`` where column k has
-        entries in the table.
-    bin_starts, bins : (m + 1,) int64, float64
-        Else it is the number of ``bins[bin_starts[k] : bin_starts[k + 1]]`` that are ≤ x.
-    missing_code : (m,) int64
-        Code of NaN.
+    lookup : Lookup
     into : (m,) int64
         Row of `codes` for each column.
     """
+    values, by_row, by_column = flat
+    low, table_starts, table, bin_starts, bins, missing = lookup
     n = order.size
     for tile in range(0, columns.size, 8):
         last = min(tile + 8, columns.size)
@@ -346,9 +353,9 @@ def write_codes(
                 least = low[k]
                 lower, upper = bin_starts[k], bin_starts[k + 1]
                 for i in range(first, end):
-                    x = np.float64(flat[order[i] * by_row + column])
+                    x = np.float64(values[order[i] * by_row + column])
                     if x != x:
-                        code = missing_code[k]
+                        code = missing[k]
                     elif looked_up:
                         code = table[shift + np.int64(x - least)]
                     else:

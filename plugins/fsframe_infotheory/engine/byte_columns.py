@@ -295,19 +295,6 @@ def tally(raw, rows, masks, sizes, table, n_levels, holes, top, values, sums_j, 
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Masks:
-    """The rows of a table that count, by class; see `class_masks`."""
-
-    bits: NDArray[np.uint64]
-    sizes: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, layout: Layout, n_rows: int) -> Masks:
-        """The masks of a layout with whole counts."""
-        return cls(bits=class_masks(layout, n_rows), sizes=np.diff(layout.starts))
-
-
-@attrs.frozen(kw_only=True, eq=False)
 class Tally:
     """Results of `tally`: bytes that occur in each column, whether one is "missing", and sums."""
 
@@ -319,15 +306,15 @@ class Tally:
 
 
 def tally_rows(
-    raw: NDArray[np.uint8], rows: NDArray[np.intp], layout: Layout, masks: Masks
+    raw: NDArray[np.uint8], rows: NDArray[np.intp], layout: Layout, masks: NDArray[np.uint64]
 ) -> Tally:
-    """`tally` of some rows of `raw`."""
+    """`tally` of some rows of `raw`, with the `class_masks` of the layout."""
     n_levels, holes, top = np.empty((3, rows.size), np.int64)
     values = np.empty(256 * rows.size, np.uint8)
     sums = np.empty((2, rows.size))
     tally(
-        raw, rows, masks.bits, masks.sizes, layout.table, n_levels, holes, top, values, sums[0],
-        sums[1],
+        raw, rows, masks, np.diff(layout.starts), layout.table, n_levels, holes, top, values,
+        sums[0], sums[1],
     )  # fmt: skip
     starts = np.concatenate([[0], np.cumsum(n_levels)])
     return Tally(
@@ -370,7 +357,7 @@ class RawColumns:
         data: Dataset,
         bound: tuple[int, int],
         layout: Layout,
-        masks: Masks | None,
+        masks: NDArray[np.uint64] | None,
         table: TableBytes | None = None,
     ) -> RawColumns:
         """Columns of a table; without `masks` (counts are not whole) no bytes are made."""

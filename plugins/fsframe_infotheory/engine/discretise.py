@@ -19,19 +19,6 @@ from fsframe_infotheory.engine.bins import (
     scan_columns,
 )
 
-__all__ = [
-    "MOST_BINS",
-    "RULES",
-    "Bins",
-    "Discretiser",
-    "default_bins",
-    "equal_frequency_edges",
-    "equal_width_edges",
-    "freedman_diaconis_edges",
-    "mdl_edges",
-]
-
-
 MOST_BINS = 255
 """Most bins of the Freedman–Diaconis rule: an outlier could otherwise give millions."""
 
@@ -298,7 +285,7 @@ class Discretiser:
             block, first = data.matrix, start
         elif block is None:
             block = data.columns(start, stop)
-        flat, by_row, by_column = as_flat(block)
+        flat = as_flat(block)
         n_columns, n_rows = stop - start, data.n_samples
         n = n_rows if data.counts is None else int(data.counts.sum())
         low, high = np.empty(n_columns), np.empty(n_columns)
@@ -322,7 +309,7 @@ class Discretiser:
         elif rest.size:
             scan = (np.empty(rest.size), np.empty(rest.size), np.empty(rest.size, bool))
             holes = np.empty(rest.size, np.int64)
-            scan_columns(flat, by_row, by_column, rest + first, n_rows, *scan, holes)
+            scan_columns(flat, rest + first, n_rows, *scan, holes)
             low[rest], high[rest], whole[rest] = scan
             missing[rest] = holes
         known = ~builder.done & (missing < n_rows)
@@ -342,9 +329,7 @@ class Discretiser:
             lengths = (high[short] - low[short]).astype(np.int64) + 1
             offsets = np.concatenate([[0], np.cumsum(lengths)])
             present = np.zeros(offsets[-1], np.uint8)
-            mark_present(
-                flat, by_row, by_column, short + first, n_rows, low[short], offsets, present
-            )
+            mark_present(flat, short + first, n_rows, low[short], offsets, present)
             distinct = np.add.reduceat(present, offsets[:-1], dtype=np.int64)
             kept = self._keeps_levels(distinct, categorical[short])
             at = np.flatnonzero(present & np.repeat(kept, lengths))
@@ -370,8 +355,9 @@ class Discretiser:
             if facts is not None:
                 values = data.columns(start + j, start + j + 1)[:, 0].astype(np.float64)
             else:
-                begin = (first + j) * by_column
-                values = flat[begin : begin + (n_rows - 1) * by_row + 1 : by_row].astype(np.float64)
+                begin = (first + j) * flat.by_column
+                end = begin + (n_rows - 1) * flat.by_row + 1
+                values = flat.values[begin : end : flat.by_row].astype(np.float64)
             builder.add_one(j, *self.learn_values(values, y, data.counts, bool(categorical[j])))
         return builder.bins(missing > 0, self.rule == "auto")
 

@@ -14,7 +14,7 @@ from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import Bins
-from fsframe_infotheory.engine.byte_columns import Masks, RawColumns, TableBytes, cached_bytes
+from fsframe_infotheory.engine.byte_columns import RawColumns, TableBytes, cached_bytes, class_masks
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.entropy import Layout, level_rows, sum_clogc
 from fsframe_infotheory.engine.packing import (
@@ -182,7 +182,7 @@ def encode(
     masks = None
     table = None
     if layout.weights is None and not pairwise:
-        masks = Masks.of(layout, data.n_samples)
+        masks = class_masks(layout, data.n_samples)
         table = cached_bytes(data, run)
         if table is None and keep == "bytes":
             table = TableBytes.once(data, run.memory // 4)
@@ -243,7 +243,7 @@ def _pieces(
     data: Dataset,
     discretiser: Discretiser,
     layout: Layout,
-    masks: Masks | None,
+    masks: NDArray[np.uint64] | None,
     table: TableBytes | None,
     bounds: list[tuple[int, int]],
     pairwise: bool,

@@ -283,7 +283,11 @@ def select_greedily(
     open_ &= ~waiting
     before = np.empty(0, np.intp) if given is None else given
     if isinstance(encoded, Encoded) and encoded.coded is not None and criterion.lazy:
-        selected, scores, stopped = _lazily(encoded, count, before, open_, stopping)
+        features, reached = least_conditional_relevance(encoded, count, before, open_)
+        selected, scores, stopped = features.tolist(), reached.tolist(), ""
+        if stopping is not None and not (reached > TIE).all():
+            end = int(np.argmin(reached > TIE))
+            selected, scores, stopped = selected[:end], scores[:end], NOT_POSITIVE
         run.progress(len(selected), count, "features")
     else:
         engine = _Engine(encoded, criterion, open_)
@@ -300,24 +304,6 @@ def select_greedily(
         tests=tests,
         stopped=stopped,
     )
-
-
-def _lazily(
-    encoded: Encoded,
-    count: int,
-    given: NDArray[np.intp],
-    open_: NDArray[np.bool_],
-    stopping: Stopping | None,
-) -> tuple[list[int], list[float], str]:
-    """Features, scores and the reason for ending, by lazy evaluation."""
-    features, scores = least_conditional_relevance(encoded, count, given, open_)
-    stopped = ""
-    if stopping is not None:
-        positive = scores > TIE
-        if not positive.all():
-            end = int(np.argmin(positive))
-            features, scores, stopped = features[:end], scores[:end], NOT_POSITIVE
-    return features.tolist(), scores.tolist(), stopped
 
 
 def constant(encoded: Sums) -> NDArray[np.bool_]:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.bit_counts import LANES
 from fsframe.kernels.compiled import njit
-from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins, as_flat, write_codes
-from fsframe_infotheory.engine.byte_columns import Masks, RawColumns, tally_rows
+from fsframe_infotheory.engine.bins import LONGEST_TABLE, Bins, Lookup, as_flat, write_codes
+from fsframe_infotheory.engine.byte_columns import RawColumns, tally_rows
 from fsframe_infotheory.engine.entropy import Blocks, Bytes, Layout, pack_blocks, unpack_feature
 
 PACKED_LEVELS = 16
@@ -110,7 +110,7 @@ class Coded:
         return cls(columns=columns, sums=np.concatenate([part.sums for part in parts], axis=1))
 
 
-def as_bytes(columns: RawColumns, bins: Bins, layout: Layout, masks: Masks) -> Coded:
+def as_bytes(columns: RawColumns, bins: Bins, layout: Layout, masks: NDArray[np.uint64]) -> Coded:
     """Some columns as bytes by their bins, counted once; whole counts only."""
     n_levels, seen = bins.n_levels, columns.seen
     assert seen is not None
@@ -212,7 +212,6 @@ def write_levels(
     """Codes of some columns into rows `into` of `codes`."""
     if not len(columns):
         return
-    flat, by_row, by_column = as_flat(group.source)
     sizes = np.diff(bins.offsets)[columns]
     owner = np.repeat(np.arange(len(columns)), sizes)
     position = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -236,22 +235,9 @@ def write_levels(
     cut_starts = np.concatenate(
         [[0], np.cumsum(np.bincount(owner, weights=cuts, minlength=len(columns)))]
     ).astype(np.int64)
-    write_codes(
-        flat,
-        by_row,
-        by_column,
-        columns.astype(np.int64) + group.first,
-        order,
-        places,
-        low,
-        table_starts,
-        table,
-        cut_starts,
-        thresholds[cuts],
-        bins.n_values[columns],
-        into,
-        codes,
-    )
+    lookup = Lookup(low, table_starts, table, cut_starts, thresholds[cuts], bins.n_values[columns])
+    numbers = columns.astype(np.int64) + group.first
+    write_codes(as_flat(group.source), numbers, order, places, lookup, into, codes)
 
 
 def weighted_sums(chunk: Chunk, bins: Bins, layout: Layout, pairwise: bool) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ import fsframe
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine import byte_columns
-from fsframe_infotheory.engine.byte_columns import Masks, tally_rows
+from fsframe_infotheory.engine.byte_columns import class_masks, tally_rows
 from fsframe_infotheory.engine.counting import Counter
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import encode, partner_of
@@ -159,7 +159,7 @@ def test_a_tally_is_what_numpy_counts(n):
     layout = Layout.of(y, 3, counts)
     if layout.weights is not None:
         pytest.skip("too many repetitions for whole counts")
-    found = tally_rows(raw, np.arange(len(raw)), layout, Masks.of(layout, n))
+    found = tally_rows(raw, np.arange(len(raw)), layout, class_masks(layout, n))
     table = clogc_table(layout.n)
     for k, column in enumerate(raw[:-1]):
         cells = np.zeros((256, 3), int)
