@@ -105,7 +105,7 @@ def prepare_columns(
     discrete: NDArray[np.bool_],
     *,
     order: NDArray[np.intp] | None = None,
-    ramp: tuple[float, float] | None = None,
+    ramp: tuple[float, ...] | None = None,
     weight: NDArray[np.float64] | None = None,
     classes: NDArray[np.int64] | None = None,
     counts: NDArray[np.float64] | None = None,
@@ -192,7 +192,7 @@ def prepare_columns(
         for r in range(0, n, step):
             rows = order[r : r + step]
             values[r : r + step, real.size :] = X[np.ix_(rows, special[real.size :])]
-    equal, different = ramp if ramp is not None else (0.0, 1.0)
+    equal, different = (0.0, 1.0) if ramp is None else ramp
     weights = np.ones(p) if weight is None else np.asarray(weight, dtype=np.float64)
 
     gaps = missing[levelled] > 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -144,10 +142,10 @@ def feature_scores(
         raise ValueError("distances at hand are for all rows as targets")
     targets = np.arange(n) if rows is None else rows
     same = distances is None and metric is columns
-    pays = same and screening_pays(columns, rule, target, route)
-    if pays and isinstance(rule, Nearest) and bytes_suffice(columns, rule, target, route):
+    if same and isinstance(rule, Nearest) and screening_pays(columns, rule, target, route):
         source = NearestBytes(columns, rule, target, route)
-        return _listed_scores(source, columns, rule, target, targets, threads)
+        if source.suffices():
+            return _listed_scores(source, columns, rule, target, targets, threads)
     # With few neighbours, pairs that are mutual are too rare to look for: each block of targets is
     # weighed and summed while it is in the cache.
     folds = not isinstance(rule, Nearest)
@@ -276,7 +274,7 @@ WIDE = 64
 _PILOTS = 32
 
 
-def screening_pays(columns: Columns, rule: Any, target: Target, memory: int) -> bool:
+def screening_pays(columns: Columns, rule: Nearest, target: Target, memory: int) -> bool:
     """Whether so few instances can be neighbours that exact distances to only those are faster.
 
     Notes
@@ -286,19 +284,13 @@ def screening_pays(columns: Columns, rule: Any, target: Target, memory: int) -> 
     columns, 8 times with 100,000 rows of 30.
     """
     return bool(
-        isinstance(rule, Nearest)
-        and columns.n >= max(LEAST_ROWS, ROWS_PER_NEIGHBOUR * rule.k * len(target.prior))
+        columns.n >= max(LEAST_ROWS, ROWS_PER_NEIGHBOUR * rule.k * len(target.prior))
         and 0 < columns.plain.size <= MOST_COLUMNS
         and not columns.levelled.size
         and not columns.special.size
         and columns.probability is None
         and 2 * columns.n * columns.plain.size <= memory // 4
     )
-
-
-def _block_of(n: int, memory: int) -> int:
-    """Number of targets whose contributions are summed first."""
-    return int(np.clip(memory // (8 * BYTES * n), 1, ROW_BLOCK))
 
 
 def _rounded(Z: NDArray[np.float64], out: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -316,15 +308,6 @@ def _rounded(Z: NDArray[np.float64], out: NDArray[np.uint8]) -> NDArray[np.int64
         error[r : r + step] = np.abs(exact, out=exact).sum(axis=1)
     # one more for the rounding of all this
     return np.ceil(2 * (error + error.max())).astype(np.int64) + 1
-
-
-def bytes_suffice(columns: Columns, rule: Nearest, target: Target, memory: int) -> bool:
-    """Whether few enough rows are candidates by distances of bytes, tested on some targets."""
-    n = columns.n
-    some = np.unique(np.linspace(0, n - 1, _PILOTS).astype(np.int64))
-    trial = NearestBytes(columns, rule, target, memory)
-    starts, settled = trial.candidates(some)[1:]
-    return bool(settled.all() and starts[:, -1].mean() <= n * MOST_CANDIDATES)
 
 
 class NearestBytes:
@@ -362,11 +345,19 @@ class NearestBytes:
             self.first[c] = at
             at += packed[-1].size
         self.rows = np.concatenate(packed)
-        self.block = _block_of(n, memory)
+        # Targets whose contributions are summed first.
+        self.block = int(np.clip(memory // (8 * BYTES * n), 1, ROW_BLOCK))
         self.wide = self.block * -(-WIDE // self.block)
         self.capacity = max(1024, 8 * rule.k)
         each = 24 * self.wide * self.capacity * len(target.prior)
         self.threads = max(1, memory // 4 // each)
+
+    def suffices(self) -> bool:
+        """Whether few enough rows are candidates, tested on some targets."""
+        n = self.columns.n
+        some = np.unique(np.linspace(0, n - 1, _PILOTS).astype(np.int64))
+        starts, settled = self.candidates(some)[1:]
+        return bool(settled.all() and starts[:, -1].mean() <= n * MOST_CANDIDATES)
 
     def candidates(
         self, rows: NDArray[np.int64]

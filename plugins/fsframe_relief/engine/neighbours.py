@@ -40,7 +40,7 @@ class Target:
     counts: NDArray[np.float64]
     omega: NDArray[np.float64]
     value: NDArray[np.float64] | None = None
-    ramp: tuple[float, float] = (0.0, 1.0)
+    ramp: tuple[float, ...] = (0.0, 1.0)
     alike: float | None = None
     bounds: NDArray[np.int64] = attrs.field(init=False)
 

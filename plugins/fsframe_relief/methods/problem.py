@@ -173,10 +173,6 @@ class ReliefParameters(Selector):
         if self.correction != "benjamini-hochberg":
             yield "correction is for p-values, which this method does not give"
 
-    def finish(self, problem: Any, scores: NDArray[np.float64], run: Run) -> Selection:
-        """The Selection of some scores."""
-        raise NotImplementedError
-
 
 FEW_LEVELS = 10
 
@@ -230,7 +226,7 @@ def make_problem(
         X,
         mask,
         order=order,
-        ramp=None if method.ramp is None else (method.ramp[0], method.ramp[1]),
+        ramp=method.ramp,
         classes=y if method.missing == "probability" else None,
         counts=weights[0],
         names=data.feature_names if columns is None else None,
@@ -360,7 +356,7 @@ def make_target(
         counts=counts[order],
         omega=omega / omega.sum(),
         value=None if value is None else value[order],
-        ramp=(0.0, 1.0) if method.ramp is None else (method.ramp[0], method.ramp[1]),
+        ramp=method.ramp or (0.0, 1.0),
         alike=None if value is None or not method.splits_values else _deviation(value, counts),
     )
     return target, drawn, notes

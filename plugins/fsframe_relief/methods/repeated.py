@@ -19,7 +19,6 @@ from fsframe.resampling.wrapping import Base, WrappingSelector
 from fsframe.table.dataset import Dataset
 from fsframe.text import counted
 from fsframe_relief.engine.columns import prepare_columns
-from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Rule
 from fsframe_relief.methods.problem import Problem, discrete_columns, make_problem, table_values
 from fsframe_relief.methods.selector import ReliefSelector
@@ -114,22 +113,12 @@ class IterativeRelief(ReliefSelector):
             table_values(data),
             problem.discrete,
             order=problem.order,
-            ramp=None if self.ramp is None else (self.ramp[0], self.ramp[1]),
+            ramp=self.ramp,
             weight=w,
             like=problem.columns,
         )
         for t in range(self.rounds):
-            metric = every.weighted(w)
-            total += feature_scores(
-                problem.columns,
-                self.rule(),
-                problem.target,
-                rows=problem.drawn,
-                memory=run.memory,
-                route=run.route,
-                threads=problem.threads,
-                metric=metric,
-            )
+            total += self.score(problem, run, metric=every.weighted(w))
             run.progress(t + 1, self.rounds, "rounds")
             following = np.maximum(np.nan_to_num(total), 0.0)
             if not following.any():
@@ -181,7 +170,6 @@ class Vls(ReliefSelector):
 
     table_copies: ClassVar[float] = 0.0
     pace: ClassVar[float] = 0.0
-    tasks: ClassVar[frozenset[str]] = frozenset({"classification", "regression"})
 
     subset: int = param(
         100,

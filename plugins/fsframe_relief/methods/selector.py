@@ -44,7 +44,7 @@ FEWEST_SHARED = 500
 
 
 def select_each(
-    method: ReliefParameters,
+    method: ReliefSelector,
     data: Dataset,
     counts: NDArray[np.int64],
     upstream: Selection | None,
@@ -125,7 +125,7 @@ class _SharedCodes:
 
     def select(
         self,
-        method: ReliefParameters,
+        method: ReliefSelector,
         rows: NDArray[np.intp],
         drawn: NDArray[np.int64],
         upstream: Selection | None,
@@ -144,16 +144,7 @@ class _SharedCodes:
         shared = None
         if problem.drawn is None:
             shared = np.take(self.distances[places], places, axis=1)
-        scores = feature_scores(
-            problem.columns,
-            method.rule(),
-            problem.target,
-            rows=problem.drawn,
-            memory=run.memory,
-            threads=problem.threads,
-            distances=shared,
-        )
-        return method.finish(problem, scores, run)
+        return method.finish(problem, method.score(problem, run, distances=shared), run)
 
 
 ROW_BYTES = 160
@@ -255,8 +246,15 @@ class ReliefSelector(ReliefParameters):
         scores = scores_over_parts(data.matrix, discrete, rule, target, order, targets, run)
         return self.kept(scores, {}, [*notes, *more, *_neighbour_notes(target, drawn, rule)])
 
-    def score(self, problem: Problem, run: Run) -> NDArray[np.float64]:
-        """The score of every feature."""
+    def score(
+        self,
+        problem: Problem,
+        run: Run,
+        *,
+        distances: NDArray[np.float64] | None = None,
+        metric: Columns | None = None,
+    ) -> NDArray[np.float64]:
+        """The score of every feature; `distances` and `metric` as for `feature_scores`."""
         return feature_scores(
             problem.columns,
             self.rule(),
@@ -265,6 +263,8 @@ class ReliefSelector(ReliefParameters):
             memory=run.memory,
             route=run.route,
             threads=problem.threads,
+            distances=distances,
+            metric=metric,
         )
 
     def finish(self, problem: Problem, scores: NDArray[np.float64], run: Run) -> Selection:

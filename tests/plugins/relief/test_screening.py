@@ -109,7 +109,7 @@ def test_scores_have_the_bits_of_all_exact_distances(
     data = Dataset.from_arrays(X, y)
     method = fsframe.Chain.parse(text)
     with monkeypatch.context() as patch:
-        patch.setattr(feature_scores, "bytes_suffice", lambda *given: False)
+        patch.setattr(feature_scores.NearestBytes, "suffices", lambda self: False)
         expected = method.select(data)
     settled = []
     real = feature_scores.NearestBytes.candidates
@@ -120,7 +120,7 @@ def test_scores_have_the_bits_of_all_exact_distances(
         return found
 
     monkeypatch.setattr(feature_scores.NearestBytes, "candidates", candidates)
-    monkeypatch.setattr(feature_scores, "bytes_suffice", lambda *given: True)
+    monkeypatch.setattr(feature_scores.NearestBytes, "suffices", lambda self: True)
     for memory, threads in ((1 << 31, 1), (1 << 31, 3)):
         found = method.select(data, run=Run(memory=memory, threads=threads))
         assert found.scores.tobytes() == expected.scores.tobytes()
@@ -132,11 +132,9 @@ def test_tables_that_bytes_do_not_tell_apart_are_not_screened() -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(9000, 10))
     y = rng.integers(0, 2, 9000)
-    screen, target = screened(X, y, 10)
-    assert feature_scores.bytes_suffice(screen.columns, screen.rule, target, 1 << 30)
+    assert screened(X, y, 10)[0].suffices()
     X[0] *= 1e4
-    screen, target = screened(X, y, 10)
-    assert not feature_scores.bytes_suffice(screen.columns, screen.rule, target, 1 << 30)
+    assert not screened(X, y, 10)[0].suffices()
 
 
 METHODS = [
@@ -162,7 +160,7 @@ def both_ways(method, data, **options):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(feature_scores, "ROWS_PER_NEIGHBOUR", 0)
         patch.setattr(feature_scores, "LEAST_ROWS", 0)
-        patch.setattr(feature_scores, "bytes_suffice", lambda *_: True)
+        patch.setattr(feature_scores.NearestBytes, "suffices", lambda self: True)
         patch.setattr(feature_scores.NearestBytes, "listed", counted)
         found = method.select(data, **options).scores
     with pytest.MonkeyPatch.context() as patch:
