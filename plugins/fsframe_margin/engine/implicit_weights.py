@@ -117,7 +117,7 @@ class ImplicitPairs:
         steps: Floats | None = None,
     ) -> None:
         self.space = space
-        self.steps = steps
+        self.steps = np.zeros(space.features) if steps is None else steps
         features = space.features
         self.holds = tile_bytes(features) <= memory
         self._held: tuple[ImplicitWeights | None, dict[tuple[int, int], Floats]] = (None, {})
@@ -139,10 +139,9 @@ class ImplicitPairs:
 
     def _stepped(self, D: Floats, columns: slice | NDArray[np.intp]) -> Floats:
         """Absolute differences (m, k) of some columns; in nominal columns the step."""
-        if self.steps is not None:
-            steps = self.steps[columns]
-            for a in np.flatnonzero(steps):
-                D[:, a] = np.where(D[:, a] > 0.0, steps[a], 0.0)
+        steps = self.steps[columns]
+        for a in np.flatnonzero(steps):
+            D[:, a] = np.where(D[:, a] > 0.0, steps[a], 0.0)
         return D
 
     def _chunks(self) -> list[tuple[int, int]]:

@@ -119,7 +119,7 @@ class PairSpace(RowChunks):
         steps: Floats | None = None,
     ) -> None:
         n, features = X.shape
-        self.indicators = None if steps is None else Indicators.of(X, steps)
+        self.indicators = Indicators.of(X, steps)
         if self.indicators is not None:
             X = self.indicators.expand(X)
         self.order = np.argsort(y, kind="stable")

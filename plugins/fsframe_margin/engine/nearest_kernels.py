@@ -251,9 +251,7 @@ _VALUES = 1 << 17
 """Maximum number of profile values in temporaries."""
 
 
-def margin_profiles(
-    XT: Floats, y: NDArray[np.integer], w: Floats, steps: Floats | None = None
-) -> Floats:
+def margin_profiles(XT: Floats, y: NDArray[np.integer], w: Floats, steps: Floats) -> Floats:
     """Margin profiles x′ (text of eq. 2): |x − miss| − |x − hit| per feature, nearest by ‖·‖_w.
 
     XT is (A, n), ‖z‖_w² = Σ w² z², and `steps` are those of `Training`; the profiles are (n, A),
@@ -262,7 +260,6 @@ def margin_profiles(
     n = XT.shape[1]
     out = np.empty((n, XT.shape[0]))
     who = np.empty((2, n), dtype=np.intp)
-    steps = np.zeros(len(XT)) if steps is None else steps
     margin_vectors(XT, steps, y, w, out, who[0], who[1])
     return out
 

@@ -56,10 +56,10 @@ class DiagonalRestSpace(PairSpace):
         memory: int = 1 << 31,
         steps: tuple[Floats, Floats] | None = None,
     ) -> None:
-        inner = None if steps is None else steps[0]
+        inner, of_rest = (None, None) if steps is None else steps
         super().__init__(kept, y, outer, count, threads=threads, memory=memory, steps=inner)
         self.stored = True
-        self.rest = None if steps is None else Indicators.of(rest, steps[1], SQUARES)
+        self.rest = Indicators.of(rest, of_rest, SQUARES)
         if self.rest is not None:
             rest = self.rest.expand(rest)
         self.restT = np.empty((rest.shape[1], rest.shape[0]))

@@ -253,7 +253,7 @@ def _predictions(
         training.count[train],
         training.outer[train] / training.count[train],
         standardize,
-        None if training.steps is None else training.steps > 0,
+        training.steps > 0,
     )
     space = PairSpace(
         inner.X, inner.y, inner.outer, inner.count,

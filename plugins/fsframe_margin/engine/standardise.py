@@ -75,16 +75,15 @@ def step_of_levels(sizes: Floats, total: float) -> float:
     return float(np.sqrt(2.0 * max(total - 1.0, 1.0) / (total * unequal_share(sizes))))
 
 
-def differences(X: Floats, Y: Floats, steps: Floats | None) -> Floats:
+def differences(X: Floats, Y: Floats, steps: Floats) -> Floats:
     """X − Y, (n, A) each, with the step where levels differ.
 
     >>> differences(np.array([[1.0, 4.0]]), np.array([[3.0, 9.0]]), np.array([0.0, 1.5]))
     array([[-2. ,  1.5]])
     """
     D = X - Y
-    if steps is not None:
-        for a in np.flatnonzero(steps):
-            D[:, a] = np.where(D[:, a] != 0.0, steps[a], 0.0)
+    for a in np.flatnonzero(steps):
+        D[:, a] = np.where(D[:, a] != 0.0, steps[a], 0.0)
     return D
 
 
@@ -110,8 +109,10 @@ class Indicators:
     share: float = MANHATTAN
 
     @classmethod
-    def of(cls, X: Floats, steps: Floats, share: float = MANHATTAN) -> Indicators:
-        """The expansion for training rows `X`, (n, A)."""
+    def of(cls, X: Floats, steps: Floats | None, share: float = MANHATTAN) -> Indicators | None:
+        """The expansion for training rows `X`, (n, A); None if no column is nominal."""
+        if steps is None or not steps.any():
+            return None
         none = np.empty(0)
         levels = tuple(
             level_places(X[:, a])[1] if step > 0 else none for a, step in enumerate(steps.tolist())

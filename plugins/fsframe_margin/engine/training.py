@@ -45,13 +45,12 @@ class Training:
         The columns of the table that X holds.
     n_features, n_classes : int
         Numbers of features and classes of the table.
+    steps : (A,) float64
+        The step between different levels of each nominal column, 0 for columns of numbers.
     groups : (n,) int, optional
         Rows of equal code stay together in inner folds.
     drawn_from : int
         Number of rows that prototypes were drawn from; zero if these are not prototypes.
-    steps : (A,) float64, optional
-        The step between different levels of each nominal column, 0 for columns of numbers; None if
-        no column is nominal.
     """
 
     X: Floats
@@ -62,14 +61,9 @@ class Training:
     varying: NDArray[np.intp]
     n_features: int
     n_classes: int
+    steps: Floats
     groups: NDArray[np.int64] | None = None
     drawn_from: int = 0
-    steps: Floats | None = None
-
-    @property
-    def every_step(self) -> Floats:
-        """`steps`, or zeros if no column is nominal."""
-        return np.zeros(self.X.shape[1]) if self.steps is None else self.steps
 
     def spread(self, values: Floats) -> Floats:
         """Values of the varying columns, with zeros for constant ones; matrices likewise."""
@@ -107,14 +101,13 @@ def take_training(
     """
     count, outer = row_weights(name, len(y), counts, importance)
     scaling = learn_scaling(X, count, standardize)
-    if nominal is not None and nominal.any():
+    nominal = np.zeros(len(scaling.scale), dtype=bool) if nominal is None else nominal
+    if nominal.any():
         scaling = scaling.leaving(nominal)
     varying = varying_columns(name, scaling, len(y))
     kept = scaling.apply_to_varying(X)
-    training = Training(kept, y, outer, count, scaling, varying, len(scaling.scale), n_classes)
-    if nominal is None or not nominal[varying].any():
-        return training
-    return attrs.evolve(training, steps=nominal_steps(kept, nominal[varying], count, standardize))
+    steps = nominal_steps(kept, nominal[varying], count, standardize)
+    return Training(kept, y, outer, count, scaling, varying, len(scaling.scale), n_classes, steps)
 
 
 def row_weights(
@@ -293,7 +286,7 @@ def prototypes_over_parts(
         n_classes=data.n_classes,
         groups=drawn.groups,
         drawn_from=data.n_samples,
-        steps=steps[varying] if steps[varying].any() else None,
+        steps=steps[varying],
     )
 
 

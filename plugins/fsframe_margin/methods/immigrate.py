@@ -222,7 +222,7 @@ class Immigrate(TunedSelector):
                     training,
                     X=np.ascontiguousarray(training.X[:, kept]),
                     varying=training.varying[kept],
-                    steps=None if training.steps is None else training.steps[kept],
+                    steps=training.steps[kept],
                 )
                 inner = Selection(
                     selected=[], scores=np.empty(0), weights=training.spread(weights[kept])

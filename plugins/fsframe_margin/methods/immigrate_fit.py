@@ -151,7 +151,7 @@ def fit_implicit(
         training.X, training.y, training.outer, training.count,
         threads=int(threads), memory=run.route, steps=training.steps,
     )  # fmt: skip
-    rows = None if training.steps is None else training.X
+    rows = training.X if training.steps.any() else None
     pairs = ImplicitPairs(space, available, rows=rows, steps=training.steps)
     main = np.full(size, 1 / np.sqrt(size))
     if how == "upstream" and upstream is not None and upstream.weights is not None:
@@ -210,7 +210,7 @@ def fit_with_diagonal_rest(
         training.count,
         threads=run.threads,
         memory=run.route,
-        steps=None if training.steps is None else (training.steps[kept], training.steps[rest]),
+        steps=(training.steps[kept], training.steps[rest]),
     )
     start = np.concatenate([np.diag(weights[kept]).ravel(), weights[rest]])
     descent = descend(space, start / np.linalg.norm(start))

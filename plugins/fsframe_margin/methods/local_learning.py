@@ -206,7 +206,7 @@ def _scatter(training: Training) -> NDArray[np.float64]:
     n, A = X.shape
     XT = np.ascontiguousarray(X.T)
     hits, misses = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
-    out, steps = np.empty((n, A)), training.every_step
+    out, steps = np.empty((n, A)), training.steps
     margin_vectors(XT, steps, y, np.ones(A), out, hits, misses)
     rows = np.flatnonzero((hits >= 0) & (misses >= 0))
     h = differences(X[rows], X[hits[rows]], training.steps)

@@ -110,7 +110,7 @@ class Simba(MarginSelector):
         ]
         step = 1.0 / training.count.sum() if isinstance(self.step, str) else self.step
         w = np.ones(training.varying.size)
-        XT, steps = np.ascontiguousarray(training.X.T), training.every_step
+        XT, steps = np.ascontiguousarray(training.X.T), training.steps
         training = training.released()
         simba_visits(
             XT,
@@ -141,7 +141,7 @@ def simba_selection(
         squares = np.where(np.isfinite(squares), 0.0, 1.0)
         largest = 1.0
     squares = squares / largest if largest > 0 else squares
-    margin = margin_sum(XT, training.every_step, training.y, training.outer, squares)
+    margin = margin_sum(XT, training.steps, training.y, training.outer, squares)
     w = training.spread(squares)
     return method._selection(
         training,
@@ -225,7 +225,7 @@ class Gflip(MarginSelector):
                 f"than the {size_text(run.memory)} allowed; raise the memory bound, or use "
                 "simba"
             )
-        XT, steps = np.ascontiguousarray(training.X.T), training.every_step
+        XT, steps = np.ascontiguousarray(training.X.T), training.steps
         squared = np.zeros((n, n))
         margins = np.empty(n)
 
@@ -449,7 +449,7 @@ class SimbaMbiw(MarginSelector):
 
         training = self._training(data, upstream, margins=True)
         XT, n = np.ascontiguousarray(training.X.T), len(training.y)
-        steps = training.every_step
+        steps = training.steps
         training = training.released()
         generator = run.generator(0)
         w = np.ones(training.varying.size)
@@ -487,7 +487,7 @@ def neighbour_votes(
     ballots: Floats,
     k: int,
     n_classes: int,
-    steps: Floats | None = None,
+    steps: Floats,
 ) -> Floats:
     """Sum of the ballots of the k nearest members, per row and class.
 
@@ -501,7 +501,7 @@ def neighbour_votes(
         w²; distance² is Σ w² z².
     k : int
         Number of neighbours; ties in distance go to the earlier member.
-    steps : (A,) float64, optional
+    steps : (A,) float64
         As `Training.steps`.
 
     Returns
@@ -515,7 +515,7 @@ def neighbour_votes(
     Examples
     --------
     >>> neighbour_votes(np.array([[0.1]]), np.array([[0.0], [1.0], [0.2]]), np.array([0, 1, 1]),
-    ...                 np.ones(1), np.array([1.0, 1.0, 0.25]), 2, 2)
+    ...                 np.ones(1), np.array([1.0, 1.0, 0.25]), 2, 2, np.zeros(1))
     array([[1.  , 0.25]])
     """
     chosen = _nearest(rows, members, squares, k, steps)
@@ -575,13 +575,12 @@ class FittedKnn(_FittedRows):
 
 
 def _nearest(
-    rows: Floats, members: Floats, squares: Floats, k: int, steps: Floats | None
+    rows: Floats, members: Floats, squares: Floats, k: int, steps: Floats
 ) -> NDArray[np.intp]:
     """The k nearest members of each row, (m, k)."""
     from fsframe_margin.engine.nearest_kernels import k_nearest
 
     chosen = np.empty((len(rows), min(k, len(members))), dtype=np.intp)
-    steps = np.zeros(len(squares)) if steps is None else steps
     k_nearest(np.ascontiguousarray(members.T), steps, rows, squares, chosen)
     return chosen
 

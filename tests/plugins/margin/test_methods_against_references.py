@@ -75,7 +75,8 @@ def test_irelief_weights_equal_the_prototype_also_where_they_never_settle(refere
 
 def test_mbiw_instance_weights_equal_the_prototype(reference, table):
     name, X, y = table
-    profiles = margin_profiles(np.ascontiguousarray(X.T), y, np.ones(X.shape[1]))
+    ones, numbers = np.ones(X.shape[1]), np.zeros(X.shape[1])
+    profiles = margin_profiles(np.ascontiguousarray(X.T), y, ones, numbers)
     omega = instance_weights(profiles, np.ones(len(y)))
     np.testing.assert_allclose(omega, reference[f"{name}/mbiw"], rtol=1e-10)
 
@@ -106,7 +107,7 @@ def test_weighted_knn_leave_one_out_equals_the_prototype(reference, table):
     for (k,) in reference.under(name, "wknn"):
         votes = [
             neighbour_votes(X[[i]], *(np.delete(array, i, axis=0) for array in (X, y)), w * w,
-                            np.delete(omega, i), int(k), 2)[0]
+                            np.delete(omega, i), int(k), 2, np.zeros(len(w)))[0]
             for i in range(len(X))
         ]  # fmt: skip
         np.testing.assert_array_equal(np.argmax(votes, axis=1), reference[f"{name}/wknn/{k}"])
