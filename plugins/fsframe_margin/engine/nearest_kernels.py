@@ -1,16 +1,15 @@
-"""Loops over nearest hits and misses under a weighted Euclidean norm: Simba, MBIW, G-flip, LFE.
-
-`steps` (A,) are the steps between different levels of nominal columns, which hold codes; 0 for
-columns of numbers.
-"""
+"""Loops over nearest hits and misses under a weighted Euclidean norm: Simba, MBIW, G-flip, LFE."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.compiled import njit
 from fsframe_margin.engine.neighbour_shares import ELEMENTWISE
+from fsframe_margin.engine.training import Training
 
 TIE = 1e-9
 """Relative tolerance within which squared distances are ties.
@@ -25,6 +24,23 @@ Floats = NDArray[np.float64]
 
 
 Labels = NDArray[np.integer]
+
+
+class Rows(NamedTuple):
+    """Training rows as columns (A, n), and their classes.
+
+    `steps` (A,) are the steps between different levels of nominal columns, which hold codes; 0 for
+    columns of numbers.
+    """
+
+    XT: Floats
+    steps: Floats
+    label: Labels
+
+    @classmethod
+    def of(cls, training: Training) -> Rows:
+        """The rows of `training`, copied."""
+        return cls(np.ascontiguousarray(training.X.T), training.steps, training.y)
 
 
 @njit(fastmath=ELEMENTWISE)
@@ -63,15 +79,14 @@ def _difference(value: float, other: float, step: float) -> float:
 
 
 @njit()
-def nearest_pair(
-    XT: Floats, steps: Floats, squares: Floats, label: Labels, i: int, distance: Floats
-) -> tuple[int, int]:
+def nearest_pair(rows: Rows, squares: Floats, i: int, distance: Floats) -> tuple[int, int]:
     """Nearest hit and nearest miss of row i (−1: none) under Σ_a squares_a z_a².
 
     Of rows within `TIE` of the nearest, the first.
 
     `distance` receives the squared distances to all rows.
     """
+    XT, steps, label = rows
     _distances(XT[:, i], XT, steps, squares, distance)
     to_hit, to_miss = np.inf, np.inf
     for j in range(distance.size):
@@ -92,24 +107,17 @@ def nearest_pair(
 
 
 @njit()
-def simba_visits(
-    XT: Floats,
-    steps: Floats,
-    label: Labels,
-    importance: Floats,
-    order: Labels,
-    slope: float,
-    w: Floats,
-) -> None:
+def simba_visits(rows: Rows, importance: Floats, order: Labels, slope: float, w: Floats) -> None:
     """Visit rows in `order` and move w by importance · u′(θ) · Δ each time (Simba, Algorithm 1).
 
     `slope` is β of the sigmoid utility, or 0 for the linear one. A row without a hit or a miss
     leaves w as it is; a neighbour at distance zero has no gradient and contributes nothing.
     """
+    XT, steps, _ = rows
     A, N = XT.shape
     distance = np.empty(N)
     for i in order:
-        hit, miss = nearest_pair(XT, steps, w * w, label, i, distance)
+        hit, miss = nearest_pair(rows, w * w, i, distance)
         if hit < 0 or miss < 0:
             continue
         to_hit, to_miss = np.sqrt(distance[hit]), np.sqrt(distance[miss])
@@ -127,39 +135,33 @@ def simba_visits(
 
 
 @njit()
-def margin_sum(XT: Floats, steps: Floats, label: Labels, outer: Floats, squares: Floats) -> float:
+def margin_sum(rows: Rows, outer: Floats, squares: Floats) -> float:
     """Σ_n outer_n ½(‖x − miss‖ − ‖x − hit‖), nearest under Σ_a squares_a z_a².
 
     Rows without a hit or a miss have no margin.
     """
-    distance = np.empty(XT.shape[1])
+    n = rows.XT.shape[1]
+    distance = np.empty(n)
     total = 0.0
-    for i in range(XT.shape[1]):
-        hit, miss = nearest_pair(XT, steps, squares, label, i, distance)
+    for i in range(n):
+        hit, miss = nearest_pair(rows, squares, i, distance)
         if hit >= 0 and miss >= 0:
             total += outer[i] * 0.5 * (np.sqrt(distance[miss]) - np.sqrt(distance[hit]))
     return total
 
 
 @njit()
-def margin_vectors(
-    XT: Floats,
-    steps: Floats,
-    label: Labels,
-    w: Floats,
-    out: Floats,
-    hits: Labels,
-    misses: Labels,
-) -> None:
-    """Write |x − miss| − |x − hit| of every row into out (N, A), and the neighbours.
+def margin_vectors(rows: Rows, w: Floats, out: Floats, nearest: Labels) -> None:
+    """Write |x − miss| − |x − hit| of every row into out (N, A), and hits and misses (2, N).
 
     Nearest under Σ w² z²; zero where a row has no hit or no miss.
     """
+    XT, steps, _ = rows
     A, N = XT.shape
     distance = np.empty(N)
     for i in range(N):
-        hit, miss = nearest_pair(XT, steps, w * w, label, i, distance)
-        hits[i], misses[i] = hit, miss
+        hit, miss = nearest_pair(rows, w * w, i, distance)
+        nearest[0, i], nearest[1, i] = hit, miss
         for a in range(A):
             if hit < 0 or miss < 0:
                 out[i, a] = 0.0
@@ -251,16 +253,13 @@ _VALUES = 1 << 17
 """Maximum number of profile values in temporaries."""
 
 
-def margin_profiles(XT: Floats, y: NDArray[np.integer], w: Floats, steps: Floats) -> Floats:
+def margin_profiles(rows: Rows, w: Floats) -> Floats:
     """Margin profiles x′ (text of eq. 2): |x − miss| − |x − hit| per feature, nearest by ‖·‖_w.
 
-    XT is (A, n), ‖z‖_w² = Σ w² z², and `steps` are those of `Training`; the profiles are (n, A),
-    zero for the only row of a class.
+    ‖z‖_w² = Σ w² z²; the profiles are (n, A), zero for the only row of a class.
     """
-    n = XT.shape[1]
-    out = np.empty((n, XT.shape[0]))
-    who = np.empty((2, n), dtype=np.intp)
-    margin_vectors(XT, steps, y, w, out, who[0], who[1])
+    out = np.empty(rows.XT.T.shape)
+    margin_vectors(rows, w, out, np.empty((2, len(out)), dtype=np.intp))
     return out
 
 

@@ -200,14 +200,12 @@ class Lfe(MarginSelector):
 
 def _scatter(training: Training) -> NDArray[np.float64]:
     """Σ_n o_n (m_n m_nᵀ − h_n h_nᵀ)."""
-    from fsframe_margin.engine.nearest_kernels import margin_vectors
+    from fsframe_margin.engine.nearest_kernels import Rows, margin_vectors
 
-    X, y = training.X, training.y
-    n, A = X.shape
-    XT = np.ascontiguousarray(X.T)
-    hits, misses = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
-    out, steps = np.empty((n, A)), training.steps
-    margin_vectors(XT, steps, y, np.ones(A), out, hits, misses)
+    X = training.X
+    nearest = np.empty((2, len(X)), dtype=np.intp)
+    margin_vectors(Rows.of(training), np.ones(X.shape[1]), np.empty(X.shape), nearest)
+    hits, misses = nearest
     rows = np.flatnonzero((hits >= 0) & (misses >= 0))
     h = differences(X[rows], X[hits[rows]], training.steps)
     m = differences(X[rows], X[misses[rows]], training.steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -23,6 +23,9 @@ from fsframe_margin.methods.margin_selector import (
     feature_weights,
     standardize_parameter,
 )
+
+if TYPE_CHECKING:
+    from fsframe_margin.engine.nearest_kernels import Rows
 
 Floats = NDArray[np.float64]
 
@@ -97,7 +100,7 @@ class Simba(MarginSelector):
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        from fsframe_margin.engine.nearest_kernels import simba_visits
+        from fsframe_margin.engine.nearest_kernels import Rows, simba_visits
 
         training = self._training(data, upstream, margins=True)
         generator, n = run.generator(0), len(training.y)
@@ -110,26 +113,19 @@ class Simba(MarginSelector):
         ]
         step = 1.0 / training.count.sum() if isinstance(self.step, str) else self.step
         w = np.ones(training.varying.size)
-        XT, steps = np.ascontiguousarray(training.X.T), training.steps
+        rows = Rows.of(training)
         training = training.released()
-        simba_visits(
-            XT,
-            steps,
-            training.y,
-            training.outer * step,
-            np.concatenate(orders),
-            self.beta if self.utility == "sigmoid" else 0.0,
-            w,
-        )
-        return simba_selection(self, training, XT, w, {})
+        slope = self.beta if self.utility == "sigmoid" else 0.0
+        simba_visits(rows, training.outer * step, np.concatenate(orders), slope, w)
+        return simba_selection(self, training, rows, w, {})
 
 
 def simba_selection(
-    method: MarginSelector, training: Training, XT: Floats, raw: Floats, extra: dict[str, Any]
+    method: MarginSelector, training: Training, rows: Rows, raw: Floats, extra: dict[str, Any]
 ) -> Selection:
     """The Selection for raw Simba weights: w²/‖w²‖_∞, keeping columns with w above one.
 
-    `XT` (A, n) holds the rows; scores are the parts of their mean margin under these weights.
+    Scores are the parts of the mean margin of the rows under these weights.
     """
     from fsframe_margin.engine.nearest_kernels import margin_sum
 
@@ -141,7 +137,7 @@ def simba_selection(
         squares = np.where(np.isfinite(squares), 0.0, 1.0)
         largest = 1.0
     squares = squares / largest if largest > 0 else squares
-    margin = margin_sum(XT, training.steps, training.y, training.outer, squares)
+    margin = margin_sum(rows, training.outer, squares)
     w = training.spread(squares)
     return method._selection(
         training,
@@ -359,14 +355,14 @@ class Mbiw(MarginSelector):
 
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
-        from fsframe_margin.engine.nearest_kernels import instance_weights, margin_profiles
+        from fsframe_margin.engine.nearest_kernels import Rows, instance_weights, margin_profiles
 
         training = self._training(data, upstream, margins=True)
         w = feature_weights(upstream, training.varying)
-        XT = np.ascontiguousarray(training.X.T)
+        rows = Rows.of(training)
         training = training.released()
-        profiles = margin_profiles(XT, training.y, w, training.steps)
-        del XT
+        profiles = margin_profiles(rows, w)
+        del rows
         omega = instance_weights(profiles, training.count)
         scores = training.spread((omega * training.count) @ profiles)
         return self._selection(training, scores, len(scores), instance_weights=omega)
@@ -442,14 +438,14 @@ class SimbaMbiw(MarginSelector):
     @one_blas_thread
     def _select(self, data: Dataset, upstream: Selection | None, run: Run) -> Selection:
         from fsframe_margin.engine.nearest_kernels import (
+            Rows,
             instance_weights,
             margin_profiles,
             simba_visits,
         )
 
         training = self._training(data, upstream, margins=True)
-        XT, n = np.ascontiguousarray(training.X.T), len(training.y)
-        steps = training.steps
+        rows, n = Rows.of(training), len(training.y)
         training = training.released()
         generator = run.generator(0)
         w = np.ones(training.varying.size)
@@ -458,7 +454,7 @@ class SimbaMbiw(MarginSelector):
         remaining = np.ones(n, dtype=bool)
         visited = 0
         while visited < n:
-            omega = instance_weights(margin_profiles(XT, training.y, w, steps), training.count)
+            omega = instance_weights(margin_profiles(rows, w), training.count)
             batch = min(self.refresh or n, n - visited)
             if self.strategy == "order":
                 # Ties by row; rows visited before a refresh are not visited again.
@@ -473,10 +469,10 @@ class SimbaMbiw(MarginSelector):
             if self.strategy == "sample":
                 # Rows are already drawn in proportion to their counts.
                 importance = importance / training.count
-            simba_visits(XT, steps, training.y, importance, order, 0.0, w)
+            simba_visits(rows, importance, order, 0.0, w)
             remaining[order] = False
             visited += batch
-        return simba_selection(self, training, XT, w, {"instance_weights": omega})
+        return simba_selection(self, training, rows, w, {"instance_weights": omega})
 
 
 def neighbour_votes(

@@ -7,7 +7,7 @@ import pytest
 
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.engine.nearest_kernels import instance_weights, margin_profiles
+from fsframe_margin.engine.nearest_kernels import Rows, instance_weights, margin_profiles
 from fsframe_margin.engine.prediction import (
     boost,
     class_distances,
@@ -75,8 +75,8 @@ def test_irelief_weights_equal_the_prototype_also_where_they_never_settle(refere
 
 def test_mbiw_instance_weights_equal_the_prototype(reference, table):
     name, X, y = table
-    ones, numbers = np.ones(X.shape[1]), np.zeros(X.shape[1])
-    profiles = margin_profiles(np.ascontiguousarray(X.T), y, ones, numbers)
+    rows = Rows(np.ascontiguousarray(X.T), np.zeros(X.shape[1]), y)
+    profiles = margin_profiles(rows, np.ones(X.shape[1]))
     omega = instance_weights(profiles, np.ones(len(y)))
     np.testing.assert_allclose(omega, reference[f"{name}/mbiw"], rtol=1e-10)
 
