@@ -134,6 +134,24 @@ class Encoded(Sums):
         """Levels of one feature, samples sorted by class, as (n,)."""
         return codes_in(self.chunk(self.place(feature)[0]), feature, self.layout)
 
+    def partner(self, feature: int) -> Partner:
+        """One feature as a partner; bit rows and counts of a packed one are reused."""
+        layout, missing = self.layout, int(self.dropped[feature])
+        n_levels = int(self.n_levels[feature])
+        if missing >= 0:
+            codes = self.codes_of(feature)
+            return Partner(layout, n_levels, codes, codes != missing)
+        k, lane = self.place(feature)
+        chunk = self.chunk(k)
+        partner = Partner(layout, n_levels, lambda: codes_in(chunk, feature, layout))
+        if lane >= 0:
+            planes, margins = block_of(chunk.blocks, lane // LANES, layout)
+            partner.rows = np.ascontiguousarray(planes[: n_levels - 1, :, lane % LANES])
+            partner.margins = np.ascontiguousarray(margins[:n_levels, :, lane % LANES])
+            partner.sum_s = float(self.sum_j[feature])
+            partner.sum_sy = float(self.sum_jy[feature])
+        return partner
+
 
 def encode(
     data: Dataset,
@@ -366,37 +384,17 @@ class Partner:
         sizes = np.bincount(codes[order], minlength=self.n_levels)
         return order, np.concatenate([[0], np.cumsum(sizes)])
 
+    def joined(self, other: Partner) -> Partner:
+        """The joint variable of two partners, with a level for each combination that occurs.
 
-def partner_of(encoded: Encoded, feature: int) -> Partner:
-    """One feature as a partner; bit rows and counts of a packed one are reused."""
-    layout, missing = encoded.layout, int(encoded.dropped[feature])
-    n_levels = int(encoded.n_levels[feature])
-    if missing >= 0:
-        codes = encoded.codes_of(feature)
-        return Partner(layout, n_levels, codes, codes != missing)
-    k, lane = encoded.place(feature)
-    chunk = encoded.chunk(k)
-    partner = Partner(layout, n_levels, lambda: codes_in(chunk, feature, layout))
-    if lane >= 0:
-        planes, margins = block_of(chunk.blocks, lane // LANES, layout)
-        partner.rows = np.ascontiguousarray(planes[: n_levels - 1, :, lane % LANES])
-        partner.margins = np.ascontiguousarray(margins[:n_levels, :, lane % LANES])
-        partner.sum_s = float(encoded.sum_j[feature])
-        partner.sum_sy = float(encoded.sum_jy[feature])
-    return partner
-
-
-def joint(a: Partner, b: Partner) -> Partner:
-    """The joint variable of two partners, with a level for each combination that occurs.
-
-    Notes
-    -----
-    Levels are renumbered, so that any number of partners can be joined: at most one level per
-    sample. A sample that either leaves out is left out.
-    """
-    cells = a.codes * b.n_levels + b.codes
-    levels, codes = np.unique(cells, return_inverse=True)
-    present = a.present
-    if b.present is not None:
-        present = b.present if present is None else present & b.present
-    return Partner(a.layout, len(levels), codes.astype(np.int64), present)
+        Notes
+        -----
+        Levels are renumbered, so that any number of partners can be joined: at most one level per
+        sample. A sample that either leaves out is left out.
+        """
+        cells = self.codes * other.n_levels + other.codes
+        levels, codes = np.unique(cells, return_inverse=True)
+        present = self.present
+        if other.present is not None:
+            present = other.present if present is None else present & other.present
+        return Partner(self.layout, len(levels), codes.astype(np.int64), present)

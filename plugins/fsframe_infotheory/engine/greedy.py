@@ -24,7 +24,7 @@ from fsframe_infotheory.engine.entropy import (
 )
 from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.packing import PACKED_LEVELS, empty_blocks
-from fsframe_infotheory.engine.part_counts import AnyEncoded, counter_of, joint, partner_of
+from fsframe_infotheory.engine.part_counts import AnyEncoded, counter_of
 
 Term = Callable[[Any], NDArray[np.float64]]
 Scores = Callable[[NDArray[np.float64], NDArray[np.float64], int], NDArray[np.float64]]
@@ -132,10 +132,10 @@ class Stopping:
         """Why to end before `feature`, or nothing if it may be selected."""
         if self.rule == "positive":
             return "" if score > TIE else NOT_POSITIVE
-        together = partners[0] if partners else None
+        together: Any = partners[0] if partners else None
         for partner in partners[1:]:
-            together = joint(together, partner) if together is not None else partner
-        candidate = partner_of(counter.encoded, feature)
+            together = together.joined(partner)
+        candidate = counter.encoded.partner(feature)
         if self.test == "permutation":
             gain, p = self._by_permutation(candidate, together, open_, counter, run)
             df = np.nan
@@ -373,7 +373,7 @@ class _Engine:
 
     def absorb(self, feature: int, counter: Any) -> None:
         """Count all features with the partners that `feature` adds."""
-        new = partner_of(self.encoded, feature)
+        new = self.encoded.partner(feature)
         for partner in self._added(new):
             terms = counter.terms(partner, self.criterion.per_class)
             self.folded = self.criterion.absorb(self.folded, self.criterion.term(terms))
@@ -383,12 +383,12 @@ class _Engine:
         if self.criterion.partners == "each":
             return [new]
         if self.criterion.partners == "all":
-            self.together = new if self.together is None else joint(self.together, new)
+            self.together = new if self.together is None else self.together.joined(new)
             return [self.together]
         if len(self.partners) == 1:
             # The single feature counted only while there was no pair.
             self.folded = self.criterion.start(len(self.relevance))
-        return [joint(earlier, new) for earlier in self.partners] or [new]
+        return [earlier.joined(new) for earlier in self.partners] or [new]
 
 
 _GROUP = np.minimum(np.array([0, 0, 0, 1, 1, 2, 2, 2, 2] + 8 * [3]), 3)

@@ -277,6 +277,10 @@ class Estimator:
         """I(X_j; Y) of every feature, as (n_features,)."""
         return self._with(self.label, self.label_is_discrete, None)
 
+    def partner(self, feature: int) -> int:
+        """One feature as a partner: its number."""
+        return feature
+
     def terms(self, feature: int, per_class: bool = True) -> EstimatedTerms:
         """Terms of every feature with `feature`; those given the class need `per_class`.
 

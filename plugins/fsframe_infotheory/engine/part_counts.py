@@ -1,9 +1,9 @@
 """Joint counts of tables in parts: counts are additive over rows, so parts are counted separately.
 
-`counter_of`, `partner_of` and `joint` give greedy selection, pairs of features and others the same
-interface for tables in memory and in parts: sums of c·log₂c of every feature, and with a partner. A
-table in memory is counted and summed at once (`Counter`), one in parts shard by shard, here or by
-workers, and summed at the end.
+Greedy selection, pairs of features and others see tables in memory and in parts alike: sums of
+c·log₂c of every feature, a feature as a `partner`, and a counter (`counter_of`) of all features
+with one. A table in memory is counted and summed at once (`Counter`), one in parts shard by shard,
+here or by workers, and summed at the end.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ from fsframe_infotheory.engine.bins import Bins
 from fsframe_infotheory.engine.counting import MOST_CELLS, MOST_ROWS, Counter
 from fsframe_infotheory.engine.discretise import Discretiser
 from fsframe_infotheory.engine.encode import Encoded, Partner, Sums
-from fsframe_infotheory.engine.encode import joint as joint_in_memory
-from fsframe_infotheory.engine.encode import partner_of as partner_in_memory
 from fsframe_infotheory.engine.entropy import Terms, clogc_table, joint_cells, sum_clogc
 from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.packing import Chunk, cell_sums, codes_in, dense_cells
 from fsframe_infotheory.engine.shards import ShardFormat, Shards, open_shard, shards_of
-from fsframe_infotheory.engine.sparse_table import EncodedSparse, SparseCounter, SparsePartner
+from fsframe_infotheory.engine.sparse_table import EncodedSparse, SparseCounter
 
 MOST_LEVELS = 1 << 16
 """Most levels of several features as one partner."""
@@ -56,6 +54,15 @@ class EncodedParts(Sums):
             counts = self.shards.counts[first:last].reshape(-1, self.shards.form.n_classes, 1)
             yield np.array([column]), counts.astype(np.float64)
 
+    def partner(self, feature: int) -> PartsPartner:
+        """One feature as a partner."""
+        return PartsPartner(
+            features=(feature,),
+            n_levels=int(self.n_levels[feature]),
+            sum_s=float(self.sum_j[feature]),
+            sum_sy=float(self.sum_jy[feature]),
+        )
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class PartsPartner:
@@ -74,6 +81,17 @@ class PartsPartner:
     n_levels: int
     sum_s: float | None = None
     sum_sy: float | None = None
+
+    def joined(self, other: PartsPartner) -> PartsPartner:
+        """The joint variable of two partners."""
+        levels = self.n_levels * other.n_levels
+        if levels > MOST_LEVELS:
+            raise RequestError(
+                f"several features as one have {levels} levels together, more than the "
+                f"{MOST_LEVELS} that are counted over parts; take fewer bins (bins=), or load the "
+                "table"
+            )
+        return PartsPartner(features=(*self.features, *other.features), n_levels=levels)
 
 
 def encode_parts(data: Dataset, discretiser: Discretiser, run: Run) -> tuple[EncodedParts, Bins]:
@@ -107,10 +125,11 @@ def encode_parts(data: Dataset, discretiser: Discretiser, run: Run) -> tuple[Enc
 AnyEncoded = Encoded | EncodedParts | EncodedSparse
 
 
-def counter_of(
-    encoded: AnyEncoded | Estimator, run: Run
-) -> AbstractContextManager[Counter | PartsCounter | SparseCounter | Estimator]:
-    """The counter of an encoded table, as a context manager; an estimator is its own."""
+def counter_of(encoded: AnyEncoded | Estimator, run: Run) -> AbstractContextManager[Any]:
+    """The counter of an encoded table, as a context manager; an estimator is its own.
+
+    ``terms(partner)`` of it takes partners of the same table.
+    """
     if isinstance(encoded, Estimator):
         return nullcontext(encoded)
     if isinstance(encoded, EncodedSparse):
@@ -118,35 +137,6 @@ def counter_of(
     if isinstance(encoded, EncodedParts):
         return nullcontext(PartsCounter(encoded, run))
     return Counter(encoded, run.threads)
-
-
-def partner_of(encoded: AnyEncoded | Estimator, feature: int) -> Any:
-    """One feature as a partner."""
-    if isinstance(encoded, Estimator):
-        return feature
-    if isinstance(encoded, EncodedSparse):
-        return SparsePartner(encoded, feature)
-    if isinstance(encoded, EncodedParts):
-        return PartsPartner(
-            features=(feature,),
-            n_levels=int(encoded.n_levels[feature]),
-            sum_s=float(encoded.sum_j[feature]),
-            sum_sy=float(encoded.sum_jy[feature]),
-        )
-    return partner_in_memory(encoded, feature)
-
-
-def joint(a: Any, b: Any) -> Any:
-    """The joint variable of two partners."""
-    if not isinstance(a, PartsPartner):
-        return joint_in_memory(a, b)
-    levels = a.n_levels * b.n_levels
-    if levels > MOST_LEVELS:
-        raise RequestError(
-            f"several features as one have {levels} levels together, more than the {MOST_LEVELS} "
-            "that are counted over parts; take fewer bins (bins=), or load the table"
-        )
-    return PartsPartner(features=(*a.features, *b.features), n_levels=levels)
 
 
 class PartsCounter:
@@ -303,9 +293,9 @@ def _count(
 ) -> None:
     """Add the joint counts of one part."""
     layout = shard.layout
-    partner = partner_in_memory(shard, request.features[0])
+    partner = shard.partner(request.features[0])
     for feature in request.features[1:]:
-        other = partner_in_memory(shard, feature)
+        other = shard.partner(feature)
         partner = Partner(
             layout, partner.n_levels * other.n_levels,
             partner.codes * other.n_levels + other.codes,

@@ -198,6 +198,10 @@ class EncodedSparse(Sums):
     codes: NDArray[np.uint8]
     zero: NDArray[np.uint8]
 
+    def partner(self, feature: int) -> SparsePartner:
+        """One feature as a partner."""
+        return SparsePartner(self, feature)
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class _SparseFacts:

@@ -16,7 +16,7 @@ from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bootstraps import bootstrap_relevance
 from fsframe_infotheory.engine.encode import Encoded, Sums
 from fsframe_infotheory.engine.greedy import Criterion
-from fsframe_infotheory.engine.part_counts import EncodedParts, counter_of, partner_of
+from fsframe_infotheory.engine.part_counts import EncodedParts, counter_of
 from fsframe_infotheory.methods.filter import InformationFilter, ScoredFilter, labels_with_strata
 from fsframe_infotheory.methods.greedy_filter import (
     EstimatingGreedyFilter,
@@ -235,7 +235,7 @@ def _redundant(
     counter: Any, encoded: Encoded | EncodedParts, feature: int, scores: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
     """Features whose symmetric uncertainty with `feature` is at least that with the class."""
-    terms = counter.terms(partner_of(encoded, feature), per_class=False)
+    terms = counter.terms(encoded.partner(feature), per_class=False)
     return _uncertainties(terms.redundancy, terms.total, terms.j + terms.s) >= scores - TIE
 
 

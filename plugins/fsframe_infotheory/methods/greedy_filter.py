@@ -25,7 +25,7 @@ from fsframe_infotheory.engine.entropy import MOST_REPEATED
 from fsframe_infotheory.engine.greedy import Criterion, Ranking, Stopping, select_greedily
 from fsframe_infotheory.engine.neighbours import Estimator
 from fsframe_infotheory.engine.packing import PACKED_LEVELS
-from fsframe_infotheory.engine.part_counts import AnyEncoded, EncodedParts, counter_of, partner_of
+from fsframe_infotheory.engine.part_counts import AnyEncoded, EncodedParts, counter_of
 from fsframe_infotheory.engine.sparse_table import EncodedSparse
 from fsframe_infotheory.methods.filter import (
     DEFAULT_COUNT,
@@ -341,7 +341,7 @@ class PairParameters(EstimatorParameters):
         np.fill_diagonal(weights, encoded.relevance[columns])
         with counter_of(encoded, run) as counter:
             for i, column in enumerate(columns):
-                terms = counter.terms(partner_of(encoded, int(column)))
+                terms = counter.terms(encoded.partner(int(column)))
                 if self.pairs == "joint":
                     values = terms.joint_relevance
                 else:

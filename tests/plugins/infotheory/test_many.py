@@ -15,7 +15,7 @@ from fsframe_infotheory.engine import byte_columns
 from fsframe_infotheory.engine.byte_columns import class_masks, tally_rows
 from fsframe_infotheory.engine.counting import Counter
 from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.encode import encode, partner_of
+from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.entropy import Layout, clogc_table
 
 GREEDY = ["mifs", "mrmr", "jmi", "cmim", "disr", "icap", "cife", "condred", "betagamma", "jmim"]
@@ -177,7 +177,7 @@ def test_weighted_tables_hold_what_a_walk_through_groups_finds():
     data = Dataset.from_arrays(rng.integers(0, 6, (90, 7)).astype(float), rng.integers(0, 3, 90))
     weights = rng.random(90)
     encoded, _ = encode(data, Discretiser(), weights=weights)
-    counter, partner = Counter(encoded), partner_of(encoded, 2)
+    counter, partner = Counter(encoded), encoded.partner(2)
     masses = encoded.layout.weights
     dense = counter._weighted_dense(partner, masses)
     chunk = encoded.chunk(0)

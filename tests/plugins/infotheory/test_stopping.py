@@ -10,7 +10,7 @@ from scipy.stats import chi2_contingency
 import fsframe
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.discretise import Discretiser
-from fsframe_infotheory.engine.encode import encode, partner_of
+from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.greedy import conditional_gain
 
 
@@ -63,7 +63,7 @@ def cross(x, y):
 def test_g_statistic_and_freedom_equal_scipy_without_condition():
     data = signals()
     encoded, _ = encode(data, Discretiser())
-    gain, freedom, n = conditional_gain(partner_of(encoded, 4), None)
+    gain, freedom, n = conditional_gain(encoded.partner(4), None)
     expected = chi2_contingency(
         cross(data.X[:, 4], data.y), correction=False, lambda_="log-likelihood"
     )
@@ -73,7 +73,7 @@ def test_g_statistic_and_freedom_equal_scipy_without_condition():
 def test_conditional_gain_sums_over_the_levels_of_the_condition():
     data = signals()
     encoded, _ = encode(data, Discretiser())
-    gain, freedom, n = conditional_gain(partner_of(encoded, 4), partner_of(encoded, 9))
+    gain, freedom, n = conditional_gain(encoded.partner(4), encoded.partner(9))
     total = dof = 0
     for level in range(3):
         rows = data.X[:, 9] == level
