@@ -4,8 +4,9 @@
 
 Wall seconds for 20 bootstraps, the best of the repeats; "one by one" is `select` on each, with the
 same number of threads; "together" is `select_many`, whose results are the same bits (checked here
-once more). Genotypes are compared once for all bootstraps. Continuous columns have different
-ranges, and so different distances, in each bootstrap, and only parallel fits save time.
+once more). Genotypes of 500 columns or more are compared once for all bootstraps. Continuous
+columns have different ranges, and so different distances, in each bootstrap, and only parallel fits
+save time.
 """
 
 from __future__ import annotations
