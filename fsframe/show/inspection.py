@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -120,7 +121,8 @@ def findings_of(
     for name in guesses.no_classes:
         yield Finding(
             columns=(label,),
-            what=f"{name!r} is a class here; if it says that none is known, leave such rows out",
+            what=f"{name!r} is a class here; if it says that none is known, or marks samples of "
+            "quality control, leave such rows out",
             option=shlex.join(["--na", name, "--missing-label", "drop"]),
         )
     if long := guesses.long_form():
@@ -138,18 +140,30 @@ def findings_of(
                 "like a code for a missing value",
                 option=f"--na {code:g}",
             )
-    for k in guesses.odd:
-        if k in known:
-            continue
-        shown = ", ".join(f"{text!r} ({times} times)" for text, times in facts[k].odd)
-        what = f"numbers but for {shown}: missing values?"
-        signs = "<>≤≥"
-        bare = {text: text.strip(f"{signs} ").lower() for text, _ in facts[k].odd}
-        if any(text[0] in signs or word in _LIMIT_WORDS for text, word in bare.items()):
-            what += " A limit of detection may be replaced in the file instead, such as by its half"
-        words = [word for text, _ in facts[k].odd for word in ("--na", text)]
-        yield Finding(columns=(guesses.names[k],), what=what, option=shlex.join(words))
-    asked = [k for k in guesses.texts if k not in known and k not in {c.column for c in covariates}]
+    yield from _odd(guesses, known)
+    covered = {*known, *(c.column for c in covariates)}
+    for k, order in guesses.scales.items():
+        if k not in covered:
+            spelled = f"{guesses.names[k]}={'<'.join(order)}"
+            what = f"text with an order: {' < '.join(order)}"
+            option = shlex.join(["--ordinal", spelled])
+            yield Finding(columns=(guesses.names[k],), what=what, option=option)
+    for no_genotype, columns in guesses.no_genotypes.items():
+        what = f"genotypes but for {no_genotype!r}: missing values?"
+        names = tuple(guesses.names[k] for k in columns)
+        yield Finding(columns=names, what=what, option=shlex.join(["--na", no_genotype]))
+    for k in guesses.counts:
+        what = "if each row stands for so many, say so; it is a feature otherwise"
+        option = shlex.join(["--weight", spelled_key(guesses.keys[k])])
+        yield Finding(columns=(guesses.names[k],), what=what, option=option)
+    for answers, columns in guesses.several.items():
+        left_out = [k for k in columns if k in guesses.prose]
+        what = (
+            f"several answers in a cell ({some_of(answers, 3)}): to use them, give each a column "
+            "of 1 and 0 in the file"
+        )
+        yield from _grouped(guesses, what, left_out or columns, "--drop" if left_out else "")
+    asked = [k for k in guesses.texts if k not in covered]
     for what, columns, option in (
         ("dates: use them as numbers of days (--dates days) or as the order of rows in folds "
          "and bootstraps (--time, with --dates days), or leave them out",
@@ -163,7 +177,7 @@ def findings_of(
         ("one value only, no information", guesses.constant, ""),
     ):  # fmt: skip
         yield from _grouped(guesses, what, columns, option)
-    yield from _spelled_alike(guesses, {*asked, *known, *(c.column for c in covariates)})
+    yield from _spelled_alike(guesses, {*asked, *covered})
     equal = [(guesses.names[a], guesses.names[b]) for a, b in file_contents.repeated_columns]
     if equal:
         shown = ", ".join(f"{a} = {b}" for a, b in equal[:5])
@@ -178,6 +192,29 @@ def findings_of(
             what=f"{many} of {file_contents.n_rows} rows repeat{'s' * (many == 1)} an earlier one "
             "in all columns; if these are the same samples, take them out, as each counts twice",
         )
+
+
+def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
+    """Texts in columns of numbers, one finding for all columns with the same ones."""
+    together: dict[tuple[str, ...], list[int]] = {}
+    for k in guesses.odd:
+        if k not in known:
+            texts = tuple(sorted(text for text, _ in guesses.found.columns[k].odd))
+            together.setdefault(texts, []).append(k)
+    signs = "<>≤≥"
+    for texts, columns in together.items():
+        times = Counter[str]()
+        for k in columns:
+            times.update(dict(guesses.found.columns[k].odd))
+        shown = [f"{text!r} ({times[text]} time{'s' * (times[text] > 1)})" for text in texts]
+        what = f"numbers but for {', '.join(shown)}: missing values?"
+        if any(
+            text[0] in signs or text.strip(f"{signs} ").lower() in _LIMIT_WORDS for text in texts
+        ):
+            what += " A limit of detection may be replaced in the file instead, such as by its half"
+        words = [word for text in texts for word in ("--na", text)]
+        names = tuple(guesses.names[k] for k in columns)
+        yield Finding(columns=names, what=what, option=shlex.join(words))
 
 
 def _telling(data: Dataset) -> Iterator[Finding]:

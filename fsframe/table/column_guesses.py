@@ -35,13 +35,15 @@ from fsframe.table.label_guess import (
     name_words,
     names_people,
     names_raise_doubts,
+    names_times,
     says_unknown,
     tells_what_happened,
     why_no_label,
 )
 from fsframe.table.roles import AskedColumns, as_keys, only
+from fsframe.table.scales import answers_in, ordered_levels
 
-_MANY, _CLASSES, _FEWEST_ROWS = 20, 10, 20
+_MANY, _CLASSES, _FEWEST_ROWS, _MOST_LEVELS = 20, 10, 20, 12
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
 
 
@@ -68,6 +70,10 @@ def spelled_key(key: str | int) -> str:
 
 _NO_CLASS = (-9, -99, -999, -9999)
 _LAST_WORD = re.compile(r"[^_.:=\s-]+$")
+
+_GENOTYPE = re.compile(r"[ACGTDI][ /|]?[ACGTDI]")
+_NO_GENOTYPE = frozenset({"0 0", "0/0", "00", "./.", "--", "-/-", "NN", "N/N", "N N"})
+_COUNTS = frozenset({"count", "counts", "freq", "frequency"})
 
 _FORMS = {
     "two numbers in a cell: give each a column in the file, or leave them out": re.compile(
@@ -96,8 +102,9 @@ class Guesses:
     -----
     An identifier column counts the rows, or differs in every row and is text or has an identifier's
     name (``id``, ``nr``, …). A column identifies groups of rows if it has at least 8 different
-    values, two rows per value on average, and the name of people (patient, subject, …) or one label
-    per value. Free text has nearly as many values as rows.
+    values, two rows per value on average, and the name of people (patient, subject, …), one label
+    per value, or text that occurs once at each of several times (year, visit, …). Free text has
+    nearly as many values as rows.
     """
 
     def __init__(self, contents: Contents, label: int, skip: set[int]) -> None:
@@ -125,8 +132,10 @@ class Guesses:
         rest = {k: c for k, c in rest.items() if k not in (*self.divides, *self.recoded)}
         self.indicators = self._indicators(rest)
         rest = {k: c for k, c in rest.items() if k not in self.indicators}
-        self.odd = [k for k, c in rest.items() if c.odd]
-        self.texts = [k for k, c in rest.items() if c.kind == "text" and not c.odd]
+        self.scales = self._scales(rest)
+        self.odd = [k for k, c in rest.items() if c.odd and k not in self.scales]
+        unordered = {k for k, c in rest.items() if c.kind == "text"} - {*self.odd, *self.scales}
+        self.texts = sorted(unordered)
         self.prose = [
             k
             for k in self.texts
@@ -135,10 +144,34 @@ class Guesses:
         ]
         self.texts = [k for k in self.texts if k not in self.prose]
         self.empty = [k for k, c in rest.items() if c.kind == "empty"]
+        self.counts = [
+            k
+            for k, c in rest.items()
+            if c.kind == "whole number" and c.name.strip().lower() in _COUNTS and c.low >= 0
+        ]
         self.constant = [k for k, c in rest.items() if c.constant]
         self.coded = [k for k, c in rest.items() if c.codes]
         self.gaps = [k for k, c in rest.items() if c.missing and c.kind != "empty"]
         self._rest = rest
+
+    def _scales(self, rest: Mapping[int, ColumnFacts]) -> dict[int, tuple[str, ...]]:
+        """The columns of text whose levels have an order that options can spell, and that order."""
+        orders = {
+            k: ordered_levels(self.found.levels(k))
+            for k, c in rest.items()
+            if c.kind == "text" and c.different <= _MOST_LEVELS and self.found.at_hand(k)
+        }
+        plain = {k: order for k, order in orders.items() if order and isinstance(self.keys[k], str)}
+        return {k: order for k, order in plain.items() if not set(",<=") & set(self.names[k])}
+
+    @cached_property
+    def several(self) -> dict[tuple[str, ...], list[int]]:
+        """The columns of text whose cells hold one or several answers, by these."""
+        columns: dict[tuple[str, ...], list[int]] = {}
+        for k in sorted((*self.texts, *self.prose)):
+            if self.found.at_hand(k) and (answers := answers_in(self.found.levels(k))):
+                columns.setdefault(answers, []).append(k)
+        return columns
 
     @property
     def iso_dates(self) -> list[int]:
@@ -149,7 +182,8 @@ class Guesses:
     def prose_by_form(self) -> dict[str, list[int]]:
         """The columns of `prose`, and dates that cannot be converted, by what their cells are."""
         forms: dict[str, list[int]] = {}
-        for k in sorted({*self.prose, *self.dates} - {*self.iso_dates}):
+        told = {k for columns in self.several.values() for k in columns}
+        for k in sorted({*self.prose, *self.dates} - {*self.iso_dates, *told}):
             cells = self.found.columns[k].examples
             what = next(
                 (
@@ -177,7 +211,10 @@ class Guesses:
             return False
         if names_people(column.name, column.different):
             return True
-        codes, of_label = self.found.codes(k), self.found.classes(self.label)[0]
+        codes = self.found.codes(k)
+        if column.kind == "text" and self._is_seen_again(codes):
+            return True
+        of_label = self.found.classes(self.label)[0]
         if self.found.columns[self.label].different > _MANY:
             return False
         mark = np.zeros(column.different, dtype=of_label.dtype)
@@ -188,6 +225,20 @@ class Guesses:
         runs = int(np.count_nonzero(np.diff(codes))) + 1 == column.different
         turns = int(np.count_nonzero(np.diff(mark))) > self.found.columns[self.label].different - 1
         return column.kind == "text" or (runs and turns)
+
+    def _is_seen_again(self, codes: NDArray[np.int64]) -> bool:
+        """Whether these codes are of those who were seen at several times, once at each, as
+        countries by year are."""
+        n, seen = self.found.n_rows, int(codes.max()) + 1
+        for k, column in enumerate(self.found.columns):
+            if not names_times(column.name) or column.missing or not self.found.at_hand(k):
+                continue
+            times = column.different
+            if times > 1 and 2 * n >= seen * times:
+                pairs = codes * times + self.found.codes(k)
+                if len(np.unique(pairs)) == n:
+                    return True
+        return False
 
     def _is_recoded(self, k: int, column: ColumnFacts) -> bool:
         """Whether a column has one value for each class: another form of the label."""
@@ -289,6 +340,17 @@ class Guesses:
         out = {k for k in out - set(self.beside) if not is_likely_label(columns[k])}
         return sorted(out | {*self.recoded, *self.indicators})
 
+    @cached_property
+    def no_genotypes(self) -> dict[str, list[int]]:
+        """The columns of genotypes in letters in which a code says that none is known, by code."""
+        columns: dict[str, list[int]] = {}
+        for k in self.texts:
+            if 2 < self.found.columns[k].different <= _CLASSES and self.found.at_hand(k):
+                others = [text for text in self.found.levels(k) if not _GENOTYPE.fullmatch(text)]
+                if len(others) == 1 and others[0] in _NO_GENOTYPE:
+                    columns.setdefault(others[0], []).append(k)
+        return columns
+
     def missing_codes(self, known: Collection[int]) -> list[str]:
         """Texts in columns of numbers, and repeated extreme values, that stand for missing ones.
 
@@ -296,7 +358,7 @@ class Guesses:
         """
         columns = self.found.columns
         codes = [text for k in self.odd if k not in known for text, _ in columns[k].odd]
-        codes += [f"{code:g}" for code, _ in self.label_codes]
+        codes += [*self.no_genotypes, *(f"{code:g}" for code, _ in self.label_codes)]
         for k in self.coded:
             for code, _ in columns[k].codes:
                 if not any(c.low < code < c.high for c in self._rest.values()):
@@ -323,6 +385,7 @@ class Guesses:
         if group is not None:
             out += [k for k in self.people[:1] if k not in self.beside]
         nominal = [k for k in self.texts if k not in known]
+        adjust, aside = list[int](), list[int]()
         if "adjust" not in options:
             adjust, aside = adjusted_for(self.found, self.covariates, known, grouped)
             if not adjusting:
@@ -343,6 +406,9 @@ class Guesses:
         gaps = self.found.columns[self.label].missing or self.label_codes
         if gaps and self.found.leaves_rows_out:
             arguments.setdefault("missing_label", "drop")
+        taken = {*known, *adjust, *aside}
+        if scales := {self.keys[k]: order for k, order in self.scales.items() if k not in taken}:
+            arguments["ordinal"] = as_ordinal(arguments.get("ordinal")) | scales
         texts = [self.keys[k] for k in nominal]
         if texts and not isinstance(arguments.get("categorical"), bool):
             arguments["categorical"] = [*arguments.get("categorical", ()), *texts]

@@ -176,10 +176,17 @@ def check_finite(X: NDArray[Any], where: Callable[[int, int], str]) -> None:
         columns = np.flatnonzero(wrong.any(axis=0))
         if len(columns) > 1:
             others += f" in {len(columns)} columns"
+        place, value = where(int(row), int(column)), float(X[row, column])
+        if np.isinf(value):
+            raise DataError(
+                f"{place}: infinite, or too large for a number ({value:g}){others}; correct it, "
+                f"leave the field empty if it is missing, or say so (na='{value:g}', --na "
+                f"{value:g})"
+            )
         raise DataError(
-            f"{where(int(row), int(column))}: infinite, or too large (above {LARGEST:g} in "
-            f"magnitude, so that its square is infinite){others}; correct it, divide the column by "
-            "a constant, or leave the field empty if missing"
+            f"{place}: too large (above {LARGEST:g} in magnitude, so that its square is infinite)"
+            f"{others}; correct it, divide the column by a constant, or leave the field empty if "
+            "missing"
         )
 
 

@@ -176,19 +176,22 @@ def delimiter_name(delimiter: str) -> str:
 
 def is_header(
     first: Sequence[str],
+    near: Sequence[Sequence[str]],
     rest: Callable[[int], Iterable[list[str]]],
     label: str | int | None,
 ) -> bool:
     """Whether the first record, of fields without quotes, holds names.
 
     It does if it contains the name of the requested `label`, or if any of its fields outside the
-    label column is neither a number nor missing. If all others are numbers, it does only if its
-    label field is text that labels no other row (`rest` gives the other cells of a column, block by
-    block): ``1,2,3,class`` over numbered columns is a line of names, ``5.1,3.5,1.4,setosa`` is a
-    row.
+    label column is neither a number nor missing, unless it looks like the rows `near` it. If all
+    others are numbers, it does only if its label field is text that labels no other row (`rest`
+    gives the other cells of a column, block by block): ``1,2,3,class`` over numbered columns is a
+    line of names, ``5.1,3.5,1.4,setosa`` is a row.
     """
     if isinstance(label, str) and label in first:
         return True
+    if _is_a_row(first, near):
+        return False
     place = label if isinstance(label, int) else -1
     if not -len(first) <= place < len(first):
         return not all(is_number(cell) or is_missing(cell) for cell in first)
@@ -202,6 +205,21 @@ def is_header(
     if not is_word(first[place]):
         return False
     return all(first[place] not in cells for cells in rest(place))
+
+
+def _is_a_row(first: Sequence[str], near: Sequence[Sequence[str]]) -> bool:
+    """Whether words of the first record occur below it in their columns as one of several values.
+
+    Beside numbers one such word is enough, otherwise they are half of all. A column that holds
+    nothing but its own name is an answer that was given or not.
+    """
+    words = [k for k, cell in enumerate(first) if not is_number(cell) and not is_missing(cell)]
+    again = 0
+    for k in words:
+        below = {row[k] for row in near if len(row) == len(first)} - {""}
+        again += first[k] in below and len(below) > 1
+    numbers = any(map(is_number, first))
+    return again > 0 if numbers else 2 * again >= max(len(words), 2)
 
 
 _LOOKED_AT, _MOST_TITLES, _FEWEST, _WIDTH = 12, 4, 3, 3

@@ -36,8 +36,9 @@ _LATER = _STRONG - {"diagnosis", "dx", "malignant", "phenotype", "fraud"} | {"ou
 _UNKNOWN = frozenset({
     "unknown", "unk", "missing", "undetermined", "indeterminate", "not known", "not reported",
     "not available", "not applicable", "n.d.", "nd", "n.a.", "-", "--", ".",
+    "qc", "quality control", "pool", "pooled", "pooled qc", "blank", "solvent", "ntc",
 })  # fmt: skip
-"""Classes, in lower case, that say that none is known."""
+"""Classes, in lower case, that say that none is known, or that mark samples of quality control."""
 
 _NAMED = _LIKELY | _STRONG
 _EVENTS = frozenset({"event", "status", "death", "died", "dead", "deceased", "fustat"})
@@ -77,8 +78,13 @@ ABOUT_FEATURES = frozenset({
 })  # fmt: skip
 """Names, in lower case, of columns that tools write between the names of features and samples."""
 
+_WHEN = frozenset({
+    "year", "quarter", "month", "week", "day", "date", "visit", "wave", "round", "period",
+    "session", "season", "time", "timepoint", "point",
+})  # fmt: skip
 _OF_NAMES = frozenset({"id", "ids", "no", "nr", "num", "number", "code", "name", "key"})
 _IDENTIFIER = re.compile(r"(^|.*[\W_])(id|ids|index|idx|nr|no|uuid|guid|barcode)$|.*[a-z]I[Dd]$")
+_MEASURED_TEXT = re.compile(r"[0-9]+(?:\.[0-9]+)?\s*[/:]\s*[0-9]+(?:[.:][0-9]+)?")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _FEW, _MANY, _FEWEST_ROWS, _NEIGHBOURS = 10, 20, 8, 10
 FEWEST_NAMES = 8
@@ -189,6 +195,9 @@ def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
     if n_rows < _FEWEST_ROWS or column.missing or column.different < n_rows:
         return False
     named = bool(_IDENTIFIER.match(column.name.strip().lower())) or column.name.endswith("ID")
+    if column.kind == "text" and not named:
+        # Numbers but for a few cells, blood pressures and times of day differ from row to row too.
+        return not column.odd and not all(map(_MEASURED_TEXT.fullmatch, column.examples))
     return column.kind == "text" or (column.kind == "whole number" and named)
 
 
@@ -218,6 +227,16 @@ def names_people(name: str, different: int) -> bool:
     return named and different >= FEWEST_NAMES
 
 
+def names_times(name: str) -> bool:
+    """Whether a column of that name tells when a row was taken: year, visit, wave, …
+
+    >>> names_times("Year"), names_times("visit_no"), names_times("years of schooling")
+    (True, True, False)
+    """
+    words = set(name_words(name))
+    return bool(words & _WHEN) and words <= _WHEN | _OF_NAMES
+
+
 def tells_what_happened(name: str) -> bool:
     """Whether a column of that name tells an outcome, which is no feature of another one.
 
@@ -228,10 +247,10 @@ def tells_what_happened(name: str) -> bool:
 
 
 def says_unknown(label: str) -> bool:
-    """Whether a class is called like a missing value.
+    """Whether a class is called like a missing value or a sample of quality control.
 
-    >>> says_unknown("Unknown"), says_unknown("other")
-    (True, False)
+    >>> says_unknown("Unknown"), says_unknown("QC"), says_unknown("other")
+    (True, True, False)
     """
     return label.strip().lower() in _UNKNOWN
 
@@ -337,7 +356,7 @@ def _features_in_rows(columns: Sequence[ColumnFacts], guess: LabelGuess, n_rows:
     named = set(name_words(first.name)) & _OF_FEATURES
     taken = columns[guess.place]
     number = taken.kind in ("number", "whole number") and not is_likely_label(taken)
-    return bool(named) and number and 10 * numbers >= 9 * len(others)
+    return bool(named) and number and 4 * numbers >= 3 * len(others)
 
 
 def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: int) -> LabelGuess:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import islice
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +75,22 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
     rows = sheet.column(0)
     names = [name.strip() for name in sheet.names]
     notes, aside = sheet.notes, set[int]()
-    if transpose and (aside := _about_features(sheet, names, about)):
-        told = some_of([repr(names[k]) for k in sorted(aside)], 5)
-        notes = (*notes, f"left out, as columns about the features, not samples: {told}")
+    if transpose:
+        around = "", ""
+        if about is not None:
+            around = _around_samples(names[1:], about, sheet.path)
+        if any(around):
+            begin, end = around
+            inside = re.compile(f"{re.escape(begin)}(.+){re.escape(end)}")
+            found = {k: m[1] for k, name in enumerate(names) if (m := inside.fullmatch(name))}
+            aside = {*range(1, len(names))} - {*found}
+            names = [found.get(k, name) for k, name in enumerate(names)]
+            notes = (*notes, f"samples are the columns called {f'{begin}…{end}'!r}")
+        else:
+            aside = _about_features(sheet, names, about)
+        if aside:
+            told = some_of([repr(names[k]) for k in sorted(aside)], 5)
+            notes = (*notes, f"left out, as columns about the features, not samples: {told}")
     places = [k for k in range(1, sheet.n_fields) if k not in aside]
     columns = [names[k] for k in places]
     X, words = _numbers(sheet, places, by_row=transpose)
@@ -103,6 +116,34 @@ def with_samples(sheet: Sheet, about: AboutSamples | None, *, transpose: bool) -
         samples=tuple(samples),
         notes=notes,
     )
+
+
+def _around_samples(names: Sequence[str], about: AboutSamples, path: Path) -> tuple[str, str]:
+    """What stands before and behind the names of most samples in names of columns, which tools
+    write (``LFQ intensity S01``, ``counts/S01.bam``).
+
+    DataError if columns of several kinds have the names of samples in them.
+    """
+    listed = set(about.names)
+    times = Counter[tuple[str, str]]()
+    for name in names:
+        edges = {0, *(edge for m in re.finditer(r"[\W_]+", name) for edge in m.span()), len(name)}
+        times.update(
+            (name[:a], name[b:]) for a, b in combinations(sorted(edges), 2) if name[a:b] in listed
+        )
+    most = max(times.values(), default=0)
+    if 2 * most <= len(listed):
+        return "", ""
+    kinds = [around for around, many in times.items() if many == most]
+    if ("", "") in kinds:
+        return "", ""
+    if len(kinds) > 1:
+        shown = some_of([repr(f"{begin}…{end}") for begin, end in kinds], 5)
+        raise DataError(
+            f"{path} has several columns for each sample of {about.path}: {shown}; keep those of "
+            "one kind in the file"
+        )
+    return kinds[0]
 
 
 def _about_features(sheet: Sheet, names: Sequence[str], about: AboutSamples | None) -> set[int]:

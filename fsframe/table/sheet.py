@@ -335,7 +335,11 @@ def load_sheet(
     if header is None and form.transpose:
         header = True
     if header is None:
-        header = is_header(first, lambda column: _blocks(sheet, column), label)
+        near = [list(map(unquote, split(record))) for record in first_records(raw, end)[0]]
+        if first in near:
+            # Names that are repeated below do not make it a row.
+            near = []
+        header = is_header(first, near, lambda column: _blocks(sheet, column), label)
     if not header:
         return attrs.evolve(
             sheet,

@@ -45,9 +45,7 @@ def test_values_whose_squares_are_infinite_are_refused_once_for_all(value, tmp_p
         Dataset.from_arrays(X, y)
     frame = polars.DataFrame({"a": X[:, 0], "b": X[:, 1], "class": y})
     frame.write_csv(tmp_path / "t.csv")
-    with pytest.raises(
-        DataError, match=r"line 6, column 2 \(b\): infinite, or too large .above 1e\+150"
-    ):
+    with pytest.raises(DataError, match=r"line 6, column 2 \(b\): too large .above 1e\+150"):
         fsframe.read(tmp_path / "t.csv")
     (tmp_path / "parts").mkdir()
     frame.write_parquet(tmp_path / "parts" / "0.parquet")

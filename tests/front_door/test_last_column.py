@@ -331,3 +331,79 @@ def test_counts_whose_sums_differ_are_said_to(call: Call, here: Path, deep: int)
     table.write_csv(here / "t.csv")
     asked = "the features are counts whose sum over a row goes from"
     assert (asked in " ".join(call("inspect t.csv").out.split())) == (deep > 1)
+
+
+def test_inspect_tells_orders_several_answers_and_texts_for_missing_values(
+    call: Call, here: Path
+) -> None:
+    draw = np.random.default_rng(3)
+    agree = ["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"]
+    scale = ["1 - bad", "2", "3", "4 - good"]
+    media = ["TV, Web", "Web", "TV, Print, Web", "Print", "TV", "TV, Print"]
+    told: dict[str, list[object]] = {
+        "ads": [agree[k % 5] for k in range(ROWS)],
+        "rate": [scale[int(k)] for k in draw.integers(0, 4, ROWS)],
+        "tone": [*"rgb"] * (ROWS // 3),
+        "media": [media[int(k)] for k in draw.integers(0, 6, ROWS)],
+        "ct1": ["Undetermined" if k % 9 == 4 else 20 + k / 8 for k in range(ROWS)],
+        "ct2": ["Undetermined" if k == 5 else 21 - k / 8 for k in range(ROWS)],
+    }
+    texts = {name: [str(value) for value in values] for name, values in told.items()}
+    frame = measurements().with_columns(**{name: polars.Series(v) for name, v in texts.items()})
+    frame.select(*texts, "g0", "g1", "grp").write_csv(here / "t.csv")
+    done = call("inspect t.csv")
+    said = " ".join(done.out.split())
+    assert "* ads: text with an order: Strongly disagree < Disagree < Neutral < Agree <" in said
+    assert "* media: several answers in a cell (TV, Print, Web): to use them, give each a" in said
+    assert "* ct1, ct2: numbers but for 'Undetermined' (8 times): missing values?" in said
+    options = inspect_table(here / "t.csv").options
+    assert options["ordinal"] == {"ads": (*agree,), "rate": (*scale,)}
+    assert options["na"] == ["Undetermined"]
+    assert options["categorical"] == ["tone", "media"]
+    way = done.out.partition("Suggested command:")[2].partition("forecast")[0].replace("\\\n", "")
+    ran = call(*shlex.split(way)[1:], "--json", "--no-out")
+    assert ran.code == 0 and ran.json["selected"] == ["g1"], ran.err
+    # The message of a command that was told nothing proposes the same.
+    asked = call("chain mim:top=1 on t.csv --label grp --no-out")
+    assert asked.code == 4 and "--ordinal 'ads=Strongly disagree<Disagree<" in asked.err
+
+
+def test_who_is_seen_at_several_times_is_a_group(call: Call, here: Path) -> None:
+    draw = np.random.default_rng(4)
+    places, years = [f"land {k}" for k in range(12)], range(2000, 2010)
+    rows = [(place, year) for place in places for year in years]
+    frame = polars.DataFrame(
+        {"country": [p for p, _ in rows], "year": [y for _, y in rows]}
+        | {f"x{k}": draw.normal(size=len(rows)).round(3) for k in range(4)}
+    )
+    frame.write_csv(here / "t.csv")
+    said = call("inspect t.csv --label x3").out
+    assert "* country: identifies the source of repeated rows, 12 of them" in said
+    assert "--groups country" in said.partition("Suggested command:")[2]
+    # Not where the same place has several rows of one year.
+    frame.with_columns(year=polars.Series([y // 2 for _, y in rows])).write_csv(here / "t.csv")
+    assert "--groups" not in call("inspect t.csv --label x3").out
+
+
+def test_samples_of_quality_control_are_asked_about(call: Call, here: Path) -> None:
+    kinds = ["QC" if k % 10 == 0 else "Blank" if k % 15 == 7 else "ab"[k % 2] for k in range(ROWS)]
+    measurements().with_columns(grp=polars.Series(kinds)).write_csv(here / "t.csv")
+    said = call("inspect t.csv").out
+    for name in ("QC", "Blank"):
+        assert f"'{name}' is a class here" in said and f"--na {name} --missing-label drop" in said
+
+
+def test_codes_of_no_genotype_and_counts_of_rows_are_asked_about(call: Call, here: Path) -> None:
+    snps = {f"rs{k}": [["C/T", "C/C", "T/T", "0/0"][j % 4] for j in range(ROWS)] for k in range(2)}
+    count = [1 + k % 7 for k in range(ROWS)]
+    frame = measurements().with_columns(**{name: polars.Series(v) for name, v in snps.items()})
+    frame.with_columns(count=polars.Series(count)).write_csv(here / "t.csv")
+    said = call("inspect t.csv --label grp").out
+    assert "* rs0, rs1: genotypes but for '0/0': missing values?" in said
+    assert "--na 0/0" in said.partition("Suggested command:")[2]
+    assert "* count: if each row stands for so many, say so; it is a feature otherwise" in said
+    assert "--weight count" in said
+    # Beside 0/1 and 1/1 it is a genotype.
+    coded = [["0/1", "1/1", "0/0"][j % 3] for j in range(ROWS)]
+    frame.with_columns(rs0=polars.Series(coded), rs1=polars.Series(coded)).write_csv(here / "t.csv")
+    assert "genotypes but" not in call("inspect t.csv --label grp").out

@@ -312,3 +312,25 @@ def test_what_spreadsheets_leave_behind_is_no_row(put, plain, text, note):
 def test_a_last_row_that_was_cut_off_is_still_an_error(put):
     with pytest.raises(DataError, match="line 6 has 1 field"):
         read(put(PLAIN + "9.25", "plain.csv"))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        # Adult and WDBC of the UCI repository, as they are delivered.
+        ("39, State-gov, 13, Male, <=50K\n50, Private, 13, Male, >50K\n38, Private, 9, Female, "
+         "<=50K\n53, State-gov, 7, Male, <=50K\n", None),
+        ("842302,M,17.99\n842517,M,20.57\n84300903,B,19.69\n84348301,M,11.42\n", None),
+        ("p,x,s\ne,x,s\np,y,t\ne,y,s\n", None),
+        # Answers that were given or not; samples by number; names that stand twice.
+        ("TV,Radio,Print\nTV,,Print\n,Radio,\nTV,Radio,\n", ["TV", "Radio", "Print"]),
+        ("place,2019,2020\nGraz,1,2\nWien,3,4\nLinz,5,6\n", ["place", "2019", "2020"]),
+        ("a,b,c\nx,y,z\na,b,c\nx,t,z\n", ["a", "b", "c"]),
+    ],
+)  # fmt: skip
+def test_a_first_row_of_words_that_occur_below_it_holds_no_names(put, text, names):
+    found = contents(put(text, "t.data"))
+    assert found.named is (names is not None)
+    assert [c.name for c in found.columns] == (names or [c.name for c in found.columns])
+    said = contents(put(text, "t.data"), header=True)
+    assert said.named

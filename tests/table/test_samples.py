@@ -283,3 +283,25 @@ def test_names_of_samples_may_differ_in_signs_and_capitals(folder: Path) -> None
     (folder / "about.csv").write_text(about.replace("\nS", "\n1-S") + "1_s00,normal,30,P0\n")
     with pytest.raises(DataError, match="no row for 24 of the 24 samples"):
         turned(folder)
+
+
+@pytest.mark.parametrize(("begin", "end"), [("LFQ intensity ", ""), ("bam/", ".sorted.bam")])
+def test_columns_may_have_the_names_of_samples_in_theirs(
+    folder: Path, begin: str, end: str
+) -> None:
+    """As MaxQuant and featureCounts write them, between columns about the features."""
+    head = ["Protein IDs", "Score", *(f"{begin}{name}{end}" for name in NAMES), "Reverse"]
+    rows: list[list[object]] = [[g, 7 * k, *x, "+" * (k == 2)] for k, (g, *x) in enumerate(GENES)]
+    (folder / "groups.txt").write_text(lines([head, *rows]))
+    data = turned(folder)
+    found = read(folder, "groups.txt", transpose=True, samples=folder / "about.csv")
+    assert found.X.tobytes() == data.X.tobytes() and found.y.tobytes() == data.y.tobytes()
+    assert found.feature_names == data.feature_names
+    notes = "\n".join(found.warnings)
+    assert f"samples are the columns called '{begin}…{end}'" in notes
+    assert "columns about the features, not samples: 'Score', 'Reverse'" in notes
+    twice = [[*row[:-1], *row[2:-1], row[-1]] for row in rows]
+    more = [*head[:-1], *(f"iBAQ {name}" for name in NAMES), head[-1]]
+    (folder / "groups.txt").write_text(lines([more, *twice]))
+    with pytest.raises(DataError, match=r"several columns for each sample of .*'iBAQ …'"):
+        read(folder, "groups.txt", transpose=True, samples=folder / "about.csv")
