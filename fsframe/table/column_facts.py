@@ -12,8 +12,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.table.column_kinds import OTHER_DATE, level_text, merged_spellings, odd_cells
-from fsframe.table.frames import columns_of, series_values
+from fsframe.table.column_kinds import (
+    OTHER_DATE,
+    level_text,
+    merged_spellings,
+    odd_cells,
+    spelled_numbers,
+)
+from fsframe.table.frames import columns_of, is_category, series_values
 
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
 _COMMENTS = re.compile(r"\b(comments?|remarks?|notes?|free.?text)\b", re.IGNORECASE)
@@ -238,7 +244,13 @@ def contents_of_frame(frame: Any, name: str) -> Contents:
     columns = columns_of(frame)
 
     def column(k: int) -> Column:
-        return series_values(columns[k][1])
+        series = columns[k][1]
+        values = series_values(series)
+        # As they are read.
+        if isinstance(values, list) and not is_category(series):
+            spelled = spelled_numbers(values)
+            return values if spelled is None else spelled[0]
+        return values
 
     names = [title for title, _ in columns]
     blocks = (one_column(k, column(k)) for k in range(len(names)))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, UntidyTableError
 from fsframe.table.column_facts import ColumnFacts, Contents, contents_of_frame
 from fsframe.table.column_kinds import OTHER_DATE, as_ordinal, days_of
-from fsframe.table.frames import columns_of, values_of
+from fsframe.table.frames import columns_of, is_category, values_of
 from fsframe.table.label_guess import (
     FEWEST_NAMES,
     PERSONAL,
@@ -434,6 +434,7 @@ def check_default_label(
     last: int,
     skip: set[int],
     task: str | None,
+    known: Iterable[int] = (),
 ) -> list[str]:
     """Warnings about the last column as the label; UntidyTableError, with what to say, if unsure.
 
@@ -448,6 +449,8 @@ def check_default_label(
         Columns that have another role.
     task : str, optional
         With ``"regression"`` a measurement may be the label.
+    known : iterable of int
+        Columns whose kind is known.
     """
     guess = guess_label(contents.columns, contents.n_rows, skip, contents.path)
     name = contents.columns[last].name
@@ -473,7 +476,7 @@ def check_default_label(
             else:
                 rest = event if place == time else time
                 other["drop"] = [*given.get("drop", ()), guesses.keys[rest]]
-        said = guesses.suggested(other, adjusting=False)
+        said = guesses.suggested(other, known=known, adjusting=False)
         ways.append(added(said, given))
     of = contents.columns[guess.place].name
     apart = guess.place == last or guess.pair is not None
@@ -486,13 +489,18 @@ def check_default_label(
 
 
 def untidy(
-    problem: str, contents: Contents, given: Mapping[str, Any], label: int, skip: set[int]
+    problem: str,
+    contents: Contents,
+    given: Mapping[str, Any],
+    label: int,
+    skip: set[int],
+    known: Iterable[int] = (),
 ) -> DataError:
     """The error about columns that cannot be used as they are, with what would settle it."""
     guesses = Guesses(contents, label, skip)
     if given.get("dates"):
         guesses.dates = []
-    way = added(guesses.suggested(given, adjusting=False), given)
+    way = added(guesses.suggested(given, known=known, adjusting=False), given)
     return UntidyTableError(f"{problem}\nWhat would settle it:", (way,) if way else ())
 
 
@@ -515,7 +523,8 @@ def check_frame_label(
     if plain and not wordy and not named:
         return []
     seen = contents_of_frame(frame, name)
-    return check_default_label(seen, _said(given), last, _taken(asked), task)
+    known = _categories(frame)
+    return check_default_label(seen, _said(given), last, _taken(asked), task, known)
 
 
 def check_label_in_parts(names: Sequence[str], last: str, labels: NDArray[Any], what: str) -> None:
@@ -547,7 +556,12 @@ def untidy_frame(
     if label is None:
         return error
     seen = contents_of_frame(frame, name)
-    return untidy(error.problem, seen, _said(given), label, _taken(asked))
+    known = _categories(frame)
+    return untidy(error.problem, seen, _said(given), label, _taken(asked), known)
+
+
+def _categories(frame: Any) -> list[int]:
+    return [k for k, (_, series) in enumerate(columns_of(frame)) if is_category(series)]
 
 
 def _said(given: Mapping[str, Any]) -> dict[str, Any]:

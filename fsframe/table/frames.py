@@ -61,6 +61,12 @@ def columns_of(frame: Any) -> list[tuple[str, Any]]:
     return [(str(name), frame.iloc[:, k]) for k, name in enumerate(frame.columns)]
 
 
+def is_category(series: Any) -> bool:
+    """Whether a column has a categorical type."""
+    kind = str(series.dtype)
+    return kind == "category" or kind.startswith(("Categorical", "Enum", "dictionary"))
+
+
 def values_of(series: Any) -> tuple[NDArray[Any] | list[Any] | None, bool]:
     """Numbers, a list of texts (None where missing), or None for other types; and whether the
     column has a categorical type."""
@@ -68,8 +74,7 @@ def values_of(series: Any) -> tuple[NDArray[Any] | list[Any] | None, bool]:
     if kind.startswith("Sparse["):
         series = series.sparse.to_dense()
         kind = str(series.dtype)
-    is_category = kind == "category" or kind.startswith(("Categorical", "Enum", "dictionary"))
-    if is_category:
+    if is_category(series):
         return _plain(as_list(series)), True
     if kind in ("uint8", "int8", "UInt8", "Int8") and not _has_missing(series):
         return series.to_numpy().astype(kind.lower(), copy=False), False

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import fsframe
 from fsframe import Chain
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.dataset import Dataset
 
 COLUMNS = {
@@ -198,3 +198,23 @@ def test_labels_beside_a_frame_come_with_their_task_and_groups():
     assert run.selected_names == ("b",) and "40 samples in 20 groups" in str(run)
     with pytest.raises(RequestError, match="categorical= is for a data frame that also holds"):
         fsframe.select("anova-f", X, label=y, task="regression", categorical=["a"])
+
+
+def test_what_would_settle_it_leaves_out_what_is_known_of_a_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    n = 40
+    frame = pandas.DataFrame(
+        {
+            "when": pandas.date_range("2024-01-01", periods=n),
+            "share": [f"{k * 7 % 100}%" for k in range(n)],
+            "sex": pandas.Categorical(["f", "m"] * (n // 2)),
+            "size": pandas.Categorical([*"SMLS"] * (n // 4), [*"SML"], ordered=True),
+            "place": [*"ab"] * (n // 2),
+            "y": [*"uvvu"] * (n // 4),
+        }
+    )
+    with pytest.raises(UntidyTableError) as caught:
+        fsframe.read(frame, label="y")
+    assert caught.value.ways == ({"drop": ["when"], "categorical": ["place"]},)
+    data = fsframe.read(frame, label="y", **caught.value.ways[0])
+    assert data.feature_names == ("share", "sex", "size", "place")
