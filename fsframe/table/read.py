@@ -536,7 +536,8 @@ def _column_name(sheet: Sheet, column: int) -> str:
 
 def _names(sheet: Sheet, columns: list[int], place: int) -> tuple[tuple[str, ...], str]:
     if sheet.names is None:
-        return tuple(f"f{k + 1}" for k in range(len(columns))), "class"
+        # By place in the file, as other tables are read by the names of a run.
+        return tuple(f"f{column + 1}" for column in columns), "class"
     check_names(sheet.names, [*columns, place], sheet.path)
     return tuple(sheet.names[column] for column in columns), sheet.names[place]
 

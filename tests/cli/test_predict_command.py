@@ -149,3 +149,41 @@ def test_a_column_in_other_units_is_noted(call: Call, here: Path) -> None:
     assert other.code == same.code == 0
     assert noted in " ".join(other.err.split())
     assert noted not in " ".join(same.err.split())
+
+
+@pytest.mark.parametrize(
+    ("order", "options"),
+    [("yabc", "--label 1"), ("iabcy", "--drop 1"), ("abcy", ""), ("ayib", "--label 2 --drop 3")],
+)
+def test_columns_without_names_are_found_by_their_place(
+    call: Call, here: Path, order: str, options: str
+) -> None:
+    """Whatever was left out in front of them."""
+    draw = np.random.default_rng(5)
+    y = np.arange(40) % 2
+    columns = {name: draw.normal(size=40).round(3) for name in "abc"} | {"y": y}
+    columns |= {"b": (columns["b"] + 9 * y).round(3), "i": 500 + 7 * np.arange(40)}
+    text = "\n".join(",".join(str(columns[name][k]) for name in order) for k in range(40))
+    (here / "t.data").write_text(text)
+    done = call(f"chain mim:top=1 knn:k=3 on t.data {options} --out r.h5 --json")
+    assert done.code == 0 and done.json["selected"] == [f"f{order.index('b') + 1}"], done.err
+    predicted = call("predict r.h5 on t.data").out.splitlines()[1:]
+    assert [int(line.split(",")[1]) for line in predicted] == y.tolist()
+    reduced = call("apply r.h5 on t.data -o -").out
+    kept = [name for name in order if name in "by"]
+    rows = [",".join(str(columns[name][k]) for name in kept) for k in range(40)]
+    assert reduced.splitlines() == rows
+    # New rows, of which nobody knows the label.
+    without = [place for place, name in enumerate(order) if name != "y"]
+    cells = [[line.split(",")[place] for place in without] for line in text.splitlines()]
+    (here / "new.data").write_text("\n".join(map(",".join, cells)))
+    new = call("predict r.h5 on new.data")
+    if order.index("y") == len(order) - 1:
+        assert new.out.splitlines()[1:] == predicted
+    else:
+        assert new.code == 4 and "such as the label, must be there, if only empty" in new.err
+    empty = text.splitlines()
+    at = order.index("y")
+    cells = [[c if k != at else "" for k, c in enumerate(line.split(","))] for line in empty]
+    (here / "new.data").write_text("\n".join(map(",".join, cells)))
+    assert call("predict r.h5 on new.data").out.splitlines()[1:] == predicted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -136,7 +137,7 @@ def apply(
         if notes and not quiet:
             say(f"note: {'; '.join(notes)}", err=True)
     further = [part.strip() for part in keep.split(",") if part.strip()] if keep else []
-    label = record.data.label or None
+    label = _label_in(table, record)
     if is_stdout(out):
         text = reduced_text(table, names, label=label, keep=further, defuse=defuse)
         click.echo(text, nl=False)
@@ -160,13 +161,39 @@ def apply(
         say(f"table: {written}")
 
 
+def _label_in(table: Table, record: RunRecord) -> str | None:
+    """The name of the run's label in another table, if it is there."""
+    label = record.data.label or None
+    if table.spelled_names is not None:
+        return label
+    # Without a line of names it is found by its place, unless a feature is there.
+    place = stored_reading(record).get("label", -1)
+    if not isinstance(place, int) or not -len(table.names) <= place < len(table.names):
+        return None
+    return None if table.names[place] in record.feature_names else table.names[place]
+
+
 def _read_as_run(record: RunRecord, source: str, given: dict[str, Any]) -> Table:
     """Another table, spelled like that of the run, unless options `given` say otherwise."""
     from fsframe.table.source import read_table
 
     check_reader_of_run(record, source)
     form = {**stored_reading(record), **given}
-    return read_table(source, **{key: form[key] for key in TABLE_FORM if key in form})
+    form = {key: form[key] for key in TABLE_FORM if key in form}
+    table = read_table(source, **form)
+    if not all(re.fullmatch("f[1-9][0-9]*", name) for name in record.feature_names):
+        return table
+    # The run's table had no line of names: features are found by place.
+    if "header" not in form and not {*table.names} & {*record.feature_names}:
+        table = read_table(source, **form, header=False)
+    last = max(int(name[1:]) for name in record.feature_names)
+    if table.spelled_names is None and len(table.names) < last:
+        raise DataError(
+            f"{source} has {len(table.names)} columns without names, the table of the run "
+            f"{last} or more: its features are found by their place, so that a column that is "
+            "left out in front of them, such as the label, must be there, if only empty"
+        )
+    return table
 
 
 def _filled(table: Table, names: Sequence[str], record: RunRecord) -> tuple[Table, int, list[str]]:
