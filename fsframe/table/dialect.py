@@ -63,7 +63,8 @@ def choose_delimiter(
         return best if best in others else next(iter(others), best)
     if "|" in bare:
         return "|"
-    if not one_column and len(bare.split(" ")) > 1 and bare.strip(" ").count(" "):
+    blanks = bool(bare.strip(" ").count(" "))
+    if blanks and (not one_column or _by_blanks(records)):
         return " "
     if one_column:
         return "\t" if endings & {".tsv", ".tab"} or decimal == "," else ","
@@ -78,6 +79,12 @@ def _is_regular(records: Sequence[str], sign: str) -> bool:
     column of row names."""
     first, *rest = _widths(records, sign)
     return bool(rest) and min(rest) == max(rest) and rest[0] - first in (0, 1)
+
+
+def _by_blanks(records: Sequence[str]) -> bool:
+    """Whether blanks part all records into as many fields; the names may lack one."""
+    first, *rest = (len(re.sub(r'"[^"]*"', "x", record).split()) for record in records)
+    return first > 1 and bool(rest) and min(rest) == max(rest) and rest[0] - first in (0, 1)
 
 
 def _widths(records: Sequence[str], sign: str) -> list[int]:

@@ -34,7 +34,7 @@ from fsframe.table.reader import (
 from fsframe.table.samples import AboutSamples, with_samples
 from fsframe.table.sheet import Sheet, load_sheet
 from fsframe.table.text_file import is_number
-from fsframe.text import did_you_mean, some_of
+from fsframe.text import counted, did_you_mean, some_of
 
 
 def quoted(text: str, delimiter: str) -> str:
@@ -243,7 +243,7 @@ class Table:
             shown.append(repr(name) + (f" ({hint})" if hint else ""))
         return (
             f"{self.path} lacks {len(missing)} of the {needed} columns that are needed: "
-            f"{some_of([*shown, *missing[5:]])}; it has {len(self.names)} columns"
+            f"{some_of([*shown, *missing[5:]])}; it has {counted(len(self.names), 'column')}"
         )
 
 

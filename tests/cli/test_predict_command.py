@@ -187,3 +187,18 @@ def test_columns_without_names_are_found_by_their_place(
     cells = [[c if k != at else "" for k, c in enumerate(line.split(","))] for line in empty]
     (here / "new.data").write_text("\n".join(map(",".join, cells)))
     assert call("predict r.h5 on new.data").out.splitlines()[1:] == predicted
+
+
+def test_new_rows_may_be_parted_by_blanks_as_r_writes_them(call: Call, here: Path) -> None:
+    names, *rows = (line.split(",") for line in (here / "small.csv").read_text().splitlines())
+    quoted = [" ".join(f'"{name}"' for name in names)]
+    quoted += [f'"{k + 1}" ' + " ".join(row) for k, row in enumerate(rows)]
+    (here / "r.txt").write_text("\n".join(quoted) + "\n")
+    done = call("chain mim:top=2 knn on r.txt --out r.h5")
+    assert done.code == 0, done.err
+    assert call("chain mim:top=2 knn on small.csv --out s.h5").code == 0
+    assert call("predict r.h5 on r.txt").out == call("predict s.h5 on small.csv").out
+    one = "size of it\n1\n2\n"
+    (here / "one.txt").write_text(one)
+    lacking = call("predict r.h5 on one.txt")
+    assert lacking.code == 4 and "it has 1 column\n" in lacking.err
