@@ -202,3 +202,21 @@ def test_new_rows_may_be_parted_by_blanks_as_r_writes_them(call: Call, here: Pat
     (here / "one.txt").write_text(one)
     lacking = call("predict r.h5 on one.txt")
     assert lacking.code == 4 and "it has 1 column\n" in lacking.err
+
+
+def test_a_column_left_out_for_its_name_is_left_out_of_new_rows(call: Call, here: Path) -> None:
+    """As `inspect` proposes where two columns have one name."""
+    names, *rows = (here / "small.csv").read_text().splitlines()
+    first = names.partition(",")[0]
+    twice = [f"{names.rpartition(',')[0]},{first},{names.rpartition(',')[2]}"]
+    twice += [f"{row.rpartition(',')[0]},7.5,{row.rpartition(',')[2]}" for row in rows]
+    (here / "twice.csv").write_text("\n".join(twice) + "\n")
+    number = names.count(",") + 1
+    assert f"--drop {number}" in call("inspect twice.csv").out
+    chain = f"mim:top={number - 1} knn"
+    assert call(f"chain {chain} on twice.csv --drop {number} --out t.h5").code == 0
+    assert call(f"chain {chain} on small.csv --out s.h5").code == 0
+    assert call("predict t.h5 on twice.csv").out == call("predict s.h5 on small.csv").out
+    assert call("apply t.h5 on twice.csv -o -").out == call("apply s.h5 on small.csv -o -").out
+    other = call("predict s.h5 on twice.csv")
+    assert other.code == 4 and f"several columns are named {first!r}; rename them" in other.err

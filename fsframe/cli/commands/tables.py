@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from fsframe.cli.reading_options import TABLE_FORM, form_options, reading_arguments, reading_options
@@ -180,7 +181,7 @@ def _read_as_run(record: RunRecord, source: str, given: dict[str, Any]) -> Table
     check_reader_of_run(record, source)
     form = {**stored_reading(record), **given}
     form = {key: form[key] for key in TABLE_FORM if key in form}
-    table = read_table(source, **form)
+    table = _without_second_names(read_table(source, **form), record)
     if not all(re.fullmatch("f[1-9][0-9]*", name) for name in record.feature_names):
         return table
     # The run's table had no line of names: features are found by place.
@@ -194,6 +195,19 @@ def _read_as_run(record: RunRecord, source: str, given: dict[str, Any]) -> Table
             "left out in front of them, such as the label, must be there, if only empty"
         )
     return table
+
+
+def _without_second_names(table: Table, record: RunRecord) -> Table:
+    """The table without the names of columns that the run left out by their place, as they have
+    the name of another."""
+    keys = stored_reading(record).get("drop", ())
+    # The command line counts from 1.
+    dropped = {int(k) - 1 if isinstance(k, str) and k.isdecimal() else k for k in keys}
+    names = [
+        "" if k in dropped and name in table.names[:k] else name
+        for k, name in enumerate(table.names)
+    ]
+    return attrs.evolve(table, names=tuple(names))
 
 
 def _filled(table: Table, names: Sequence[str], record: RunRecord) -> tuple[Table, int, list[str]]:
