@@ -21,7 +21,7 @@ from fsframe.show.progress import ProgressBars, progress_shown
 from fsframe.storage import RunRecord
 from fsframe.table.column_kinds import Ordinal
 from fsframe.table.dataset import Dataset
-from fsframe.table.frames import is_annotated, is_frame, is_labelled
+from fsframe.table.frames import is_annotated, is_frame, is_labelled, with_columns
 from fsframe.table.reader import in_parts
 from fsframe.table.roles import side_roles
 from fsframe.text import unexpected
@@ -289,6 +289,14 @@ def table_of(
             from fsframe.table.read import read
 
             return read(data, label, name=name, **said), ""
+        arrays = {"label": label}
+        if not (groups is None or isinstance(groups, (str, int))):
+            arrays["groups"] = groups
+        if is_frame(data) and {*said} - {"task", *arrays}:
+            from fsframe.table.read import read
+
+            data, names = with_columns(data, arrays)
+            return read(data, name=name, **{**said, **names}), ""
         beside = {"task": said.pop("task", None)}
         if not isinstance(groups, (str, int)):
             beside["groups"] = said.pop("groups", None)

@@ -239,6 +239,36 @@ def check_same_order(frame: Any, beside: Mapping[str, Any]) -> None:
             )
 
 
+def with_columns(frame: Any, beside: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
+    """The data frame with values beside it as columns, and their names: ``class`` for the label,
+    or another that the frame does not have. pyarrow becomes polars.
+
+    DataError if there are more or fewer than rows.
+    """
+    taken = {name for name, _ in columns_of(frame)}
+    check_same_order(frame, beside)
+    names: dict[str, str] = {}
+    arrays: dict[str, NDArray[Any]] = {}
+    for role, values in beside.items():
+        name = "class" if role == "label" else role
+        while name in taken:
+            name += "_"
+        names[role] = name
+        arrays[name] = array = np.asarray(values)
+        if array.shape != (len(frame),):
+            raise DataError(
+                f"{role} has shape {array.shape}, the table {len(frame)} rows; give one value for "
+                "each row"
+            )
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        return frame.assign(**arrays), names
+    import polars
+
+    whole: Any = frame if isinstance(frame, polars.DataFrame) else polars.from_arrow(frame)
+    columns = [polars.Series(name, array, strict=False) for name, array in arrays.items()]
+    return whole.with_columns(columns), names
+
+
 def take_frame(
     frame: Any,
     asked: AskedColumns | None = None,

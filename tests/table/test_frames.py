@@ -197,7 +197,23 @@ def test_labels_beside_a_frame_come_with_their_task_and_groups():
     run = fsframe.select("anova-f:top=1", X, label=y, task="regression", groups=whose)
     assert run.selected_names == ("b",) and "40 samples in 20 groups" in str(run)
     with pytest.raises(RequestError, match="categorical= is for a data frame that also holds"):
-        fsframe.select("anova-f", X, label=y, task="regression", categorical=["a"])
+        fsframe.select("anova-f", X.to_numpy(), label=y, task="regression", categorical=["a"])
+
+
+@pytest.mark.parametrize("home", ["pandas", "polars", "pyarrow"])
+def test_labels_beside_a_frame_come_with_all_other_roles(home: str) -> None:
+    draw = np.random.default_rng(5)
+    n = 40
+    X = polars.DataFrame({name: draw.normal(size=n) for name in "abc"} | {"class": [*"uv"] * 20})
+    y = np.where(X["b"].to_numpy() > 0, "ill", "well")
+    given = X if home == "polars" else X.to_arrow() if home == "pyarrow" else X.to_pandas()
+    roles = {"categorical": ["class"], "drop": ["a"], "groups": np.arange(n) // 2}
+    run = fsframe.select("anova-f:top=1", given, label=y, **roles)
+    named = X.with_columns(polars.Series("class_", y), polars.Series("groups", np.arange(n) // 2))
+    same = fsframe.read(named, label="class_", **{**roles, "groups": "groups"})
+    assert run.selected_names == ("b",) and run.data.sha256 == same.sha256
+    with pytest.raises(DataError, match=r"label has shape \(39,\), the table 40 rows"):
+        fsframe.select("anova-f", given, label=y[1:], drop=["a"])
 
 
 def test_what_would_settle_it_leaves_out_what_is_known_of_a_frame() -> None:
