@@ -281,6 +281,17 @@ def half_counts(
     >>> half_counts(4, np.random.default_rng(0)).sum(axis=1)
     array([2, 2])
     """
+    check_halves(n_rows, y, times, groups)
+    return shard_counts(n_rows, 2, generator, y=y, times=times, groups=groups)
+
+
+def check_halves(
+    n_rows: int,
+    y: NDArray[np.int64] | None,
+    times: NDArray[np.int64] | None,
+    groups: NDArray[np.int64] | None,
+) -> None:
+    """Raise the DataError of `half_counts`."""
     units, classes, _, together = _units("halves", n_rows, y, times, groups)
     if max_shards(units, classes) < 2:
         unit_name = "rows" if together is None else "groups"
@@ -289,4 +300,3 @@ def half_counts(
             f"{min(g.size for g in _class_rows(classes, units))}; use a stage over "
             "bootstraps, such as `ensemble` or `npfs`"
         )
-    return shard_counts(n_rows, 2, generator, y=y, times=times, groups=groups)

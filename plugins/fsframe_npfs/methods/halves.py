@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import attrs
 import numpy as np
 
+from fsframe.errors import DataError
 from fsframe.method.run import Progress, Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
@@ -26,7 +27,7 @@ from fsframe_npfs.engine.labellings import (
     drift_of_label,
     permuted,
 )
-from fsframe_npfs.engine.resample_counts import complementary_halves
+from fsframe_npfs.engine.resample_counts import check_halves, complementary_halves
 
 _FEWEST = 19
 
@@ -100,6 +101,10 @@ class HalvesSelector(ResamplingSelector):
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         yield from super().role_problems(data)
+        try:
+            check_halves(data.n_samples, class_codes(data), data.counts, data.together)
+        except DataError as error:
+            yield f"{self.method_name()}: {error}"
         if not self.permuting or data.covariates is None:
             return
         for column, role in ((data.groups, "groups"), (data.times, "a time")):

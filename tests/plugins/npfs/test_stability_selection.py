@@ -305,3 +305,17 @@ def test_a_base_without_scores_above_the_cutoff_says_so() -> None:
     found = Chain.parse("mim ipss:pairs=5").select(data, seed=0)
     assert not found.selected.size
     assert any("no feature is kept" in line or "nothing can" in line for line in found.warnings)
+
+
+@pytest.mark.parametrize("chain", ["relieff cpss", "relieff ipss"])
+def test_too_few_rows_of_a_class_are_said_before_any_work(chain: str) -> None:
+    draw = np.random.default_rng(0)
+    X, y = draw.normal(size=(30, 4)), np.arange(30) < 3
+    data = Dataset.from_arrays(X, y)
+    with pytest.raises(DataError, match="halves need at least four rows of every class"):
+        Chain.parse(chain).check_request(data)
+    Chain.parse(chain).check_request(Dataset.from_arrays(X, np.arange(30) < 4))
+    whose = np.repeat(np.arange(6), 5)
+    grouped = Dataset.from_arrays(X, np.isin(whose, (0, 1)), groups=whose)
+    with pytest.raises(DataError, match="four groups of every class, the smallest has 2"):
+        Chain.parse(chain).check_request(grouped)
