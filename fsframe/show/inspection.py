@@ -37,7 +37,7 @@ from fsframe.text import counted, some_of
 
 _LEVEL, _RARE, _CLASSES = 0.05, 10, 10
 # A class of so many rows is told apart by chance in one of 90,000 columns of noise.
-_FEWEST, _MOST_TELLING, _TOLD, _MOST_VALUES = 10, 3, 0.5, 50_000_000
+_FEWEST, _MOST_TELLING, _TOLD, _MOST_VALUES, _TRIED = 10, 3, 0.5, 50_000_000, 30
 
 
 @attrs.frozen(kw_only=True)
@@ -254,6 +254,42 @@ def _telling(data: Dataset) -> Iterator[Finding]:
             f"whether it was measured tells {data.label_name}; a method with missing=level would "
             "use that",
         )
+
+
+def _following(data: Dataset) -> Iterator[Finding]:
+    """Columns that rise or fall with a numeric target without an exception, as recoded ones do."""
+    n = data.n_samples
+    small = n * data.n_features <= _MOST_VALUES
+    if data.task != "regression" or not data.in_memory or n < 2 * _FEWEST or not small:
+        return
+    y, names = data.y, data.feature_names
+    _, rows = np.unique(y, return_index=True)
+    rows = rows[:: max(1, len(rows) // _TRIED)]
+    found: list[tuple[int, str]] = []
+    for start, stop in data.column_blocks():
+        X = data.columns(start, stop)
+        # Nearly all columns are out of order on a few rows already.
+        steps = np.diff(np.asarray(X[rows], dtype=np.float64), axis=0)
+        in_order = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
+        for k in np.flatnonzero(in_order & ~data.categorical[start:stop]).tolist():
+            x = np.asarray(X[:, k], dtype=np.float64)
+            _, times = np.unique(x, return_counts=True)
+            # Where all rows but a few are equal, they are in order by chance.
+            if n - times.max() < _FEWEST or np.isnan(x).any():
+                continue
+            # Equal values of either are in the order of the other.
+            if (np.diff(x[np.lexsort((x, y))]) >= 0).all():
+                found.append((start + k, "rises"))
+            elif (np.diff(x[np.lexsort((-x, y))]) <= 0).all():
+                found.append((start + k, "falls"))
+    if len(found) <= _MOST_TELLING:
+        for k, moves in found:
+            yield Finding(
+                columns=(names[k],),
+                what=f"{moves} with {data.label_name} without an exception: was it made from "
+                f"{data.label_name}, or measured after it?",
+                option=_option("--drop", [names[k]]),
+            )
 
 
 def _counted_unevenly(data: Dataset) -> Iterator[Finding]:
@@ -548,7 +584,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         spelled = (text for text in data.warnings if "was read as numbers" in text)
         told = (*spelled, *repeated_rows(data))
         findings += [Finding(columns=(), what=text) for text in told]
-        findings += [*_telling(data), *_counted_unevenly(data)]
+        findings += [*_telling(data), *_following(data), *_counted_unevenly(data)]
     proposals = proposals_for(data) if data is not None else []
     chain = proposals[0].chain if proposals else ""
     forecast = proposals[0].cost if proposals else None

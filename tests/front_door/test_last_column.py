@@ -407,3 +407,21 @@ def test_codes_of_no_genotype_and_counts_of_rows_are_asked_about(call: Call, her
     coded = [["0/1", "1/1", "0/0"][j % 3] for j in range(ROWS)]
     frame.with_columns(rs0=polars.Series(coded), rs1=polars.Series(coded)).write_csv(here / "t.csv")
     assert "genotypes but" not in call("inspect t.csv --label grp").out
+
+
+def test_what_rises_with_a_numeric_target_is_asked_about(call: Call, here: Path) -> None:
+    draw = np.random.default_rng(6)
+    y = draw.lognormal(size=ROWS).round(3)
+    columns = {
+        "near": (y + draw.normal(0, 0.01, ROWS)).round(3),
+        "cents": 100 * y,
+        "rounded": np.floor(y),
+        "less": -np.log(y),
+        "rare": (y == y.max()).astype(float),
+        "price": y,
+    }
+    polars.DataFrame(columns).write_csv(here / "t.csv")
+    said = told(call("inspect t.csv --label price"))
+    assert "cents: rises with price without an exception: was it made from price" in said
+    assert "rounded: rises with price" in said and "less: falls with price" in said
+    assert "near: " not in said and "rare: " not in said
