@@ -1,0 +1,448 @@
+"""What `fsframe inspect` asks and remarks about the columns of a table."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from fsframe.table.column_facts import Contents
+from fsframe.table.column_guesses import Guesses, spelled_key
+from fsframe.table.column_kinds import alike_spellings
+from fsframe.table.dataset import Dataset
+from fsframe.table.label_guess import Covariate
+from fsframe.text import counted, some_of
+
+_LEVEL, _RARE, _CLASSES = 0.05, 10, 10
+# A class of so many rows is told apart by chance in one of 90,000 columns of noise.
+_FEWEST, _MOST_TELLING, _TOLD, _MOST_VALUES, _TRIED = 10, 3, 0.5, 50_000_000, 30
+
+_MANY_COUNTS = 30
+"""Fewer columns of counts are not compared by their sum."""
+
+_LIMIT_WORDS = frozenset(
+    {"lod", "loq", "lloq", "bdl", "bld", "blq", "bloq", "below", "low", "high"}
+)
+"""Words for values below or above what can be measured."""
+
+
+@attrs.frozen(kw_only=True)
+class Finding:
+    """An open question: columns, what was found about them, and the option that settles it."""
+
+    columns: tuple[str, ...]
+    what: str
+    option: str = ""
+
+
+def findings_of(
+    guesses: Guesses, known: Collection[int], group: int | None, suggested: Mapping[str, Any]
+) -> Iterator[Finding]:
+    """The findings about a table, the most serious first.
+
+    Parameters
+    ----------
+    guesses : Guesses
+    known : collection of int
+        Columns whose kind the user has declared.
+    group : int, optional
+        The column of groups that the user has named.
+    suggested : mapping of str to JSON values
+        Suggested arguments of `fsframe.read`.
+    """
+    covariates = [c for c in guesses.covariates if c.column not in known]
+    yield from (_covariate(c, guesses, suggested) for c in covariates if c.same)
+    for k in guesses.twice:
+        name, other = guesses.names[k], guesses.names.index(guesses.names[k]) + 1
+        yield Finding(
+            columns=(name,),
+            what=f"column {k + 1} has the name of column {other}: rename it in "
+            "the file to use both, or leave it out",
+            option=option_for("--drop", [guesses.keys[k]]),
+        )
+    yield from _grouped(
+        guesses,
+        "identifies the source of repeated rows, {different} of them",
+        guesses.people if group is None else [],
+        "--groups",
+    )
+    yield from _few_rows(guesses)
+    yield from (_covariate(c, guesses, suggested) for c in covariates if c.pure and not c.same)
+    yield from _grouped(
+        guesses,
+        "identifies the rows; as a feature it would leak the label",
+        guesses.identifiers,
+        "--drop",
+    )
+    yield from (_covariate(c, guesses, suggested) for c in covariates if not c.pure and not c.same)
+    yield from _of_label(guesses)
+    yield from _missing(guesses, known)
+    yield from _kinds(guesses, known, {*known, *(c.column for c in covariates)})
+    yield from _repeated(guesses.found, guesses.names)
+
+
+def _of_label(guesses: Guesses) -> Iterator[Finding]:
+    """Other forms of the label, other outcomes, classes that are none, and rows that are
+    measurements."""
+    label = guesses.names[guesses.label]
+    for what, columns in (
+        (f"one value for each class: another form of {label}, no feature", guesses.recoded),
+        (
+            f"with {label} 1 in one column of each row: classes of one label, no features; to "
+            "tell them all apart, write them into one column",
+            guesses.indicators,
+        ),
+        ("which rows train and which test, or in which fold: no feature", guesses.divides),
+        (f"tells an outcome: leave it out unless it is known before {label}", guesses.later),
+    ):
+        yield from _grouped(guesses, what, columns, "--drop")
+    for code, times in guesses.label_codes:
+        yield Finding(
+            columns=(label,),
+            what=f"{code:g} occurs {times} times, far from the other values, and looks like a code "
+            "for a missing label",
+            option=f"--na {code:g} --missing-label drop",
+        )
+    for name in guesses.no_classes:
+        yield Finding(
+            columns=(label,),
+            what=f"{name!r} is a class here; if it says that none is known, or marks samples of "
+            "quality control, leave such rows out",
+            option=shlex.join(["--na", name, "--missing-label", "drop"]),
+        )
+    if long := guesses.long_form():
+        whom, what = (guesses.names[k] for k in long)
+        yield Finding(
+            columns=(whom, what),
+            what=f"each {whom} has one row for each {what}: rows are measurements. Give each "
+            f"{what} a column first (pandas: pivot(index={whom!r}, columns={what!r}))",
+        )
+
+
+def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
+    """Numbers, texts and genotypes that look like codes for missing values."""
+    for k in guesses.coded:
+        for code, times in guesses.found.columns[k].codes:
+            yield Finding(
+                columns=(guesses.names[k],),
+                what=f"{code:g} occurs {times} times, far from the other values, and looks "
+                "like a code for a missing value",
+                option=f"--na {code:g}",
+            )
+    yield from _odd(guesses, known)
+    for text, columns in guesses.no_genotypes.items():
+        what = f"genotypes but for {text!r}: missing values?"
+        names = tuple(guesses.names[k] for k in columns)
+        yield Finding(columns=names, what=what, option=shlex.join(["--na", text]))
+
+
+def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
+    """Texts in columns of numbers, one finding for all columns with the same ones."""
+    together: dict[tuple[str, ...], list[int]] = {}
+    for k in guesses.odd:
+        if k not in known:
+            texts = tuple(sorted(text for text, _ in guesses.found.columns[k].odd))
+            together.setdefault(texts, []).append(k)
+    signs = "<>≤≥"
+    for texts, columns in together.items():
+        times = Counter[str]()
+        for k in columns:
+            times.update(dict(guesses.found.columns[k].odd))
+        shown = [f"{text!r} ({times[text]} time{'s' * (times[text] > 1)})" for text in texts]
+        what = f"numbers but for {', '.join(shown)}: missing values?"
+        if any(
+            text[0] in signs or text.strip(f"{signs} ").lower() in _LIMIT_WORDS for text in texts
+        ):
+            what += " A limit of detection may be replaced in the file instead, such as by its half"
+        words = [word for text in texts for word in ("--na", text)]
+        names = tuple(guesses.names[k] for k in columns)
+        yield Finding(columns=names, what=what, option=shlex.join(words))
+
+
+def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -> Iterator[Finding]:
+    """Columns that are no plain numbers, except those `covered` by what was said before."""
+    for k, order in guesses.scales.items():
+        if k not in covered:
+            spelled = f"{guesses.names[k]}={'<'.join(order)}"
+            what = f"text with an order: {' < '.join(order)}"
+            option = shlex.join(["--ordinal", spelled])
+            yield Finding(columns=(guesses.names[k],), what=what, option=option)
+    for k in guesses.counts:
+        what = "if each row stands for so many, say so; it is a feature otherwise"
+        option = option_for("--weight", [guesses.keys[k]])
+        yield Finding(columns=(guesses.names[k],), what=what, option=option)
+    for answers, columns in guesses.several.items():
+        left_out = [k for k in columns if k in guesses.prose]
+        what = (
+            f"several answers in a cell ({some_of(answers, 3)}): to use them, give each a column "
+            "of 1 and 0 in the file"
+        )
+        yield from _grouped(guesses, what, left_out or columns, "--drop" if left_out else "")
+    asked = [k for k in guesses.texts if k not in covered]
+    for what, columns, option in (
+        ("dates: use them as numbers of days (--dates days) or as the order of rows in folds "
+         "and bootstraps (--time, with --dates days), or leave them out",
+         guesses.iso_dates, "--drop"),
+        *(
+            (what, [k for k in columns if k not in known], "--drop")
+            for what, columns in guesses.prose_by_form().items()
+        ),
+        ("text: categories" + _examples(guesses, asked), asked, "--categorical"),
+        ("no value at all", guesses.empty, "--drop"),
+        ("one value only, no information", guesses.constant, ""),
+    ):  # fmt: skip
+        yield from _grouped(guesses, what, columns, option)
+    yield from _spelled_alike(guesses, {*asked, *covered})
+
+
+def _repeated(found: Contents, names: Sequence[str]) -> Iterator[Finding]:
+    """Equal columns and rows, and what was noticed in reading."""
+    equal = [(names[a], names[b]) for a, b in found.repeated_columns]
+    if equal:
+        shown = ", ".join(f"{a} = {b}" for a, b in equal[:5])
+        more = f" and {len(equal) - 5} more" if len(equal) > 5 else ""
+        yield Finding(columns=(), what=f"columns that are equal: {shown}{more}")
+    for note in found.notes:
+        yield Finding(columns=(), what=note)
+    if many := found.repeated_rows:
+        yield Finding(
+            columns=(),
+            what=f"{many} of {found.n_rows} rows repeat{'s' * (many == 1)} an earlier one "
+            "in all columns; if these are the same samples, take them out, as each counts twice",
+        )
+
+
+def findings_in(data: Dataset) -> Iterator[Finding]:
+    """The findings about values: columns that tell the label too well, counts of uneven sums."""
+    yield from _telling(data)
+    yield from _following(data)
+    yield from _counted_unevenly(data)
+
+
+def _telling(data: Dataset) -> Iterator[Finding]:
+    """Columns that tell the class too well: without an error, or by whether they are missing."""
+    if data.task != "classification" or not data.in_memory:
+        return
+    sizes = np.bincount(data.y)
+    if sizes.min() < _FEWEST or data.n_samples * data.n_features > _MOST_VALUES:
+        return
+    separate, gaps = [], []
+    for start, stop in data.column_blocks():
+        X = np.asarray(data.columns(start, stop), dtype=np.float64)
+        by_class = [X[data.y == c] for c in range(len(sizes))]
+        absent = np.array([np.isnan(rows).mean(axis=0) for rows in by_class])
+        told = np.flatnonzero(np.ptp(absent, axis=0) >= _TOLD)
+        gaps += [(start + int(k), absent[:, k]) for k in told]
+        whole = ~np.isnan(X).any(axis=0) & ~data.categorical[start:stop]
+        low, high = (np.array([f(r[:, whole], axis=0) for r in by_class]) for f in (np.min, np.max))
+        order = np.argsort(low, axis=0)
+        low, high = (np.take_along_axis(ends, order, axis=0) for ends in (low, high))
+        apart = (high[:-1] < low[1:]).all(axis=0)
+        separate += [start + int(k) for k in np.flatnonzero(whole)[apart]]
+    name = data.feature_names
+    if len(separate) <= _MOST_TELLING:
+        for k in separate:
+            yield Finding(
+                columns=(name[k],),
+                what="separates the classes without an error: was it made from "
+                f"{data.label_name}, or measured after it?",
+                option=option_for("--drop", [name[k]]),
+            )
+    for k, shares in gaps[:_MOST_TELLING]:
+        most, least = (str(data.classes[int(c)]) for c in (shares.argmax(), shares.argmin()))
+        yield Finding(
+            columns=(name[k],),
+            what=f"missing in {shares.max():.0%} of {most} and {shares.min():.0%} of {least}: "
+            f"whether it was measured tells {data.label_name}; a method with missing=level would "
+            "use that",
+        )
+
+
+def _following(data: Dataset) -> Iterator[Finding]:
+    """Columns that rise or fall with a numeric target without an exception, as recoded ones do."""
+    n = data.n_samples
+    small = n * data.n_features <= _MOST_VALUES
+    if data.task != "regression" or not data.in_memory or n < 2 * _FEWEST or not small:
+        return
+    y, names = data.y, data.feature_names
+    _, rows = np.unique(y, return_index=True)
+    rows = rows[:: max(1, len(rows) // _TRIED)]
+    found: list[tuple[int, str]] = []
+    for start, stop in data.column_blocks():
+        X = data.columns(start, stop)
+        # Nearly all columns are out of order on a few rows already.
+        steps = np.diff(np.asarray(X[rows], dtype=np.float64), axis=0)
+        in_order = (steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)
+        for k in np.flatnonzero(in_order & ~data.categorical[start:stop]).tolist():
+            x = np.asarray(X[:, k], dtype=np.float64)
+            _, times = np.unique(x, return_counts=True)
+            # Where all rows but a few are equal, they are in order by chance.
+            if n - times.max() < _FEWEST or np.isnan(x).any():
+                continue
+            # Equal values of either are in the order of the other.
+            if (np.diff(x[np.lexsort((x, y))]) >= 0).all():
+                found.append((start + k, "rises"))
+            elif (np.diff(x[np.lexsort((-x, y))]) <= 0).all():
+                found.append((start + k, "falls"))
+    if len(found) <= _MOST_TELLING:
+        for k, moves in found:
+            yield Finding(
+                columns=(names[k],),
+                what=f"{moves} with {data.label_name} without an exception: was it made from "
+                f"{data.label_name}, or measured after it?",
+                option=option_for("--drop", [names[k]]),
+            )
+
+
+def _counted_unevenly(data: Dataset) -> Iterator[Finding]:
+    """Counts, such as reads of genes or words of texts, whose sum differs from row to row."""
+    p = data.n_features
+    if p < _MANY_COUNTS or not data.in_memory or data.categorical.any():
+        return
+    sums, means = np.zeros(data.n_samples), np.empty(p)
+    for start, stop in data.column_blocks():
+        X = np.asarray(data.columns(start, stop), dtype=np.float64)
+        # NaN is not whole.
+        if not ((X >= 0) & (np.floor(X) == X)).all():
+            return
+        sums += X.sum(axis=1)
+        means[start:stop] = X.mean(axis=0)
+    least, most = float(sums.min()), float(sums.max())
+    # Intensities and grades have means of one size, and hardly a sum that is twice another.
+    if most > 2 * least and means.max() > 10 * max(1.0, float(np.median(means))):
+        yield Finding(
+            columns=(),
+            what=f"the features are counts whose sum over a row goes from {least:,.0f} to "
+            f"{most:,.0f}: unless that is of interest, divide the counts by it, or take logarithms "
+            "of shares, before features are compared",
+        )
+
+
+def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -> Finding:
+    """How a covariate and the label are associated, in words."""
+    name, label = guesses.names[one.column], guesses.names[guesses.label]
+    key = guesses.keys[one.column]
+    adjusted = name in suggested.get("adjust", ())
+    dropped = key in suggested.get("drop", ())
+    if one.same:
+        what = (
+            f"cannot be told apart from {label}: {one.shown}. Whatever is associated with {label} "
+            f"may be an effect of {name}, and no analysis of this table can tell"
+        )
+        return Finding(columns=(name,), what=what, option=option_for("--drop", [key]))
+    if one.pure:
+        what = (
+            f"confounded with {label}: {one.shown}. A feature that follows {name} looks important"
+        )
+    elif one.p < _LEVEL:
+        what = f"associated with {label} (p = {one.p:.2g}): {one.shown}"
+    elif one.shown:
+        what = f"no association with {label} is seen (p = {one.p:.2g}): {one.shown}"
+    else:
+        what = "may explain why a feature is associated with the label"
+    if one.technical:
+        what += "; it tells how samples were taken, so it is no feature"
+    if dropped and not adjusted:
+        what += "; left out here, since with groups, gaps or small strata it cannot be adjusted for"
+        return Finding(columns=(name,), what=what, option=option_for("--drop", [key]))
+    if not adjusted and one.column in guesses.beside:
+        what += "; not adjusted for here"
+    elif not adjusted and not one.technical:
+        what += f"; a feature here ({option_for('--adjust', [name])} adjusts for it instead)"
+        text = one.column in guesses.texts
+        return Finding(
+            columns=(name,), what=what, option=option_for("--categorical", [key]) if text else ""
+        )
+    option = option_for("--adjust", [name])
+    if one.technical and guesses.found.columns[one.column].kind == "whole number":
+        option += f" {option_for('--categorical', [key])}"
+    return Finding(columns=(name,), what=what, option=option)
+
+
+def _few_rows(guesses: Guesses) -> Iterator[Finding]:
+    """Classes of few rows, and missing labels."""
+    column, label = guesses.found.columns[guesses.label], guesses.names[guesses.label]
+    if column.missing:
+        yield Finding(
+            columns=(label,),
+            what=f"the label is missing in {counted(column.missing, 'row')}; fill it in, or "
+            + (
+                "leave such rows out"
+                if guesses.found.leaves_rows_out
+                else "take them out of the file"
+            ),
+            option="--missing-label drop" if guesses.found.leaves_rows_out else "",
+        )
+    if column.different > _CLASSES:
+        return
+    codes, levels = guesses.found.classes(guesses.label)
+    sizes = {name: int((codes == k).sum()) for k, name in enumerate(levels)}
+    rare = {
+        name: size for name, size in sizes.items() if size < min(_RARE, guesses.found.n_rows / 5)
+    }
+    if rare:
+        shown = ", ".join(f"{name} {size}" for name, size in list(rare.items())[:5])
+        yield Finding(
+            columns=(label,),
+            what=f"few rows of a class ({shown} of {guesses.found.n_rows}): only strong effects "
+            "can be found, and accuracy says little",
+        )
+
+
+def _spelled_alike(guesses: Guesses, columns: Collection[int]) -> Iterator[Finding]:
+    """Classes and categories that are probably one, spelled in several ways."""
+    label, file_contents = guesses.label, guesses.found
+    if file_contents.columns[label].kind == "text":
+        merged = alike_spellings(file_contents.levels(label))
+        if merged:
+            shown = some_of([" = ".join(spellings) for spellings in merged])
+            yield Finding(columns=(guesses.names[label],), what=f"spellings are merged: {shown}")
+    named = {one.column for one in guesses.covariates}
+    together: dict[str, list[int]] = {}
+    for k in sorted(columns):
+        column = file_contents.columns[k]
+        if column.kind == "text" and column.different <= _CLASSES:
+            # Of genotypes in single letters, a and A are two.
+            alike = alike_spellings(file_contents.levels(k), 1 if k in named else 2)
+            shown = some_of([" and ".join(spellings) for spellings in alike], 3)
+            together.setdefault(shown, []).append(k)
+    together.pop("", None)
+    for shown, members in together.items():
+        yield Finding(
+            columns=tuple(guesses.names[k] for k in members),
+            what=f"{shown} differ in capitals or blanks only, and count as different categories; "
+            "if they mean the same, spell them alike in the file",
+        )
+
+
+def _examples(guesses: Guesses, columns: list[int]) -> str:
+    """The values of text columns, such as `` (sex: f, m; site: A, B, C)``."""
+    shown = []
+    for k in columns[:3]:
+        column = guesses.found.columns[k]
+        more = ", …" if column.different > len(column.examples) else ""
+        shown.append(f"{column.name}: {', '.join(column.examples)}{more}")
+    return f" ({'; '.join(shown)})" if shown else ""
+
+
+def _grouped(guesses: Guesses, what: str, columns: list[int], option: str) -> Iterator[Finding]:
+    """One finding per message, for all columns that it applies to."""
+    together: dict[str, list[int]] = {}
+    for k in columns:
+        text = what.replace("{different}", str(guesses.found.columns[k].different))
+        together.setdefault(text, []).append(k)
+    for text, members in together.items():
+        yield Finding(
+            columns=tuple(guesses.names[k] for k in members),
+            what=text,
+            option=option_for(option, [guesses.keys[k] for k in members]) if option else "",
+        )
+
+
+def option_for(option: str, keys: Sequence[str | int]) -> str:
+    """An option with columns, as words of a command."""
+    return shlex.join([option, ",".join(map(spelled_key, keys))])
