@@ -179,7 +179,7 @@ def ways_as_lines(error: UntidyTableError, given: Sequence[str], command: Any) -
     `command` is the one that was called, as click has it; the options are its own if it takes
     `--label`.
     """
-    from fsframe.table.column_guesses import as_words
+    from fsframe.table.doubts import as_words
 
     command = getattr(command, "last", command)
     if any(parameter.name == "label" for parameter in getattr(command, "params", ())):

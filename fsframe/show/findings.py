@@ -11,9 +11,10 @@ import attrs
 import numpy as np
 
 from fsframe.table.column_facts import Contents
-from fsframe.table.column_guesses import Guesses, spelled_key
+from fsframe.table.column_guesses import Guesses
 from fsframe.table.column_kinds import alike_spellings
 from fsframe.table.dataset import Dataset
+from fsframe.table.doubts import spelled_key
 from fsframe.table.label_guess import Covariate
 from fsframe.text import counted, some_of
 

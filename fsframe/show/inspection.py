@@ -18,10 +18,11 @@ from fsframe.method.run import Cost
 from fsframe.show.findings import Finding, findings_in, findings_of, option_for
 from fsframe.show.proposals import Proposal, proposals_for, usual_chain
 from fsframe.table.column_facts import ColumnFacts, Contents
-from fsframe.table.column_guesses import Guesses, as_words, column_keys
+from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.columns import check_columns, find_column, find_columns
 from fsframe.table.dataset import Dataset
+from fsframe.table.doubts import as_words
 from fsframe.table.label_guess import guess_label, is_likely_label, tells_events, time_and_event
 from fsframe.table.read import read
 from fsframe.table.reader import Form

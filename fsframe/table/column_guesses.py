@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsframe.errors import DataError, UntidyTableError
-from fsframe.table.column_facts import ColumnFacts, Contents, contents_of_frame
+from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.column_kinds import OTHER_DATE, as_ordinal, days_of
-from fsframe.table.frames import columns_of, is_category, values_of
 from fsframe.table.label_guess import (
     FEWEST_NAMES,
     PERSONAL,
@@ -26,25 +24,17 @@ from fsframe.table.label_guess import (
     adjusted_for,
     covariates_of,
     divides_for_a_test,
-    guess_label,
     is_likely_label,
-    is_usual_label,
-    likely_names,
     looks_like_identifier,
-    looks_measured,
     name_words,
     names_people,
-    names_raise_doubts,
     names_times,
     says_unknown,
     tells_what_happened,
-    why_no_label,
 )
-from fsframe.table.roles import AskedColumns, as_keys, only
 from fsframe.table.scales import answers_in, ordered_levels
 
 _MANY, _CLASSES, _FEWEST_ROWS, _MOST_LEVELS = 20, 10, 20, 12
-_FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
 
 
 def column_keys(contents: Contents) -> tuple[str | int, ...]:
@@ -61,11 +51,6 @@ def column_keys(contents: Contents) -> tuple[str | int, ...]:
         else column
         for column, name in enumerate(names)
     )
-
-
-def spelled_key(key: str | int) -> str:
-    """A column as an option names it: by name, or by number from 1."""
-    return key if isinstance(key, str) else str(key + 1)
 
 
 _NO_CLASS = (-9, -99, -999, -9999)
@@ -426,197 +411,3 @@ class Guesses:
         codes = self.found.codes(self.label)
         alone = bool((np.bincount(codes[codes >= 0]) == 1).any())
         return alone or self.found.n_rows < 10 * column.different
-
-
-def check_default_label(
-    contents: Contents,
-    given: Mapping[str, Any],
-    last: int,
-    skip: set[int],
-    task: str | None,
-    known: Iterable[int] = (),
-) -> list[str]:
-    """Warnings about the last column as the label; UntidyTableError, with what to say, if unsure.
-
-    Parameters
-    ----------
-    contents : Contents
-    given : mapping of str to JSON values
-        The arguments of `fsframe.read` so far.
-    last : int
-        The column that is the label by default.
-    skip : set of int
-        Columns that have another role.
-    task : str, optional
-        With ``"regression"`` a measurement may be the label.
-    known : iterable of int
-        Columns whose kind is known.
-    """
-    guess = guess_label(contents.columns, contents.n_rows, skip, contents.path)
-    name = contents.columns[last].name
-    measured = guess.place == last and task == "regression"
-    if guess.sure or measured:
-        return [
-            f"the last column, {name!r}, was taken as the label: {doubt} (--label, label=)"
-            for doubt in guess.doubts
-        ]
-    ways = []
-    for place in dict.fromkeys((guess.place, last)):
-        if why_no_label(contents.columns[place], contents.n_rows):
-            continue
-        # Of a time and an event one is the label, and the other no feature.
-        guesses = Guesses(contents, place, {*skip, *(guess.pair or ())} - {place})
-        if given.get("dates"):
-            guesses.dates = []
-        other = {**given, "label": guesses.keys[place]}
-        if guess.pair and place in guess.pair:
-            time, event = guess.pair
-            if place == guess.place == time:
-                other["event"] = contents.columns[event].name
-            else:
-                rest = event if place == time else time
-                other["drop"] = [*given.get("drop", ()), guesses.keys[rest]]
-        said = guesses.suggested(other, known=known, adjusting=False)
-        ways.append(added(said, given))
-    of = contents.columns[guess.place].name
-    apart = guess.place == last or guess.pair is not None
-    raise UntidyTableError(
-        f"{contents.path}: no label is named, and the last column, {name!r}, may not be it: "
-        + (guess.doubts[0] if apart else f"{of!r} looks more like one")
-        + ". Name the label:",
-        tuple(ways),
-    )
-
-
-def untidy(
-    problem: str,
-    contents: Contents,
-    given: Mapping[str, Any],
-    label: int,
-    skip: set[int],
-    known: Iterable[int] = (),
-) -> DataError:
-    """The error about columns that cannot be used as they are, with what would settle it."""
-    guesses = Guesses(contents, label, skip)
-    if given.get("dates"):
-        guesses.dates = []
-    way = added(guesses.suggested(given, known=known, adjusting=False), given)
-    return UntidyTableError(f"{problem}\nWhat would settle it:", (way,) if way else ())
-
-
-def check_frame_label(
-    frame: Any, asked: AskedColumns, name: str, given: Mapping[str, Any], task: str | None
-) -> list[str]:
-    """`check_default_label` of a data frame; columns are examined only if there is a doubt."""
-    last = only(asked, "label")
-    columns = columns_of(frame)
-    if last is None or is_usual_label(columns[last][0]):
-        return []
-    values, _ = values_of(columns[last][1])
-    others = [series for k, (_, series) in enumerate(columns) if k != last]
-    wordy = any(str(series.dtype).startswith(("object", "str", "String")) for series in others)
-    titles = [title for title, _ in columns]
-    named = any(map(is_usual_label, titles)) or names_raise_doubts(titles)
-    named = named or (len(columns) > _MANY and bool(likely_names(titles)))
-    different = len(np.unique(values)) if isinstance(values, np.ndarray) else _MANY + 1
-    plain = different <= min(_MANY, max(2, len(frame) // 2))
-    if plain and not wordy and not named:
-        return []
-    seen = contents_of_frame(frame, name)
-    known = _categories(frame)
-    return check_default_label(seen, _said(given), last, _taken(asked), task, known)
-
-
-def check_label_in_parts(names: Sequence[str], last: str, labels: NDArray[Any], what: str) -> None:
-    """Raise UntidyTableError if the last column of a table in parts is no sure label.
-
-    Only names and the label are known, so that a measurement is doubted with many features only.
-    """
-    if is_usual_label(last):
-        return
-    usual = [name for name in names if is_usual_label(name)]
-    different = len(np.unique(labels)) if labels.dtype.kind in "if" else 0
-    kind = "number" if labels.dtype.kind == "f" else "whole number"
-    measured = len(names) > _MANY and looks_measured(kind, different, len(labels))
-    if usual or measured:
-        better = [*usual, *(name for name in likely_names(names) if name != last)][:1]
-        raise UntidyTableError(
-            f"{what}: no label is named, and the last column, {last!r}, may not be it: "
-            + (f"{usual[0]!r} looks more like one" if usual else f"{different} different numbers")
-            + ". Name the label:",
-            tuple({"label": name} for name in dict.fromkeys((*better, last))),
-        )
-
-
-def untidy_frame(
-    error: UntidyTableError, frame: Any, asked: AskedColumns, name: str, given: Mapping[str, Any]
-) -> DataError:
-    """`untidy` of a data frame with a label; otherwise the error itself."""
-    label = only(asked, "label")
-    if label is None:
-        return error
-    seen = contents_of_frame(frame, name)
-    known = _categories(frame)
-    return untidy(error.problem, seen, _said(given), label, _taken(asked), known)
-
-
-def _categories(frame: Any) -> list[int]:
-    return [k for k, (_, series) in enumerate(columns_of(frame)) if is_category(series)]
-
-
-def _said(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that are not the defaults; several keys as lists."""
-    said = {key: value for key, value in given.items() if value not in (None, (), [])}
-    for key in ("drop", "categorical", "adjust"):
-        if key in said and not isinstance(said[key], bool):
-            said[key] = list(as_keys(said[key]))
-    return said
-
-
-def _taken(asked: AskedColumns) -> set[int]:
-    return {place for role, places in asked.items() if role != "label" for place in places}
-
-
-def added(said: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, object]:
-    """What `said` adds to the arguments `given`; of lists, the members that are new."""
-    new: dict[str, object] = {}
-    for key, value in said.items():
-        known = given.get(key)
-        if isinstance(value, (list, tuple)) and isinstance(known, (list, tuple)):
-            value = [one for one in value if one not in known]
-            if value:
-                new[key] = value
-        elif value != known:
-            new[key] = value
-    return new
-
-
-def as_words(options: Mapping[str, Any]) -> list[str]:
-    """Arguments of `fsframe.read` as words of a command.
-
-    >>> as_words({"drop": ["id", "date of birth"], "label": 3})
-    ['--label', '4', '--drop', 'id,date of birth']
-    """
-    words: list[str] = []
-    for key in sorted(options, key=lambda key: (_FIRST.get(key, 9), key)):
-        value = options[key]
-        if key == "transpose":
-            words += ["--transpose"] if value else []
-        elif key == "header":
-            words.append("--header" if value else "--no-header")
-        elif key == "na":
-            codes = value if isinstance(value, (list, tuple)) else [value]
-            words += [word for code in codes for word in ("--na", str(code))]
-        elif key == "categorical" and value is True:
-            continue
-        elif key == "ordinal":
-            orders = as_ordinal(value).items()
-            parts = (f"{name}={'<'.join(order)}" if order else str(name) for name, order in orders)
-            words += ["--ordinal", ",".join(parts)]
-        elif key in ("label", "groups", "weight"):
-            words += [f"--{key}", spelled_key(value)]
-        elif isinstance(value, (list, tuple)):
-            words += [f"--{key}", ",".join(map(spelled_key, value))]
-        else:
-            words += [f"--{key.replace('_', '-')}", str(value)]
-    return words

@@ -22,7 +22,6 @@ from fsframe.table.arrays import (
     kept_columns,
     whole_weights,
 )
-from fsframe.table.column_guesses import check_frame_label, untidy_frame
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -30,6 +29,7 @@ from fsframe.table.column_kinds import (
     check_readings,
     level_text,
 )
+from fsframe.table.doubts import check_frame_label, untidy_frame
 from fsframe.table.frames import (
     check_asked_of_frame,
     check_same_order,

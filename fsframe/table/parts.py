@@ -20,10 +20,10 @@ from fsframe.errors import DataError, RequestError
 from fsframe.kernels.threads import available_threads, in_threads
 from fsframe.table.array_files import LARGE
 from fsframe.table.arrays import LARGEST, whole_weights
-from fsframe.table.column_guesses import check_label_in_parts
 from fsframe.table.column_kinds import ColumnKind, coded_note
 from fsframe.table.columns import FeatureReview, check_columns, check_names
 from fsframe.table.dataset import Dataset
+from fsframe.table.doubts import check_label_in_parts
 from fsframe.table.frames import group_values, label_values_of
 from fsframe.table.hdf5 import Hdf5Arrays
 from fsframe.table.kept_folders import (

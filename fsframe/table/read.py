@@ -19,7 +19,6 @@ from fsframe.table.array_files import (
     labelled_rows,
 )
 from fsframe.table.arrays import EXACT, freeze, unlabelled_left_out
-from fsframe.table.column_guesses import check_default_label, untidy
 from fsframe.table.column_kinds import (
     ColumnKind,
     Ordinal,
@@ -44,6 +43,7 @@ from fsframe.table.columns import (
     label_values,
 )
 from fsframe.table.dataset import Dataset
+from fsframe.table.doubts import check_default_label, untidy
 from fsframe.table.frames import is_annotated, is_frame, is_labelled
 from fsframe.table.label_guess import (
     is_usual_label,
