@@ -506,7 +506,11 @@ class Dataset(FrozenTable):
             raise DataError(f"{self.name}: no column {event!r} for the events{hint}")
         seen, note = events_of(values, levels, event)
         y = freeze(signed_times(self.y, seen, self.label_name, event))
-        about = (f"text in column {event!r} was coded", f"column {event!r} was read as")
+        about = (
+            f"text in column {event!r} was coded",
+            f"column {event!r} was read as",
+            f"1 column with one value only: {event};",
+        )
         notes = [text for text in data.warnings if not text.startswith(about)]
         return attrs.evolve(
             data, y=y, classes=(), task="survival", warnings=(*notes, *([note] if note else []))

@@ -47,6 +47,11 @@ _TIMES = frozenset({
     "rfstime", "survtime",
 })  # fmt: skip
 _UNITS = frozenset({"days", "weeks", "months", "years"})
+_ENDPOINTS = frozenset({
+    "os", "pfs", "dfs", "dss", "pfi", "dfi", "rfs", "efs", "css", "mfs", "dmfs", "bcr",
+})  # fmt: skip
+"""What trials and TCGA call an event; the time until it has such a name with `time` in it."""
+
 TECHNICAL = frozenset({
     "batch", "plate", "centre", "center", "site", "hospital", "clinic", "ward", "run", "lot",
     "lane", "chip", "slide", "scanner", "operator", "machine", "instrument", "lab",
@@ -156,17 +161,21 @@ def _timed(names: Sequence[str]) -> Iterator[tuple[int, int]]:
         for time, event in ((k, k + 1), (k + 1, k)):
             ends = words[event] & _EVENTS and not words[time] & _EVENTS
             units = words[time] & _UNITS and words[event] != {"status"}
-            if ends and (words[time] & _TIMES or units) and not words[time] & PERSONAL:
+            timed = ends and (words[time] & _TIMES or units) and not words[time] & PERSONAL
+            endpoint = len(words[event]) == 1 and words[event] <= _ENDPOINTS & words[time]
+            if timed or (endpoint and words[time] - words[event] <= _UNITS | {"time"}):
                 yield time, event
 
 
 def time_and_event(columns: Sequence[ColumnFacts]) -> tuple[int, int] | None:
     """A column of times and the one that says whether they ended with an event, if two stand
-    together that have such names and values: many numbers, and two values."""
+    together that have such names and values: many numbers, and two values, or three where there
+    are events of two kinds, or one where all were seen."""
     for time, event in _timed([column.name for column in columns]):
         lasts = columns[time]
         timed = lasts.kind in ("number", "whole number") and lasts.different > _FEW
-        if timed and columns[event].different == 2:
+        kinds = columns[event].different
+        if timed and (kinds in (2, 3) or (kinds == 1 and tells_events(columns[event]))):
             return time, event
     return None
 
@@ -176,6 +185,8 @@ def tells_events(column: ColumnFacts) -> bool:
     alive."""
     if column.kind == "two values":
         return (column.low, column.high) in ((0, 1), (1, 2))
+    if column.kind == "whole number" and column.constant:
+        return column.low == 1
     return column.different == 2 and event_levels(column.examples) is not None
 
 
@@ -243,7 +254,7 @@ def tells_what_happened(name: str) -> bool:
     >>> tells_what_happened("death30"), tells_what_happened("diagnosis")
     (True, False)
     """
-    return bool(set(name_words(name)) & _LATER)
+    return bool(set(name_words(name)) & (_LATER | _ENDPOINTS))
 
 
 def says_unknown(label: str) -> bool:
@@ -321,7 +332,9 @@ def guess_label(
         )
     guess = _guess_among(columns, usable, n_rows)
     pair = time_and_event(columns)
-    if pair and guess.place in pair and not set(pair) & set(skip):
+    # Where all events were seen, their column has one value and cannot be guessed.
+    unseen = pair and columns[pair[1]].constant and not guess.sure
+    if pair and (guess.place in pair or unseen) and not set(pair) & set(skip):
         time, event = (columns[place] for place in pair)
         coded = tells_events(event)
         doubt = (

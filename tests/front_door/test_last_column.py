@@ -425,3 +425,34 @@ def test_what_rises_with_a_numeric_target_is_asked_about(call: Call, here: Path)
     assert "cents: rises with price without an exception: was it made from price" in said
     assert "rounded: rises with price" in said and "less: falls with price" in said
     assert "near: " not in said and "rare: " not in said
+
+
+@pytest.mark.parametrize(
+    ("time", "event", "codes", "way"),
+    [
+        # Events of two kinds (censored, transplanted, dead); none censored; as TCGA names them.
+        ("time", "status", (0, 1, 2), "--label status --drop time"),
+        ("time", "event", (1,), "--label time --event event"),
+        ("OS.time", "OS", (0, 1), "--label OS.time --event OS"),
+    ],
+)
+def test_times_beside_events_of_any_kind_are_no_feature(
+    call: Call, here: Path, time: str, event: str, codes: tuple[int, ...], way: str
+) -> None:
+    draw = np.random.default_rng(7)
+    columns = {
+        time: draw.integers(10, 900, ROWS),
+        event: [codes[k % len(codes)] for k in range(ROWS)],
+    }
+    columns |= {f"x{k}": draw.normal(size=ROWS).round(3) for k in range(3)}
+    columns |= {"PFI": np.arange(ROWS) % 3 % 2, "PFI.time": draw.integers(10, 900, ROWS)}
+    polars.DataFrame(columns).write_csv(here / "t.csv")
+    done = call("inspect t.csv")
+    suggested = told(done).partition("Suggested command:")[2]
+    assert way in suggested
+    command = suggested.partition("forecast")[0]
+    ran = call(*shlex.split(command)[1:], "--json", "--no-out")
+    assert ran.code == 0, ran.err
+    assert "one value only" not in ran.err and event not in ran.json["selected"]
+    if "OS" in event:
+        assert "PFI, PFI.time: tells an outcome" in told(done)
