@@ -80,6 +80,8 @@ _PLAIN = frozenset("0123456789+-.eE")
 """Signs of numbers that float() takes as this module does."""
 
 _NEWLINE, _QUOTE = 10, 34
+_FEW = 16
+"""Of fewer columns than one in so many, each is taken from a block by itself."""
 
 
 class RaggedLine(Exception):
@@ -243,8 +245,8 @@ class CellText:
                 taken.X = _widened(taken.X, row)
             cells = self._cells(block, row)
             rows = slice(row, row + len(cells) // n)
-            for column in texts:
-                taken.texts[column] += _meant(_column_of(cells, column, n))
+            for column, words in zip(texts, _columns_of(cells, texts, n), strict=True):
+                taken.texts[column] += _meant(words)
             if len(columns):
                 if isinstance(cells, list):
                     numbers = [self._numbers(cells[c::n], c, row, missing, taken) for c in columns]
@@ -330,7 +332,7 @@ class CellText:
         for block in self._blocks():
             cells = self._cells(block, row)
             row += len(cells) // n
-            yield [_column_of(cells, column, n) for column in columns]
+            yield _columns_of(cells, columns, n)
 
     def _cells(self, block: bytes, row: int) -> list[str] | pl.Series:
         """All cells of a block, one after the other, as spelled; in a series null where empty."""
@@ -397,21 +399,15 @@ class CellText:
         if coded:
             taken.coded += int(texts.is_in(coded).fill_null(False).sum())
         numbers = {text: value for text, value in meaning.items() if value is not None}
-        special = [text for text, value in meaning.items() if value is None or value == value]
         values.flat[odd] = np.nan
-        if not special:
-            return
-        at = np.flatnonzero(texts.is_in(special).fill_null(False).to_numpy())
-        occurrences = texts.gather(at).to_list()
-        wrong = []
-        for place, text in zip(at.tolist(), occurrences, strict=True):
-            if text in numbers:
-                values.flat[odd[place]] = numbers[text]
-            else:
-                wrong.append(place)
-        for place in wrong:
-            column = columns[int(places[place])]
-            _add_bad(taken, column, row + int(rows[place]), unquote(texts[place]))
+        for text, value in numbers.items():
+            if value == value:
+                values.flat[odd[(texts == text).fill_null(False).to_numpy()]] = value
+        wrong = [text for text, value in meaning.items() if value is None]
+        at = np.flatnonzero(texts.is_in(wrong).fill_null(False).to_numpy()) if wrong else odd[:0]
+        bad, first, times = np.unique(places[at], return_index=True, return_counts=True)
+        for place, k, count in zip(bad.tolist(), at[first].tolist(), times.tolist(), strict=True):
+            _add_bad(taken, columns[place], row + int(rows[k]), unquote(texts[k]), count)
 
     def _number(self, text: str, missing: Missing) -> float | None:
         """The value of a cell: NaN if missing, None if not a number."""
@@ -427,11 +423,18 @@ BLANK_LOOKED_AT = 4096
 """In tables of one column, shorter lines are checked for being blank."""
 
 
-def _column_of(cells: list[str] | pl.Series, column: int, n_fields: int) -> list[str]:
-    if isinstance(cells, list):
-        return cells[column::n_fields]
-    texts: list[str] = cells.gather_every(n_fields, column).fill_null("").to_list()
-    return texts
+def _columns_of(
+    cells: list[str] | pl.Series, columns: Sequence[int], n_fields: int
+) -> list[list[str]]:
+    """The cells of some columns as spelled, empty where missing."""
+    if not isinstance(cells, list):
+        if _FEW * len(columns) < n_fields:
+            return [
+                cells.gather_every(n_fields, column).fill_null("").to_list() for column in columns
+            ]
+        # Many calls would take most of the time.
+        cells = cells.fill_null("").to_list()
+    return [cells[column::n_fields] for column in columns]
 
 
 def _meant(cells: Sequence[str]) -> list[str]:
@@ -439,12 +442,12 @@ def _meant(cells: Sequence[str]) -> list[str]:
     return [unquote(text) if '"' in text else text.strip() for text in cells]
 
 
-def _add_bad(taken: Taken, column: int, row: int, text: str) -> None:
-    """Count a cell that is neither a number nor missing."""
+def _add_bad(taken: Taken, column: int, row: int, text: str, count: int = 1) -> None:
+    """Count cells that are neither numbers nor missing, given the first of them."""
     if column in taken.bad:
-        taken.bad[column].count += 1
+        taken.bad[column].count += count
     else:
-        taken.bad[column] = BadColumn(column, row, text, 1)
+        taken.bad[column] = BadColumn(column, row, text, count)
 
 
 def _quoted(values: NDArray[np.uint8]) -> NDArray[np.bool_]:

@@ -24,8 +24,8 @@ from fsframe.table.frames import columns_of, is_category, series_values
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?")
 _COMMENTS = re.compile(r"\b(comments?|remarks?|notes?|free.?text)\b", re.IGNORECASE)
 _FEW, _WORDS = 10, 4
-# Bytes of columns that are kept for questions about their levels; a text counts as so many.
-_ROOM, _TEXT = 1 << 26, 64
+# Bytes of columns that are kept for questions about their levels; a level counts as so many.
+_ROOM, _LEVEL = 1 << 26, 64
 # Common codes for missing values: nines, minima of integer types, powers of ten.
 USUAL_CODES = np.array(
     [sign * value for value in (99, 999, 9999, 99999, 999999, 1e30) for sign in (1, -1)]
@@ -38,6 +38,28 @@ Column = NDArray[Any] | list[str | None]
 
 Block = tuple[int, NDArray[np.float64], dict[int, list[str | None]]]
 """The first column, numbers (NaN in columns of text), and texts by column."""
+
+
+@attrs.frozen(eq=False)
+class Words:
+    """A column of text as (n_rows,) codes of its sorted levels, -1 where missing."""
+
+    codes: NDArray[np.integer]
+    levels: list[str]
+
+    @classmethod
+    def of(cls, cells: Sequence[str | None]) -> Words:
+        """The cells of a column, in as few bytes as the number of levels needs."""
+        levels = _texts_in(cells)
+        place: dict[str | None, int] = {text: k for k, text in enumerate(levels)}
+        place[None] = -1
+        codes = np.fromiter(map(place.__getitem__, cells), np.int64, len(cells))
+        return cls(codes.astype(np.min_scalar_type(-len(levels) - 1)), levels)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory, about."""
+        return self.codes.nbytes + _LEVEL * len(self.levels)
 
 
 @attrs.frozen(kw_only=True)
@@ -207,11 +229,14 @@ class Contents:
     repeated_columns: tuple[tuple[int, int], ...] = ()
     notes: tuple[str, ...] = ()
     _column: Callable[[int], Column] = attrs.field(repr=False)
-    _kept: Mapping[int, Column] = attrs.field(repr=False, factory=dict)
+    _kept: Mapping[int, Words | NDArray[Any]] = attrs.field(repr=False, factory=dict)
 
-    def _values(self, column: int) -> Column:
+    def _values(self, column: int) -> Words | NDArray[Any]:
         """A column, read again unless it was kept."""
-        return self._kept[column] if column in self._kept else self._column(column)
+        if column in self._kept:
+            return self._kept[column]
+        values = self._column(column)
+        return Words.of(values) if isinstance(values, list) else values
 
     def at_hand(self, column: int) -> bool:
         """Whether the values of a column are kept, so that asking for them reads nothing."""
@@ -219,23 +244,31 @@ class Contents:
 
     def codes(self, column: int) -> NDArray[np.int64]:
         """A column as (n_rows,) codes of its different values; -1 where missing."""
-        return _coded(self._values(column))
+        values = self._values(column)
+        if isinstance(values, Words):
+            return values.codes.astype(np.int64)
+        known = ~np.isnan(values)
+        codes = np.full(len(values), -1)
+        codes[known] = np.unique(values[known], return_inverse=True)[1]
+        return codes
 
     def classes(self, column: int) -> tuple[NDArray[np.int64], list[str]]:
         """A column as codes of its classes, −1 where missing, and their names; spellings of a class
         that differ in case or blanks are one."""
         values = self._values(column)
-        if not isinstance(values, list):
+        if not isinstance(values, Words):
             return self.codes(column), self.levels(column)
-        same = merged_spellings([value for value in values if value is not None])
-        merged = [value if value is None else same.get(value, value) for value in values]
-        return _coded(merged), _texts_in(merged)
+        same = merged_spellings([values.levels[code] for code in values.codes if code >= 0])
+        merged = [same.get(level, level) for level in values.levels]
+        names = _texts_in(merged)
+        # The code -1 takes the last one.
+        return np.array([*map(names.index, merged), -1])[values.codes], names
 
     def levels(self, column: int) -> list[str]:
         """The different values of a column, as text, in the order of their codes."""
         values = self._values(column)
-        if isinstance(values, list):
-            return _texts_in(values)
+        if isinstance(values, Words):
+            return values.levels
         return [level_text(value) for value in np.unique(values[~np.isnan(values)]).tolist()]
 
 
@@ -279,7 +312,7 @@ def gathered(
     Columns that may have levels are kept as far as there is room: in a text, reading one column
     takes as long as reading all.
     """
-    kept: dict[int, Column] = {}
+    kept: dict[int, Words | NDArray[Any]] = {}
     room = _ROOM
     facts: list[ColumnFacts] = []
     rows = np.zeros(n_rows, dtype=np.uint64)
@@ -300,10 +333,12 @@ def gathered(
                 # Zero equals minus zero; all missing values are equal.
                 bits = np.where(np.isnan(X[:, k]), np.nan, X[:, k] + 0.0).view(np.uint64)
             facts.append(column_facts)
-            size = n_rows * (_TEXT if column in texts else X.itemsize)
-            if column_facts.kind in ("text", "whole number", "two values") and size <= room:
-                kept[column] = texts[column] if column in texts else X[:, k].copy()
-                room -= size
+            if column_facts.kind in ("text", "whole number", "two values"):
+                values = _compact(column_facts, texts.get(column, X[:, k]))
+                size = values.nbytes
+                if size <= room:
+                    kept[column] = values
+                    room -= size
             rows += bits * factors[k]
             earlier = signs.setdefault(hash(bits.tobytes()), column)
             if earlier != column and not column_facts.constant and column_facts.different:
@@ -320,15 +355,13 @@ def gathered(
     )
 
 
+def _compact(facts: ColumnFacts, values: Column) -> Words | NDArray[Any]:
+    """The values of a column, in a byte each where these are enough."""
+    if isinstance(values, list):
+        return Words.of(values)
+    small = not facts.missing and facts.low >= -128 and facts.high < 128
+    return values.astype(np.int8) if small else values.copy()
+
+
 def _texts_in(cells: Sequence[str | None]) -> list[str]:
     return sorted({text for text in cells if text is not None})
-
-
-def _coded(values: Column) -> NDArray[np.int64]:
-    if isinstance(values, list):
-        place = {text: k for k, text in enumerate(_texts_in(values))}
-        return np.array([-1 if v is None else place[v] for v in values])
-    known = ~np.isnan(values)
-    codes = np.full(len(values), -1)
-    codes[known] = np.unique(values[known], return_inverse=True)[1]
-    return codes

@@ -211,14 +211,21 @@ class Guesses:
         turns = int(np.count_nonzero(np.diff(mark))) > self.found.columns[self.label].different - 1
         return column.kind == "text" or (runs and turns)
 
+    @cached_property
+    def _times(self) -> list[int]:
+        """The columns that tell by their names when a row was taken."""
+        return [
+            k
+            for k, column in enumerate(self.found.columns)
+            if names_times(column.name) and not column.missing and self.found.at_hand(k)
+        ]
+
     def _is_seen_again(self, codes: NDArray[np.int64]) -> bool:
         """Whether these codes are of those who were seen at several times, once at each, as
         countries by year are."""
         n, seen = self.found.n_rows, int(codes.max()) + 1
-        for k, column in enumerate(self.found.columns):
-            if not names_times(column.name) or column.missing or not self.found.at_hand(k):
-                continue
-            times = column.different
+        for k in self._times:
+            times = self.found.columns[k].different
             if times > 1 and 2 * n >= seen * times:
                 pairs = codes * times + self.found.codes(k)
                 if len(np.unique(pairs)) == n:

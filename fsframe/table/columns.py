@@ -82,9 +82,13 @@ def find_columns(
     """The positions of several columns; DataError lists all that `find_column` does not find."""
     places: list[int] = []
     wrong: list[str] = []
+    # Of many names and keys; names that occur twice are left to `find_column`.
+    times = Counter(names or ())
+    known = {name: place for place, name in enumerate(names or ()) if times[name] == 1}
     for key in keys:
         try:
-            places.append(find_column(names, n_columns, key, what))
+            place = known.get(key) if isinstance(key, str) else None
+            places.append(find_column(names, n_columns, key, what) if place is None else place)
         except DataError as error:
             wrong.append(str(error) if not wrong else str(error).removeprefix(f"{what}: "))
     if wrong:

@@ -338,7 +338,8 @@ class TextInFile(Table):
         texts: dict[int, list[str | None]] = {}
         cells_of = self.sheet.take([], sorted(taken.bad)).texts if taken.bad else {}
         for column, cells in cells_of.items():
-            known = [None if self.missing(text) else text for text in cells]
+            meant = {text: None if self.missing(text) else text for text in {*cells}}
+            known = [meant[text] for text in cells]
             spelled = spelled_numbers(known, self.decimal, measured=measured)
             if spelled is None:
                 texts[column] = known
