@@ -6,8 +6,11 @@ lifelines 0.30.3 (concordance_index, CoxPHFitter with the same penalty), on the 
 
 from __future__ import annotations
 
+import csv
 import itertools
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -292,3 +295,15 @@ def test_permutations_keep_the_level_where_chi2_does_not(law: str) -> None:
     shares = {null: count / (p * tables) for null, count in small.items()}
     assert shares["permutation"] < 0.0014
     assert (shares["chi2"] > 0.003) == (law != "normal")
+
+
+def test_the_table_of_the_page_is_the_one_measured() -> None:
+    root = Path(__file__).parents[3]
+    page = (root / "docs" / "methods" / "survival.md").read_text(encoding="utf-8")
+    with (root / "benchmarks" / "survival" / "results" / "level.csv").open() as file:
+        found = {(r["rows"], r["law"], r["null"]): r for r in csv.DictReader(file)}
+    shown = re.findall(r"^\| (\d+) \| (\w+) \| (\S+) \| (\S+) \| (\S+) \|$", page, re.MULTILINE)
+    assert len(shown) == 6
+    for n, null, *shares in shown:
+        assert shares == [found[n, law, null]["0.0001"] for law in ("normal", "t", "rare")]
+    assert f"{found['100', 'told', 'permutation']['0.05']} of the tables" in page
