@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 )
 
 from fsframe.chains.chain import Chain, Stage
-from fsframe.method.classifier import FittedOnColumns
+from fsframe.method.classifier import Classifier, FittedOnColumns
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.sklearn.estimators import (
@@ -26,7 +26,6 @@ from fsframe.sklearn.estimators import (
     PredictsRows,
     Selecting,
     StageEstimator,
-    run_of,
 )
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors, warn_each
 from fsframe.sklearn.parameters import (
@@ -38,7 +37,7 @@ from fsframe.sklearn.parameters import (
     stage_values,
     with_stage_values,
 )
-from fsframe.sklearn.tables import Codes, Roles, Training, roles_of, training_table
+from fsframe.sklearn.tables import Codes, Training, roles_of
 from fsframe.table.side_columns import LABELS
 
 
@@ -47,7 +46,6 @@ class ChainEstimator(StageEstimator):
 
     chain: Any
     selections_: dict[str, Selection]
-    _codes: Codes
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with `deep`, those of the stages too, as ``mim__top``."""
@@ -87,23 +85,58 @@ class ChainEstimator(StageEstimator):
     def __reduce__(self) -> tuple[Any, ...]:
         return blank_chain, (type(self), own_classes(self._chain)), self.__getstate__()
 
-    def _run_chain(
+    def _task_of(self, last: Classifier | None) -> str:
+        """The task of `fit`, if the chain ends with that classifier.
+
+        Raises
+        ------
+        InvalidRequest
+            If this estimator needs another end of the chain.
+        """
+        raise NotImplementedError
+
+    def fit(
         self,
         X: Any,
         y: ArrayLike,
-        sample_weight: ArrayLike | None,
-        groups: ArrayLike | None,
-        roles: Roles,
-        task: str,
-    ) -> None:
-        """Run the chain on a table and store the selections of its stages."""
-        run, chain = run_of(self), self._chain()
-        with as_value_errors():
-            training = training_table(
-                self, chain, X, y, sample_weight, groups, roles, task=task, tasks=_tasks(chain)
-            )
-            chain.check_request(training.data)
-            results = list(chain.steps(training.data, run, training.upstream))
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        adjust: Any = None,
+    ) -> Self:
+        """Run the chain and fit its classifier or regressor, if any; returns this estimator.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array or data frame
+            Categorical columns of a data frame are nominal.
+        y : (n_samples,)
+            Classes, or a numeric target; for survival (``cox-score``, ``cox``) a structured array
+            of events and times, or the times, negative for censored rows.
+        sample_weight : (n_samples,) ≥ 0, optional
+            A row of weight k counts as k rows (docs/data.md); stages that sample rows or permute
+            labels raise an error. Fractions are accepted if every stage counts them, as filters do.
+        groups : (n_samples,), optional
+            Rows of equal value belong together: no resample or permutation separates them.
+        times : (n_samples,) numbers or dates, optional
+            Time of each row: stages that sample or permute rows keep the order, or raise an error.
+        adjust : (n_samples,) or (n_samples, q) array or data frame, optional
+            Covariates to adjust for, numeric, text or categorical.
+
+        Raises
+        ------
+        ValueError
+            If the chain or the data are invalid; also a RequestError or a DataError.
+        PluginError
+            If a method fails.
+        """
+        chain = self._chain()
+        task = self._task_of(chain.classifier)
+        roles = roles_of(
+            self, sample_weight=sample_weight, groups=groups, times=times, adjust=adjust
+        )
+        training, results = self._run(X, y, roles, task, _tasks(chain))
         selections = [each if isinstance(each, Selection) else None for each in results]
         self._set_selections(selections, training.codes)
         if isinstance(self, PredictsRows):
@@ -111,6 +144,7 @@ class ChainEstimator(StageEstimator):
             assert isinstance(fitted, FittedOnColumns)
             self._set_fitted(training, fitted)
         warn_each(self._warnings(training), type(self).__name__)
+        return self
 
     def _set_selections(self, selections: Sequence[Selection | None], codes: Codes) -> None:
         """Store the selections of the stages; a classifier has none."""
@@ -222,51 +256,13 @@ class ChainSelector(Selecting, ChainEstimator):
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        groups: ArrayLike | None = None,
-        times: ArrayLike | None = None,
-        adjust: Any = None,
-    ) -> Self:
-        """Run the chain; returns this estimator.
-
-        Parameters
-        ----------
-        X : (n_samples, n_features) array or data frame
-            Categorical columns of a data frame are nominal.
-        y : (n_samples,)
-            Classes, or a numeric target; for survival (``cox-score``) a structured array of events
-            and times, or the times, negative for censored rows.
-        sample_weight : (n_samples,) ≥ 0, optional
-            A row of weight k counts as k rows (docs/data.md); stages that sample rows or permute
-            labels raise an error. Fractions are accepted if every stage counts them, as filters do.
-        groups : (n_samples,), optional
-            Rows of equal value belong together: no resample or permutation separates them.
-        times : (n_samples,) numbers or dates, optional
-            Time of each row: stages that sample or permute rows keep the order, or raise an error.
-        adjust : (n_samples,) or (n_samples, q) array or data frame, optional
-            Covariates to adjust for, numeric, text or categorical.
-
-        Raises
-        ------
-        ValueError
-            If the chain or the data are invalid; also a RequestError or a DataError.
-        PluginError
-            If a method fails.
-        """
-        last = self._chain().classifier
+    def _task_of(self, last: Classifier | None) -> str:
         if last is not None:
             raise InvalidRequest(
                 f"the chain ends with the classifier {last.method_name()}, but a ChainSelector "
                 "does not predict: use ChainClassifier, or leave it out"
             )
-        roles = roles_of(self, times, adjust)
-        self._run_chain(X, y, sample_weight, groups, roles, self.task)
-        return self
+        return self.task
 
 
 class _ChainPredictor(FittedAttributes, ChainEstimator):
@@ -274,42 +270,7 @@ class _ChainPredictor(FittedAttributes, ChainEstimator):
 
     _task: ClassVar[str]
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        groups: ArrayLike | None = None,
-        times: ArrayLike | None = None,
-        adjust: Any = None,
-    ) -> Self:
-        """Run the chain and fit its classifier or regressor; returns this estimator.
-
-        Parameters
-        ----------
-        X : (n_samples, n_features) array or data frame
-            Categorical columns of a data frame are nominal.
-        y : (n_samples,)
-            Classes; for a `ChainRegressor` numbers, or times until an event as for `ChainSelector`.
-        sample_weight : (n_samples,) whole numbers ≥ 0, optional
-            A row of weight k counts as k rows (docs/data.md); stages that sample rows or permute
-            labels raise an error.
-        groups : (n_samples,), optional
-            Rows of equal value belong together: no resample or permutation separates them.
-        times : (n_samples,) numbers or dates, optional
-            Time of each row: stages that sample or permute rows keep the order, or raise an error.
-        adjust : (n_samples,) or (n_samples, q) array or data frame, optional
-            Covariates to adjust for, numeric, text or categorical.
-
-        Raises
-        ------
-        ValueError
-            If the chain or the data are invalid; also a RequestError or a DataError.
-        PluginError
-            If a method fails.
-        """
-        last = self._chain().classifier
+    def _task_of(self, last: Classifier | None) -> str:
         if last is None:
             raise InvalidRequest(
                 "the chain ends without a classifier: add one, as in 'immigrate margin', or use "
@@ -322,9 +283,7 @@ class _ChainPredictor(FittedAttributes, ChainEstimator):
                 f"{last.method_name()} is not made for {self._task}: use {other}, or end the chain "
                 "with another method"
             )
-        roles = roles_of(self, times, adjust)
-        self._run_chain(X, y, sample_weight, groups, roles, min(tasks))
-        return self
+        return min(tasks)
 
 
 class ChainClassifier(Predicting, _ChainPredictor):

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from fsframe.chains.chain import Chain
-from fsframe.chains.stage import Stage
+from fsframe.chains.stage import Stage, StageResult
 from fsframe.evaluation.measures import CIndex
 from fsframe.kinds import is_stages
 from fsframe.method.answer import feature_table, pair_table
@@ -157,11 +157,9 @@ class PredictsRows:
     fitted_: FittedOnColumns
     _codes: Codes
     _allows_nan: Callable[[], bool]
-    _promises_nan: Callable[[], bool]
 
     def _set_fitted(self, training: Training, fitted: FittedOnColumns) -> None:
         self.fitted_ = fitted
-        self._codes = training.codes
 
     def _taken(self, X: Any) -> tuple[FittedOnColumns, NDArray[Any]]:
         """What predicts, and the rows for it: of sparse ones the columns that it reads."""
@@ -173,11 +171,6 @@ class PredictsRows:
         if fitted.donors is None:
             rows, fitted = rows[:, fitted.columns], fitted.on_its_columns()
         return fitted, rows.toarray()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = tagged(super().__sklearn_tags__(), self._promises_nan())  # type: ignore[misc]
-        tags.input_tags.sparse = True
-        return tags
 
 
 class PredictingNumbers(PredictsRows, RegressorMixin):  # type: ignore[misc]
@@ -263,13 +256,6 @@ class Predicting(PredictsRows, ClassifierMixin):  # type: ignore[misc]
             return fitted.predict_scores(rows)
 
 
-def tagged(tags: Any, allow_nan: bool) -> Any:
-    tags.target_tags.required = True
-    tags.input_tags.allow_nan = allow_nan
-    tags.input_tags.categorical = True
-    return tags
-
-
 def run_of(estimator: Any) -> Run:
     """The run context for an estimator's own parameters.
 
@@ -300,7 +286,6 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
 
     _codes: Codes
     _allows_nan: Callable[[], bool]
-    _promises_nan: Callable[[], bool]
 
     # Dense X first: without stubs of scipy, sparse types are Any, and Any takes everything.
     @overload
@@ -394,24 +379,38 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
         mask[self.ranking_] = True
         return mask
 
-    def __sklearn_tags__(self) -> Any:
-        tags = tagged(super().__sklearn_tags__(), self._promises_nan())
-        tags.input_tags.sparse = True
-        return tags
-
 
 class StageEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of the estimators of methods and chains."""
 
+    _codes: Codes
+
     def _chain(self) -> Chain:
         raise NotImplementedError
+
+    def _run(
+        self, X: Any, y: ArrayLike, roles: Roles, task: str, tasks: Collection[str]
+    ) -> tuple[Training, list[StageResult]]:
+        """Run the chain on the table for a fit: that table, and the result of each stage."""
+        run, chain = run_of(self), self._chain()
+        with as_value_errors():
+            training = training_table(self, chain, X, y, roles, task=task, tasks=tasks)
+            chain.check_request(training.data)
+            results = list(chain.steps(training.data, run, training.upstream))
+        self._codes = training.codes
+        return training, results
 
     def _allows_nan(self) -> bool:
         return self._chain_holds(takes_missing)
 
-    def _promises_nan(self) -> bool:
-        """Whether the tag `allow_nan` is set: NaN is accepted wherever it is."""
-        return self._chain_holds(promises_missing)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        # Where the tag is set, NaN is accepted wherever it is.
+        tags.input_tags.allow_nan = self._chain_holds(promises_missing)
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        return tags
 
     def _chain_holds(self, holds: Callable[[Chain], bool]) -> bool:
         try:
@@ -553,25 +552,14 @@ class SelectorEstimator(Selecting, MethodEstimator):
         PluginError
             If the method fails.
         """
-        return self._select(X, y, None, groups, roles_of(self, times, adjust))
+        return self._select(X, y, roles_of(self, groups=groups, times=times, adjust=adjust))
 
-    def _select(
-        self,
-        X: Any,
-        y: ArrayLike,
-        weights: ArrayLike | None,
-        groups: ArrayLike | None,
-        roles: Roles,
-    ) -> Self:
-        run, chain, task = run_of(self), self._chain(), getattr(self, "task", "auto")
-        with as_value_errors():
-            training = training_table(
-                self, chain, X, y, weights, groups, roles, task=task, tasks=self._method.tasks
-            )
-            chain.check_request(training.data)
-            selection = chain.select(training.data, training.upstream, run)
+    def _select(self, X: Any, y: ArrayLike, roles: Roles) -> Self:
+        task = getattr(self, "task", "auto")
+        training, results = self._run(X, y, roles, task, self._method.tasks)
+        (selection,) = results
+        assert isinstance(selection, Selection)
         self.selection_ = selection
-        self._codes = training.codes
         self._set_n_iter(iterations(selection.tables))
         warn_each((*training.data.warnings, *selection.warnings), type(self).__name__)
         return self
@@ -615,7 +603,10 @@ class WeightedSelectorEstimator(SelectorEstimator):
         PluginError
             If the method fails.
         """
-        return self._select(X, y, sample_weight, groups, roles_of(self, times, adjust))
+        roles = roles_of(
+            self, sample_weight=sample_weight, groups=groups, times=times, adjust=adjust
+        )
+        return self._select(X, y, roles)
 
 
 class _MethodPredictor(MethodEstimator):
@@ -623,7 +614,7 @@ class _MethodPredictor(MethodEstimator):
 
     _method: ClassVar[type[Classifier]]
 
-    def _tasks(self, chain: Chain) -> Collection[str]:
+    def _tasks(self) -> Collection[str]:
         """The tasks that `y` may belong to."""
         raise NotImplementedError
 
@@ -648,10 +639,10 @@ class _MethodPredictor(MethodEstimator):
         PluginError
             If the method fails.
         """
-        run, chain = run_of(self), self._chain()
-        with as_value_errors():
-            training = training_table(self, chain, X, y, task="auto", tasks=self._tasks(chain))
-            self._set_fitted(training, chain.fit(training.data, run))
+        training, results = self._run(X, y, roles_of(self), "auto", self._tasks())
+        (fitted,) = results
+        assert isinstance(fitted, FittedOnColumns)
+        self._set_fitted(training, fitted)
         self._set_n_iter(None)
         warn_each(training.data.warnings, type(self).__name__)
         return self
@@ -660,13 +651,14 @@ class _MethodPredictor(MethodEstimator):
 class ClassifierEstimator(Predicting, _MethodPredictor):
     """Base of the estimators of classifiers."""
 
-    def _tasks(self, chain: Chain) -> Collection[str]:
+    def _tasks(self) -> Collection[str]:
         return ("classification",)
 
 
 class RegressorEstimator(PredictingNumbers, _MethodPredictor):
     """Base of the estimators of regressors."""
 
-    def _tasks(self, chain: Chain) -> Collection[str]:
-        assert chain.classifier is not None
-        return chain.classifier.predicts()
+    def _tasks(self) -> Collection[str]:
+        classifier = self._chain().classifier
+        assert classifier is not None
+        return classifier.predicts()

@@ -32,18 +32,20 @@ from fsframe.table.side_columns import LABELS, SideColumns, feature_sets, signed
 class Roles:
     """Roles of columns and rows from an estimator and a call of `fit`; None if not given.
 
-    `always_keep` and `feature_groups` are as their settings say; `times` (n_samples,) are numbers
-    or dates; `adjust` are covariates, (n_samples,) or (n_samples, q) numbers or text, or a data
-    frame.
+    `always_keep` and `feature_groups` are as their settings say; `sample_weight`, `groups` and
+    `times` (n_samples,) are numbers, any values, and numbers or dates; `adjust` are covariates,
+    (n_samples,) or (n_samples, q) numbers or text, or a data frame.
     """
 
     always_keep: Any = None
     feature_groups: Any = None
+    sample_weight: ArrayLike | None = None
+    groups: ArrayLike | None = None
     times: ArrayLike | None = None
     adjust: Any = None
 
     def given_to(self, data: Dataset) -> Dataset:
-        """The table with these roles.
+        """The table with these roles, besides weights and groups.
 
         Raises
         ------
@@ -83,14 +85,14 @@ class Roles:
         return sets
 
 
-def roles_of(estimator: Any, times: ArrayLike | None, adjust: Any) -> Roles:
-    """The roles from an estimator's settings and a call of its `fit`."""
+def roles_of(estimator: Any, **of_rows: Any) -> Roles:
+    """The roles from an estimator's settings, and those of rows from a call of its `fit`."""
     method = getattr(estimator, "_method", None)
     settings = SETTINGS if method is None else settings_of(method)
     column_roles = {
         n: getattr(estimator, n) for n in ("always_keep", "feature_groups") if n in settings
     }
-    return Roles(times=times, adjust=adjust, **column_roles)
+    return Roles(**column_roles, **of_rows)
 
 
 def _places(data: Dataset, given: Any, what: str) -> list[int]:
@@ -299,9 +301,7 @@ def training_table(
     chain: Chain,
     X: Any,
     y: ArrayLike,
-    sample_weight: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    roles: Roles | None = None,
+    roles: Roles,
     *,
     task: str,
     tasks: Collection[str],
@@ -344,7 +344,7 @@ def training_table(
     elif labels.dtype.kind not in "fiub":
         labels = labels.astype(np.float64)
     names = getattr(estimator, "feature_names_in_", None)
-    counts, importance = sample_weights(sample_weight, X, counting_stages(chain))
+    counts, importance = sample_weights(roles.sample_weight, X, counting_stages(chain))
     if counts is not None:
         check_weights(chain)
     data = Dataset.from_arrays(
@@ -353,7 +353,7 @@ def training_table(
         [f"x{j}" for j in range(X.shape[1])] if names is None else list(names),
         categorical=nominal,
         kinds=kinds,
-        groups=groups,
+        groups=roles.groups,
         name="X",
         label_name="y",
         task=kind,
@@ -361,7 +361,7 @@ def training_table(
         weights=counts,
         weight_name="sample_weight",
     )
-    data = data if roles is None else roles.given_to(data)
+    data = roles.given_to(data)
     classes = np.unique(labels) if kind == "classification" else labels[:0]
     upstream = None
     if importance is not None:
