@@ -325,13 +325,10 @@ def memory_route(record: RunRecord) -> int | None:
     return memory if type(memory) is int and memory > 0 else None
 
 
-_PRESENTATION = "fsframe.show.results:as_result"
-"""The function that makes a record a result object; named rather than imported, since it is in a
-higher layer."""
-
-
 def as_chain_result(record: RunRecord) -> ChainResult:
-    """The record as a result object, for programs and notebooks."""
-    home, _, name = _PRESENTATION.partition(":")
-    result: ChainResult = getattr(import_module(home), name)(record)
+    """The record as a result object, for programs and notebooks.
+
+    It is made in a higher layer, which is named rather than imported.
+    """
+    result: ChainResult = import_module("fsframe.show.results").as_result(record)
     return result

@@ -74,7 +74,7 @@ class FoldTask(Base):
         drawn = data.counts[train_rows]
         table = data.with_counts(None)
         train = table.take_rows(train_rows).with_counts(None if (drawn == 1).all() else drawn)
-        arrived = None if upstream is None else _of_rows(upstream, train_rows)
+        arrived = None if upstream is None else upstream.of_rows(train_rows)
         grid = self.grid()
         chosen, tuning = self._tuned(grid, train, arrived, context.child(0))
         chain = grid.chains[chosen]
@@ -130,7 +130,7 @@ class FoldTask(Base):
             tested = place == fold
             rows, held_out = np.flatnonzero(~tested), np.flatnonzero(tested)
             inner = train.take_rows(rows)
-            arrived = None if upstream is None else _of_rows(upstream, rows)
+            arrived = None if upstream is None else upstream.of_rows(rows)
             tested_rows = train.take_rows(held_out).values
             kept = _selections(grid, inner, arrived, [run.child(fold, k) for k in range(len(grid))])
             for position, selection in kept:
@@ -179,22 +179,11 @@ def full_ranking(selection: Selection) -> NDArray[np.intp]:
     return np.concatenate([selection.selected, ranked[~kept[ranked]]])
 
 
-def _of_rows(upstream: Selection, rows: NDArray[np.intp]) -> Selection:
-    """The upstream selection, with instance weights restricted to `rows`."""
-    if upstream.instance_weights is None:
-        return upstream
-    return attrs.evolve(upstream, instance_weights=upstream.instance_weights[rows])
-
-
 def _selected(chain: Chain, train: Dataset, upstream: Selection | None, run: Run) -> Selection:
     """What the selectors of `chain` keep; all columns if it is a classifier only."""
-    selection = upstream
     if chain.selecting:
-        selection = Chain(chain.selecting).select(train, upstream, run)
-    if selection is None:
-        every = np.arange(train.n_features)
-        selection = Selection(selected=every, scores=np.full(train.n_features, np.nan))
-    return selection
+        return Chain(chain.selecting).select(train, upstream, run)
+    return upstream or Selection.of_every_column(train.n_features)
 
 
 def _selections(
@@ -262,9 +251,9 @@ def _on_all(
     columns (such as missing values in one that the chain dropped) or needs too much memory. Invalid
     requests are raised. Missing values are filled as `selection` says.
     """
-    every = np.arange(train.n_features)
-    scores = np.full(train.n_features, np.nan)
-    plain = Selection(selected=every, scores=scores, fill=selection.fill, donors=selection.donors)
+    plain = Selection.of_every_column(
+        train.n_features, fill=selection.fill, donors=selection.donors
+    )
 
     def predictions(fitted: Any) -> dict[str, NDArray[Any]]:
         of_classes = _scored("all-features-scores", fitted, X, train.task)

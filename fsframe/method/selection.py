@@ -336,6 +336,11 @@ class Selection:
     features_in: NDArray[np.intp] | None = attrs.field(default=None, converter=indices)
     carried: frozenset[str] = attrs.field(default=frozenset(), converter=_words)
 
+    @classmethod
+    def of_every_column(cls, n_features: int, **parts: Any) -> Selection:
+        """A selection that keeps all columns, without scores; `parts` are further fields."""
+        return cls(selected=np.arange(n_features), scores=np.full(n_features, np.nan), **parts)
+
     @property
     def n_features(self) -> int:
         """Number of columns of the table that the indices refer to."""
@@ -505,6 +510,12 @@ class Selection:
                         f"axis {axis} of model[{name!r}] has length {shape[axis]}, but "
                         f"model_columns says that it runs over the {n_seen} columns"
                     )
+
+    def of_rows(self, rows: NDArray[np.intp]) -> Selection:
+        """The same selection on a table with these rows only: it has their instance weights."""
+        if self.instance_weights is None:
+            return self
+        return attrs.evolve(self, instance_weights=self.instance_weights[rows])
 
     def restrict(self, columns: NDArray[np.intp]) -> Selection:
         """This selection as seen by a stage that has only `columns`, renumbered 0, 1, …

@@ -80,8 +80,8 @@ def drawn_rows(
     restricted to the drawn rows.
     """
     rows = np.flatnonzero(counts)
-    if upstream is not None and upstream.instance_weights is not None:
-        upstream = attrs.evolve(upstream, instance_weights=upstream.instance_weights[rows])
+    if upstream is not None:
+        upstream = upstream.of_rows(rows)
     local = data.with_counts(counts)
     return rows, (local if rows.size == data.n_samples else local.take_rows(rows)), upstream
 
@@ -357,12 +357,7 @@ def local_upstream(
 
     A row that occurs twice was copied.
     """
-    if upstream is None:
-        return None
-    local = upstream.restrict(columns)
-    if local.instance_weights is None:
-        return local
-    return attrs.evolve(local, instance_weights=local.instance_weights[rows])
+    return None if upstream is None else upstream.restrict(columns).of_rows(rows)
 
 
 def in_whole_table(

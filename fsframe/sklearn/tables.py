@@ -365,12 +365,7 @@ def training_table(
     classes = np.unique(labels) if kind == "classification" else labels[:0]
     upstream = None
     if importance is not None:
-        # Keeps every column.
-        upstream = Selection(
-            selected=np.arange(data.n_features),
-            scores=np.full(data.n_features, np.nan),
-            instance_weights=importance,
-        )
+        upstream = Selection.of_every_column(data.n_features, instance_weights=importance)
     return Training(data=data, classes=classes, codes=codes, upstream=upstream)
 
 
