@@ -186,14 +186,21 @@ def by_cause(outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
     return dict(sorted(causes.items(), key=lambda each: -len(each[1])))
 
 
-def assert_refused(call: Callable[[], Any], what: str) -> None:
-    """Assert that `call` raises DataError with a message; `what` names what it should refuse."""
+def refusal_of(
+    call: Callable[[], Any], otherwise: str, kind: type[Exception] = DataError
+) -> Exception:
+    """The error of that kind which `call` raises; AssertionError saying `otherwise` without one."""
     try:
         call()
-    except DataError as error:
-        assert str(error).strip(), f"{what}: refused without a message"
-        return
-    raise AssertionError(f"{what}: neither declared nor refused")
+    except kind as error:
+        return error
+    raise AssertionError(otherwise)
+
+
+def assert_refused(call: Callable[[], Any], what: str) -> None:
+    """Assert that `call` raises DataError with a message; `what` names what it should refuse."""
+    error = refusal_of(call, f"{what}: neither declared nor refused")
+    assert str(error).strip(), f"{what}: refused without a message"
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from fsframe.method.selection import Selection, rank_by_score
 from fsframe.method.selector import Selector
 from fsframe.table.dataset import Dataset
 from fsframe.testing import tables
-from fsframe.testing.conformance import check, not_applicable
+from fsframe.testing.conformance import check, not_applicable, refusal_of
 from fsframe.testing.invariance import (
     GroupChecks,
     InvarianceChecks,
@@ -127,12 +127,9 @@ class WrappingConformance(SelectorConformance):
     @check
     def test_a_missing_base_is_asked_for(self) -> None:
         stage = self._stage()
-        try:
-            stage.select(self.table())
-        except RequestError as error:
-            assert "base" in str(error), f"the message does not say how to name a base: {error}"
-            return
-        raise AssertionError("without a base and without a stage on its left it gives a result")
+        otherwise = "without a base and without a stage on its left it gives a result"
+        error = refusal_of(lambda: stage.select(self.table()), otherwise, RequestError)
+        assert "base" in str(error), f"the message does not say how to name a base: {error}"
 
     @check
     def test_a_base_that_keeps_few_many_or_no_columns_is_handled(self) -> None:
