@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsframe.errors import DataError, PluginError, RequestError
 from fsframe.method.ranking import adjusted_p_values, rank_by_score
-from fsframe.table.arrays import floats, indices
+from fsframe.table.arrays import floats, indices, places_among
 from fsframe.table.dataset import Dataset
 
 
@@ -177,9 +177,9 @@ class PairWeights:
 
     def restrict(self, columns: NDArray[np.intp]) -> PairWeights:
         """The weights among `columns` only, renumbered to positions in `columns`."""
-        place = {int(column): position for position, column in enumerate(columns)}
-        kept = np.array([p for p, c in enumerate(self.columns) if int(c) in place], dtype=np.intp)
-        names = np.array([place[int(self.columns[p])] for p in kept], dtype=np.intp)
+        place = places_among(columns, self.columns)
+        kept = np.flatnonzero(place >= 0)
+        names = place[kept]
         if self.matrix is not None:
             return PairWeights(names, self.matrix[np.ix_(kept, kept)])
         assert self.i is not None and self.j is not None and self.weight is not None
@@ -664,15 +664,10 @@ def _labelled(stages: Sequence[tuple[str, Found]]) -> list[tuple[str, Found]]:
 
 def _places(pairs: NDArray[np.intp], wanted: NDArray[np.intp], n: int) -> NDArray[np.intp]:
     """Position of each wanted pair in `pairs`, −1 if absent; O(m log m)."""
-    keys = pairs.min(axis=1, initial=n) * n + pairs.max(axis=1, initial=0)
-    order = np.argsort(keys, kind="stable")
-    sought = wanted.min(axis=1, initial=n) * n + wanted.max(axis=1, initial=0)
-    at = np.searchsorted(keys[order], sought)
-    known = at < keys.size
-    known[known] = keys[order[at[known]]] == sought[known]
-    places = np.full(len(wanted), -1)
-    places[known] = order[at[known]]
-    return places
+    keys, sought = (
+        each.min(axis=1, initial=n) * n + each.max(axis=1, initial=0) for each in (pairs, wanted)
+    )
+    return places_among(keys, sought)
 
 
 def _pair_order(pairs: NDArray[np.intp], columns: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError, PluginError
 from fsframe.method.answer import Pair, PairWeights, feature_table, pair_table
 from fsframe.method.ranking import rank_by_score
-from fsframe.table.arrays import arrays, axes_by_name, floats, freeze, indices
+from fsframe.table.arrays import arrays, axes_by_name, floats, freeze, indices, places_among
 from fsframe.table.dataset import Dataset
 from fsframe.table.standardising import learn_scale, unequal_share
 from fsframe.text import html_block, html_table, listed
@@ -159,9 +159,8 @@ class Donors:
         """The same with only the columns in `columns`, renumbered to positions there."""
         if np.array_equal(self.columns, columns):
             return attrs.evolve(self, columns=np.arange(len(columns)))
-        place = np.searchsorted(columns, self.columns)
-        place[place == len(columns)] = 0
-        here = columns[place] == self.columns if len(columns) else np.zeros(len(place), bool)
+        place = places_among(columns, self.columns)
+        here = place >= 0
         return attrs.evolve(
             self, columns=place[here], rows=self.rows[:, here], nominal=self.nominal[here]
         )
@@ -525,11 +524,11 @@ class Selection:
         not declared and the method saw other columns than these, or if the method did not see all
         of these columns.
         """
-        place = {int(column): position for position, column in enumerate(columns)}
+        place = places_among(columns, self.selected)
         return attrs.evolve(
             self,
             **self._model_over(columns),
-            selected=[place[int(c)] for c in self.selected if int(c) in place],
+            selected=place[place >= 0],
             scores=self.scores[columns],
             weights=None if self.weights is None else self.weights[columns],
             fill=None if self.fill is None else self.fill[columns],
@@ -542,10 +541,8 @@ class Selection:
         seen = np.arange(self.n_features) if self.features_in is None else self.features_in
         if np.array_equal(seen, columns):
             return {"features_in": np.arange(columns.size)}
-        order = np.argsort(seen, kind="stable")
-        place = np.searchsorted(seen, columns, sorter=order)
-        there = place < seen.size
-        there[there] = seen[order[place[there]]] == columns[there]
+        place = places_among(seen, columns)
+        there = place >= 0
         changes: dict[str, Any] = {"features_in": np.flatnonzero(there)}
         if not self.model:
             return changes
@@ -556,7 +553,7 @@ class Selection:
             if axes is None or (axes and not complete):
                 continue
             for axis in axes:
-                array = array.take(order[place], axis=axis)
+                array = array.take(place, axis=axis)
             kept[name] = array
         changes["model"] = kept
         changes["model_columns"] = {

@@ -148,6 +148,21 @@ def indices(value: Any) -> Any:
     return freeze(value, np.intp)
 
 
+def places_among(numbers: NDArray[np.intp], wanted: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The position of each wanted number among distinct others, −1 where it is absent.
+
+    >>> places_among(np.array([7, 2, 5]), np.array([5, 6, 7]))
+    array([ 2, -1,  0])
+    """
+    order = np.argsort(numbers, kind="stable")
+    at = np.searchsorted(numbers, wanted, sorter=order)
+    known = at < numbers.size
+    known[known] = numbers[order[at[known]]] == wanted[known]
+    places = np.full(len(wanted), -1)
+    places[known] = order[at[known]]
+    return places
+
+
 def floats(value: Any) -> Any:
     """Numbers as float64, frozen; ValueError for complex ones."""
     given = value if isinstance(value, np.ndarray) else np.asarray(value)
