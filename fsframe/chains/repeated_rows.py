@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.table.dataset import Dataset
+from fsframe.text import some_of
 
 _MOST_ROWS, _MOST_PROBES, _MOST_COLUMNS = 5_000, 500, 100
 _FEWEST_NAMES, _FEWEST_MEMBERS = 8, 10
@@ -51,7 +52,7 @@ def repeated_rows(data: Dataset) -> Iterator[str]:
     names = _identifiers(data)
     if names:
         yield (
-            f"column{'s' * (len(names) > 1)} {_listed(names)} "
+            f"column{'s' * (len(names) > 1)} {some_of(names)} "
             f"look{'s' * (len(names) == 1)} like an identifier of repeated rows (rows with the "
             f"same value follow each other and share a label): {_ADVICE}"
         )
@@ -72,11 +73,6 @@ def warns_of_repeated_rows(warnings: Iterable[str]) -> bool:
     False
     """
     return any(_ADVICE in warning for warning in warnings)
-
-
-def _listed(names: list[str]) -> str:
-    more = len(names) - 5
-    return ", ".join(names[:5]) + (f" and {more} more" if more > 0 else "")
 
 
 def _identifiers(data: Dataset) -> list[str]:

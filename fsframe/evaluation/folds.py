@@ -14,6 +14,7 @@ from fsframe.errors import DataError, MemoryBoundError
 from fsframe.evaluation.grid import ChainGrid, default_classifier
 from fsframe.evaluation.measuring import group_tables, measure_tables
 from fsframe.evaluation.splits import Split, inner_places, strata
+from fsframe.method.answer import full_ranking
 from fsframe.method.classifier import Classifier, PredictionMeasure
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection, rank_by_score
@@ -169,14 +170,6 @@ _RULE = {
 def _scored(name: str, fitted: Any, X: NDArray[Any], task: str) -> dict[str, NDArray[np.float64]]:
     """The table of class scores, if there are classes."""
     return {name: fitted.predict_scores(X)} if task == "classification" else {}
-
-
-def full_ranking(selection: Selection) -> NDArray[np.intp]:
-    """All ranked features, best first: the kept ones, then the others that have a score."""
-    kept = np.zeros(selection.n_features, dtype=bool)
-    kept[selection.selected] = True
-    ranked = rank_by_score(selection.scores)
-    return np.concatenate([selection.selected, ranked[~kept[ranked]]])
 
 
 def _selected(chain: Chain, train: Dataset, upstream: Selection | None, run: Run) -> Selection:
@@ -347,12 +340,16 @@ def gather_folds(
         **({"sizes": np.array(task.sizes), "place": place} if task.sizes else {}),
     }
     tables |= _measure_arrays(tables, data, named)
+    return kept_by_most(share, tables, (*suspicion, *notes.lines(len(splits), "folds")))
+
+
+def kept_by_most(
+    share: NDArray[np.float64], tables: Mapping[str, NDArray[Any]], warnings: Sequence[str]
+) -> Selection:
+    """The columns that more than half of the resamples keep; scores are the shares that do."""
     ranked = rank_by_score(share)
     return Selection(
-        selected=ranked[share[ranked] > 0.5],
-        scores=share,
-        tables=tables,
-        warnings=(*suspicion, *notes.lines(len(splits), "folds")),
+        selected=ranked[share[ranked] > 0.5], scores=share, tables=tables, warnings=warnings
     )
 
 

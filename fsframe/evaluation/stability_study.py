@@ -12,11 +12,12 @@ from threadpoolctl import threadpool_limits
 
 from fsframe.chains.chain import Chain, Stage
 from fsframe.errors import DataError, FsframeError, RequestError
-from fsframe.evaluation.folds import full_ranking
+from fsframe.evaluation.folds import kept_by_most
 from fsframe.evaluation.grid import ChainGrid
 from fsframe.evaluation.splits import deal
+from fsframe.method.answer import full_ranking
 from fsframe.method.run import Run
-from fsframe.method.selection import Selection, rank_by_score
+from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.method.stability_metric import StabilityMetric, StabilityValue
 from fsframe.params import choice, either, flag, integer, listing, param, real, text
@@ -234,11 +235,7 @@ class StabilityStudy(WrappingSelector):
             if measure.input == "sets" and largest:
                 values = measure.along_rankings(ranked[:, :largest], data.n_features, None, alike)
                 tables[array_name("sizes", name)] = np.array([float(v) for v in values])
-        share = kept.mean(axis=0)
-        order = rank_by_score(share)
-        return Selection(
-            selected=order[share[order] > 0.5], scores=share, tables=tables, warnings=warnings
-        )
+        return kept_by_most(kept.mean(axis=0), tables, warnings)
 
     def _counts(self, data: Dataset, run: Run) -> NDArray[np.int64]:
         """How often each resample draws each row, (n, n_samples); groups are drawn whole."""

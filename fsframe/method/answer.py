@@ -229,6 +229,12 @@ def columns_seen(selection: Found, n: int) -> NDArray[np.intp]:
     return np.arange(n) if selection.features_in is None else selection.features_in
 
 
+def full_ranking(selection: Found) -> NDArray[np.intp]:
+    """All ranked columns, best first: the kept ones, then the others that have a score."""
+    ranked = rank_by_score(selection.scores)
+    return np.concatenate([selection.selected, ranked[~np.isin(ranked, selection.selected)]])
+
+
 def _shares(tables: Mapping[str, NDArray[Any]], names: Sequence[str], m: int) -> Floats | None:
     """The first table of these names with m numbers from 0 to 1, or NaN."""
     for name in names:
@@ -631,9 +637,7 @@ def _texts(names: Sequence[str]) -> NDArray[Any]:
 
 
 def _marked(n: int, columns: NDArray[np.intp]) -> NDArray[np.bool_]:
-    mask = np.zeros(n, dtype=bool)
-    mask[columns] = True
-    return mask
+    return np.isin(np.arange(n), columns)
 
 
 def _order(n: int, stages: Sequence[Found]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
@@ -641,15 +645,11 @@ def _order(n: int, stages: Sequence[Found]) -> tuple[NDArray[np.intp], NDArray[n
 
     The others follow in the order of the stage before it, and so on.
     """
-    last = stages[-1]
-    order = dict.fromkeys(last.selected.tolist())
-    order.update(dict.fromkeys(rank_by_score(last.scores).tolist()))
+    last = full_ranking(stages[-1])
     place = np.full(n, _MISSING)
-    place[list(order)] = np.arange(1, len(order) + 1)
-    for earlier in reversed(stages[:-1]):
-        order.update(dict.fromkeys(earlier.selected.tolist()))
-        order.update(dict.fromkeys(rank_by_score(earlier.scores).tolist()))
-    order.update(dict.fromkeys(range(n)))
+    place[last] = np.arange(1, last.size + 1)
+    earlier = [full_ranking(stage) for stage in reversed(stages[:-1])]
+    order = dict.fromkeys(np.concatenate([last, *earlier, np.arange(n)]).tolist())
     return np.array(list(order), dtype=np.intp), place
 
 

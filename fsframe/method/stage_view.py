@@ -331,8 +331,7 @@ def with_whole_groups(selection: Selection, local: Dataset) -> Selection:
     values are filled, columns that cannot be filled stay out.
     """
     sets = local.feature_sets
-    taken = np.zeros(local.n_features, dtype=bool)
-    taken[selection.selected] = True
+    taken = np.isin(np.arange(local.n_features), selection.selected)
     lacking = ~taken & np.isin(sets, sets[selection.selected][sets[selection.selected] >= 0])
     if selection.fill is not None:
         lacking &= ~np.isnan(selection.fill)

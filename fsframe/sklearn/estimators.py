@@ -375,9 +375,7 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.ranking_] = True
-        return mask
+        return np.isin(np.arange(self.n_features_in_), self.ranking_)
 
 
 class StageEstimator(BaseEstimator):  # type: ignore[misc]
