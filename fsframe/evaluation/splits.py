@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
-from fsframe.resampling.groups import deal_groups
+from fsframe.resampling.groups import class_text, deal_groups, lone_classes
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import times_of_wholes
 
@@ -71,7 +71,7 @@ def repeated_folds(
     sizes = np.bincount(y)
     small = {code: int(size) for code, size in enumerate(sizes) if 0 < size < folds}
     if small:
-        listed = ", ".join(f"{_label(classes, code)} ({size})" for code, size in small.items())
+        listed = ", ".join(f"{class_text(code, classes)} ({size})" for code, size in small.items())
         least = min(small.values())
         advice = f"use at most {least} folds, or " if least >= 2 else ""
         raise DataError(
@@ -122,7 +122,7 @@ def unstratified_folds(
         if missing.size:
             raise DataError(
                 f"without stratification the training part of fold {split.fold + 1} of repetition "
-                f"{split.repeat + 1} lacks the class {_label(classes, int(missing[0]))}; "
+                f"{split.repeat + 1} lacks the class {class_text(missing[0], classes)}; "
                 "stratify, use more folds or another seed, or leave these rows out"
             )
     return splits
@@ -204,7 +204,7 @@ def folds_in_time(
         if lacking.size:
             raise DataError(
                 f"the rows before block {fold + 2} of {folds + 1} lack the class "
-                f"{_label(classes, int(lacking[0]))}, which cannot be learned from them; use "
+                f"{class_text(lacking[0], classes)}, which cannot be learned from them; use "
                 "fewer folds"
             )
         splits.append(Split(0, fold, train, test))
@@ -278,25 +278,20 @@ def grouped_folds(
         alone = [c for c in np.unique(y) if np.unique(place[y == c]).size < 2]
         if alone:
             raise DataError(
-                f"all groups with class {_label(classes, alone[0])} fall into one fold; it could "
-                "not be learned. Use more folds, or check how groups span classes"
+                f"all groups with class {class_text(alone[0], classes)} fall into one fold; it "
+                "could not be learned. Use more folds, or check how groups span classes"
             )
         splits += [_split(repeat, fold, place == fold) for fold in range(folds)]
     return splits
 
 
 def _refuse_lone_classes(y: NDArray[Any], code: NDArray[np.intp], classes: Sequence[Any]) -> None:
-    within = [c for c in np.unique(y) if np.unique(code[y == c]).size < 2]
-    if within:
-        listed = ", ".join(f"{_label(classes, c)} ({int((y == c).sum())} rows)" for c in within)
+    listed = lone_classes(y, code, classes)
+    if listed:
         raise DataError(
             f"classes that lie within a single group: {listed}; when that group is tested the "
             "class cannot be learned. Check the groups, or leave the class out"
         )
-
-
-def _label(classes: Sequence[Any], code: int) -> str:
-    return f"{str(classes[code])!r}" if classes else f"number {int(code)}"
 
 
 def _split(repeat: int, fold: int, tested: NDArray[np.bool_]) -> Split:
@@ -329,7 +324,7 @@ def inner_places(
         if np.unique(groups).size < number:
             continue
         place = deal_groups(y, groups, number, run.generator())
-        if all(np.unique(place[y == code]).size > 1 for code in np.unique(y)):
+        if not lone_classes(y, place):
             return place
     raise DataError(
         "in the training rows of a fold a class has a single member, or lies within one group; "

@@ -245,7 +245,7 @@ class StabilityStudy(WrappingSelector):
             strata = np.zeros(data.n_samples) if classes is None else classes
             return self._drawn(strata, run)
         if classes is not None:
-            require_two(blocks, classes, self.method_name())
+            require_two(blocks, classes, self.method_name(), data.classes)
         together = Grouping.of(blocks, classes)
         if self.resample == "folds" and classes is not None:
             place = deal_groups(classes, blocks, self.n, run.generator(0))

@@ -6,7 +6,7 @@ part and others in the test part, the person is learned instead of the label.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import attrs
@@ -74,7 +74,22 @@ class Grouping:
         return spread
 
 
-def require_two(groups: NDArray[Any], y: NDArray[np.int64], what: str) -> None:
+def class_text(code: int, classes: Sequence[Any]) -> str:
+    """A class for a message: its label, or its number if `classes` are not known."""
+    return f"{str(classes[code])!r}" if classes else f"number {int(code) + 1}"
+
+
+def lone_classes(y: NDArray[Any], groups: NDArray[Any], classes: Sequence[Any] = ()) -> str:
+    """The classes whose rows are all in one group, for a message; empty if there are none."""
+    alone = [code for code in np.unique(y) if np.unique(groups[y == code]).size < 2]
+    return ", ".join(
+        f"{class_text(code, classes)} ({int((y == code).sum())} rows)" for code in alone
+    )
+
+
+def require_two(
+    groups: NDArray[Any], y: NDArray[np.int64], what: str, classes: Sequence[Any] = ()
+) -> None:
     """Refuse a class whose rows are all in one group: the two effects cannot be separated.
 
     Raises
@@ -82,9 +97,8 @@ def require_two(groups: NDArray[Any], y: NDArray[np.int64], what: str) -> None:
     DataError
         Naming these classes.
     """
-    alone = [code for code in np.unique(y).tolist() if np.unique(groups[y == code]).size < 2]
-    if alone:
-        listed = ", ".join(f"number {code + 1} ({int((y == code).sum())} rows)" for code in alone)
+    listed = lone_classes(y, groups, classes)
+    if listed:
         raise DataError(
             f"{what}: classes that lie within a single group: {listed}; effects of the class and "
             "of the group cannot be separated. Add groups, or leave the class out"

@@ -125,6 +125,13 @@ def test_a_class_within_one_group_is_refused(chain):
         fsframe.Chain.parse(chain).run(attrs.evolve(data, y=y))
 
 
+def test_a_stability_study_names_the_class_within_one_group():
+    data = people()
+    y = (data.groups == 3).astype(int)
+    with pytest.raises(DataError, match=f"within a single group: '{data.classes[1]}'"):
+        fsframe.stability("mim:top=2", attrs.evolve(data, y=y), n=3)
+
+
 def test_shards_are_counted_in_groups():
     with pytest.raises(RequestError, match="smallest class has 8 groups"):
         fsframe.Chain.parse("mim:top=2 npfs:null=shards,n=5,alpha=0.2").run(people())
