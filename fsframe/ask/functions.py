@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack, cast
 
+import attrs
+
 from fsframe.ask.evaluations import (
     check_names,
     compare_on,
@@ -334,11 +336,13 @@ def compare(
     several = named_tables(data)
     if not several:
         raise RequestError("give at least one table to compare on")
-    read = [table_of(each, label, groups, about_table, name) for name, each in several]
-    tables = [
-        StudyTable(name=each.name, data=each, path=Path(source) if source else None)
-        for each, source in read
-    ]
+    tables = []
+    for name, each in several:
+        table, source = table_of(each, label, groups, about_table, name)
+        if isinstance(data, Mapping):
+            table = attrs.evolve(table, name=name)
+        path = Path(source) if source else None
+        tables.append(StudyTable(name=table.name, data=table, path=path))
     check_names([table.data for table in tables])
     leading = leading_measure(table.data for table in tables)
     with asking("compare", about_run) as ask:

@@ -123,6 +123,15 @@ def test_wrong_protocols_are_reported_before_any_work(data):
         fsframe.compare([CHAIN, "mim knn"], [data, data])
 
 
+def test_a_comparison_calls_tables_as_a_mapping_does(data, tmp_path):
+    named = {"before": data, "after": data}
+    chains = [CHAIN, "mim knn"]
+    result = fsframe.compare(chains, named, folds=2, repeats=1, out=tmp_path / "both")
+    assert result.data == ("before", "after")
+    names = [result.result(0, place).data.name for place in range(2)]
+    assert names == ["before", "after"]
+
+
 def test_an_evaluation_shows_and_tabulates_itself(evaluated):
     assert evaluated.accuracy == evaluated.measures["accuracy"].mean > 0.6
     measures = evaluated.to_frame()
