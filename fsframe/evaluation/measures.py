@@ -121,14 +121,10 @@ class _OfOneClass(PredictionMeasure):
     def _value(self, predictions: Predictions) -> float:
         cells = confusion(predictions.truth, predictions.predicted, predictions.n_classes)
         total = int(cells.sum())
-        values = []
-        for code in self._codes(predictions):
-            hits, actual, predicted = (
-                int(cells[code, code]),
-                cells[code].sum(),
-                cells[:, code].sum(),
-            )
-            values.append(self._of(hits, int(actual), int(predicted), total))
+        values = [
+            self._of(int(cells[c, c]), int(cells[c].sum()), int(cells[:, c].sum()), total)
+            for c in self._codes(predictions)
+        ]
         return float(np.mean(values))
 
     def _of(self, hits: int, actual: int, predicted: int, total: int) -> float:

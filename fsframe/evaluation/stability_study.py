@@ -113,21 +113,19 @@ class StabilityStudy(WrappingSelector):
                 stability_metrics[name]
             except FsframeError as error:
                 yield str(error)
-        if self.base is not None:
-            try:
-                chain = Chain.parse(self.base)
-            except FsframeError as error:
-                yield (
-                    str(error)
-                    if not _has_sets(self.base)
-                    else (
-                        f"`{self.base}` holds sets of values, which only evaluate and compare "
-                        "choose from; give each parameter one value"
-                    )
-                )
-            else:
-                if not chain.selecting:
-                    yield f"the chain `{self.base}` selects nothing"
+        if self.base is None:
+            return
+        try:
+            chain = Chain.parse(self.base)
+        except FsframeError as error:
+            sets = (
+                f"`{self.base}` holds sets of values, which only evaluate and compare choose "
+                "from; give each parameter one value"
+            )
+            yield sets if _has_sets(self.base) else str(error)
+            return
+        if not chain.selecting:
+            yield f"the chain `{self.base}` selects nothing"
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Problems of the stages of the studied chain with the roles of columns and rows."""

@@ -27,8 +27,6 @@ from fsframe.method.stage_view import (
     view,
     ways_with_missing,
     weights_in_parts,
-    with_kept,
-    with_whole_groups,
 )
 from fsframe.method.statement import Statement
 from fsframe.params import Parameterised, number_to_keep
@@ -211,8 +209,7 @@ class Selector(Parameterised):
         with in_stage(type(self), self.method_name()):
             selection = self._select(local, arrived, context)
         self._check(selection, local)
-        whole = with_whole_groups(with_kept(selection, local), local)
-        return in_whole_table(whole, data, columns, rows, upstream, notes)
+        return in_whole_table(selection, local, data, columns, rows, upstream, notes)
 
     def select_many(
         self,
@@ -250,8 +247,9 @@ class Selector(Parameterised):
             )
         for selection in selections:
             self._check(selection, local)
-        whole = (with_whole_groups(with_kept(one, local), local) for one in selections)
-        return [in_whole_table(one, data, columns, every, upstream, ()) for one in whole]
+        return [
+            in_whole_table(one, local, data, columns, every, upstream, ()) for one in selections
+        ]
 
     def permutation_test(self) -> PermutationTest | None:
         """The test that decides, or is reported, if its p-values are counted over permutations.

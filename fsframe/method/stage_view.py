@@ -314,7 +314,7 @@ class _FilledColumns:
         return np.where(np.isnan(block), self.fill[start:stop], block)
 
 
-def with_kept(selection: Selection, local: Dataset) -> Selection:
+def _with_kept(selection: Selection, local: Dataset) -> Selection:
     """`selection` with all columns of `local` that are always kept; those it lacks come last."""
     if local.keep is None:
         return selection
@@ -324,7 +324,7 @@ def with_kept(selection: Selection, local: Dataset) -> Selection:
     return attrs.evolve(selection, selected=np.concatenate([selection.selected, lacking]))
 
 
-def with_whole_groups(selection: Selection, local: Dataset) -> Selection:
+def _with_whole_groups(selection: Selection, local: Dataset) -> Selection:
     """`selection` with all columns of each group of features of which it has one, right after it.
 
     A column added this way without a score has the score of the one that brought it. If missing
@@ -361,6 +361,7 @@ def local_upstream(
 
 def in_whole_table(
     selection: Selection,
+    local: Dataset,
     data: Dataset,
     columns: NDArray[np.intp],
     rows: NDArray[np.intp],
@@ -369,9 +370,11 @@ def in_whole_table(
 ) -> Selection:
     """`selection` in the numbering of `data`, with earlier weights and the warnings `notes`.
 
-    It is a selection on a table with only these columns and rows of `data`, as for
+    It is a selection on `local`, a table with only these columns and rows of `data`, as for
     `local_upstream`; `upstream`, that of the stage on the left, has the numbering of `data`.
+    Columns that are always kept, and whole groups of features, are added.
     """
+    selection = _with_whole_groups(_with_kept(selection, local), local)
     lifted = selection.lift(columns, data.n_features)
     changes: dict[str, Any] = {}
     instance_weights = selection.instance_weights

@@ -18,8 +18,6 @@ from fsframe.method.stage_view import (
     Base,
     in_whole_table,
     local_upstream,
-    with_kept,
-    with_whole_groups,
 )
 from fsframe.params import optional, param, stages
 from fsframe.registry import in_stage
@@ -178,5 +176,4 @@ class WrappingSelector(Selector):
         with in_stage(type(self), self.method_name()):
             selection = self._select_wrapped(base, local, arrived, run)
         self._check(selection, local)
-        whole = with_whole_groups(with_kept(selection, local), local)
-        return in_whole_table(whole, data, every, rows, upstream, notes)
+        return in_whole_table(selection, local, data, every, rows, upstream, notes)
