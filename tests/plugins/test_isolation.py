@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fsframe.storage.checkpoint import units_folder
 from tests import same_process
-from tests.command_line import FAKES, fsframe
+from tests.command_line import FAKES
+from tests.plugins.fakes import FAKES as WRITTEN
+from tests.plugins.fakes import fsframe, written
 
 BROKEN = {
     "fake_raises": ("raises", "ValueError: first line second line ?[2J"),
@@ -55,6 +60,7 @@ BROKEN = {
         "bad-summary",
         "ValueError: entry summary must be one line of text, not '\\x1b[2J'",
     ),
+    "fake_syntax": ("syntax", "SyntaxError: invalid syntax"),
     "fake_midway": ("midway", "KeyError: 'the second entry'"),
     "fake_twice": ("twice", "it offers the classifier and selector 'fake-double' twice"),
     "fake_garbled": ("fake-garbled", "its entry_points.txt cannot be read: "),
@@ -67,18 +73,9 @@ BROKEN = {
 
 
 @pytest.fixture(scope="module")
-def syntax_error(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The distribution whose module is no Python, under its real name."""
-    folder = tmp_path_factory.mktemp("fakes") / "fake_syntax"
-    shutil.copytree(FAKES / "fake_syntax", folder)
-    (folder / "fake_syntax.py.txt").rename(folder / "fake_syntax.py")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def all_broken(syntax_error: Path) -> dict[str, dict[str, Any]]:
+def all_broken() -> dict[str, dict[str, Any]]:
     """What `fsframe plugins` says with every broken plugin installed at once, by plugin name."""
-    done = fsframe("plugins", "--json", fakes=["fake_sound", *BROKEN, syntax_error])
+    done = fsframe("plugins", "--json", fakes=["fake_sound", *BROKEN])
     assert done.code == 0
     return {row["name"]: row for row in done.json["plugins"]}
 
@@ -93,12 +90,6 @@ def test_a_broken_plugin_keeps_its_reason(all_broken: dict[str, dict[str, Any]],
     assert row["distribution"].replace("-", "_") == fake
 
 
-def test_a_module_that_is_no_python_keeps_its_reason(
-    all_broken: dict[str, dict[str, Any]],
-) -> None:
-    assert all_broken["syntax"]["reason"].startswith("SyntaxError: invalid syntax")
-
-
 def test_a_sound_plugin_is_loaded_beside_all_the_broken_ones(
     all_broken: dict[str, dict[str, Any]],
 ) -> None:
@@ -108,14 +99,24 @@ def test_a_sound_plugin_is_loaded_beside_all_the_broken_ones(
         assert all_broken[name]["status"] == "loaded", all_broken[name]["reason"]
 
 
-def test_a_fake_that_no_test_expects_is_noticed() -> None:
-    sound = {"fake_sound", "fake_blocked", "fake_prints", "fake_no_metadata", "fake_bad_classes"}
-    pairs = {"fake_alpha", "fake_beta", "fake_twin_left", "fake_twin_right"}
-    sound |= {"fake_taker", "relief", "fake_later", "fake_commands", "fake_tracker"}
-    sound |= {"fake_jsonl", "fake_ranges", "fake_shifted", "fake_renamed", "fake_tenths"}
-    sound |= {"fake_seconds", "fake_proposal"}
-    folders = {folder.name for folder in FAKES.iterdir() if folder.is_dir()}
-    assert folders == {*BROKEN, *sound, *pairs, "fake_syntax", "fake_steering"}
+def test_every_fake_is_asked_for_by_a_test() -> None:
+    folders = [folder.name for folder in FAKES.iterdir() if folder.is_dir()]
+    tests = Path(__file__).parents[1].rglob("test_*.py")
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in tests)
+    assert [name for name in (*folders, *WRITTEN) if f'"{name}"' not in texts] == []
+
+
+def four_rows(folder: Path) -> Path:
+    path = folder / "t.csv"
+    path.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
+    return path
+
+
+def row_of(name: str, *fakes: str, **env: str) -> dict[str, Any]:
+    """What `fsframe plugins` says of one."""
+    done = fsframe("plugins", "--json", fakes=fakes, env=env)
+    (row,) = [row for row in done.json["plugins"] if row["name"] == name]
+    return {**row, "err": done.err}
 
 
 def test_people_see_one_line_for_each_plugin_and_no_escape_sequence() -> None:
@@ -135,8 +136,7 @@ def test_the_traceback_is_shown_when_asked_for() -> None:
 
 
 def test_methods_of_a_stranger_are_listed_explained_and_run(tmp_path: Path) -> None:
-    table = tmp_path / "t.csv"
-    table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
+    table = four_rows(tmp_path)
     listed = fsframe("methods", fakes=["fake_sound"]).out
     assert "fake-spread" in listed and "fake-majority" in listed and "fake-equal" in listed
     explained = fsframe("methods", "fake-spread", fakes=["fake_sound"]).out
@@ -225,8 +225,7 @@ def test_contested_name_lists_both_providers() -> None:
 
 
 def test_provider_and_name_settle_a_contest(tmp_path: Path) -> None:
-    table = tmp_path / "t.csv"
-    table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
+    table = four_rows(tmp_path)
     for provider, kept in (("fake-alpha", "a"), ("fake-beta", "b")):
         done = fsframe(
             *f"chain {provider}/fake-contested on {table} --no-out --json".split(),
@@ -271,8 +270,7 @@ def test_two_distributions_may_use_one_entry_point_name() -> None:
 
 
 def test_a_distribution_without_metadata_is_known_by_its_folder() -> None:
-    done = fsframe("plugins", "--json", fakes=["fake_no_metadata"])
-    (row,) = [row for row in done.json["plugins"] if row["name"] == "no-metadata"]
+    row = row_of("no-metadata", "fake_no_metadata")
     assert row["status"] == "loaded"
     assert (row["distribution"], row["version"]) == ("fake_no_metadata", "unknown")
 
@@ -286,12 +284,11 @@ def test_a_plugin_that_is_not_blocked_is_imported() -> None:
 
 @pytest.mark.parametrize("names", ["blocked", "fake-blocked", "Fake_Blocked", " x , blocked "])
 def test_a_blocked_plugin_is_not_imported(names: str) -> None:
-    fakes = ["fake_blocked"]
-    done = fsframe("plugins", "--json", fakes=fakes, env={"FSFRAME_BLOCK": names})
-    assert "was imported" not in done.err
-    (row,) = [row for row in done.json["plugins"] if row["name"] == "blocked"]
+    row = row_of("blocked", "fake_blocked", FSFRAME_BLOCK=names)
+    assert "was imported" not in row["err"]
     assert (row["status"], row["reason"]) == ("blocked", "blocked by FSFRAME_BLOCK")
-    asked = fsframe("chain", "fake-blocked", "on", "x", fakes=fakes, env={"FSFRAME_BLOCK": names})
+    env = {"FSFRAME_BLOCK": names}
+    asked = fsframe("chain", "fake-blocked", "on", "x", fakes=["fake_blocked"], env=env)
     assert asked.code == 3
     assert "blocked, blocked: blocked by FSFRAME_BLOCK" in asked.err
 
@@ -347,8 +344,7 @@ def test_each_step_of_loading_is_reported_when_asked_for() -> None:
 
 
 def test_what_a_plugin_prints_does_not_mix_with_results(tmp_path: Path) -> None:
-    table = tmp_path / "t.csv"
-    table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
+    table = four_rows(tmp_path)
     assert fsframe("plugins", "--json", fakes=["fake_prints"]).json
     done = fsframe(
         *f"chain fake-printing on {table} --no-out --json".split(), fakes=["fake_prints"]
@@ -418,10 +414,7 @@ def test_strangers_called_like_a_bundled_plugin_take_no_name(table: Path) -> Non
 def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(
     tmp_path: Path,
 ) -> None:
-    from fsframe.storage.checkpoint import units_folder
-
-    table, run = tmp_path / "t.csv", tmp_path / "r.h5"
-    table.write_text("a,b,class\n1,5,x\n2,9,y\n3,1,x\n4,7,y\n")
+    table, run = four_rows(tmp_path), tmp_path / "r.h5"
     begun = (
         "import sys, fsframe; from fsframe.chains.request import Request; "
         "from fsframe.storage.unit_files import Unit; t, r = sys.argv[1:]; "
@@ -429,11 +422,7 @@ def test_a_run_begun_with_one_stranger_continues_and_predicts_with_another(
         "a = Request(chain=c, data=fsframe.read(t), out=r, source=t, details={'path': t}); "
         "o = a.checkpoint(); o.commit(Unit('9~ab', 0, 1), b'x'); o.close()"
     )
-    import os
-    import subprocess
-    import sys
-
-    environ = {**os.environ, "PYTHONPATH": str(FAKES / "fake_beta")}
+    environ = {**os.environ, "PYTHONPATH": str(written("fake_beta"))}
     words = [sys.executable, "-c", begun, str(table), str(run)]
     subprocess.run(words, env=environ, check=True)
     assert units_folder(run).is_dir()

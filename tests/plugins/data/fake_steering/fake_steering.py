@@ -1,11 +1,18 @@
-"""A selector."""
+"""A plugin whose every text would steer a terminal."""
 
 import attrs
 
 from fsframe.method.selector import Selector
 from fsframe.params import param, real
+from fsframe.registry.entries import SelectorEntry
+from fsframe.registry.hookspecs import hookimpl
 
 STEERING = "\x1b[2J\x9b1m\u202e\r"
+
+
+@hookimpl
+def fsframe_selectors():
+    yield SelectorEntry(name="fake-steering", target="fake_steering:FakeSteering", family="fake")
 
 
 @attrs.frozen(kw_only=True)

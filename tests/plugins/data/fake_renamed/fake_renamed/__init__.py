@@ -1,1 +1,0 @@
-"""Methods that were renamed, will go, or need what is absent."""

@@ -1,1 +1,0 @@
-"""A plugin whose every text would steer a terminal."""
