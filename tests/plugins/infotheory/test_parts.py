@@ -18,11 +18,11 @@ from fsframe import Chain
 from fsframe.errors import DataError, EngineError, RequestError
 from fsframe.execution import open_engine
 from fsframe.method.run import Run
-from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine import shards
 from fsframe_infotheory.engine.discretise import RULES, Discretiser
 from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.part_counts import encode_parts
+from tests.plugins.shared import divided, selected_in_parts
 
 N = 900
 
@@ -40,13 +40,6 @@ def table(target: str = "classes") -> polars.DataFrame:
     return polars.DataFrame({**columns, "y": label})
 
 
-def parts(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...]) -> Dataset:
-    folder.mkdir()
-    for k, (start, stop) in enumerate(zip((0, *cuts), (*cuts, len(frame)), strict=True)):
-        frame[start:stop].write_parquet(folder / f"{k:02}.parquet")
-    return fsframe.read(folder)
-
-
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "SHARD_ROWS", 256)
@@ -56,7 +49,7 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "edges"])
 def test_codes_are_those_of_the_table_in_memory(rule: str, tmp_path: Path) -> None:
     frame = table().drop("gap")
-    whole, data = fsframe.read(frame), parts(frame, tmp_path / "p", (1, 400))
+    whole, data = fsframe.read(frame), divided(frame, tmp_path / "p", (1, 400))
     rule_ = Discretiser(rule=rule)
     expected, bins = encode(whole, rule_)
     found, learned = encode_parts(data, rule_, Run())
@@ -93,18 +86,14 @@ def test_any_division_and_any_number_of_threads_give_the_same_bits(
     chain = Chain.parse(f"{name}:missing=level" + (f",{given}" if given else ""))
     frame = table()
     in_memory = chain.select(fsframe.read(frame))
-    divided = [
-        chain.select(parts(frame, tmp_path / str(k), cuts), run=Run(threads=threads, memory=memory))
-        for k, (cuts, threads, memory) in enumerate(
-            [((), 1, 1 << 30), ((1, 2, 500), 2, 1 << 30), ((450,), 3, 1 << 17)]
-        )
-    ]
-    for found in divided:
+    ways = [((), 1, 1 << 30), ((1, 2, 500), 2, 1 << 30), ((450,), 3, 1 << 17)]
+    results = selected_in_parts(chain, frame, tmp_path, ways)
+    for found in results:
         np.testing.assert_array_equal(found.selected, in_memory.selected)
         np.testing.assert_allclose(found.scores, in_memory.scores, rtol=0, atol=1e-11)
         assert found.warnings == in_memory.warnings
-        np.testing.assert_array_equal(found.scores, divided[0].scores)
-        for key, values in divided[0].tables.items():
+        np.testing.assert_array_equal(found.scores, results[0].scores)
+        for key, values in results[0].tables.items():
             np.testing.assert_array_equal(found.tables[key], values, err_msg=key)
         if found.pair_weights is not None:
             np.testing.assert_allclose(
@@ -123,7 +112,7 @@ def test_sums_of_squares_have_the_bits_of_the_table_in_memory(target: str, tmp_p
     method = fsframe.selectors["anova-f"](missing="pairwise")
     expected = method.select(fsframe.read(frame))
     for k, memory in enumerate((1 << 30, 90 * N)):
-        data = parts(frame, tmp_path / str(k), (1, 300))
+        data = divided(frame, tmp_path / str(k), (1, 300))
         found = method.select(data, run=Run(memory=memory))
         assert found.scores.tobytes() == expected.scores.tobytes()
         assert found.tables["p_values"].tobytes() == expected.tables["p_values"].tobytes()
@@ -134,10 +123,10 @@ def test_sums_of_squares_have_the_bits_of_the_table_in_memory(target: str, tmp_p
 def test_numeric_targets_and_bytes_are_taken(tmp_path: Path) -> None:
     frame = table("target")
     chain = Chain.parse("jmi:top=4,missing=level")
-    found = chain.select(parts(frame, tmp_path / "a", (300,)))
+    found = chain.select(divided(frame, tmp_path / "a", (300,)))
     np.testing.assert_array_equal(found.selected, chain.select(fsframe.read(frame)).selected)
     small = frame.select(polars.col("^few.*$").cast(polars.UInt8), "y")
-    data = parts(small, tmp_path / "b", (300,))
+    data = divided(small, tmp_path / "b", (300,))
     assert data.matrix.dtype == np.uint8
     chain = Chain.parse("mrmr:top=4")
     np.testing.assert_array_equal(
@@ -152,7 +141,7 @@ def test_bytes_by_rows_and_by_columns_become_the_same_codes(tmp_path: Path) -> N
     X[:, 7:9] += 248
     y = rng.integers(0, 3, N)
     frame = polars.DataFrame({f"f{k + 1}": X[:, k] for k in range(10)}).with_columns(y=y)
-    by_column = parts(frame, tmp_path / "columns", (1, 400))
+    by_column = divided(frame, tmp_path / "columns", (1, 400))
     (tmp_path / "rows").mkdir()
     with h5py.File(tmp_path / "rows" / "table.h5", "w") as file:
         file["X"], file["y"] = X, y
@@ -180,7 +169,7 @@ def test_bytes_by_rows_and_by_columns_become_the_same_codes(tmp_path: Path) -> N
 def test_codes_beside_the_table_are_used_checked_and_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = parts(table(), tmp_path / "p", (300,))
+    data = divided(table(), tmp_path / "p", (300,))
     chain = Chain.parse("jmi:top=4,missing=level")
     expected = chain.select(data)
     made = []
@@ -208,7 +197,7 @@ def test_what_needs_the_table_in_memory_loads_it_or_is_refused_before_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame = table().drop("gap")
-    data, whole = parts(frame, tmp_path / "p", (300,)), fsframe.read(frame)
+    data, whole = divided(frame, tmp_path / "p", (300,)), fsframe.read(frame)
     for text in (
         "relieff:top=3",
         "cmi:top=3",
@@ -228,7 +217,7 @@ def test_what_needs_the_table_in_memory_loads_it_or_is_refused_before_work(
 
 
 def test_workers_give_the_same_bits(tmp_path: Path) -> None:
-    data = parts(table(), tmp_path / "p", (300,))
+    data = divided(table(), tmp_path / "p", (300,))
     chain = Chain.parse("jmi:top=4,missing=level")
     expected = chain.select(data)
     with ThreadPoolExecutor(3) as pool:

@@ -15,9 +15,9 @@ from fsframe.errors import DataError, RequestError
 from fsframe.execution import open_engine
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
-from fsframe.table.dataset import Dataset
 from fsframe_interactions import levels as module
 from fsframe_interactions.engine import screen
+from tests.plugins.shared import divided, selected_in_parts
 
 N = 350
 
@@ -33,13 +33,6 @@ def table() -> polars.DataFrame:
     kinds = np.array(list("abcdefg"))[rng.integers(0, 7, N)]
     frame = polars.DataFrame({**columns, "kind": kinds})
     return frame.with_columns(polars.col("kind").cast(polars.Categorical), y=y)
-
-
-def divided(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...]) -> Dataset:
-    folder.mkdir()
-    for k, (start, stop) in enumerate(zip((0, *cuts), (*cuts, len(frame)), strict=True)):
-        frame[start:stop].write_parquet(folder / f"{k:02}.parquet")
-    return fsframe.read(folder)
 
 
 def assert_same_bits(found: Selection, expected: Selection) -> None:
@@ -74,11 +67,8 @@ def test_any_division_memory_and_number_of_threads_give_the_bits_of_memory(
     method = Chain.parse(text)
     expected = method.select(fsframe.read(frame))
     least = module.ROW_BYTES * N
-    for k, (cuts, threads, memory) in enumerate(
-        [((), 1, 1 << 30), ((1, 2, 250), 2, 1 << 30), ((225,), 3, least)]
-    ):
-        data = divided(frame, tmp_path / str(k), cuts)
-        found = method.select(data, run=Run(threads=threads, memory=memory))
+    ways = [((), 1, 1 << 30), ((1, 2, 250), 2, 1 << 30), ((225,), 3, least)]
+    for found in selected_in_parts(method, frame, tmp_path, ways):
         assert_same_bits(found, expected)
 
 

@@ -14,8 +14,10 @@ from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.standardise import learn_scaling, nominal_steps, scaling_over_parts
+from tests.plugins.shared import divided, selected_in_parts
 
 N = 700
+ROLES = {"groups": "person", "label": "y"}
 
 
 def table() -> polars.DataFrame:
@@ -34,13 +36,6 @@ def table() -> polars.DataFrame:
     )
 
 
-def divided(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...]) -> Dataset:
-    folder.mkdir()
-    for k, (start, stop) in enumerate(zip((0, *cuts), (*cuts, len(frame)), strict=True)):
-        frame[start:stop].write_parquet(folder / f"{k:02}.parquet")
-    return fsframe.read(folder, groups="person", label="y")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -54,16 +49,10 @@ def divided(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...]) -> Dat
 )
 def test_prototypes_are_those_of_the_table_in_memory(text: str, tmp_path: Path) -> None:
     frame, chain = table(), Chain.parse(text)
-    whole = fsframe.read(frame, groups="person", label="y")
+    whole = fsframe.read(frame, **ROLES)
     expected = chain.select(whole, run=Run(entropy=2))
-    found = [
-        chain.select(
-            divided(frame, tmp_path / str(k), cuts), run=Run(entropy=2, threads=th, memory=memory)
-        )
-        for k, (cuts, th, memory) in enumerate(
-            [((), 1, 1 << 30), ((1, 2, 500), 2, 1 << 30), ((450,), 3, 1 << 21)]
-        )
-    ]
+    ways = [((), 1, 1 << 30), ((1, 2, 500), 2, 1 << 30), ((450,), 3, 1 << 21)]
+    found = selected_in_parts(chain, frame, tmp_path, ways, entropy=2, **ROLES)
     for each in found:
         assert each.scores.tobytes() == found[0].scores.tobytes()
         np.testing.assert_array_equal(each.selected, expected.selected)
@@ -74,10 +63,10 @@ def test_prototypes_are_those_of_the_table_in_memory(text: str, tmp_path: Path) 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_scales_are_those_of_all_rows(standardize: bool, tmp_path: Path) -> None:
     frame = table()
-    whole = fsframe.read(frame, groups="person", label="y")
+    whole = fsframe.read(frame, **ROLES)
     expected = learn_scaling(whole.X, None, standardize).leaving(whole.categorical)
     steps = nominal_steps(whole.X, whole.categorical, np.ones(N), standardize)
-    data = divided(frame, tmp_path / "p", (3, 299))
+    data = divided(frame, tmp_path / "p", (3, 299), **ROLES)
     scaling, own = scaling_over_parts(data, standardize, 1 << 16, 2)
     np.testing.assert_allclose(scaling.centre, expected.centre, rtol=1e-13)
     np.testing.assert_allclose(scaling.scale, expected.scale, rtol=1e-8)
@@ -88,7 +77,7 @@ def test_scales_are_those_of_all_rows(standardize: bool, tmp_path: Path) -> None
 
 def test_what_prototypes_cannot_do_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FSFRAME_TABLE_MEMORY", "10KB")
-    data = divided(table(), tmp_path / "p", (300,))
+    data = divided(table(), tmp_path / "p", (300,), **ROLES)
     with pytest.raises(DataError, match=r"prototypes=4000: rows are drawn over the parts"):
         fsframe.select("immigrate", data)
     # Not fewer than the rows: all of them would be needed.

@@ -13,8 +13,8 @@ import fsframe
 from fsframe import Chain
 from fsframe.errors import DataError
 from fsframe.method.run import Run
-from fsframe.table.dataset import Dataset
 from fsframe_npfs.methods import procedure
+from tests.plugins.shared import divided
 
 N = 400
 
@@ -26,13 +26,6 @@ def table() -> polars.DataFrame:
     columns |= {f"few{k}": rng.integers(0, 3, N).astype(float) for k in range(4)}
     columns["rare"] = (np.arange(N) < 3).astype(float)
     return polars.DataFrame({**columns, "y": y})
-
-
-def divided(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...]) -> Dataset:
-    folder.mkdir()
-    for k, (start, stop) in enumerate(zip((0, *cuts), (*cuts, len(frame)), strict=True)):
-        frame[start:stop].write_parquet(folder / f"{k:02}.parquet")
-    return fsframe.read(folder)
 
 
 BASES = ("mim:top=3", "relieff:top=3", "anova-f:top=2", "jmi:top=3")

@@ -14,8 +14,8 @@ import fsframe
 from fsframe import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
-from fsframe.table.dataset import Dataset
 from fsframe_relief.engine import part_scores
+from tests.plugins.shared import divided, selected_in_parts
 
 N = 200
 
@@ -38,13 +38,6 @@ def table(kind: str) -> polars.DataFrame:
     return polars.concat([frame, twins, frame[:20]])
 
 
-def divided(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...]) -> Dataset:
-    folder.mkdir()
-    for k, (start, stop) in enumerate(zip((0, *cuts), (*cuts, len(frame)), strict=True)):
-        frame[start:stop].write_parquet(folder / f"{k:02}.parquet")
-    return fsframe.read(folder)
-
-
 CHAINS = (
     "relieff:m=20", "relieff:m=20,k=3", "relief:m=30", "relieff:m=15,weighting=rank,k=20",
     "relieff:m=15,weighting=distance,k=15", "relieff:m=5000,k=2", "relieff:m=10,k=400",
@@ -63,12 +56,8 @@ def test_any_division_threads_and_memory_give_the_same_bits(
     expected = chain.select(fsframe.read(frame))
     # With the least memory nearly every instance takes a pass of its own.
     scarce = (160 if text == CHAINS[0] else 500) * len(frame)
-    found = [
-        chain.select(divided(frame, tmp_path / str(k), cuts), run=Run(threads=th, memory=memory))
-        for k, (cuts, th, memory) in enumerate(
-            [((), 1, 1 << 30), ((1, 2, 180), 2, 1 << 30), ((160,), 3, scarce)]
-        )
-    ]
+    ways = [((), 1, 1 << 30), ((1, 2, 180), 2, 1 << 30), ((160,), 3, scarce)]
+    found = selected_in_parts(chain, frame, tmp_path, ways)
     for each in found:
         assert each.scores.tobytes() == found[0].scores.tobytes()
         np.testing.assert_array_equal(each.selected, found[0].selected)

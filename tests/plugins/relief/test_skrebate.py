@@ -32,9 +32,6 @@ run by hand; the page of the family says what they found.
 
 from __future__ import annotations
 
-import importlib
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -45,6 +42,7 @@ import pytest
 import fsframe
 from fsframe import Dataset, Run
 from fsframe_relief import plain
+from tests.plugins.shared import peer
 
 ROWS, COLUMNS, K = 30, 6, 3
 PEER = "skrebate==0.8.4"
@@ -60,16 +58,8 @@ NAMES = {
 @pytest.fixture(scope="module")
 def skrebate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The package, installed into a folder of its own."""
-    site = tmp_path_factory.mktemp("skrebate")
-    command = [sys.executable, "-m", "pip", "-q", "install", "--no-deps", "--target", str(site)]
-    done = subprocess.run([*command, PEER], capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        pytest.skip(f"{PEER} cannot be installed: {done.stderr.strip().splitlines()[-1]}")
-    sys.path.insert(0, str(site))
-    try:
-        yield importlib.import_module("skrebate")
-    finally:
-        sys.path.remove(str(site))
+    with peer(PEER, "skrebate", tmp_path_factory.mktemp("skrebate")) as package:
+        yield package
 
 
 def tables() -> dict[str, tuple[np.ndarray, np.ndarray, list[int]]]:

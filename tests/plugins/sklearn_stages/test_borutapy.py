@@ -8,9 +8,6 @@ missing here as well: the maximum is the paper's. Random streams differ, so sing
 
 from __future__ import annotations
 
-import importlib
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +19,7 @@ import fsframe.sklearn
 from fsframe.errors import RequestError
 from fsframe.table.dataset import Dataset
 from fsframe_sklearn.methods.boruta import Boruta
+from tests.plugins.shared import peer
 
 PEER = "Boruta==0.4.3"
 TREES, FORESTS, ALPHA = 30, 25, 0.05
@@ -34,16 +32,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def borutapy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The class, of the package installed into a folder of its own."""
-    site = tmp_path_factory.mktemp("boruta")
-    command = [sys.executable, "-m", "pip", "-q", "install", "--no-deps", "--target", str(site)]
-    done = subprocess.run([*command, PEER], capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        pytest.skip(f"{PEER} cannot be installed: {done.stderr.strip().splitlines()[-1]}")
-    sys.path.insert(0, str(site))
-    try:
-        yield importlib.import_module("boruta").BorutaPy
-    finally:
-        sys.path.remove(str(site))
+    with peer(PEER, "boruta", tmp_path_factory.mktemp("boruta")) as package:
+        yield package.BorutaPy
 
 
 def table(rows: int = 300) -> tuple[np.ndarray, np.ndarray]:
