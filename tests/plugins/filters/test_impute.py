@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import attrs
 import h5py
 import numpy as np
 import pytest
+from scipy import sparse
 
 import fsframe
 from fsframe import Chain, Dataset, Run
@@ -17,6 +17,7 @@ from fsframe.chains.audit import refit
 from fsframe.errors import DataError
 from fsframe.evaluation.folds import FoldTask
 from fsframe.method.selection import Selection
+from fsframe.method.stage_view import filled_rows
 from fsframe.storage import load_run
 from tests.cli.conftest import Call, call, here  # noqa: F401
 
@@ -31,8 +32,20 @@ def with_gaps(n: int = 60, p: int = 5, seed: int = 1) -> Dataset:
     return Dataset.from_arrays(X, y, categorical=[4])
 
 
-def by_hand(data: Dataset, fill: np.ndarray) -> Dataset:
-    return attrs.evolve(data, matrix=np.where(np.isnan(data.X), fill, data.X))
+def impute(data: Dataset, **settings: object) -> Selection:
+    return fsframe.selectors["impute"](**settings).select(data)
+
+
+def own_fill(found: Selection, X: np.ndarray) -> np.ndarray:
+    """Rows with what a stage puts in."""
+    return filled_rows(X, np.arange(X.shape[1]), found.fill, found.donors)
+
+
+def filled_by_hand(data: Dataset, method: str) -> Dataset:
+    return attrs.evolve(data, matrix=own_fill(impute(data, method=method), data.X))
+
+
+both = pytest.mark.parametrize("method", ["median", "neighbours"])
 
 
 @pytest.mark.parametrize("method", ["mean", "most-frequent"])
@@ -67,15 +80,22 @@ def test_the_median_is_a_value_that_was_observed() -> None:
     assert impute.select(data.with_counts(np.array([2, 2, 0, 0]))).fill == [1.0]
 
 
-def test_later_stages_see_what_filling_by_hand_gives() -> None:
+@both
+def test_later_stages_see_what_filling_by_hand_gives(method: str) -> None:
     data = with_gaps()
-    filled = by_hand(data, fsframe.selectors["impute"]().select(data).fill)
+    filled = filled_by_hand(data, method)
     for stage in ("lfe", "immigrate", "relieff", "mim"):
-        found = Chain.parse(f"impute {stage}").select(data, run=Run(entropy=3))
+        found = Chain.parse(f"impute:method={method} {stage}").select(data, run=Run(entropy=3))
         # The same random stream: that of the second stage.
         alone = fsframe.selectors[stage]().select(filled, run=Run(entropy=3).child(1))
         assert found.scores.tobytes() == alone.scores.tobytes(), stage
         assert found.selected.tolist() == alone.selected.tolist()
+    # Of fewer columns too: the others still say who is near.
+    chain = Chain.parse(f"impute:method={method} variance:top=2 lfe")
+    few = chain.select(data, run=Run(entropy=3))
+    kept = fsframe.selectors["variance"](top=2).select(filled)
+    alone = fsframe.selectors["lfe"]().select(filled, kept, Run(entropy=3).child(2))
+    assert few.scores.tobytes() == alone.scores.tobytes()
 
 
 def test_gaps_of_columns_that_a_stage_does_not_see_do_not_matter() -> None:
@@ -86,23 +106,28 @@ def test_gaps_of_columns_that_a_stage_does_not_see_do_not_matter() -> None:
     assert np.isnan(kept.scores[2]) and 2 not in kept.selected
 
 
-def test_each_resample_is_filled_from_its_own_rows() -> None:
+@both
+def test_each_resample_is_filled_from_its_own_rows(method: str) -> None:
     data, draw = with_gaps(), np.random.default_rng(5)
     counts = draw.multinomial(data.n_samples, np.full(data.n_samples, 1 / data.n_samples), 3)
-    impute, lfe = fsframe.selectors["impute"](), fsframe.selectors["lfe"]()
-    many = Chain.parse("impute lfe").select_many(data, counts)
-    fills = []
-    for row, found in zip(counts, many, strict=True):
-        fills.append(impute.select(data.with_counts(row)).fill)
-        alone = lfe.select(by_hand(data, fills[-1]).with_counts(row))
-        assert found.scores.tobytes() == alone.scores.tobytes()
-    assert len({fill.tobytes() for fill in fills}) == 3
+    seen = set()
+    for row, found in zip(
+        counts, Chain.parse(f"impute:method={method} lfe").select_many(data, counts), strict=True
+    ):
+        filled = own_fill(impute(data.with_counts(row), method=method), data.X)
+        seen.add(filled.tobytes())
+        alone = attrs.evolve(data, matrix=filled).with_counts(row)
+        expected = fsframe.selectors["lfe"]().select(alone)
+        assert found.scores.tobytes() == expected.scores.tobytes()
+    assert len(seen) == 3
 
 
-def test_nothing_is_learned_from_test_rows() -> None:
+@both
+def test_nothing_is_learned_from_test_rows(method: str) -> None:
     data = with_gaps()
     train = (np.arange(data.n_samples) % 3 > 0) * 1
-    task = FoldTask(base="impute lfe:top=3", classifier="knn", all_features=True)
+    base = f"impute:method={method} lfe:top=3"
+    task = FoldTask(base=base, classifier="knn", all_features=True)
     first = task.select(data.with_counts(train))
     X, y = data.X.copy(), data.y.copy()
     tested = np.flatnonzero(train == 0)
@@ -115,15 +140,14 @@ def test_nothing_is_learned_from_test_rows() -> None:
         assert second.tables[name][0].tobytes() == first.tables[name][0].tobytes()
     assert (first.tables["all-features"] >= 0).all()
     # It could be seen: the numbers of all rows are others.
-    impute = fsframe.selectors["impute"]()
-    whole, part = impute.select(data).fill, impute.select(data.with_counts(train)).fill
-    assert whole.tolist() != part.tolist()
+    whole, part = impute(data, method=method), impute(data.with_counts(train), method=method)
+    assert whole.fill.tolist() != part.fill.tolist()
 
 
-def check_workers_files_and_resumed_runs(stage: str, out: Path) -> tuple[Any, Any]:
-    """Equal bits of a chain that begins with `stage`, however it is run; the run and its file."""
-    data = with_gaps(40)
-    chain = Chain.parse(f"{stage} lfe npfs:n=6,null=published,alpha=0.3 knn")
+@both
+def test_workers_files_and_resumed_runs_give_equal_bits(method: str, tmp_path: Path) -> None:
+    data, out = with_gaps(40), tmp_path / "run.h5"
+    chain = Chain.parse(f"impute:method={method} lfe npfs:n=6,null=published,alpha=0.3 knn")
     plain = chain.run(data, seed=2)
     with ThreadPoolExecutor(2) as pool:
         assert chain.run(data, seed=2, executor=pool).digests() == plain.digests()
@@ -139,30 +163,47 @@ def check_workers_files_and_resumed_runs(stage: str, out: Path) -> tuple[Any, An
     fitted = chain.fit(data, seed=2)
     again = refit(record, data)
     assert again.predict_scores(rows).tobytes() == fitted.predict_scores(rows).tobytes()
-    return plain, record
-
-
-def test_workers_files_and_resumed_runs_give_equal_bits(tmp_path: Path) -> None:
-    plain, record = check_workers_files_and_resumed_runs("impute", tmp_path / "run.h5")
     assert record.fill is not None and record.fill.tolist() == plain.fill.tolist()
+    near = method == "neighbours"
+    assert near == (record.donors is not None)
+    with h5py.File(out) as file:
+        holding = [name for name in file["stages"] if "donors" in file["stages"][name]]
+    assert holding == (["00-impute"] if near else [])
+    if near:
+        assert record.donors.rows.tobytes() == data.X.tobytes()
 
 
-def test_a_table_on_disk_is_filled_as_one_in_memory(tmp_path: Path) -> None:
+@both
+def test_tables_on_disk_and_sparse_ones_are_filled_as_one_in_memory(
+    method: str, tmp_path: Path
+) -> None:
     data = with_gaps()
+
+    def scores(table: Dataset, stage: str) -> bytes:
+        return Chain.parse(f"impute:method={method} {stage}").select(table).scores.tobytes()
+
     with h5py.File(tmp_path / "t.h5", "w") as file:
         file["X"], file["y"] = data.X, data.y
     disk = fsframe.read(tmp_path / "t.h5", in_memory=False)
-    chain = Chain.parse("impute immigrate")
-    memory = chain.select(Dataset.from_arrays(data.X, data.y))
-    assert chain.select(disk).scores.tobytes() == memory.scores.tobytes()
+    memory = Dataset.from_arrays(data.X, data.y)
+    assert scores(disk, "immigrate") == scores(memory, "immigrate")
+    thin = np.where(np.random.default_rng(1).random(data.X.shape) < 0.7, 0.0, data.X)
+    dense, packed = (Dataset.from_arrays(X, data.y) for X in (thin, sparse.csc_array(thin)))
+    assert scores(packed, "mim") == scores(dense, "mim")
 
 
-def test_a_later_stage_does_not_fill_again() -> None:
+@pytest.mark.parametrize(
+    ("first", "second"), [("median", "mean"), ("median", "neighbours"), ("neighbours", "median")]
+)
+def test_the_first_stage_to_fill_a_column_has_done_it(first: str, second: str) -> None:
     data = with_gaps()
-    once = Chain.parse("impute lfe").select(data)
-    twice = Chain.parse("impute impute:method=mean lfe").select(data)
+    once = Chain.parse(f"impute:method={first} lfe").select(data)
+    twice = Chain.parse(f"impute:method={first} impute:method={second} lfe").select(data)
     assert twice.fill is not None and twice.fill.tolist() == once.fill.tolist()
     assert twice.scores.tobytes() == once.scores.tobytes()
+    assert (twice.donors is not None) == (first == "neighbours")
+    if twice.donors is not None:
+        assert twice.donors.rows.tobytes() == once.donors.rows.tobytes()
 
 
 def test_a_fill_of_another_length_is_refused() -> None:

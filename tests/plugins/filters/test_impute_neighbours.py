@@ -5,27 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import attrs
-import h5py
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.impute import KNNImputer
 from sklearn.preprocessing import StandardScaler
 
 import fsframe
 from fsframe import Chain, Dataset, Run
 from fsframe.errors import DataError, PluginError, RequestError, StoreError
-from fsframe.evaluation.folds import FoldTask
 from fsframe.method.selection import Donors, Selection
-from fsframe.method.stage_view import filled_rows
 from fsframe.storage import load_run, write_run
 from fsframe.testing.tables import assert_equal
 from tests.cli.conftest import Call, call, here  # noqa: F401
-from tests.plugins.filters.test_impute import (
-    by_hand,
-    check_workers_files_and_resumed_runs,
-    with_gaps,
-)
+from tests.plugins.filters.test_impute import impute, own_fill, with_gaps
 
 NEAR = "impute:method=neighbours"
 
@@ -38,11 +30,7 @@ def parkinsons(share: float = 0.1) -> Dataset:
 
 
 def near(data: Dataset, **settings: object) -> Selection:
-    return fsframe.selectors["impute"](method="neighbours", **settings).select(data)
-
-
-def own_fill(found: Selection, X: np.ndarray) -> np.ndarray:
-    return filled_rows(X, np.arange(X.shape[1]), found.fill, found.donors)
+    return impute(data, method="neighbours", **settings)
 
 
 @pytest.mark.parametrize("k", [1, 5, 500])
@@ -118,33 +106,11 @@ def test_a_row_that_counts_twice_is_two_donors() -> None:
     np.testing.assert_allclose(own_fill(drawn, data.X), own_fill(copied, data.X), rtol=1e-9)
 
 
-def test_later_stages_see_what_filling_by_hand_gives() -> None:
-    data = with_gaps()
-    filled = by_hand(data, own_fill(near(data), data.X))
-    for stage in ("lfe", "relieff", "mim"):
-        found = Chain.parse(f"{NEAR} {stage}").select(data, run=Run(entropy=3))
-        alone = fsframe.selectors[stage]().select(filled, run=Run(entropy=3).child(1))
-        assert found.scores.tobytes() == alone.scores.tobytes(), stage
-    # Of fewer columns too: the others still say who is near.
-    few = Chain.parse(f"{NEAR} variance:top=2 lfe").select(data, run=Run(entropy=3))
-    kept = fsframe.selectors["variance"](top=2).select(filled)
-    alone = fsframe.selectors["lfe"]().select(filled, kept, Run(entropy=3).child(2))
-    assert few.scores.tobytes() == alone.scores.tobytes()
-
-
-def test_each_resample_is_filled_from_its_own_rows() -> None:
+def test_resamples_share_the_rows_of_their_donors() -> None:
     data, draw = with_gaps(), np.random.default_rng(5)
     counts = draw.multinomial(data.n_samples, np.full(data.n_samples, 1 / data.n_samples), 3)
-    many = Chain.parse(f"{NEAR} lfe").select_many(data, counts)
-    first = fsframe.selectors["impute"](method="neighbours").select_many(data, counts)
-    assert all(found.donors.rows is first[0].donors.rows for found in first)
-    seen = set()
-    for row, found in zip(counts, many, strict=True):
-        filled = own_fill(near(data.with_counts(row)), data.X)
-        seen.add(filled.tobytes())
-        alone = fsframe.selectors["lfe"]().select(by_hand(data, filled).with_counts(row))
-        assert found.scores.tobytes() == alone.scores.tobytes()
-    assert len(seen) == 3
+    found = fsframe.selectors["impute"](method="neighbours").select_many(data, counts)
+    assert all(each.donors.rows is found[0].donors.rows for each in found)
 
 
 @pytest.mark.parametrize("method", ["median", "mean", "most-frequent"])
@@ -154,56 +120,6 @@ def test_many_resamples_are_filled_as_one_by_one(method: str) -> None:
     impute = fsframe.selectors["impute"](method=method)
     for row, found in zip(counts, impute.select_many(data, counts), strict=True):
         assert_equal(found, impute.select(data.with_counts(row)), method)
-
-
-def test_nothing_is_learned_from_test_rows() -> None:
-    data = with_gaps()
-    train = (np.arange(data.n_samples) % 3 > 0) * 1
-    task = FoldTask(base=f"{NEAR} lfe:top=3", classifier="knn", all_features=True)
-    first = task.select(data.with_counts(train))
-    X, y = data.X.copy(), data.y.copy()
-    tested = np.flatnonzero(train == 0)
-    X[tested[1:]] = np.where(np.isnan(X[tested[1:]]), 50.0, np.nan)
-    y[tested[1:]] = 1 - y[tested[1:]]
-    second = task.select(Dataset.from_arrays(X, y, categorical=[4]).with_counts(train))
-    assert second.selected.tolist() == first.selected.tolist()
-    for name in ("predicted", "class-scores", "all-features"):
-        assert second.tables[name][0].tobytes() == first.tables[name][0].tobytes()
-    assert (first.tables["all-features"] >= 0).all()
-
-
-def test_workers_files_and_resumed_runs_give_equal_bits(tmp_path: Path) -> None:
-    out = tmp_path / "run.h5"
-    _, record = check_workers_files_and_resumed_runs(NEAR, out)
-    assert record.donors.rows.tobytes() == with_gaps(40).X.tobytes()
-    with h5py.File(out) as file:
-        assert [name for name in file["stages"] if "donors" in file["stages"][name]] == [
-            "00-impute"
-        ]
-
-
-def test_the_first_stage_to_fill_a_column_has_done_it() -> None:
-    data = with_gaps()
-    once = Chain.parse(f"{NEAR} lfe").select(data)
-    twice = Chain.parse(f"{NEAR} impute lfe").select(data)
-    assert twice.scores.tobytes() == once.scores.tobytes()
-    assert twice.donors.rows.tobytes() == once.donors.rows.tobytes()
-    plain = Chain.parse(f"impute {NEAR} lfe").select(data)
-    assert plain.donors is None and plain.fill.tobytes() != once.fill.tobytes()
-
-
-def test_tables_on_disk_and_sparse_ones_are_filled_as_one_in_memory(tmp_path: Path) -> None:
-    data = with_gaps()
-    memory = Dataset.from_arrays(data.X, data.y)
-    expected = Chain.parse(f"{NEAR} immigrate").select(memory).scores.tobytes()
-    with h5py.File(tmp_path / "t.h5", "w") as file:
-        file["X"], file["y"] = data.X, data.y
-    disk = fsframe.read(tmp_path / "t.h5", in_memory=False)
-    assert Chain.parse(f"{NEAR} immigrate").select(disk).scores.tobytes() == expected
-    thin = np.where(np.random.default_rng(1).random(data.X.shape) < 0.7, 0.0, data.X)
-    dense = Chain.parse(f"{NEAR} mim").select(Dataset.from_arrays(thin, data.y))
-    packed = Chain.parse(f"{NEAR} mim").select(Dataset.from_arrays(sparse.csc_array(thin), data.y))
-    assert packed.scores.tobytes() == dense.scores.tobytes()
 
 
 def test_a_column_without_values_is_left_out_and_stays_empty() -> None:
