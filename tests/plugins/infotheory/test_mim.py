@@ -89,12 +89,6 @@ def test_counts_equal_copied_rows_to_the_bit(rule):
     assert_array_equal(mim.select(data.with_counts(counts)).scores, mim.select(copied).scores)
 
 
-def test_scores_do_not_depend_on_the_number_of_threads():
-    data = _mixed()
-    one, two = (Mim(missing="level").select(data, run=Run(threads=t)) for t in (1, 2))
-    assert_array_equal(one.scores, two.scores)
-
-
 def test_importance_weights_are_weighted_counts():
     data = _mixed(holes=0)
     counts = np.random.default_rng(3).integers(1, 4, data.n_samples)
@@ -136,10 +130,6 @@ def test_unknown_given_feature_is_named_with_the_nearest_one(table):
 def test_given_features_come_first_and_excluded_ones_never(table):
     found = Mim(given=["x7"], exclude=["x0"], top=2).select(table("tiny"))
     assert found.selected.tolist() == [7, 1, 2]
-
-
-def test_mim_is_found_in_the_registry(table):
-    assert fsframe.selectors["mim"](top=1).select(table("tiny")).selected.tolist() == [0]
 
 
 @pytest.mark.parametrize(

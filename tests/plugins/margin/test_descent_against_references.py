@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from fsframe_margin.engine.margins import PairSpace
-from fsframe_margin.engine.prediction import nearest_class, relative_scores, training_distances
+from fsframe_margin.engine.prediction import (
+    class_distances,
+    nearest_class,
+    relative_scores,
+    training_distances,
+)
 from fsframe_margin.methods.immigrate import descend
 
 TABLES = ("park", "syn_xor")
@@ -23,39 +28,29 @@ def test_gradient_equals_sigma_of_theorem_3_1(reference, table):
         assert np.abs(found - wanted).max() <= 1e-13 * np.abs(wanted).max()
 
 
+def whole_steps(reference, table, sigma, start, rule, max_iter, **options):
+    """A descent from a stored start without line search, of so many iterations."""
+    return descend(
+        PairSpace(*reference.table(table)), reference[f"{table}/start/{start}"], float(sigma),
+        rule=rule, line_search=False, max_iter=max_iter, tol=0.0, **options,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_clipped_updates_without_line_search_equal_the_r_package(reference, table):
-    space = PairSpace(*reference.table(table))
     stages = [s for s in reference.under(table, "package") if s[2].startswith("iter")]
     assert len(stages) == 18
     for sigma, start, stage in stages:
-        found = descend(
-            space,
-            reference[f"{table}/start/{start}"],
-            float(sigma),
-            rule="psd-clip",
-            line_search=False,
-            max_iter=int(stage.removeprefix("iter")),
-            tol=0.0,
-            keep_best=False,
-        )
+        updates = int(stage.removeprefix("iter"))
+        found = whole_steps(reference, table, sigma, start, "psd-clip", updates, keep_best=False)
         wanted = reference[f"{table}/package/{sigma}/{start}/{stage}"]
         assert np.abs(found.weights - wanted).max() < 1e-10  # 1e-14 where this was written
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_cost_of_plain_iterations_equals_the_prototype(reference, table):
-    space = PairSpace(*reference.table(table))
     for sigma, start, rule in reference.under(table, "cost"):
-        found = descend(
-            space,
-            reference[f"{table}/start/{start}"],
-            float(sigma),
-            rule=RULES[rule],
-            line_search=False,
-            max_iter=9,
-            tol=0.0,
-        )
+        found = whole_steps(reference, table, sigma, start, RULES[rule], 9)
         wanted = reference[f"{table}/cost/{sigma}/{start}/{rule}"]
         np.testing.assert_allclose(found.cost, wanted, rtol=1e-10)
 
@@ -64,14 +59,8 @@ def test_cost_of_plain_iterations_equals_the_prototype(reference, table):
 def test_line_search_ends_where_the_prototype_ends(reference, table):
     space = PairSpace(*reference.table(table))
     for sigma, start, rule in reference.under(table, "descent"):
-        found = descend(
-            space,
-            reference[f"{table}/start/{start}"],
-            float(sigma),
-            rule=RULES[rule],
-            max_iter=300,
-            tol=1e-10,
-        )
+        first = reference[f"{table}/start/{start}"]
+        found = descend(space, first, float(sigma), rule=RULES[rule], max_iter=300, tol=1e-10)
         wanted = reference[f"{table}/descent/{sigma}/{start}/{rule}"]
         cost = reference[f"{table}/descent-cost/{sigma}/{start}/{rule}"][0]
         assert np.abs(found.weights - wanted).max() < 1e-3
@@ -80,32 +69,19 @@ def test_line_search_ends_where_the_prototype_ends(reference, table):
         assert found.converged
 
 
+@pytest.mark.parametrize("protocol", ["train_loo", "train_self"])
 @pytest.mark.parametrize("table", TABLES)
-def test_training_predictions_leave_one_out_equal_the_r_package(reference, table):
+def test_predictions_equal_the_r_package(reference, table, protocol):
     X, y = reference.table(table)
     space = PairSpace(X, y)
-    for sigma, start, protocol in reference.under(table, "prediction"):
-        if protocol != "train_loo":
-            continue
+    cases = [s[:2] for s in reference.under(table, "prediction") if s[2] == protocol]
+    assert cases
+    for sigma, start in cases:
         W = reference[f"{table}/package/{sigma}/{start}/package"]
         wanted = reference[f"{table}/prediction/{sigma}/{start}/{protocol}"]
-        distances = training_distances(space, W, float(sigma), 2)
+        if protocol == "train_loo":
+            distances = training_distances(space, W, float(sigma), 2)
+        else:  # as new rows: each is its own neighbour
+            distances = class_distances(space, W, float(sigma), X, 2)
         np.testing.assert_array_equal(nearest_class(distances), wanted[:, 1])
         np.testing.assert_allclose(-relative_scores(distances), wanted[:, 2:], atol=1e-10)
-
-
-def test_predictions_of_new_rows_equal_the_r_package(reference):
-    # `train_self` treats training rows as new ones: each is its own neighbour
-    from fsframe_margin.engine.prediction import class_distances
-
-    for table in TABLES:
-        X, y = reference.table(table)
-        space = PairSpace(X, y)
-        for sigma, start, protocol in reference.under(table, "prediction"):
-            if protocol != "train_self":
-                continue
-            W = reference[f"{table}/package/{sigma}/{start}/package"]
-            wanted = reference[f"{table}/prediction/{sigma}/{start}/{protocol}"]
-            distances = class_distances(space, W, float(sigma), X, 2)
-            np.testing.assert_array_equal(nearest_class(distances), wanted[:, 1])
-            np.testing.assert_allclose(-relative_scores(distances), wanted[:, 2:], atol=1e-10)

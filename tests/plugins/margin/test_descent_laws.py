@@ -116,27 +116,19 @@ def test_row_order_does_not_matter(table, sigma):
     assert one == pytest.approx(other, rel=1e-11, abs=1e-9)
 
 
+@pytest.mark.parametrize("linear", [False, True])
 @settings(max_examples=30, deadline=None)
 @given(tables(), st.sampled_from([0.2, 1.0, 5.0]))
-def test_streamed_passes_equal_stored_ones(table, sigma):
+def test_streamed_passes_equal_stored_ones(linear, table, sigma):
     X, y, W, _ = table
-    stored, streamed = PairSpace(X, y), PairSpace(X, y)
+    weights = np.diag(W) / np.diag(W).sum() if linear else W
+    stored, streamed = PairSpace(X, y, linear=linear), PairSpace(X, y, linear=linear)
     streamed.stored = False
-    a, b = stored.point(W, sigma), streamed.point(W, sigma)
+    a, b = stored.point(weights, sigma), streamed.point(weights, sigma)
     assert a.cost == pytest.approx(b.cost, rel=1e-12, abs=1e-12)
-    scale = 1 + np.abs(stored.gradient(a, sigma)).max()
-    np.testing.assert_allclose(
-        stored.gradient(a, sigma), streamed.gradient(b, sigma), atol=1e-9 * scale
-    )
-    vector = np.diag(W) / np.diag(W).sum()
-    stored, streamed = PairSpace(X, y, linear=True), PairSpace(X, y, linear=True)
-    streamed.stored = False
-    a, b = stored.point(vector, sigma), streamed.point(vector, sigma)
-    assert a.cost == pytest.approx(b.cost, rel=1e-12, abs=1e-12)
-    scale = 1 + np.abs(stored.gradient(a, sigma)).max()
-    np.testing.assert_allclose(
-        stored.gradient(a, sigma), streamed.gradient(b, sigma), atol=1e-9 * scale
-    )
+    wanted = stored.gradient(a, sigma)
+    scale = 1 + np.abs(wanted).max()
+    np.testing.assert_allclose(wanted, streamed.gradient(b, sigma), atol=1e-9 * scale)
 
 
 @settings(max_examples=30, deadline=None)
@@ -313,21 +305,13 @@ def test_no_descent_direction_leaves_the_start_and_says_so():
     np.testing.assert_array_equal(found.weights, [[1.0]])
 
 
-def test_all_hits_at_distance_zero_give_finite_weights():
-    X = np.array([[0.0, 1.0]] * 3 + [[5.0, 1.5]] * 3)
-    found = descend(PairSpace(X, np.repeat([0, 1], 3)), np.eye(2) / np.sqrt(2), 1.0)
-    assert np.isfinite(found.weights).all()
-    assert found.cost[-1] < found.cost[0]
-
-
-def test_one_class_only_is_an_error():
-    with pytest.raises(DataError, match="only one class is present"):
-        PairSpace(np.eye(3), np.zeros(3, dtype=int))
-
-
-def test_every_class_with_one_member_is_an_error():
-    with pytest.raises(DataError, match="another member of its class"):
-        PairSpace(np.eye(3), np.arange(3))
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [(np.zeros(3, int), "only one class is present"), (range(3), "another member of its class")],
+)
+def test_labels_without_a_hit_or_a_miss_are_an_error(labels, words):
+    with pytest.raises(DataError, match=words):
+        PairSpace(np.eye(3), np.array(labels))
 
 
 def test_pruning_keeps_the_largest_weight_when_all_are_small():

@@ -25,8 +25,9 @@ UTILITIES = {
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),
-    st.integers(6, 12),
-    st.integers(1, 5),
+    # So many that a second pass often changes the set.
+    st.integers(12, 24),
+    st.integers(1, 8),
     st.sampled_from(["linear", "zero-one", "sigmoid"]),
     st.sampled_from([0.3, 1.0, 4.0]),
 )

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from fsframe.errors import DataError
 from fsframe.table.dataset import Dataset
 from fsframe_margin.engine.implicit_weights import ImplicitPairs, ImplicitWeights
 from fsframe_margin.engine.margins import PairSpace
@@ -121,12 +120,3 @@ def test_a_column_of_levels_that_only_its_codes_order_wrongly_is_found():
     assert Immigrate().select(named).selected[0] == 3
     fitted = WeightedKnn(k=5).fit(named.take_columns(np.array([3])))
     assert (fitted.predict(X[:, 3:]) == y).all()
-
-
-def test_a_method_for_numbers_refuses_by_name_and_says_what_to_do():
-    import fsframe
-
-    X, y = _table()
-    data = Dataset.from_arrays(X, y, ["a", "colour", "c", "d", "sex"], categorical=[1, 4])
-    with pytest.raises(DataError, match=r"rfe.*'colour', 'sex'.*--encode onehot"):
-        fsframe.Chain.parse("mim rfe").run(data)

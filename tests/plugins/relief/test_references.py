@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
@@ -235,11 +234,3 @@ def test_scores_equal_corelearn_where_its_definitions_are_ours(table, name, colu
     truth = read_scores(f"scores_{name}_corelearn.csv")[column]
     scores = method.select(table(f"{name}.csv")).scores
     np.testing.assert_allclose(scores, truth, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("method", [Relieff(), Surf(), Multisurfstar()])
-def test_a_small_memory_bound_changes_the_way_but_not_the_scores(table, method):
-    data = table("mixed3class_complete.csv")
-    wide = method.select(data, run=Run(memory=1 << 30))
-    narrow = method.select(data, run=Run(memory=1 << 16))
-    np.testing.assert_allclose(narrow.scores, wide.scores, rtol=0, atol=1e-13)
