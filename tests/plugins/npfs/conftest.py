@@ -15,6 +15,7 @@ from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
 from fsframe.params import integer, param
 from fsframe.table.dataset import Dataset
+from fsframe_npfs.methods.npfs import Npfs
 
 LEVELS = 11
 
@@ -62,6 +63,11 @@ def slides_table(seed: int, n: int = 1000, features: int = 50, relevant: int = 1
     else:
         y = rng.permutation(np.arange(n) % 2)
     return Dataset.from_arrays(X, y)
+
+
+def outcome(base: Any, data: Dataset, seed: int = 0, **settings: Any) -> Selection:
+    """What the test with these settings finds of a base."""
+    return Npfs(**settings).select_wrapped(base, data, None, Run(entropy=seed))
 
 
 @pytest.fixture

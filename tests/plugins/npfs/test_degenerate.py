@@ -10,14 +10,11 @@ import pytest
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
-from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.methods.npfs import Npfs
 
-
-def outcome(test: Npfs, base: Any, data: Dataset, upstream: Selection | None = None) -> Selection:
-    return test.select_wrapped(base, data, upstream, Run())
+from .conftest import outcome
 
 
 def with_columns(data: Dataset, *extra: np.ndarray) -> Dataset:
@@ -28,15 +25,15 @@ def test_share_near_one_says_how_many_bootstraps_are_needed(mim: Any, slides: An
     # K=25, k=24: (24/25)^n first falls to 0.01 at n = 113.
     data = slides(0, 300, 25, 5)
     with pytest.raises(RequestError, match="n=113 or more"):
-        outcome(Npfs(null="published", n=100), mim(k=24), data)
-    assert outcome(Npfs(null="published", n=113), mim(k=24), data).tables["z"].max() == 113
+        outcome(mim(k=24), data, null="published", n=100)
+    assert outcome(mim(k=24), data, null="published", n=113).tables["z"].max() == 113
 
 
 def test_too_few_bootstraps_say_how_many_are_needed(mim: Any, slides: Any) -> None:
     with pytest.raises(RequestError, match="n=2 or more"):
-        outcome(Npfs(null="published", n=1), mim(k=5), slides(0))
+        outcome(mim(k=5), slides(0), null="published", n=1)
     with pytest.raises(RequestError, match="n=4 or more"):
-        outcome(Npfs(null="published", n=3, correction="bonferroni"), mim(k=5), slides(0))
+        outcome(mim(k=5), slides(0), null="published", n=3, correction="bonferroni")
 
 
 def test_at_least_rule_with_one_bootstrap_does_not_name_what_was_never_picked(
@@ -44,7 +41,7 @@ def test_at_least_rule_with_one_bootstrap_does_not_name_what_was_never_picked(
 ) -> None:
     # k/K = 0.004 < alpha: zeta is 0, and z >= 0 holds for every feature.
     data = slides(0, 300, 250, 5)
-    found = outcome(Npfs(null="matlab", n=1), mim(k=2), data)
+    found = outcome(mim(k=2), data, null="matlab", n=1)
     assert found.tables["critical-value"][0] == 0 and found.selected.size == 2
 
 
@@ -55,11 +52,11 @@ def test_counts_of_a_base_that_keeps_everything_are_refused(
     mim: Any, slides: Any, options: dict[str, Any]
 ) -> None:
     with pytest.raises(RequestError, match="keeps all 20 usable features"):
-        outcome(Npfs(n=10, **options), mim(k=20), slides(0, 300, 20, 5))
+        outcome(mim(k=20), slides(0, 300, 20, 5), n=10, **options)
 
 
 def test_scores_of_a_base_that_keeps_everything_can_be_compared(mim: Any, slides: Any) -> None:
-    found = outcome(Npfs(n=10, permutations=30), mim(k=20), slides(0, 1000, 20, 2))
+    found = outcome(mim(k=20), slides(0, 1000, 20, 2), n=10, permutations=30)
     assert set(found.selected) == {0, 1}
 
 
@@ -67,7 +64,7 @@ def test_constant_columns_are_never_relevant_and_are_named(mim: Any, slides: Any
     # 10 relevant, 30 noise, 60 empty columns *before* them that win every tie at MI 0.
     live = slides(0, 500, 40, 10)
     data = Dataset.from_arrays(np.column_stack((np.zeros((500, 60)), live.X)), live.y)
-    found = outcome(Npfs(null="published"), mim(k=30), data)
+    found = outcome(mim(k=30), data, null="published")
     assert (found.selected >= 60).all() and np.isnan(found.scores[:60]).all()
     assert any("constant columns" in w and "f1, f2" in w for w in found.warnings)
     np.testing.assert_allclose(found.tables["p0"], found.tables["kept"] / 40)
@@ -76,7 +73,7 @@ def test_constant_columns_are_never_relevant_and_are_named(mim: Any, slides: Any
 def test_a_base_that_fills_up_with_constant_columns_is_refused(mim: Any, slides: Any) -> None:
     data = with_columns(slides(0, 300, 40, 10), np.zeros((300, 160)))
     with pytest.raises(RequestError, match="keeps all 40 usable features"):
-        outcome(Npfs(null="published"), mim(k=60), data)
+        outcome(mim(k=60), data, null="published")
 
 
 def test_columns_that_go_constant_in_a_bootstrap_are_not_marked_there(
@@ -86,7 +83,7 @@ def test_columns_that_go_constant_in_a_bootstrap_are_not_marked_there(
     rare[7, :] = 1.0  # one row only: absent from a bootstrap 37 % of the time
     live = slides(0, 200, 6, 2)
     data = Dataset.from_arrays(np.column_stack((rare, live.X)), live.y)
-    found = outcome(Npfs(null="published", n=400, alpha=0.4), mim(k=8), data)
+    found = outcome(mim(k=8), data, null="published", n=400, alpha=0.4)
     share = found.tables["bootstrap-matrix"][:, 0].mean()
     assert 0.4 < share <= 0.66  # without the guard it is in every list
     assert found.tables["kept"].min() < 8
@@ -104,7 +101,7 @@ def test_exact_copies_that_a_redundancy_shy_base_leaves_out_are_pointed_at(slide
 
     base = slides(0, 400, 5, 3)
     data = with_columns(base, base.X[:, 0])
-    found = outcome(Npfs(null="published", n=60, alpha=0.05), FirstOfCopies(), data)
+    found = outcome(FirstOfCopies(), data, null="published", n=60, alpha=0.05)
     assert 0 in found.selected and 5 not in found.selected
     assert any(w.startswith("f6: not relevant") and "identical to f1" in w for w in found.warnings)
 
@@ -122,23 +119,19 @@ def test_a_class_of_two_rows_stays_in_every_bootstrap(mim: Any) -> None:
             return super()._select_many(data, counts, upstream, run)
 
     for stratify in (True, False):
-        outcome(
-            Npfs(null="published", n=50, stratify=stratify),
-            Watching(k=3),
-            Dataset.from_arrays(X, y),
-        )
+        outcome(Watching(k=3), Dataset.from_arrays(X, y), null="published", n=50, stratify=stratify)
     assert seen and all(seen)
 
 
 def test_bias_that_lifts_p0_above_one_is_refused(mim: Any, slides: Any) -> None:
     with pytest.raises(RequestError, match=r"lower bias=0\.6"):
-        outcome(Npfs(null="published", bias=0.6), mim(k=10), slides(0, 200, 20, 5))
+        outcome(mim(k=10), slides(0, 200, 20, 5), null="published", bias=0.6)
 
 
 def test_a_table_without_two_usable_columns_is_refused(mim: Any) -> None:
     X = np.column_stack((np.arange(20) % 11, np.zeros(20)))
     with pytest.raises(RequestError, match="at least two are needed"):
-        outcome(Npfs(), mim(k=1), Dataset.from_arrays(X, np.arange(20) % 2))
+        outcome(mim(k=1), Dataset.from_arrays(X, np.arange(20) % 2))
     # Before any work starts, too.
     alone = Dataset.from_arrays(X[:, :1], np.arange(20) % 2)
     chain = Chain.parse("npfs:base=immigrate,of=pairs,n=4,permutations=9,alpha=0.3")
@@ -147,7 +140,7 @@ def test_a_table_without_two_usable_columns_is_refused(mim: Any) -> None:
 
 def test_pairs_of_a_base_without_pair_weights_are_refused(mim: Any, slides: Any) -> None:
     with pytest.raises(RequestError, match="returns pair weights"):
-        outcome(Npfs(of="pairs"), mim(), slides(0, 200))
+        outcome(mim(), slides(0, 200), of="pairs")
 
 
 @pytest.mark.parametrize(
@@ -179,18 +172,18 @@ def test_columns_preferred_whatever_the_label_are_named(slides: Any) -> None:
 
     data = slides(0, 300, 12, 3)
     counts: dict[str, Any] = {"n": 15, "statistic": "counts"}
-    pooled = outcome(Npfs(**counts, permutations=30, compare="pooled"), AlwaysFirst(), data)
+    pooled = outcome(AlwaysFirst(), data, permutations=30, compare="pooled", **counts)
     assert not pooled.selected.size
     assert any("compare=centred corrects for it" in w for w in pooled.warnings)
-    for test in (Npfs(**counts, permutations=30), Npfs(**counts, compare="own")):
-        found = outcome(test, AlwaysFirst(), data)
+    for settings in ({"permutations": 30}, {"compare": "own"}):
+        found = outcome(AlwaysFirst(), data, **counts, **settings)
         assert 0 not in found.selected and found.selected.size
         assert any(w.startswith("f1: selected in nearly all 15") for w in found.warnings)
 
 
 def test_top_keeps_the_most_frequent_and_says_what_is_not_relevant(mim: Any, slides: Any) -> None:
     data = slides(0, 500, 20, 3)
-    found = outcome(Npfs(n=30, top=6), mim(k=4), data)
+    found = outcome(mim(k=4), data, n=30, top=6)
     assert found.selected.size == 6
     assert any("top=6 keeps 6 features, of which only" in w for w in found.warnings)
-    assert outcome(Npfs(n=30, top=2), mim(k=4), data).selected.size == 2
+    assert outcome(mim(k=4), data, n=30, top=2).selected.size == 2

@@ -14,6 +14,8 @@ from fsframe.registry import nulls
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.methods.npfs import Npfs
 
+from .conftest import outcome
+
 
 def test_both_stages_are_in_the_registry_and_say_what_they_wrap() -> None:
     for name in ("npfs", "ensemble"):
@@ -78,9 +80,7 @@ def test_an_outer_resample_is_drawn_from_not_ignored(mim: Any, slides: Any) -> N
             seen.append(counts)
             return super()._select_many(data, counts, upstream, run)
 
-    Npfs(n=10, null="published").select_wrapped(
-        Watching(k=4), data.with_counts(counts), None, Run()
-    )
+    outcome(Watching(k=4), data.with_counts(counts), n=10, null="published")
     drawn = np.concatenate(seen)
     # The hundred rows left out are gone, and the rest stand for two hundred draws.
     assert drawn.shape == (10, 100)
@@ -97,7 +97,7 @@ def test_stratified_draws_keep_class_sizes_under_permuted_labels_too(mim: Any, s
                 np.testing.assert_array_equal(np.bincount(data.y, weights=row), sizes)
             return super()._select_many(data, counts, upstream, run)
 
-    Npfs(n=10).select_wrapped(Watching(k=4), data, None, Run())
+    outcome(Watching(k=4), data, n=10)
 
 
 def test_progress_counts_all_resamples_of_the_test(mim: Any, slides: Any) -> None:

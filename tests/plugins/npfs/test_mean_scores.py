@@ -25,6 +25,8 @@ from fsframe_npfs.engine.forecasts import DurationForecast
 from fsframe_npfs.engine.labellings import MeanScores, filled_scores, variance_within
 from fsframe_npfs.methods.npfs import Npfs
 
+from .conftest import outcome
+
 P, K = 39, 12
 
 
@@ -113,7 +115,7 @@ def test_relevant_features_do_not_crowd_each_other_out_of_short_lists(
     mim: Any, slides: Any, k: int
 ) -> None:
     # Counts name 2 to 6 of these 15.
-    found = Npfs().select_wrapped(mim(k=k), slides(1), None, Run()).selected
+    found = outcome(mim(k=k), slides(1)).selected
     assert (found < 15).sum() >= 14 and (found >= 15).sum() <= 2
 
 
@@ -121,16 +123,16 @@ def test_above_two_hundred_columns_the_corrected_test_answers_and_says_so(
     mim: Any, slides: Any
 ) -> None:
     data = slides(0, 300, 210, 3)
-    found = Npfs(n=4).select_wrapped(mim(k=5), data, None, Run())
+    found = outcome(mim(k=5), data, n=4)
     assert any("correction=bh" in w for w in found.warnings)
     np.testing.assert_array_equal(
         found.tables["relevant"], found.tables["adjusted-p-values"] <= 0.01
     )
-    asked = Npfs(n=4, correction="bh").select_wrapped(mim(k=5), data, None, Run())
+    asked = outcome(mim(k=5), data, n=4, correction="bh")
     np.testing.assert_array_equal(found.selected, asked.selected)
-    none = Npfs(n=4, correction="none").select_wrapped(mim(k=5), data, None, Run())
+    none = outcome(mim(k=5), data, n=4, correction="none")
     np.testing.assert_array_equal(none.tables["relevant"], none.tables["p-values"] <= 0.01)
-    plain = Npfs(n=5, null="published").select_wrapped(mim(k=5), data, None, Run())
+    plain = outcome(mim(k=5), data, n=5, null="published")
     np.testing.assert_array_equal(plain.tables["p-values"], plain.tables["adjusted-p-values"])
 
 
@@ -142,9 +144,7 @@ def test_a_base_without_scores_is_tested_by_what_it_keeps_and_that_is_said(
             found = mim._select_many(self, data, counts, upstream, run)
             return [attrs.evolve(s, scores=np.full(data.n_features, np.nan)) for s in found]
 
-    found = Npfs(n=10, permutations=40).select_wrapped(
-        Silent(k=3), slides(0, 1000, 20, 2), None, Run()
-    )
+    found = outcome(Silent(k=3), slides(0, 1000, 20, 2), n=10, permutations=40)
     assert set(found.selected) == {0, 1}
     assert any("the base returned no scores in 410 of 410" in w for w in found.warnings)
 
@@ -265,7 +265,7 @@ def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(
         options: dict[str, Any] = {
             "n": 12, "permutations": 60, "permuted_n": 3, "alpha": 0.05, "correction": correction,
         }  # fmt: skip
-        found = Npfs(settle=0.2, fits=1600, **options).select_wrapped(mim(k=4), data, None, Run())
+        found = outcome(mim(k=4), data, settle=0.2, fits=1600, **options)
         n, permutations, permuted_n = found.tables["numbers"].tolist()
         assert (n, permuted_n) != (12, 12) and n > 12, "nothing was borderline on this table"
         assert n + permutations * permuted_n <= 1600

@@ -16,6 +16,8 @@ from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.decisions import decide_by_centred_counts, shrinkage_factor
 from fsframe_npfs.methods.npfs import Npfs
 
+from .conftest import outcome
+
 
 def named(test: Npfs, base: Any, data: Dataset, seed: int = 0) -> np.ndarray:
     return test.select_wrapped(base, data, None, Run(entropy=seed)).selected
@@ -51,7 +53,7 @@ def test_shards_hold_their_level_and_find_what_is_there(mim: Any, slides: Any) -
 
 
 def test_shards_partition_the_rows_and_p0_is_k_over_K(mim: Any, slides: Any) -> None:
-    tables = Npfs(null="shards", n=8).select_wrapped(mim(k=5), slides(0), None, Run()).tables
+    tables = outcome(mim(k=5), slides(0), null="shards", n=8).tables
     assert tables["bootstrap-matrix"].shape == (8, 50)
     np.testing.assert_allclose(tables["p0"], 0.1)
 
@@ -63,9 +65,9 @@ def test_a_table_too_small_for_its_shards_names_the_largest_number(mim: Any, sli
 
 def test_own_null_compares_each_feature_with_itself(mim: Any, slides: Any) -> None:
     data = slides(0, 500, 20, 3)
-    found = Npfs(
-        n=30, alpha=0.05, compare="own", permutations=19, statistic="counts"
-    ).select_wrapped(mim(k=4), data, None, Run())
+    found = outcome(
+        mim(k=4), data, n=30, alpha=0.05, compare="own", permutations=19, statistic="counts"
+    )
     null, z = found.tables["null-z"], found.tables["z"]
     assert null.shape == (19, 20)
     np.testing.assert_allclose(found.tables["p-values"], (1 + (null >= z).sum(axis=0)) / 20)
@@ -73,8 +75,8 @@ def test_own_null_compares_each_feature_with_itself(mim: Any, slides: Any) -> No
 
 
 def test_pooled_p_values_count_all_permuted_counts(mim: Any, slides: Any) -> None:
-    found = Npfs(n=30, permutations=6, compare="pooled", statistic="counts").select_wrapped(
-        mim(k=4), slides(0, 500, 20, 3), None, Run()
+    found = outcome(
+        mim(k=4), slides(0, 500, 20, 3), n=30, permutations=6, compare="pooled", statistic="counts"
     )
     z = found.tables["z"]
     pool = np.concatenate((z, found.tables["null-z"].ravel()))
@@ -97,9 +99,7 @@ def centred_p_values(rows: np.ndarray, unlisted: int) -> np.ndarray:
 
 
 def test_centred_p_values_take_the_mean_of_the_other_labellings_off(mim: Any, slides: Any) -> None:
-    found = Npfs(n=30, permutations=7, statistic="counts").select_wrapped(
-        mim(k=4), slides(0, 500, 20, 3), None, Run()
-    )
+    found = outcome(mim(k=4), slides(0, 500, 20, 3), n=30, permutations=7, statistic="counts")
     rows = np.vstack((found.tables["z"], found.tables["null-z"])).astype(float)
     np.testing.assert_allclose(found.tables["p-values"], centred_p_values(rows, 0))
     np.testing.assert_array_equal(found.tables["relevant"], found.tables["p-values"] <= 0.01)
@@ -156,15 +156,13 @@ def test_too_few_permutations_are_refused_with_the_number_needed(
 def test_number_of_permutations_follows_from_alpha_where_it_is_left_out(
     mim: Any, slides: Any
 ) -> None:
-    found = Npfs(n=3, alpha=0.0004).select_wrapped(mim(), slides(0, 100, 22), None, Run())
+    found = outcome(mim(), slides(0, 100, 22), n=3, alpha=0.0004)
     assert len(found.tables["mean-scores"]) == 114  # the first P + 1 with 1 / (22 (P + 1)) <= alpha
 
 
 def test_permuted_counts_do_not_depend_on_the_true_label(mim: Any, slides: Any) -> None:
     # Relevant features must not leak into the null: its mean is k/K for each of them.
-    found = Npfs(n=50, permutations=40, statistic="counts").select_wrapped(
-        mim(k=10), slides(0, 600, 50, 5), None, Run()
-    )
+    found = outcome(mim(k=10), slides(0, 600, 50, 5), n=50, permutations=40, statistic="counts")
     mean = found.tables["null-z"].mean(axis=0) / 50
     assert abs(mean[:5].mean() - 0.2) < 0.08 and abs(mean[5:].mean() - 0.2) < 0.03
 

@@ -12,12 +12,12 @@ import pytest
 import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
-from fsframe.method.run import Run
 from fsframe.method.selection import PairWeights, Selection
 from fsframe.method.selector import Selector
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.candidates import CandidatePairs, FragileColumns
-from fsframe_npfs.methods.npfs import Npfs
+
+from .conftest import outcome
 
 
 @attrs.frozen(kw_only=True)
@@ -56,9 +56,7 @@ def relevant_pairs(found: Selection) -> set[tuple[int, int]]:
 def test_the_xor_pair_recurs_and_is_all_that_is_kept() -> None:
     hits, false = 0, 0
     for seed in range(3):
-        found = Npfs(of="pairs", n=20, pairs=3).select_wrapped(
-            Products(), xor_table(seed), None, Run(entropy=seed)
-        )
+        found = outcome(Products(), xor_table(seed), seed=seed, of="pairs", n=20, pairs=3)
         pairs = relevant_pairs(found)
         hits += (0, 1) in pairs
         false += len(pairs - {(0, 1)})
@@ -74,18 +72,14 @@ def test_pairs_keep_the_false_positive_rate_where_the_label_is_dealt_out_anew() 
     for seed in range(5):
         data = xor_table(seed)
         shuffled = data.with_labels(np.random.default_rng(seed).permutation(data.y))
-        found = Npfs(of="pairs", n=12, pairs=3).select_wrapped(
-            Products(), shuffled, None, Run(entropy=seed)
-        )
+        found = outcome(Products(), shuffled, seed=seed, of="pairs", n=12, pairs=3)
         false += len(relevant_pairs(found))
     # 45 pairs at one per cent: 2.3 in 5 tables.
     assert false <= 2.25 + 3 * np.sqrt(2.25)
 
 
 def test_published_form_of_pairs_uses_the_share_of_pairs_marked() -> None:
-    found = Npfs(of="pairs", n=20, pairs=3, null="published").select_wrapped(
-        Products(), xor_table(0), None, Run()
-    )
+    found = outcome(Products(), xor_table(0), of="pairs", n=20, pairs=3, null="published")
     np.testing.assert_allclose(found.tables["p0"], 3 / 45)
     np.testing.assert_array_equal(found.tables["bootstrap-matrix"].sum(axis=1), 3)
     assert (0, 1) in relevant_pairs(found)
@@ -93,9 +87,7 @@ def test_published_form_of_pairs_uses_the_share_of_pairs_marked() -> None:
 
 def test_listed_pair_weights_give_what_the_matrix_gives() -> None:
     dense, listed = (
-        Npfs(of="pairs", n=8, pairs=5).select_wrapped(
-            Products(sparse=sparse), xor_table(1), None, Run()
-        )
+        outcome(Products(sparse=sparse), xor_table(1), of="pairs", n=8, pairs=5)
         for sparse in (False, True)
     )
     for name in dense.tables:
@@ -133,7 +125,7 @@ def test_the_gametes_pair_recurs_and_permuted_labels_name_few() -> None:
 
 @pytest.mark.parametrize("top", [2, 5])
 def test_top_counts_features_in_the_order_of_their_best_pair(top: int) -> None:
-    found = Npfs(of="pairs", n=10, top=top).select_wrapped(Products(), xor_table(0), None, Run())
+    found = outcome(Products(), xor_table(0), of="pairs", n=10, top=top)
     assert found.selected.size == top and set(found.selected[:2]) == {0, 1}
 
 

@@ -16,6 +16,8 @@ from fsframe_npfs import plain
 from fsframe_npfs.engine.nulls import binomial_tail, critical_value
 from fsframe_npfs.methods.npfs import Npfs
 
+from .conftest import outcome
+
 DATA = Path(__file__).parent / "data"
 
 
@@ -115,7 +117,7 @@ def test_bias_term_shrinks_the_set_as_in_the_reference(mim: Any, slides: Any, bi
 
 
 def test_tables_hold_what_the_test_is_made_of(mim: Any, slides: Any) -> None:
-    found = Npfs(null="published", n=40).select_wrapped(mim(k=5), slides(0), None, Run())
+    found = outcome(mim(k=5), slides(0), null="published", n=40)
     tables = found.tables
     assert tables["bootstrap-matrix"].shape == (40, 50)
     np.testing.assert_array_equal(tables["bootstrap-matrix"].sum(axis=0), tables["z"])
@@ -142,9 +144,13 @@ def test_published_form_names_noise_and_more_bootstraps_make_it_worse(
     named = {
         n: np.mean(
             [
-                Npfs(null="published", n=n, stratify=False)
-                .select_wrapped(mim(k=10), slides(seed, features=100, relevant=0), None, Run())
-                .selected.size
+                outcome(
+                    mim(k=10),
+                    slides(seed, features=100, relevant=0),
+                    null="published",
+                    n=n,
+                    stratify=False,
+                ).selected.size
                 for seed in range(6)
             ]
         )
@@ -156,8 +162,7 @@ def test_published_form_names_noise_and_more_bootstraps_make_it_worse(
 def test_bonferroni_is_stricter_and_still_not_enough(mim: Any, slides: Any) -> None:
     data = slides(1, features=100, relevant=0)
     plain, strict = (
-        Npfs(null="published", correction=c).select_wrapped(mim(k=10), data, None, Run())
-        for c in ("none", "bonferroni")
+        outcome(mim(k=10), data, null="published", correction=c) for c in ("none", "bonferroni")
     )
     assert set(strict.selected) < set(plain.selected)
     assert strict.selected.size >= 5  # 0.01 expected; the reference has 11.1 on average
@@ -175,7 +180,7 @@ def test_bases_that_keep_varying_numbers_get_the_poisson_binomial_null(
                 for s, size in zip(found, sizes, strict=True)
             ]
 
-    tables = Npfs(null="published").select_wrapped(Varying(k=10), slides(0), None, Run()).tables
+    tables = outcome(Varying(k=10), slides(0), null="published").tables
     p0 = tables["kept"] / 50
     assert set(tables["kept"]) == {2, 3, 4}
     expected = stats.poisson_binom.sf(tables["z"] - 1, p0)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fsframe.method.run import Run
 from fsframe_npfs.engine.forecasts import likely_exceedances, remedy, reversal_probability
-from fsframe_npfs.methods.npfs import Npfs
+
+from .conftest import outcome
 
 
 def test_the_chance_is_that_of_two_binomial_counts_on_two_sides() -> None:
@@ -42,10 +42,7 @@ def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(
     for table in range(3):
         data = slides(table, 400, 40, 8)
         tables = [
-            Npfs(null=null, n=50, **options)
-            .select_wrapped(mim(k=8), data, None, Run(entropy=s))
-            .tables
-            for s in range(8)
+            outcome(mim(k=8), data, seed=s, null=null, n=50, **options).tables for s in range(8)
         ]
         relevant = np.array([t["relevant"] for t in tables])
         share = relevant.mean(axis=0)
@@ -63,15 +60,13 @@ def test_the_warning_names_them_and_says_what_would_settle_them(mim: Any, slides
     data = slides(0, 400, 40, 8)
     for null in ("permutation", "published"):
         options = {"permutations": 10, "statistic": "counts"} if null == "permutation" else {}
-        found = Npfs(null=null, n=50, **options).select_wrapped(mim(k=8), data, None, Run())
+        found = outcome(mim(k=8), data, null=null, n=50, **options)
         near = np.flatnonzero(found.tables["doubt"] > 0.05)
         [text] = [w for w in found.warnings if w.startswith("borderline")]
         first = near[np.argmax(found.tables["doubt"][near])]
         assert data.feature_names[first] in text
         assert "About n=" in text and "would settle" in text
-    clear = Npfs(null="published", n=400).select_wrapped(
-        mim(k=4), slides(0, 3000, 12, 4), None, Run()
-    )
+    clear = outcome(mim(k=4), slides(0, 3000, 12, 4), null="published", n=400)
     assert not any("borderline" in w for w in clear.warnings)
 
 
@@ -104,10 +99,7 @@ def test_likely_exceedances_are_the_quantiles_of_a_binomial_law() -> None:
 
 
 def test_a_message_about_shards_says_that_a_larger_table_helps(mim: Any, slides: Any) -> None:
-    found = [
-        Npfs(null="shards", n=20).select_wrapped(mim(k=5), slides(s, 800, 40, 8), None, Run())
-        for s in range(6)
-    ]
+    found = [outcome(mim(k=5), slides(s, 800, 40, 8), null="shards", n=20) for s in range(6)]
     texts = [w for f in found for w in f.warnings if w.startswith("borderline")]
     assert texts
     assert all(text.endswith("Only a larger table helps") for text in texts)

@@ -18,6 +18,8 @@ from fsframe_infotheory.methods.criteria import Mim
 from fsframe_npfs.engine.nulls import binomial_tail, critical_value, looks, settled
 from fsframe_npfs.methods.npfs import Npfs
 
+from .conftest import outcome
+
 
 def test_stopping_early_uses_the_critical_value_for_the_number_drawn(mim: Any, slides: Any) -> None:
     # Every feature is clear: 4 relevant ones always win, k = 4.
@@ -37,9 +39,7 @@ def test_decisions_are_those_of_all_bootstraps(mim: Any, slides: Any) -> None:
         for null in ("published", "permutation"):
             options = {"permutations": 10, "statistic": "counts"} if null == "permutation" else {}
             full, short = (
-                Npfs(null=null, n=200, settle=settle, **options).select_wrapped(
-                    mim(k=4), data, None, Run(entropy=seed)
-                )
+                outcome(mim(k=4), data, seed=seed, null=null, n=200, settle=settle, **options)
                 for settle in (None, 0.02)
             )
             drawn = short.tables["kept"].size
@@ -52,10 +52,7 @@ def test_decisions_are_those_of_all_bootstraps(mim: Any, slides: Any) -> None:
 
 def test_first_bootstraps_of_a_longer_run_are_those_of_a_shorter_one(mim: Any, slides: Any) -> None:
     data = slides(3, 300, 20, 4)
-    short, long = (
-        Npfs(null="published", n=n).select_wrapped(mim(k=4), data, None, Run()).tables
-        for n in (30, 70)
-    )
+    short, long = (outcome(mim(k=4), data, null="published", n=n).tables for n in (30, 70))
     np.testing.assert_array_equal(short["bootstrap-matrix"], long["bootstrap-matrix"][:30])
 
 
