@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsframe.chains.chain import Chain
 from fsframe.errors import PluginError, RequestError
 from fsframe.method.run import Run
 from fsframe.resampling.resamples import CountNull, RelabellingNull
@@ -181,8 +183,6 @@ def test_what_the_left_stage_found_on_the_whole_table_does_not_reach_the_bootstr
 
 
 def test_regression_targets_are_tested_too(slides: Any) -> None:
-    import attrs
-
     from fsframe.method.selection import Selection
     from fsframe.method.selector import Selector
 
@@ -249,3 +249,34 @@ def test_a_tail_that_is_none_is_refused(numbers: Any) -> None:
         null.tail(np.array([1, 1]), 4, 0.0)
     null.numbers = (1, 0.5, 0.25, 0)
     assert null.tail(np.array([1, 1]), 4, 0.0).tolist() == [1, 0.5, 0.25, 0]
+
+
+# Rows in groups
+
+
+def named_of_people(tables: int) -> tuple[int, int]:
+    """Features named with groups and without, of 12 in each table that mean nothing."""
+    chain = Chain.parse("mim:top=3 npfs:n=20,permutations=10,alpha=0.05")
+    with_groups = without = 0
+    for seed in range(tables):
+        generator = np.random.default_rng(seed)
+        who = np.repeat(np.arange(24), 8)
+        X = generator.normal(size=(24, 12))[who] + 0.3 * generator.normal(size=(192, 12))
+        y = generator.permutation(np.arange(24) % 2)[who]
+        data = Dataset.from_arrays(X, y, groups=who)
+        with_groups += chain.run(data, seed=seed).selected.size
+        without += chain.run(attrs.evolve(data, groups=None), seed=seed).selected.size
+    return with_groups, without
+
+
+def test_people_are_not_found_where_only_people_differ():
+    with_groups, without = named_of_people(6)
+    # 72 × 0.05 = 3.6 are promised.
+    assert with_groups <= 8 < without
+
+
+@pytest.mark.slow
+def test_the_level_is_held_by_groups_and_not_by_rows():
+    with_groups, without = named_of_people(30)
+    # Two standard errors of 360 × 0.05, features of one table taken as dependent.
+    assert with_groups <= 30 < 45 < without

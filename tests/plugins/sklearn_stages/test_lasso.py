@@ -1,4 +1,4 @@
-"""The solver of logistic paths reaches its tolerance where rounding hides what a step gains."""
+"""Paths of the lasso: the solver ends within its tolerance; what is said before it is resampled."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fsframe import Chain, Dataset
 from fsframe_sklearn.engine.linear_models import solve_logistic
 
 
@@ -44,3 +45,23 @@ def test_the_page_says_how_long_paths_take_beside_liblinear() -> None:
         shares = [float(row["lasso"]) / float(row["liblinear"]) for row in csv.DictReader(file)]
     page = " ".join((root / "docs/methods/sklearn.md").read_text(encoding="utf-8").split())
     assert max(shares) < 0.5 and "in less than half of liblinear's time" in page
+
+
+@pytest.mark.parametrize(
+    ("chain", "warned"),
+    [
+        ("lasso cpss", "lasso:"),
+        ("mim:top=20 elastic-net npfs", "elastic-net:"),
+        ("ipss:base=lasso", "lasso:"),
+        ("lasso:top=5 cpss", ""),
+        ("lasso:score_by=coefficient knockoffs", ""),
+        ("lasso", ""),
+        ("npfs:base=mim lasso", ""),
+        ("mim npfs lasso", ""),
+    ],
+)
+def test_a_lasso_without_top_warns_in_resamples_only(chain: str, warned: str) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 30))
+    data = Dataset.from_arrays(X, np.arange(40) % 2)
+    told = [w for w in Chain.parse(chain).forewarnings(data) if "top=10, the first" in w]
+    assert len(told) == bool(warned) and all(warned in w for w in told)
