@@ -10,13 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars
 import pytest
+from numpy.typing import NDArray
 
 import fsframe
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
+from fsframe_tables.genetics import PackedGenotypes
 
 
 def divided(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...], **roles: str) -> Dataset:
@@ -43,6 +46,17 @@ def selected_in_parts(
         )
         for k, (cuts, threads, memory) in enumerate(ways)
     ]
+
+
+def packed(genotypes: NDArray[Any], gaps: NDArray[np.bool_] | None = None) -> PackedGenotypes:
+    """A table of genotypes 0, 1, 2 in two bits each; gaps are missing."""
+    codes = np.array([3, 2, 0], np.uint8)[genotypes]
+    if gaps is not None:
+        codes[gaps] = 1
+    rows, columns = codes.shape
+    padded = np.vstack([codes, np.zeros((-rows % 4, columns), np.uint8)])
+    bits = (padded.T.reshape(columns, -1, 4) << np.array([0, 2, 4, 6])).sum(axis=2)
+    return PackedGenotypes.of(bits.astype(np.uint8), rows)
 
 
 @contextmanager

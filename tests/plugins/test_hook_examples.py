@@ -32,6 +32,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def with_a_mistake(name: str, folder: Path, right: str, wrong: str) -> Path:
+    """An example as another distribution, with another word in place of one."""
+    code = (FAKES / name / f"{name}.py").read_text(encoding="utf-8")
+    kind = name.removeprefix("fake_")
+    code = code.replace(name, "fake_broken").replace(f'name="{kind}"', 'name="broken"')
+    info = folder / "broken" / "fake_broken-2.0.dist-info"
+    info.mkdir(parents=True)
+    about = "Metadata-Version: 2.1\nName: fake-broken\nVersion: 2.0\n"
+    (info / "METADATA").write_text(about, encoding="utf-8")
+    (info / "entry_points.txt").write_text("[fsframe]\nbroken = fake_broken\n", encoding="utf-8")
+    assert right in code
+    (info.parent / "fake_broken.py").write_text(code.replace(right, wrong), encoding="utf-8")
+    return info.parent
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_stands_on_the_page_and_is_short(name: str) -> None:
     code = (FAKES / name / f"{name}.py").read_text(encoding="utf-8")
@@ -56,15 +71,7 @@ def test_a_section_stands_at_its_place_and_a_broken_one_spoils_nothing(
     folder: Path, tmp_path: Path
 ) -> None:
     name = "fake_ranges"
-    code = (FAKES / name / f"{name}.py").read_text(encoding="utf-8")
-    broken = tmp_path / "broken"
-    (broken / "fake_broken-2.0.dist-info").mkdir(parents=True)
-    metadata = "Metadata-Version: 2.1\nName: fake-broken\nVersion: 2.0\n"
-    (broken / "fake_broken-2.0.dist-info" / "METADATA").write_text(metadata)
-    points = "[fsframe]\nbroken = fake_broken\n"
-    (broken / "fake_broken-2.0.dist-info" / "entry_points.txt").write_text(points)
-    wrong = code.replace("fake_ranges", "fake_broken").replace("about.data is None", "about.none")
-    (broken / "fake_broken.py").write_text(wrong.replace('name="ranges"', 'name="broken"'))
+    broken = with_a_mistake(name, tmp_path, "about.data is None", "about.none")
     done = fsframe(
         "report", "run.h5", "on", "t.csv", "-o", str(tmp_path / "p.html"), cwd=folder,
         fakes=[name, broken],
@@ -101,15 +108,6 @@ def test_a_plot_of_a_plugin_is_listed_and_drawn(folder: Path) -> None:
 
 
 def test_a_plot_that_fails_names_its_plugin(folder: Path, tmp_path: Path) -> None:
-    name = "fake_seconds"
-    code = (FAKES / name / f"{name}.py").read_text(encoding="utf-8")
-    broken = tmp_path / "broken"
-    (broken / "fake_broken-2.0.dist-info").mkdir(parents=True)
-    for file in ("METADATA", "entry_points.txt"):
-        text = (FAKES / name / f"{name}-1.0.dist-info" / file).read_text(encoding="utf-8")
-        text = text.replace("fake_seconds", "fake_broken").replace("fake-seconds", "fake-broken")
-        (broken / "fake_broken-2.0.dist-info" / file).write_text(text, encoding="utf-8")
-    wrong = code.replace("fake_seconds", "fake_broken").replace("ax.bar(", "ax.no_such_bar(")
-    (broken / "fake_broken.py").write_text(wrong, encoding="utf-8")
-    done = fsframe("plot", "seconds", "run.h5", "-o", "x.svg", cwd=folder, fakes=[broken])
-    assert done.code == 3 and "of plugin `fake-broken`" in done.err and "no_such_bar" in done.err
+    broken = with_a_mistake("fake_seconds", tmp_path, "ax.bar(", "ax.no_such_bar(")
+    done = fsframe("plot", "broken", "run.h5", "-o", "x.svg", cwd=folder, fakes=[broken])
+    assert done.code == 3 and "of plugin `broken`" in done.err and "no_such_bar" in done.err

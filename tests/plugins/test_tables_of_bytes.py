@@ -11,7 +11,7 @@ import fsframe
 from fsframe import Chain, Dataset
 from fsframe.table import frozen_table
 from fsframe.testing import suite_for
-from fsframe_tables.genetics import PackedGenotypes
+from tests.plugins.shared import packed
 
 RNG = np.random.default_rng(1)
 N, P = 40, 12
@@ -29,21 +29,11 @@ WIDENED = {"importance", "knockoffs", "rfe", "rfecv", "sequential", "sklearn-sel
 OTHERS = {"cross-validation", "stability-study"}
 
 
-def packed(gaps: np.ndarray | None = None) -> PackedGenotypes:
-    codes = np.array([3, 2, 0], np.uint8)[G]
-    if gaps is not None:
-        codes[gaps] = 1
-    by_variant = np.ascontiguousarray(codes.T)
-    bits = by_variant[:, ::4] | by_variant[:, 1::4] << 2
-    bits |= by_variant[:, 2::4] << 4 | by_variant[:, 3::4] << 6
-    return PackedGenotypes.of(bits, N)
-
-
 TABLES = {
     "uint8": (G.astype(np.uint8), G.astype(float)),
     "int8": ((G - 1).astype(np.int8), (G - 1).astype(float)),
-    "two bits": (packed(), G.astype(float)),
-    "two bits with gaps": (packed(GAPS), np.where(GAPS, np.nan, G)),
+    "two bits": (packed(G), G.astype(float)),
+    "two bits with gaps": (packed(G, GAPS), np.where(GAPS, np.nan, G)),
 }
 METHODS = sorted(
     offer.name
@@ -114,10 +104,10 @@ def test_chains_of_bytes_have_the_bits_of_numbers(chain, table):
 
 def test_filled_genotypes_stay_in_two_bits_where_genotypes_fill_them():
     fill = RNG.integers(0, 3, P).astype(float)
-    filled = packed(GAPS).filled(fill)
+    filled = packed(G, GAPS).filled(fill)
     assert filled.dtype == np.uint8
     np.testing.assert_array_equal(filled.read(0, P), np.where(GAPS, fill, G))
-    assert packed(GAPS).filled(fill + 0.5) is None
+    assert packed(G, GAPS).filled(fill + 0.5) is None
 
 
 @pytest.mark.parametrize("table", TABLES)

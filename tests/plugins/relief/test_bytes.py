@@ -14,7 +14,7 @@ from fsframe.method.run import Run
 from fsframe.table import frozen_table
 from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.table_values import summarise
-from fsframe_tables.genetics import PackedGenotypes
+from tests.plugins.shared import packed
 
 N, P = 61, 40
 METHODS = [
@@ -34,13 +34,6 @@ METHODS = [
     "vls:subset=10,rounds=3",
     "npfs:base=(relieff:top=2),n=8,null=published",
 ]
-
-
-def packed(X: np.ndarray) -> PackedGenotypes:
-    codes = np.array([3, 2, 0])[X]
-    padded = np.vstack([codes, np.zeros((-len(X) % 4, X.shape[1]), dtype=int)])
-    bits = (padded.T.reshape(X.shape[1], -1, 4) << np.array([0, 2, 4, 6])).sum(axis=2)
-    return PackedGenotypes.of(bits.astype(np.uint8), len(X))
 
 
 @pytest.fixture
