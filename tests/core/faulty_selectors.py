@@ -21,7 +21,7 @@ from fsframe.method.selector import Selector
 from fsframe.params import param, real
 from fsframe.table.dataset import Dataset
 
-__all__ = ["FAULTS", "Explained", "made"]
+__all__ = ["FAULTS", "SAID", "Explained", "made"]
 
 
 @attrs.frozen(kw_only=True)
@@ -365,6 +365,12 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
         _targets(lambda t, data: (data.y > 0)[:, None] * 1.0 if data.task == "regression" else t),
         "unit_and_origin_of_the_target_do_not_matter",
     ),
+    "a numeric target not looked at": (
+        _scores(
+            lambda s, self, data, *a: np.ptp(data.X, axis=0) if data.task == "regression" else s
+        ),
+        "a_column_that_determines_the_target_comes_first",
+    ),
     "rows of the first class twice": (
         {
             "weights": lambda self, data: sound("weights")(self, data)
@@ -469,10 +475,6 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "seeded by the clock": (
         _jitter(lambda data, run: np.random.default_rng(time.perf_counter_ns())),
         "equal_seeds_give_equal_bits",
-    ),
-    "seeded by the threads": (
-        _jitter(lambda data, run: np.random.default_rng(run.threads)),
-        "number_of_threads_changes_no_bit",
     ),
     "one stream for all resamples": (
         {
@@ -580,6 +582,14 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
 }  # fmt: skip
 """What is wrong, to the parts that differ and the check that finds it."""
+
+SAID = {
+    "a numeric target not looked at": "the target is column 4",
+    "a cost far too high": "cost() says 1e+06 s",
+    "covariates ignored": "use data.covariates",
+    "missing read as nought": "with 64 added",
+}
+"""Of some faults, what the check has to say."""
 
 
 def self_counts(data: Dataset) -> bytes:

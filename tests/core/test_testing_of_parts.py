@@ -30,27 +30,15 @@ from fsframe.table.dataset import Dataset
 from fsframe.table.reader import Reader
 from fsframe.testing import (
     CommandConformance,
-    Conformance,
     EngineConformance,
     MeasureConformance,
     ReaderConformance,
     WrappingConformance,
-    conformance,
     run_checks,
     suite_for,
 )
 
-
-@pytest.fixture(autouse=True)
-def _own_tally(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is broken on purpose here does not count in the tally of the run."""
-    monkeypatch.setattr(conformance, "TALLY", {})
-
-
-def failures(base: type[Conformance], make: Callable[[], Any], **body: Any) -> dict[str, str]:
-    """The checks that fail, with what they say."""
-    suite = type("OnPurpose", (base,), {"make": staticmethod(make), **body})
-    return {each.check: each.detail for each in run_checks(suite) if each.status == "failed"}
+from .tried_checks import failures, outcome_of
 
 
 @pytest.mark.parametrize("name", list(measures))
@@ -131,7 +119,7 @@ def test_a_faulty_measure_is_found(fault: str) -> None:
     value, check, declared = MEASURES[fault]
     body = {"__doc__": "Share of right predictions.", "_value": lambda self, p: value(p)}
     faulty = attrs.frozen(kw_only=True)(type("Share", (PredictionMeasure,), {**body, **declared}))
-    assert check in failures(MeasureConformance, faulty)
+    assert outcome_of(check, faulty, MeasureConformance).status == "failed"
 
 
 Cells = dict[str, list[Any]]
@@ -152,7 +140,7 @@ class Json(Reader):
 
 
 def test_a_sound_reader_passes() -> None:
-    assert failures(ReaderConformance, Json, write=staticmethod(write)) == {}
+    assert failures(Json, ReaderConformance, write=staticmethod(write)) == {}
 
 
 def _in_single_precision(columns: Cells) -> Any:
@@ -224,7 +212,8 @@ READERS: dict[str, tuple[type[Json], str]] = {
 @pytest.mark.parametrize("fault", READERS)
 def test_a_faulty_reader_is_found(fault: str) -> None:
     reader, check = READERS[fault]
-    assert check in failures(ReaderConformance, reader, write=staticmethod(write))
+    found = outcome_of(check, reader, ReaderConformance, write=staticmethod(write))
+    assert found.status == "failed"
 
 
 def test_a_format_that_cannot_hold_something_is_not_blamed() -> None:
@@ -233,13 +222,8 @@ def test_a_format_that_cannot_hold_something_is_not_blamed() -> None:
             raise ValueError("no cell can be missing")
         write(path, columns)
 
-    suite = type(
-        "Limited",
-        (ReaderConformance,),
-        {"make": staticmethod(Json), "write": staticmethod(limited)},
-    )
-    outcomes = {each.check: each for each in run_checks(suite)}
-    missing = outcomes["missing_cells_stay_missing"]
+    body = {"write": staticmethod(limited)}
+    missing = outcome_of("missing_cells_stay_missing", Json, ReaderConformance, **body)
     assert missing.status == "not applicable" and "no cell can be missing" in missing.detail
 
 
@@ -322,24 +306,14 @@ ENGINES: dict[type[Engine], str] = {
 }
 
 
-def one(base: type[Conformance], make: Callable[[], Any], check: str) -> str:
-    """What becomes of one check; the others are not tried."""
-    suite = type("OnPurpose", (base,), {"make": staticmethod(make)})
-    try:
-        getattr(suite(), f"test_{check}")()
-    except BaseException:
-        return conformance.TALLY["OnPurpose"][-1].status
-    return "passed"
-
-
 def test_sound_engines_pass() -> None:
-    assert failures(EngineConformance, Threads) == {}
-    assert failures(EngineConformance, lambda: Processes.open(EngineOptions(workers=2))) == {}
+    assert failures(Threads, EngineConformance) == {}
+    assert failures(lambda: Processes.open(EngineOptions(workers=2)), EngineConformance) == {}
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.__name__)
 def test_a_faulty_engine_is_found(engine: type[Engine]) -> None:
-    assert one(EngineConformance, engine, ENGINES[engine]) == "failed"
+    assert outcome_of(ENGINES[engine], engine, EngineConformance).status == "failed"
     while Running.left:
         Running.left.pop().shutdown()
 
@@ -411,18 +385,19 @@ COMMANDS: dict[str, tuple[click.Command, str]] = {
 
 def test_a_sound_command_passes() -> None:
     body = {"arguments": staticmethod(arguments), "target": "fsframe.cli:cli"}
-    assert failures(CommandConformance, lambda: lines, **body) == {}
+    assert failures(lambda: lines, CommandConformance, **body) == {}
 
 
 def test_a_command_that_loads_numpy_for_its_help_is_found() -> None:
-    found = failures(CommandConformance, lambda: lines, target="numpy.linalg:norm")
-    assert "numpy" in found["help_loads_no_large_library"]
+    check, target = "help_loads_no_large_library", "numpy.linalg:norm"
+    assert "numpy" in outcome_of(check, lambda: lines, CommandConformance, target=target).detail
 
 
 @pytest.mark.parametrize("fault", COMMANDS)
 def test_a_faulty_command_is_found(fault: str) -> None:
     command, check = COMMANDS[fault]
-    assert check in failures(CommandConformance, lambda: command, arguments=staticmethod(arguments))
+    body = {"arguments": staticmethod(arguments)}
+    assert outcome_of(check, lambda: command, CommandConformance, **body).status == "failed"
 
 
 @attrs.frozen(kw_only=True)
@@ -512,8 +487,9 @@ WRAPPING: dict[type[Votes], str] = {
 @pytest.mark.parametrize("stage", WRAPPING, ids=lambda stage: stage.__name__)
 def test_a_faulty_wrapping_stage_is_found(stage: type[Votes]) -> None:
     check = WRAPPING[stage]
-    assert one(WrappingConformance, lambda: stage(base="mim:top=2"), check) == "failed"
-    assert one(WrappingConformance, lambda: Votes(base="mim:top=2"), check) == "passed"
+    for kind, status in ((stage, "failed"), (Votes, "passed")):
+        found = outcome_of(check, lambda kind=kind: kind(base="mim:top=2"), WrappingConformance)
+        assert found.status == status
 
 
 def test_a_wrapping_stage_is_checked_with_a_base_that_suits_it() -> None:
