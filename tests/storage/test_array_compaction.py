@@ -17,7 +17,8 @@ from fsframe.storage import load_run, spec, write_run
 from fsframe.storage.encoding import compact, square_of, triangle_of
 from fsframe.storage.read import first_difference
 from fsframe.storage.records import StageRecord
-from fsframe.storage.spec import SEAL_BYTES, make_seal
+from fsframe.storage.spec import SEAL_BYTES
+from tests.storage.run_files import sealed, tampered
 
 
 def symmetric(m: int, seed: int = 0) -> np.ndarray:
@@ -104,19 +105,16 @@ def test_zeros_of_two_signs_are_not_taken_for_one():
 )
 def test_a_packing_that_does_not_fit_is_refused(tmp_path, record, packing, message):
     path = write_run(tmp_path / "r.h5", with_metric(record))
-    forged = tmp_path / "forged.h5"
-    content = path.read_bytes()
-    forged.write_bytes(content)
-    with h5py.File(forged, "r+") as file:
+    raw = json.dumps(packing).encode()
+
+    def forge(file):
         stage = file["stages/00-x"]
         del stage["packing"]
-        raw = json.dumps(packing).encode()
         text = np.array([raw], dtype=h5py.string_dtype("utf-8", len(raw)))
         stage.create_dataset("packing", data=text, chunks=(1,), fletcher32=True)
-    image = forged.read_bytes()[SEAL_BYTES:]
-    forged.write_bytes(make_seal(image) + image)
+
     with pytest.raises(StoreError, match=message):
-        load_run(forged)
+        load_run(tampered(path, tmp_path / "forged.h5", forge))
 
 
 def test_a_file_of_version_1_may_not_pack(tmp_path, record):
@@ -125,8 +123,7 @@ def test_a_file_of_version_1_may_not_pack(tmp_path, record):
         file.attrs.modify("encoding-version", np.int64(1))
         # Another member of version 2, which would be told of first.
         file.pop("pair_tests", None)
-    image = path.read_bytes()[SEAL_BYTES:]
-    path.write_bytes(make_seal(image, 1) + image)
+    sealed(path, path.read_bytes()[SEAL_BYTES:], 1)
     assert spec.SINCE["packing"] == 2
     with pytest.raises(StoreError, match="does not know: packing"):
         load_run(path)

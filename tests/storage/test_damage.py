@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import signal
 import subprocess
@@ -21,9 +20,7 @@ from fsframe.errors import StoreError
 from fsframe.storage import load_run, spec, write_run
 from fsframe.storage.read import first_difference
 from fsframe.storage.spec import check_seal
-
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+from tests.storage.run_files import ROOT, build_record, needs_statm
 
 
 def siblings(folder: Path) -> list[str]:
@@ -60,80 +57,9 @@ def test_one_flipped_bit_at_any_byte_is_reported(run_file):
             load_run(run_file)
 
 
-FLIPPING = """
-import json, sys
-import numpy as np
-from fsframe.errors import StoreError
-from fsframe.storage import load_run
-from fsframe.storage.read import first_difference
-from fsframe.storage.spec import make_seal
-from fsframe.storage.spec import SEAL_BYTES
-source, scratch, count, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-image = bytearray(open(source, "rb").read()[SEAL_BYTES:])
-truth = load_run(source)
-rng = np.random.default_rng(seed)
-found = {"error": 0, "same": 0, "different": []}
-for place in rng.integers(len(image), size=count).tolist():
-    bit = 1 << int(rng.integers(8))
-    image[place] ^= bit
-    raw = bytes(image)
-    with open(scratch, "wb") as file:
-        file.write(make_seal(raw) + raw)
-    try:
-        loaded = load_run(scratch)
-    except StoreError:
-        found["error"] += 1
-    else:
-        if first_difference(truth, loaded):
-            found["different"].append(place)
-        else:
-            found["same"] += 1
-    image[place] ^= bit
-print(json.dumps(found))
-"""
-
-
-def flip_under_a_fitting_seal(run_file: Path, tmp_path: Path, count: int, seed: int) -> dict:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            FLIPPING,
-            str(run_file),
-            str(tmp_path / "s.h5"),
-            str(count),
-            str(seed),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        cwd=ROOT,
-    )
-    assert done.returncode == 0, (
-        f"the interpreter ended with {done.returncode}: {done.stderr[-500:]}"
-    )
-    return json.loads(done.stdout)
-
-
-def test_damage_that_the_seal_does_not_see_is_seen_by_checksums_and_digests(run_file, tmp_path):
-    """Bits flipped and the seal made to fit again, in a process of its own: no silent change in
-    anything that was found. What differs may only be a free text that no digest covers."""
-    found = flip_under_a_fitting_seal(run_file, tmp_path, 400, seed=1)
-    assert found["error"] + found["same"] + len(found["different"]) == 400
-    assert found["error"] > 200
-    assert found["different"] == []
-
-
-@pytest.mark.slow
-def test_damage_that_the_seal_does_not_see_at_length(run_file, tmp_path):
-    for seed in range(10):
-        assert flip_under_a_fitting_seal(run_file, tmp_path, 4000, seed)["different"] == []
-
-
 KILLING = """
 import os, signal, sys
-sys.path.insert(0, {here!r})
-from conftest import build_record
+from tests.storage.run_files import build_record
 from fsframe.storage import write_run
 import fsframe.atomic as atomic
 import fsframe.storage.write as write
@@ -179,9 +105,9 @@ POINTS = [
 
 
 @pytest.mark.parametrize("old", [True, False], ids=["replacing", "new"])
-def test_a_writer_killed_at_any_point_leaves_the_old_file_or_the_new_one(tmp_path, make, old):
+def test_a_writer_killed_at_any_point_leaves_the_old_file_or_the_new_one(tmp_path, old):
     """Points of death in order; then the file is whole, old or new, and can be written again."""
-    before = make(command="the old one")
+    before = build_record(command="the old one")
     # A sibling that has been renamed cannot be unlinked any more.
     points = [point for point in POINTS if not (old and point == ("unlink", "after"))]
     folders, processes = [], []
@@ -192,8 +118,7 @@ def test_a_writer_killed_at_any_point_leaves_the_old_file_or_the_new_one(tmp_pat
         if old:
             write_run(target, before)
         name = ("replace" if old else "link") if point == "move" else point
-        code = KILLING.format(here=str(HERE))
-        arguments = [sys.executable, "-c", code, name, when, "1" if old else "0", str(target)]
+        arguments = [sys.executable, "-c", KILLING, name, when, "1" if old else "0", str(target)]
         processes.append(subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE))
         folders.append(folder)
         if len(processes) % 4 == 0:
@@ -369,8 +294,7 @@ def test_what_is_no_run_file_is_reported(tmp_path, run_file):
 
 SMALL_SPACE = """
 import resource, sys
-sys.path.insert(0, {here!r})
-from conftest import build_record
+from tests.storage.run_files import build_record
 from fsframe.storage import load_run, write_run
 with open("/proc/self/statm") as statm:
     taken = int(statm.read().split()[0]) * resource.getpagesize()
@@ -380,11 +304,11 @@ print(load_run(write_run(sys.argv[1], build_record())).chain)
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the address space is read there")
+@needs_statm
 def test_files_are_written_and_read_in_a_small_address_space(tmp_path, record):
     """Beyond what the libraries have taken, 256 MiB: a buffer is made for what the file has."""
     done = subprocess.run(
-        [sys.executable, "-c", SMALL_SPACE.format(here=str(HERE)), str(tmp_path / "run.h5")],
+        [sys.executable, "-c", SMALL_SPACE, str(tmp_path / "run.h5")],
         capture_output=True,
         text=True,
         timeout=60,

@@ -6,12 +6,6 @@ would be seen as such.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable
-from pathlib import Path
-
 import h5py
 import numpy as np
 import pytest
@@ -19,10 +13,7 @@ import pytest
 from fsframe.errors import StoreError
 from fsframe.storage import load_run
 from fsframe.storage.spec import Limits
-
-ROOT = Path(__file__).resolve().parents[2]
-STAGE = "stages/01-immigrate"
-Edit = Callable[[h5py.File], None]
+from tests.storage.run_files import STAGE, Edit, needs_statm, opened_cases, tampered
 
 
 def swap(path: str, **options) -> Edit:
@@ -289,53 +280,21 @@ CASES: dict[str, tuple[Edit, str]] = {
         swap(f"{STAGE}/model", **summed(np.zeros(3), chunks=(3,))), "not a group"),
 }  # fmt: skip
 
-OPENING = """
-import json, resource, sys
-from fsframe.errors import StoreError
-from fsframe.storage import load_run
-resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
-for path in json.load(sys.stdin):
-    print(json.dumps([path, None]), flush=True)
-    try:
-        load_run(path)
-        outcome = "read"
-    except StoreError as error:
-        outcome = str(error)
-    print(json.dumps([path, outcome]), flush=True)
-"""
-
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory, make, tamper) -> dict[str, str | None]:
-    """What opening each file came to; None where the process died."""
-    from fsframe.storage import write_run
-
-    folder = tmp_path_factory.mktemp("hostile")
-    sound = write_run(folder / "sound.h5", make())
-    paths = {"sound": str(sound)}
-    for number, (name, (edit, _)) in enumerate(CASES.items()):
-        paths[name] = str(tamper(sound, folder / f"{number}.h5", edit))
-    done = subprocess.run(
-        [sys.executable, "-c", OPENING],
-        input=json.dumps(list(paths.values())),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=ROOT,
-    )
-    found = dict(json.loads(line) for line in done.stdout.splitlines())
-    assert done.returncode == 0, f"ended with {done.returncode}: {done.stderr[-1000:]}"
-    return {name: found.get(path) for name, path in paths.items()}
+def outcomes(tmp_path_factory) -> dict[str, str]:
+    return opened_cases(tmp_path_factory.mktemp("hostile"), CASES)
 
 
+@needs_statm
 def test_the_file_that_the_cases_start_from_is_sound(outcomes):
     assert outcomes["sound"] == "read"
 
 
+@needs_statm
 @pytest.mark.parametrize("name", CASES)
 def test_a_hostile_file_is_refused(outcomes, name):
     outcome = outcomes[name]
-    assert outcome is not None, "the process died"
     assert outcome != "read"
     assert "is not a valid run file" in outcome
     assert CASES[name][1] in outcome
@@ -361,7 +320,7 @@ def test_every_limit_is_held(run_file, limits, part):
     assert part in str(caught.value)
 
 
-def test_gzip_cannot_blow_up_beyond_the_limit(run_file, tmp_path, tamper):
+def test_gzip_cannot_blow_up_beyond_the_limit(run_file, tmp_path):
     """Forty megabytes of zeros in forty kilobytes: refused before they are unpacked."""
 
     def bomb(file: h5py.File) -> None:
@@ -370,7 +329,7 @@ def test_gzip_cannot_blow_up_beyond_the_limit(run_file, tmp_path, tamper):
             compression="gzip", compression_opts=9, fletcher32=True,
         )[:] = 0  # fmt: skip
 
-    path = tamper(run_file, tmp_path / "bomb.h5", bomb)
+    path = tampered(run_file, tmp_path / "bomb.h5", bomb)
     assert path.stat().st_size < 1 << 20
     with pytest.raises(StoreError, match="more than 16777216 bytes in all"):
         load_run(path, limits=Limits(array_bytes=16 << 20))

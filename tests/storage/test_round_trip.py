@@ -7,7 +7,6 @@ import re
 import struct
 import subprocess
 import sys
-from pathlib import Path
 
 import attrs
 import h5py
@@ -24,8 +23,7 @@ from fsframe.storage.encoding import content_digest
 from fsframe.storage.read import first_difference
 from fsframe.storage.write import run_image
 from fsframe.text import printable
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.storage.run_files import ROOT, build_record
 
 
 def test_a_record_reads_back_to_the_last_bit(record, run_file):
@@ -130,8 +128,8 @@ def test_equal_content_gives_equal_bytes_in_any_process(record, run_file):
     image = run_image(record)
     assert image == run_image(load_run(run_file))
     code = (
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from conftest import build_record\nfrom fsframe.storage.write import run_image\n"
+        "from tests.storage.run_files import build_record\n"
+        "from fsframe.storage.write import run_image\n"
         "import hashlib; print(hashlib.sha256(run_image(build_record())).hexdigest())"
     )
     for seed in ("1", "2"):
@@ -187,11 +185,11 @@ def test_records_that_hold_nothing_are_kept_too(tmp_path, record):
         elements=None,
     )
 )
-def test_every_array_survives(make, tmp_path_factory, array):
+def test_every_array_survives(tmp_path_factory, array):
     if array.dtype.kind == "U" and any("\0" in text for text in array.ravel().tolist()):
         return
     stage = StageRecord(name="x", features_in=[], tables={"t": array})
-    record = make(stages=[stage])
+    record = build_record(stages=[stage])
     try:
         path = write_run(tmp_path_factory.mktemp("runs") / "r.h5", record)
     except StoreError as error:
@@ -239,9 +237,9 @@ def test_large_arrays_are_compressed_and_read_back(tmp_path, record):
         ({"warnings": ["a\0b"]}, "NUL"),
     ],
 )
-def test_what_does_not_fit_the_format_is_refused_without_a_file(make, tmp_path, change, part):
+def test_what_does_not_fit_the_format_is_refused_without_a_file(tmp_path, change, part):
     with pytest.raises(StoreError) as caught:
-        write_run(tmp_path / "r.h5", make(**change))
+        write_run(tmp_path / "r.h5", build_record(**change))
     assert part in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
