@@ -38,14 +38,16 @@ def plugin(
     return module
 
 
-def source(name: str, load: Callable[[], object] | object, version: str = "1.0") -> PluginSource:
-    return PluginSource(
-        name=name,
-        distribution=f"dist-{name}",
-        version=version,
-        target=name,
-        load=load if callable(load) and not isinstance(load, types.ModuleType) else lambda: load,
-    )
+def source(
+    name: str, load: Callable[[], object] | object, version: str = "1.0", **more: Any
+) -> PluginSource:
+    loads = callable(load) and not isinstance(load, types.ModuleType)
+    given = {"distribution": f"dist-{name}", "version": version, "target": name, **more}
+    return PluginSource(name=name, load=load if loads else lambda: load, **given)
+
+
+def no_gpu() -> object:
+    raise ImportError("no gpu")
 
 
 def manager(*sources: PluginSource, environ: Mapping[str, str] | None = None) -> PluginManager:
@@ -202,10 +204,7 @@ def test_unknown_names_are_answered_with_a_suggestion_or_the_list() -> None:
 
 
 def test_unknown_names_repeat_why_plugins_are_missing() -> None:
-    def load() -> object:
-        raise ImportError("no gpu")
-
-    selectors, _, _ = registries(manager(source("bad", load)))
+    selectors, _, _ = registries(manager(source("bad", no_gpu)))
     with pytest.raises(PluginError, match=r"may offer it \(bad, failed: ImportError: no gpu\)"):
         selectors.offer("zzz")
     with pytest.raises(PluginError, match="belongs to the plugin 'bad', which is failed"):
@@ -233,14 +232,11 @@ def test_a_registry_shows_what_it_holds() -> None:
 
 
 def test_strict_raises_the_first_failure_with_the_way_out() -> None:
-    def load() -> object:
-        raise ImportError("no gpu")
-
-    found = manager(source("bad", load), environ={"FSFRAME_STRICT": "1"})
+    found = manager(source("bad", no_gpu), environ={"FSFRAME_STRICT": "1"})
     with pytest.raises(PluginError, match=r"'bad' \(dist-bad 1.0\): ImportError: no gpu.*unset it"):
         found.plugins()
     for off in ("", "0", "no", "false"):
-        assert manager(source("bad", load), environ={"FSFRAME_STRICT": off}).plugins()
+        assert manager(source("bad", no_gpu), environ={"FSFRAME_STRICT": off}).plugins()
 
 
 def test_environment_names_plugins_or_distributions_in_any_spelling() -> None:
@@ -253,14 +249,7 @@ def test_environment_names_plugins_or_distributions_in_any_spelling() -> None:
 
 
 def bundled(name: str, load: object) -> PluginSource:
-    return PluginSource(
-        name=name,
-        distribution="fsframe",
-        version="0.1",
-        target=name,
-        load=lambda: load,
-        bundled=True,
-    )
+    return source(name, load, "0.1", distribution="fsframe", bundled=True)
 
 
 def test_a_bundled_name_cannot_be_taken_and_that_is_reported_once() -> None:
@@ -310,17 +299,12 @@ def test_people_can_settle_a_contest_for_good(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_two_plugins_of_one_distribution_share_its_name_and_repeat_no_method() -> None:
-    def of_one(name: str, entries: list[Any]) -> PluginSource:
-        return PluginSource(
-            name=name,
-            distribution="Two_Points",
-            version="1",
-            target=name,
-            load=lambda: plugin(entries),
-        )
-
+    offered = {"a": "x", "b": "y", "c": "x"}
     found = manager(
-        of_one("a", [selector("x")]), of_one("b", [selector("y")]), of_one("c", [selector("x")])
+        *(
+            source(name, plugin([selector(method)]), distribution="Two_Points")
+            for name, method in offered.items()
+        )
     )
     assert [row.status for row in found.plugins()] == ["loaded", "loaded", "failed"]
     assert found.plugins()[2].reason == "it offers the selector 'x' twice"
