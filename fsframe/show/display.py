@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from fsframe.atomic import place_file
 from fsframe.errors import RequestError
+from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability, recorded_protocol
 from fsframe.params import format_value
 from fsframe.registry import classifiers, default_names, selectors, stability_metrics
 from fsframe.show.run_display import (
@@ -29,33 +30,25 @@ from fsframe.show.run_display import (
     verdict_lines,
 )
 from fsframe.storage import RunRecord, StageRecord
-from fsframe.storage.records import protocol_name
 from fsframe.text import counted, interval_text, number_text, printable, table_lines
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fsframe.evaluation.recorded import RecordedEvaluation, RecordedStability
     from fsframe.evaluation.summary import Evaluation, Measure
     from fsframe.storage.checked_tables import MetricTables
 
 _MOST_CLASSES = 6
 _SIZES_SHOWN = 20
 _OF_PROBABILITIES = ("log-loss", "brier", "calibration")
-
-
 _LONGEST_VALUE = 300
-_Protocol: TypeAlias = "tuple[RecordedEvaluation | None, RecordedStability | None]"
 
 
-def evaluation_object(
-    record: RunRecord, recorded: RecordedEvaluation, out: Path | None
-) -> dict[str, Any]:
-    """An evaluation as one object for ``--json``, which writes NaN as null."""
+def _evaluation_object(record: RunRecord, recorded: RecordedEvaluation) -> dict[str, Any]:
+    """What an evaluation adds to the object of a run for ``--json``, which writes NaN as null."""
     evaluation = recorded.evaluation
     return {
-        **result_object(record, out),
         "evaluated": recorded.base,
         "n_splits": evaluation.n_splits,
         "measures": {
@@ -94,18 +87,11 @@ def _estimate(measure: Measure) -> dict[str, Any]:
     return {name: getattr(measure, name) for name in ("mean", "standard_error", "interval")}
 
 
-def evaluation_lines(
-    record: RunRecord, recorded: RecordedEvaluation, out: Path | None
-) -> Iterator[str]:
-    """An evaluation as lines for a terminal."""
+def _evaluation_lines(record: RunRecord, recorded: RecordedEvaluation) -> Iterator[str]:
+    """What an evaluation measured, and what its folds chose."""
     evaluation = recorded.evaluation
-    yield (
-        f"{recorded.base} on {printable(record.data.name)}: {size_facts(record)}, "
-        f"{counted(evaluation.n_splits, 'split')}"
-    )
-    yield label_facts(record)
     yield ""
-    yield from measure_lines(evaluation, record.stages[-1].seconds, record.class_names)
+    yield from _measure_lines(evaluation, record.stages[-1].seconds, record.class_names)
     lacking = [name for name in _OF_PROBABILITIES if name not in evaluation.measures]
     if (
         evaluation.task == "classification"
@@ -117,12 +103,9 @@ def evaluation_lines(
     yield from _confusion_lines(evaluation, record.class_names)
     yield from _choice_lines(recorded)
     yield from _curve_lines(evaluation)
-    yield ""
-    yield from frequency_lines(record)
-    yield from closing_lines(record, out)
 
 
-def measure_lines(
+def _measure_lines(
     evaluation: Evaluation, seconds: float, classes: Sequence[str] = ()
 ) -> Iterator[str]:
     """Measures, kept features and stability of an evaluation, as lines for a terminal."""
@@ -253,14 +236,6 @@ def _curve_lines(evaluation: Evaluation) -> Iterator[str]:
     )
 
 
-def write_folds(path: Path, evaluation: Evaluation, *, overwrite: bool) -> None:
-    """A table of one line per fold at `path`: what it kept, and every measure of it."""
-    columns = fold_columns(evaluation)
-    rows = zip(*columns.values(), strict=True)
-    lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
-    place_file(path, ("\n".join(lines) + "\n").encode(), overwrite=overwrite)
-
-
 def fold_columns(evaluation: Evaluation) -> dict[str, list[Any]]:
     """One value per split in each column: what it kept, and every measure that splits have."""
     names = [name for name, measure in evaluation.measures.items() if measure.mean == measure.mean]
@@ -272,26 +247,19 @@ def fold_columns(evaluation: Evaluation) -> dict[str, list[Any]]:
     }
 
 
-def stability_object(
-    record: RunRecord, study: RecordedStability, out: Path | None
-) -> dict[str, Any]:
-    """A stability study as one object for ``--json``, which writes NaN as null."""
+def _stability_object(study: RecordedStability) -> dict[str, Any]:
+    """What a stability study adds to the object of a run for ``--json``."""
     metrics = {
         m.name: {"value": m.value, "interval": m.interval, "by_size": m.by_size}
         for m in study.tables.metrics
     }
-    return {**result_object(record, out), "studied": study.base, "stability": metrics}
+    return {"studied": study.base, "stability": metrics}
 
 
-def stability_lines(record: RunRecord, study: RecordedStability, out: Path | None) -> Iterator[str]:
-    """A stability study as lines for a terminal."""
+def _stability_lines(study: RecordedStability) -> Iterator[str]:
+    """How much the resamples kept, and how stable that is."""
     metrics = study.tables.metrics
     kept = study.tables.kept.sum(axis=1)
-    yield (
-        f"{study.base} on {printable(record.data.name)}: {size_facts(record)}, "
-        f"{counted(len(kept), 'resample')} ({study.resample})"
-    )
-    yield label_facts(record)
     span = f"{kept.min()} to {kept.max()}" if kept.min() != kept.max() else f"{kept.min()}"
     yield f"features kept per resample: {span}"
     yield ""
@@ -299,9 +267,6 @@ def stability_lines(record: RunRecord, study: RecordedStability, out: Path | Non
     sized = {m.name: m.by_size for m in metrics if m.by_size is not None}
     if sized:
         yield from _size_lines(sized)
-    yield ""
-    yield from frequency_lines(record)
-    yield from closing_lines(record, out)
 
 
 def metric_rows(metrics: Iterable[MetricTables]) -> tuple[list[str], list[list[str]], set[int]]:
@@ -331,26 +296,35 @@ def _spread(length: int) -> list[int]:
 
 def result_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     """The record as lines for a terminal; the last says where the run file is."""
-    evaluation, study = _whole_protocol(record)
-    if evaluation is not None:
-        yield from evaluation_lines(record, evaluation, path)
-    elif study is not None:
-        yield from stability_lines(record, study, path)
+    protocol = _whole_protocol(record)
+    if protocol is None:
+        yield from _chain_lines(record)
     else:
-        yield from _chain_lines(record, path)
+        if isinstance(protocol, RecordedEvaluation):
+            repeated = counted(protocol.evaluation.n_splits, "split")
+            body = _evaluation_lines(record, protocol)
+        else:
+            resamples = counted(len(protocol.tables.kept), "resample")
+            repeated, body = f"{resamples} ({protocol.resample})", _stability_lines(protocol)
+        yield f"{protocol.base} on {printable(record.data.name)}: {size_facts(record)}, {repeated}"
+        yield label_facts(record)
+        yield from body
+        yield ""
+        yield from frequency_lines(record)
+    yield from closing_lines(record, path)
 
 
-def _chain_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
+def _chain_lines(record: RunRecord) -> Iterator[str]:
     yield f"{record.chain} on {printable(record.data.name)}: {table_facts(record)}"
     yield ""
     yield from stage_lines(record)
-    recorded, study = _protocol(record)
-    if recorded is not None:
+    protocol = recorded_protocol(record)
+    if isinstance(protocol, RecordedEvaluation):
         yield ""
-        yield from measure_lines(recorded.evaluation, record.stages[-1].seconds)
-    elif study is not None:
+        yield from _measure_lines(protocol.evaluation, record.stages[-1].seconds)
+    elif protocol is not None:
         yield ""
-        yield from table_lines(*metric_rows(study.tables.metrics))
+        yield from table_lines(*metric_rows(protocol.tables.metrics))
     yield ""
     yield from feature_lines(record)
     yield from verdict_lines(record)
@@ -358,7 +332,6 @@ def _chain_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
         yield ""
         yield from pair_lines(record)
     yield from cluster_lines(record)
-    yield from closing_lines(record, path)
 
 
 def file_lines(record: RunRecord, path: Path) -> Iterator[str]:
@@ -392,16 +365,14 @@ def _absence(stage: StageRecord) -> str:
 
 def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
     """The object of `evaluate --json` or `stability --json`; of `chain` for any other run."""
-    evaluation, study = _whole_protocol(record)
-    if evaluation is not None:
-        return evaluation_object(record, evaluation, path)
-    if study is not None:
-        return stability_object(record, study, path)
-    return result_object(record, path)
+    protocol, facts = _whole_protocol(record), result_object(record, path)
+    if isinstance(protocol, RecordedEvaluation):
+        return facts | _evaluation_object(record, protocol)
+    return facts if protocol is None else facts | _stability_object(protocol)
 
 
 def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
-    """Write what ``evaluate --csv`` writes.
+    """Write what ``evaluate --csv`` writes: what each fold kept, and every measure of it.
 
     Raises
     ------
@@ -410,25 +381,15 @@ def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:
     StoreError
         If the file exists already, or cannot be written.
     """
-    recorded, _ = _whole_protocol(record)
-    if recorded is None:
+    protocol = _whole_protocol(record)
+    if not isinstance(protocol, RecordedEvaluation):
         raise RequestError("--csv writes the folds of an evaluation; this run is not an evaluation")
-    write_folds(path, recorded.evaluation, overwrite=overwrite)
+    columns = fold_columns(protocol.evaluation)
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+    place_file(path, ("\n".join(lines) + "\n").encode(), overwrite=overwrite)
 
 
-def _whole_protocol(record: RunRecord) -> _Protocol:
-    """The protocol that is the whole run; none if the run has other stages."""
-    return _protocol(record) if len(record.stages) == 1 else (None, None)
-
-
-def _protocol(record: RunRecord) -> _Protocol:
-    """The evaluation or the stability study at the end of a run."""
-    name = protocol_name(record)
-    if not name:
-        return None, None
-    # Here, so that showing any other run does not load evaluations.
-    from fsframe.evaluation import recorded
-
-    if name == "cross-validation":
-        return recorded.recorded_evaluation(record), None
-    return None, recorded.recorded_stability(record)
+def _whole_protocol(record: RunRecord) -> RecordedEvaluation | RecordedStability | None:
+    """The protocol that is the whole run; None if the run has other stages."""
+    return recorded_protocol(record) if len(record.stages) == 1 else None
