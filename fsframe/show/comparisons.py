@@ -142,23 +142,9 @@ def _cell(value: Any) -> str:
     return "" if value is None else value if isinstance(value, str) else repr(value)
 
 
-def pair_columns(result: Comparison) -> dict[str, list[Any]]:
-    """The tests of every two chains on every table as columns."""
-    places = list(result.papers)
-    return {
-        "data": [result.data[d] for d, _, _ in places],
-        "a": [result.chains[i] for _, i, _ in places],
-        "b": [result.chains[j] for _, _, j in places],
-        "difference": [result.papers[place].difference for place in places],
-        "p_paired": [result.papers[place].p_value for place in places],
-        "p_corrected": [result.corrected[place].p_value for place in places],
-        "corrected": [str(result.outcome["corrected"][place]) for place in places],
-    }
-
-
-def comparison_object(result: Comparison) -> dict[str, Any]:
-    """A comparison as one object for `json_text`."""
-    pairs = [
+def tested_pairs(result: Comparison) -> list[dict[str, Any]]:
+    """Every two chains on every table: their difference, its tests, and who wins by each rule."""
+    return [
         {
             "data": result.data[d],
             "a": result.chains[i],
@@ -173,6 +159,17 @@ def comparison_object(result: Comparison) -> dict[str, Any]:
         }
         for (d, i, j), test in result.papers.items()
     ]
+
+
+def pair_columns(result: Comparison) -> dict[str, list[Any]]:
+    """The tests of every two chains on every table as columns."""
+    names = ("data", "a", "b", "difference", "p_paired", "p_corrected", "corrected")
+    pairs = tested_pairs(result)
+    return {name: [pair[name] for pair in pairs] for name in names}
+
+
+def comparison_object(result: Comparison) -> dict[str, Any]:
+    """A comparison as one object for `json_text`."""
     ranks = result.ranks
     return {
         "chains": result.chains,
@@ -192,7 +189,7 @@ def comparison_object(result: Comparison) -> dict[str, Any]:
         "front": result.front,
         "fewest_features": [None if c < 0 else c for c in result.fewest.tolist()],
         "rope": result.rope,
-        "pairs": pairs,
+        "pairs": tested_pairs(result),
         "bayesian_signed_rank": result.overall,
         "wilcoxon_holm": result.adjusted_p,
         "mean_ranks": None if ranks is None else ranks.mean_ranks,
@@ -285,14 +282,9 @@ def words_of_tests(result: Comparison) -> list[str]:
     return words
 
 
-def letters_of(result: Comparison) -> list[str]:
-    """Short names of chains for tables."""
-    return [chr(ord("A") + c) if c < 26 else f"C{c + 1}" for c in range(len(result.chains))]
-
-
 def comparison_lines(result: Comparison) -> Iterator[str]:
     """A comparison as lines for a terminal."""
-    letters = letters_of(result)
+    letters = [chr(ord("A") + c) if c < 26 else f"C{c + 1}" for c in range(len(result.chains))]
     for letter, chain in zip(letters, result.chains, strict=True):
         yield f"{letter}  {chain}"
     for d, data in enumerate(result.data):

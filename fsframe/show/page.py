@@ -26,6 +26,7 @@ from fsframe.show.comparisons import (
     chains_on,
     csv_text,
     result_rows,
+    tested_pairs,
     words_of_tests,
 )
 from fsframe.show.methods_text import bibliography, checklist, methods_text, versions
@@ -302,14 +303,11 @@ def _tests(comparison: Comparison) -> Iterator[Block]:
     if not comparison.papers:
         return
     rows = []
-    for (d, i, j), test in comparison.papers.items():
-        worse, equal, better = comparison.posterior[d, i, j]
-        corrected = comparison.corrected[d, i, j].p_value
-        figures = [f"{test.difference:.4f}", f"{corrected:.3g}", f"{test.p_value:.3g}"]
-        chances = [f"{x:.2f}" for x in (better, equal, worse)]
-        rows.append(
-            [comparison.data[d], comparison.chains[i], comparison.chains[j], *figures, *chances]
-        )
+    for pair in tested_pairs(comparison):
+        p_values = [f"{pair[name]:.3g}" for name in ("p_corrected", "p_paired")]
+        chances = [f"{chance:.2f}" for chance in reversed(pair["posterior"])]
+        named = [pair["data"], pair["a"], pair["b"]]
+        rows.append([*named, f"{pair['difference']:.4f}", *p_values, *chances])
     yield Heading("All pairs of chains, by table")
     yield Text(
         "Corrected: the corrected resampled t-test, which keeps its level; paired: Student's "
@@ -399,17 +397,16 @@ def write_folder(
     except OSError as error:
         raise StoreError(f"cannot use {folder}: {error.strerror or error}") from error
     # Made again from the runs at every call.
-    place_tracked_files(folder, _files(record, comparisons), overwrite=overwrite)
-
-
-def _files(record: StudyRecord, comparisons: Mapping[str, Comparison]) -> dict[str, bytes]:
-    """The contents of the files of results, by name."""
     texts = {name: text.encode() for name, text in _texts(record, comparisons).items()}
-    return texts | _figures(record)
+    place_tracked_files(folder, texts | _figures(record), overwrite=overwrite)
 
 
 def _texts(record: StudyRecord, comparisons: Mapping[str, Comparison]) -> dict[str, str]:
-    files = {"results.csv": csv_text(comparisons.values()), "methods.md": _markdown(record)}
+    text = methods_text(record, lambda keys: " [" + "; ".join(f"@{key}" for key in keys) + "]")
+    files = {
+        "results.csv": csv_text(comparisons.values()),
+        "methods.md": f"# Methods of {record.name}\n\n{text}\n",
+    }
     for metric, comparison in comparisons.items():
         files[_table_name(metric)] = _latex_table(comparison)
     text = methods_text(record, lambda keys: f"~\\cite{{{','.join(keys)}}}", tex)
@@ -490,8 +487,3 @@ def _latex_table(result: Comparison) -> str:
         cells = ["---" if value != value else f"${number_text(value, 3)}$" for *_, value in rows]
         lines.append(rf"{tex(name if alone else f'{name}, all features')} & {' & '.join(cells)} \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
-
-
-def _markdown(record: StudyRecord) -> str:
-    text = methods_text(record, lambda keys: " [" + "; ".join(f"@{key}" for key in keys) + "]")
-    return f"# Methods of {record.name}\n\n{text}\n"
