@@ -16,26 +16,6 @@ from fsframe.errors import RequestError
 from fsframe.storage import RunRecord
 from fsframe.text import printable
 
-__all__ = [
-    "BLUE",
-    "COLOURS",
-    "DASHES",
-    "FORMATS",
-    "GREY",
-    "MARKERS",
-    "VERMILLION",
-    "axes_for",
-    "colour_bar",
-    "drawable",
-    "feature_label",
-    "figure_bytes",
-    "label_axis",
-    "lacks",
-    "look",
-    "short",
-    "spread",
-]
-
 BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#8C8C8C"
 COLOURS = (BLUE, VERMILLION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 """Distinguishable with colour vision deficiency (Okabe, Ito 2008), except the last."""

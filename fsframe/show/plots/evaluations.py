@@ -19,7 +19,6 @@ from fsframe.show.plots.canvas import (
     COLOURS,
     DASHES,
     GREY,
-    MARKERS,
     VERMILLION,
     axes_for,
     drawable,
@@ -332,27 +331,13 @@ def accuracy_against_stability(
         for number, k in enumerate(known):
             x, y = points[k]
             measure, stability = measures[k], evaluations[k].evaluation.stability
-            look = number % len(COLOURS)
+            style = look(number) | {"ls": "none"}
             error = measure.standard_error if drawable(measure.standard_error) else 0.0
-            sides = [[0.0], [0.0]]
-            if stability.interval is not None:
-                sides = [
-                    [max(0.0, x - stability.interval[0])],
-                    [max(0.0, stability.interval[1] - x)],
-                ]
-            panel.errorbar(
-                x,
-                y,
-                yerr=error,
-                xerr=sides,
-                color=COLOURS[look],
-                marker=MARKERS[look],
-                mfc=COLOURS[look] if k in front else "white",
-                ms=7,
-                elinewidth=0.9,
-                ls="none",
-                label=short(evaluations[k].base, 44),
-            )
+            low, high = stability.interval or (x, x)
+            sides = [[max(0.0, x - low)], [max(0.0, high - x)]]
+            face, label = style["color"] if k in front else "white", short(evaluations[k].base, 44)
+            bars = {"yerr": error, "xerr": sides, "elinewidth": 0.9}
+            panel.errorbar(x, y, **bars, **style, mfc=face, ms=7, label=label)
         # With equal stabilities the axis would extend beyond 1.
         panel.set_xlim(right=min(panel.get_xlim()[1], 1.03))
         panel.set_xlabel("stability φ of the kept features")
