@@ -204,9 +204,8 @@ def _repeated(found: Contents, names: Sequence[str]) -> Iterator[Finding]:
     """Equal columns and rows, and what was noticed in reading."""
     equal = [(names[a], names[b]) for a, b in found.repeated_columns]
     if equal:
-        shown = ", ".join(f"{a} = {b}" for a, b in equal[:5])
-        more = f" and {len(equal) - 5} more" if len(equal) > 5 else ""
-        yield Finding(columns=(), what=f"columns that are equal: {shown}{more}")
+        shown = some_of([f"{a} = {b}" for a, b in equal])
+        yield Finding(columns=(), what=f"columns that are equal: {shown}")
     for note in found.notes:
         yield Finding(columns=(), what=note)
     if many := found.repeated_rows:

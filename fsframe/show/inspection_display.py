@@ -11,8 +11,9 @@ from typing import Any
 from fsframe.method.run import size_text
 from fsframe.show.inspection import Inspection, PartsInspection
 from fsframe.table.column_facts import ColumnFacts
+from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import times_and_events
-from fsframe.text import counted, printable, shown_width, table_lines
+from fsframe.text import counted, printable, shown_width, some_of, table_lines
 
 _WIDTH = 80
 _SHOWN = 30
@@ -38,9 +39,7 @@ def inspection_lines(inspection: Inspection) -> Iterator[str]:
         yield ""
         yield "Questions and remarks:"
         for finding in inspection.findings:
-            shown = ", ".join(printable(name, _NAME) for name in finding.columns[:5])
-            more = len(finding.columns) - 5
-            shown += f" and {more} more" if more > 0 else ""
+            shown = some_of([printable(name, _NAME) for name in finding.columns])
             head = f"{shown}: " if shown else ""
             yield from _wrapped(f"* {head}{finding.what}", indent="  ")
             if finding.option:
@@ -219,16 +218,7 @@ def inspection_object(inspection: Inspection) -> dict[str, Any]:
             "said": inspection.said,
             "doubts": list(inspection.doubts),
             "task": None if inspection.data is None else inspection.data.task,
-            "classes": None
-            if inspection.data is None
-            else {
-                str(label): int(size)
-                for label, size in zip(
-                    inspection.data.classes, inspection.data.class_sizes(), strict=True
-                )
-            }
-            if inspection.data.task == "classification"
-            else {},
+            "classes": None if inspection.data is None else _class_sizes(inspection.data),
         },
         "findings": [
             {"columns": list(f.columns), "what": f.what, "option": f.option}
@@ -255,6 +245,14 @@ def inspection_object(inspection: Inspection) -> dict[str, Any]:
             "formula": inspection.forecast.formula,
         },
     }
+
+
+def _class_sizes(data: Dataset) -> dict[str, int]:
+    """The number of rows of each class; empty for a numeric label."""
+    if data.task != "classification":
+        return {}
+    sizes = data.class_sizes().tolist()
+    return {str(label): size for label, size in zip(data.classes, sizes, strict=True)}
 
 
 def parts_lines(inspection: PartsInspection) -> Iterator[str]:
@@ -294,17 +292,13 @@ def parts_lines(inspection: PartsInspection) -> Iterator[str]:
 def parts_object(inspection: PartsInspection) -> dict[str, Any]:
     """The object of `inspect --json` for a table in parts."""
     data = inspection.data
-    classes = {}
-    if data.task == "classification":
-        sizes = data.class_sizes().tolist()
-        classes = {str(label): size for label, size in zip(data.classes, sizes, strict=True)}
     return {
         "path": inspection.path,
         "form": "parts",
         "rows": data.n_samples,
         "features": data.n_features,
         "missing": int(data.matrix.facts.missing.sum()),
-        "label": {"name": data.label_name, "task": data.task, "classes": classes},
+        "label": {"name": data.label_name, "task": data.task, "classes": _class_sizes(data)},
         "warnings": list(data.warnings),
         "command": inspection.command,
         "forecast": {

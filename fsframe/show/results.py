@@ -30,6 +30,7 @@ from fsframe.show.run_display import (
     pair_heading,
     pair_rows,
     table_facts,
+    warning_lines,
 )
 from fsframe.storage import RunRecord, write_run
 from fsframe.storage import load_run as read_run
@@ -66,14 +67,9 @@ class SelectionResult(ChainResult):
         return "\n".join(map(printable, result_lines(self, None)))
 
     def _repr_html_(self) -> str:
-        facts = [table_facts(self), *self._warnings()]
+        warnings = warning_lines(self, _WARNINGS_SHOWN, "all_warnings()")
+        facts = [table_facts(self), *warnings]
         return html_block(f"{self.chain} on {self.data.name}", facts, *self._tables())
-
-    def _warnings(self) -> Iterator[str]:
-        warnings = self.all_warnings()
-        yield from (f"warning: {warning}" for warning in warnings[:_WARNINGS_SHOWN])
-        if len(warnings) > _WARNINGS_SHOWN:
-            yield f"… and {len(warnings) - _WARNINGS_SHOWN} more warnings (all_warnings() has all)"
 
     def _tables(self) -> Iterator[str]:
         if self.selected.size:

@@ -121,15 +121,20 @@ def _tests_object(record: RunRecord) -> dict[str, Any] | None:
 
 def closing_lines(record: RunRecord, path: Path | None) -> Iterator[str]:
     """The lines below every result: warnings, and the path of the run file."""
-    warnings = record.all_warnings()
-    if warnings:
+    if record.all_warnings():
         yield ""
-        yield from (f"warning: {warning}" for warning in warnings[:_WARNINGS_SHOWN])
-        if len(warnings) > _WARNINGS_SHOWN:
-            yield f"… and {len(warnings) - _WARNINGS_SHOWN} more warnings (--json has all)"
+        yield from warning_lines(record, _WARNINGS_SHOWN, "--json")
     if path is not None:
         yield ""
         yield f"run file: {path}"
+
+
+def warning_lines(record: RunRecord, most: int, where: str) -> Iterator[str]:
+    """At most so many warnings, a line each; `where` names what has all."""
+    warnings = record.all_warnings()
+    yield from (f"warning: {warning}" for warning in warnings[:most])
+    if len(warnings) > most:
+        yield f"… and {len(warnings) - most} more warnings ({where} has all)"
 
 
 def in_groups(record: RunRecord) -> str:
@@ -161,9 +166,7 @@ def _feature_roles(record: RunRecord) -> str:
     kept, groups = record.environment.get("keep"), record.environment.get("feature_groups")
     roles = []
     if isinstance(kept, list) and kept:
-        names = ", ".join(printable(str(name)) for name in kept[:3])
-        more = f" and {len(kept) - 3} more" if len(kept) > 3 else ""
-        roles.append(f"{names}{more} always kept")
+        roles.append(f"{some_of([printable(str(name)) for name in kept], 3)} always kept")
     if isinstance(groups, dict) and groups:
         roles.append(f"in {counted(len(groups), 'group')} kept or dropped whole")
     return f" ({'; '.join(roles)})" if roles else ""
@@ -366,9 +369,8 @@ def cluster_lines(record: RunRecord) -> Iterator[str]:
         yield f"{stage.name}: features that represent a cluster"
         rows = []
         for column in largest[:_CLUSTERS_SHOWN]:
-            members = ", ".join(printable(names[c]) for c in represented[column][:_MEMBERS_SHOWN])
-            more = len(represented[column]) - _MEMBERS_SHOWN
-            rows.append([printable(names[column]), members + (f" and {more} more" * (more > 0))])
+            members = [printable(names[member]) for member in represented[column]]
+            rows.append([printable(names[column]), some_of(members, _MEMBERS_SHOWN)])
         yield from table_lines(["feature", "represents"], rows)
         if len(represented) > _CLUSTERS_SHOWN:
             yield f"… and {len(represented) - _CLUSTERS_SHOWN} more (the run file has all)"

@@ -30,6 +30,11 @@ class Figure:
     caption: str
 
 
+def with_own_identifiers(svg: str, prefix: str) -> str:
+    """The SVG with identifiers that begin with `prefix`, so that they are unique within a page."""
+    return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", svg)
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class About:
     """The subject of a section.
@@ -146,12 +151,8 @@ class Picture(Block):
         caption = safe(figure.caption)
         label = safe(f"{figure.heading}. {figure.caption}")
         # Identifiers must differ between the figures of several runs.
-        svg = (
-            figure.svg.replace('id="', f'id="{about.prefix}-')
-            .replace('href="#', f'href="#{about.prefix}-')
-            .replace("url(#", f"url(#{about.prefix}-")
-            .replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
-        )
+        svg = with_own_identifiers(figure.svg, about.prefix)
+        svg = svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
         yield from Heading(figure.heading).lines(about)
         yield (
             '<figure><div class="scroll" tabindex="0" role="region" '

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,6 +33,7 @@ from fsframe.show.section import (
     Section,
     Table,
     Text,
+    with_own_identifiers,
 )
 from fsframe.show.verdicts import (
     decisions,
@@ -46,7 +46,7 @@ from fsframe.show.verdicts import (
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import bootstrap_tables
 from fsframe.table.dataset import Dataset
-from fsframe.text import safe
+from fsframe.text import safe, some_of
 
 _WARNINGS = 50
 _ROWS = 1000
@@ -137,14 +137,7 @@ def _drawn(
         # The run lacks the data for it.
         return ""
     svg = figure_bytes(figure).decode()
-    return _own_identifiers(svg[svg.index("<svg") :], kind)
-
-
-def _own_identifiers(svg: str, kind: str) -> str:
-    """Make the identifiers of an SVG unique within a page."""
-    svg = re.sub(r'\bid="', f'id="{kind}-', svg)
-    svg = re.sub(r'(\bxlink:href="#)', rf"\1{kind}-", svg)
-    return re.sub(r"(url\(#)", rf"\1{kind}-", svg)
+    return with_own_identifiers(svg[svg.index("<svg") :], kind)
 
 
 class Verdict(Section):
@@ -156,8 +149,7 @@ class Verdict(Section):
             yield Text(" ".join(said))
         rows = []
         for decision in decisions(about.record):
-            more = len(decision.names) - _NAMED
-            named = ", ".join(decision.names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+            named = some_of(decision.names, _NAMED)
             rows.append([decision.verdict, str(len(decision.names)), named, decision.change])
         if rows and recorded_protocol(about.record) is None:
             header = ["verdict", "number", "features", "what would change it"]

@@ -17,7 +17,7 @@ from fsframe.method.statement import Statement
 from fsframe.registry import selectors, stability_metrics
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import bootstrap_tables
-from fsframe.text import interval_text, number_text, printable
+from fsframe.text import counted, interval_text, number_text, printable, some_of
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Comparison
@@ -182,10 +182,10 @@ def pair_test_words(record: RunRecord) -> list[str]:
         f"{printable(names[a])} × {printable(names[b])} (q {q:.2g})"
         for (a, b), q in zip(tests.pairs[:_NAMED].tolist(), tests.q_values, strict=False)
     ]
-    number = f"{tests.n_tested} pair{'' if tests.n_tested == 1 else 's'} tested"
+    number = f"{counted(tests.n_tested, 'pair')} tested"
     if significant:
-        more = f" and {significant - _NAMED} more" if significant > _NAMED else ""
         verb = "interacts" if significant == 1 else "interact"
+        more = f" and {significant - _NAMED} more" if significant > _NAMED else ""
         named = f"{', '.join(said[:significant])}{more}"
         words = [f"{significant} of {number} {verb} (q ≤ {_LEVEL:g}): {named}."]
     else:
@@ -197,7 +197,7 @@ def pair_test_words(record: RunRecord) -> list[str]:
     )
     among = max(tests.n_chosen_from, tests.n_tested)
     chosen = "the choice among" if among > tests.n_tested else "testing"
-    words.append(f"q: p adjusted for {chosen} {among} pair{'' if among == 1 else 's'}.")
+    words.append(f"q: p adjusted for {chosen} {counted(among, 'pair')}.")
     if tests.n_tested > len(tests.pairs):
         words.append("Dashes: larger p, or values that cannot show an interaction.")
     return words
@@ -247,9 +247,7 @@ def verdict_of_several(records: Sequence[RunRecord]) -> tuple[str, str]:
 
 
 def _named(names: Sequence[str]) -> str:
-    shown = ", ".join(printable(name, longest=40) for name in names[:_NAMED])
-    more = len(names) - _NAMED
-    return f"{shown} and {more} more" if more > 0 else shown
+    return some_of([printable(name, longest=40) for name in names], _NAMED)
 
 
 def _certainty(record: RunRecord) -> str:
@@ -430,7 +428,7 @@ def _on_one_table(comparison: Comparison) -> tuple[str, str]:
         )
     others = len(comparison.chains) - 1
     wins = int((comparison.outcome["corrected"][0, first] == "win").sum())
-    whom = f"`{printable(comparison.chains[first], longest=120)}`" if len(best) > 1 else "it"
+    whom = _quoted(comparison.chains[first]) if len(best) > 1 else "it"
     two = (
         f"By the corrected resampled t-test, {whom} is significantly better than {wins} of the "
         f"{others} others (p < 0.05 each, not adjusted for their number)"
@@ -456,7 +454,7 @@ def _over_tables(comparison: Comparison) -> tuple[str, str]:
     first, n, m = best[0], len(comparison.data), len(comparison.chains)
     sign = 1 if comparison.larger_is_better else -1
     above = int((sign * comparison.values[:, first] > sign * comparison.larger_class).sum())
-    whom = f"`{printable(comparison.chains[first], longest=120)}`" if len(best) > 1 else "it"
+    whom = _quoted(comparison.chains[first]) if len(best) > 1 else "it"
     one = (
         f"Over {n} tables {_best_named(comparison, best)} the best "
         f"mean rank of {m} chains by {_measure(comparison)}, {ranks.mean_ranks[first]:.2f}"
