@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,10 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fsframe.errors import StoreError
 from tests.command_line import Done
 from tests.same_process import fsframe
 
 Call = Callable[..., Done]
+Context = Callable[[], contextlib.AbstractContextManager[None]]
 LONGEST = 10
 """Seconds that the answer to anything senseless may take."""
 
@@ -80,3 +83,32 @@ def call(here: Path) -> Call:
         return fsframe(*(arguments[0].split() if len(arguments) == 1 else arguments))
 
     return run
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> Context:
+    """A context within which no run file can be written, so that a run stays unfinished."""
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    @contextlib.contextmanager
+    def within() -> Iterator[None]:
+        with monkeypatch.context() as patched:
+            patched.setattr("fsframe.chains.request.write_run", full)
+            yield
+
+    return within
+
+
+@pytest.fixture
+def boom(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A module in the current folder, which is on the path of imports, that leaves a trace."""
+    (here / "evilmod.py").write_text(
+        "from pathlib import Path\nPath('boom').write_text('run')\n"
+        "class Boom:\n    def predict(self, X): ...\n    def get_params(self): return {}\n"
+        "X = Boom\n"
+    )
+    monkeypatch.syspath_prepend(str(here))
+    yield here / "boom"
+    assert not (here / "boom").exists() and "evilmod" not in sys.modules

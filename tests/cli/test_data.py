@@ -1,4 +1,4 @@
-"""Tables through the command line: every format and option, and every way a table can be wrong."""
+"""Tables through the command line: formats, options, roles, and every way a table can be wrong."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+
+from tests.command_line import fsframe
 
 from .conftest import Call
 
@@ -55,23 +57,6 @@ def test_a_wrong_table_ends_with_4_and_one_message(call: Call, here: Path, what:
     for part in parts:
         assert part in message
     assert not list(here.glob("*.h5*"))
-
-
-def test_no_such_file_ends_with_4_and_a_suggestion(call: Call) -> None:
-    done = call("chain mim on smal.csv")
-    assert done.code == 4
-    assert "small.csv" in done.err
-
-
-def test_no_such_label_ends_with_4_and_a_suggestion(call: Call) -> None:
-    for label, part in (
-        ("sate", "Did you mean `state`?"),
-        ("9", "no column number 9 "),
-        ("-9", "no column -9;"),
-    ):
-        done = call(f"chain mim on small --label {label}")
-        assert done.code == 4
-        assert part in done.err
 
 
 def test_constant_columns_are_warned_of_and_come_last(call: Call, here: Path) -> None:
@@ -159,3 +144,51 @@ def test_categorical_columns_are_reported(call: Call, here: Path) -> None:
     done = call("chain mim on letters --categorical gene-a --no-out --json")
     assert done.code == 0, done.err
     assert done.json["selected"][0] == "gene-b"
+
+
+ROWS = [
+    f"S{k};{'ab'[k % 2]};{'xyz'[k % 3]};{'' if k == 7 else f'{k % 5},{k}'};{(k * 7) % 11},5;"
+    f"{['ill', 'well'][k // 20]}"
+    for k in range(40)
+]
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["id;site;colour;age;dose;outcome", *ROWS]) + "\n")
+    return str(path)
+
+
+def test_lists_of_columns_may_be_given_in_several_options(table):
+    often = ("--categorical", "site", "--categorical", "colour", "--drop", "id", "--drop", "dose")
+    once = ("--categorical", "site,colour", "--drop", "id,dose")
+    found = [
+        fsframe("chain", "impute", "mim:top=2", "on", table, "--decimal", ",", *how, "--no-out",
+                "--json").json
+        for how in (often, once)
+    ]  # fmt: skip
+    assert found[0]["scores"] == found[1]["scores"]
+    assert set(found[0]["scores"]) == {"site", "colour", "age"}
+
+
+def test_decimal_commas_are_read_where_nothing_else_fits(table):
+    columns = ("--drop", "id,site", "--categorical", "colour", "--no-out", "--json")
+    found, given = (
+        fsframe("chain", "impute", "mim:top=1", "on", table, *how, *columns).json
+        for how in ((), ("--decimal", ","))
+    )
+    assert found["scores"] == given["scores"]
+    told = fsframe("inspect", table).out
+    assert "0 … 4.9" in told
+    command = told.partition("Suggested command:")[2].partition("answers:")[0]
+    assert "--categorical colour" in command and "age" not in command
+
+
+def test_impute_leaves_covariates_to_the_stages_behind_it(table):
+    options = ("--decimal", ",", "--drop", "id", "--categorical", "site,colour", "--adjust", "site")
+    done = fsframe("chain", "impute", "mim:top=1", "on", table, *options, "--no-out", "--json")
+    assert done.code == 0, done.err
+    refused = fsframe("chain", "impute", "relieff", "on", table, *options, "--no-out")
+    assert refused.code == 4
+    assert "relieff cannot adjust for site" in refused.err

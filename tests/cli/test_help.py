@@ -124,9 +124,3 @@ def test_every_short_help_fits_one_line() -> None:
     listed = run("--help").out
     for name in cli.list_commands(click.Context(cli)):
         assert re.search(rf"^  {name} +[A-Z].*\.$", listed, flags=re.MULTILINE), name
-
-
-def test_an_option_of_the_table_before_the_stages_says_where_it_goes() -> None:
-    done = run("chain", "--label", "class", "mim", "on", "t.csv")
-    assert done.code == 2
-    assert "--label goes after the table: fsframe chain STAGES on DATA --label" in done.err

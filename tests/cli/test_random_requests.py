@@ -8,7 +8,9 @@ anything at all. The usual suite tries some hundred; the long form, 20,000 of ea
 
 from __future__ import annotations
 
+import contextlib
 import random
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -159,3 +161,26 @@ def test_random_chains_are_read_or_refused() -> None:
 def test_twenty_thousand_chains(count: Callable[..., None]) -> None:
     good, refused = parsed(20_000, seed=4)
     count("random chains", chains=20_000, read=good, refused=refused, tracebacks=0)
+
+
+def busy() -> None:
+    end = time.process_time() + 3
+    while time.process_time() < end:
+        pass
+
+
+def test_a_block_that_does_not_end_is_reported() -> None:
+    with pytest.raises(TooLong, match="of the processor"), within_seconds(1):
+        busy()
+
+
+def test_a_block_that_catches_everything_is_reported_too() -> None:
+    with pytest.raises(TooLong), within_seconds(1), contextlib.suppress(BaseException):
+        busy()
+
+
+def test_a_block_that_waits_is_reported_after_five_times_as_long() -> None:
+    with pytest.raises(TooLong, match="after 5 s"), within_seconds(1):
+        time.sleep(20)
+    with within_seconds(1):
+        time.sleep(1.5)

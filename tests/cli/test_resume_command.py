@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+import fsframe
 from fsframe.cli.commands.runs import _stored_reading
+from fsframe.errors import StoreError
 
-from .conftest import Call
+from .conftest import Call, Context
 
 
 def test_an_interrupted_run_of_a_table_that_had_to_be_explained_goes_on(
-    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, here: Path, full_disk: Context
 ) -> None:
     # Names that look like one more row, and a delimiter that is not looked for.
     rows = (here / "small.csv").read_text(encoding="utf-8").splitlines()[1:]
@@ -20,14 +22,7 @@ def test_an_interrupted_run_of_a_table_that_had_to_be_explained_goes_on(
     (here / "bare.csv").write_text(text + "\n", encoding="utf-8")
     how = "--header --delimiter |"
 
-    import fsframe.chains.request as requests
-    from fsframe.errors import StoreError
-
-    def full(*_: object, **__: object) -> None:
-        raise StoreError("the disk is full")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(requests, "write_run", full)
+    with full_disk():
         assert call(f"chain mim:top=2 npfs:n=5 on bare.csv --out r.h5 {how}").code == 5
     done = call("resume r.h5 --json")
     assert done.code == 0, done.err
@@ -37,8 +32,6 @@ def test_an_interrupted_run_of_a_table_that_had_to_be_explained_goes_on(
 
 
 def test_what_the_manifest_says_of_reading_is_checked() -> None:
-    from fsframe.errors import StoreError
-
     assert _stored_reading('{"label": "x", "header": false, "drop": 3, "other": "y"}') == {
         "label": "x",
         "header": False,
@@ -48,17 +41,10 @@ def test_what_the_manifest_says_of_reading_is_checked() -> None:
 
 
 def test_damaged_manifests_are_reported_with_the_way_that_is_left(
-    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, here: Path, full_disk: Context
 ) -> None:
-    import fsframe.chains.request as requests
-    from fsframe.errors import StoreError
-
-    def full(*_: object, **__: object) -> None:
-        raise StoreError("the disk is full")
-
     command = "chain mim:top=2 npfs:n=5 on small.csv --out r.h5"
-    with monkeypatch.context() as patched:
-        patched.setattr(requests, "write_run", full)
+    with full_disk():
         assert call(command).code == 5
     for name in ("manifest", "manifest-copy"):
         path = here / "r.h5.units" / name
@@ -70,15 +56,8 @@ def test_damaged_manifests_are_reported_with_the_way_that_is_left(
 
 
 def test_an_unfinished_run_keeps_the_memory_that_its_algorithms_were_chosen_for(
-    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, here: Path, full_disk: Context
 ) -> None:
-    import fsframe
-    import fsframe.chains.request as requests
-    from fsframe.errors import StoreError
-
-    def full(*_: object, **__: object) -> None:
-        raise StoreError("the disk is full")
-
     def of_command() -> None:
         command = "chain mim:top=2 npfs:n=5 on small.csv --out r.h5"
         assert call(f"{command} --memory 200MB").code == 5
@@ -93,8 +72,7 @@ def test_an_unfinished_run_keeps_the_memory_that_its_algorithms_were_chosen_for(
 
     limited = fsframe.select("mim:top=2 npfs:n=5", here / "small.csv", memory=200_000_000)
     for begin in (of_command, of_function):
-        with monkeypatch.context() as patched:
-            patched.setattr(requests, "write_run", full)
+        with full_disk():
             begin()
         assert call("resume r.h5 --data small.csv").code == 0
         assert fsframe.load_run("r.h5").environment["request"] == limited.environment["request"]
@@ -102,18 +80,10 @@ def test_an_unfinished_run_keeps_the_memory_that_its_algorithms_were_chosen_for(
 
 
 def test_what_a_killed_run_wrote_is_told_from_the_file_of_another_request(
-    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, here: Path, full_disk: Context
 ) -> None:
-    import fsframe
-    import fsframe.chains.request as requests
-    from fsframe.errors import StoreError
-
-    def full(*_: object, **__: object) -> None:
-        raise StoreError("the disk is full")
-
     chain, out, units = "mim:top=2 npfs:n=5", here / "r.h5", here / "r.h5.units"
-    with monkeypatch.context() as patched:
-        patched.setattr(requests, "write_run", full)
+    with full_disk():
         assert call(f"chain {chain} on small.csv --out r.h5 --memory 200MB").code == 5
     fsframe.select(chain, here / "small.csv").save(out)
     refused = call("resume r.h5")

@@ -11,7 +11,7 @@ import pytest
 
 import fsframe
 
-from .conftest import Call
+from .conftest import Call, Context
 
 ROWS = 60
 
@@ -73,16 +73,9 @@ def test_parts_that_lack_a_column_or_changed_are_refused(call: Call, parts: Path
 
 
 def test_an_interrupted_run_on_parts_is_continued(
-    call: Call, parts: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, parts: Path, full_disk: Context
 ) -> None:
-    import fsframe.chains.request as requests
-    from fsframe.errors import StoreError
-
-    def full(*_: object, **__: object) -> None:
-        raise StoreError("the disk is full")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(requests, "write_run", full)
+    with full_disk():
         begun = call("chain mim:top=2,missing=pairwise npfs:n=5 on P --drop place -o run.h5")
         assert begun.code == 5
     assert call("resume run.h5").code == 0

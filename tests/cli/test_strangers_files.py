@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
@@ -12,20 +13,9 @@ import pytest
 
 from fsframe.storage import load_run, write_run
 
-from .conftest import Call
+from .conftest import Call, Context
 
 EVIL = "sklearn:estimator=evilmod.Boom"
-
-
-@pytest.fixture
-def boom(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A module in the current folder that leaves a trace where it is run."""
-    (here / "evilmod.py").write_text(
-        "from pathlib import Path\nPath('boom').write_text('run')\n"
-        "class Boom:\n    def predict(self, X): ...\n    def get_params(self): return {}\n"
-    )
-    monkeypatch.syspath_prepend(str(here))
-    return here / "boom"
 
 
 def with_params(path: Path, **params: object) -> Path:
@@ -46,49 +36,33 @@ def test_no_command_imports_what_a_run_file_names(call: Call, here: Path, boom: 
     assert "mim:top=2 " + EVIL in call("show run.h5 --json").json["chosen"]
 
 
-def test_predict_imports_no_estimator_that_is_not_scikit_learns(
-    call: Call, here: Path, boom: Path
-) -> None:
-    assert call("chain mim:top=2 knn on small.csv -q -o run.h5").code == 0
-    record = attrs.evolve(load_run(here / "run.h5"), chain=f"mim:top=2 {EVIL}")
-    write_run(here / "run.h5", record, overwrite=True)
-    done = call("predict run.h5 on small.csv")
-    assert done.code == 2 and "evilmod.Boom" in done.err
-    assert not boom.exists()
+@pytest.fixture
+def interrupted(call: Call, here: Path, full_disk: Context) -> Callable[..., None]:
+    """Interrupts a command, and changes its manifest by hand so that it fits its digest again."""
 
+    def leave(command: str, chain: str = "", **changes: object) -> None:
+        with full_disk():
+            assert call(command).code == 5
+        manifest = here / "run.h5.units" / "manifest"
+        body = json.loads(manifest.read_bytes().split(b"\n", 2)[2])
+        body |= {"chain": chain or body["chain"], "request": body["request"] | changes}
+        raw = json.dumps(body).encode()
+        head = f"fsframe-unfinished 1\nsha256 {hashlib.sha256(raw).hexdigest()}\n".encode()
+        manifest.write_bytes(head + raw)
 
-def left_by_an_interrupted_run(
-    here: Path, call: Call, monkeypatch: pytest.MonkeyPatch, command: str, **changes: object
-) -> None:
-    """An interrupted `command`, its manifest changed by hand and made to fit its digest again."""
-    import fsframe.chains.request as requests
-    from fsframe.errors import StoreError
-
-    def full(*_: object, **__: object) -> None:
-        raise StoreError("the disk is full")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(requests, "write_run", full)
-        assert call(command).code == 5
-    manifest = here / "run.h5.units" / "manifest"
-    body = json.loads(manifest.read_bytes().split(b"\n", 2)[2])
-    body["request"] |= {name: value for name, value in changes.items() if name != "chain"}
-    body |= {name: value for name, value in changes.items() if name == "chain"}
-    raw = json.dumps(body).encode()
-    head = f"fsframe-unfinished 1\nsha256 {hashlib.sha256(raw).hexdigest()}\n".encode()
-    manifest.write_bytes(head + raw)
+    return leave
 
 
 EVALUATE = "evaluate mim:top=2 knn on small.csv --folds 2 --repeats 1 -o run.h5 -q"
 
 
 def test_a_manifest_does_not_decide_what_is_overwritten(
-    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, here: Path, interrupted: Callable[..., None]
 ) -> None:
     victim = here / "elsewhere" / "mine.txt"
     victim.parent.mkdir()
     victim.write_text("mine")
-    left_by_an_interrupted_run(here, call, monkeypatch, EVALUATE, csv=str(victim), overwrite="yes")
+    interrupted(EVALUATE, csv=str(victim), overwrite="yes")
     done = call("resume run.h5")
     assert done.code == 0 and "--csv" in done.err
     assert victim.read_text() == "mine"
@@ -96,22 +70,20 @@ def test_a_manifest_does_not_decide_what_is_overwritten(
 
 @pytest.mark.parametrize("name", ["small.csv", "new.txt", ".profile", "sub/new.csv"])
 def test_a_manifest_names_no_file_but_a_new_table_beside_the_run_file(
-    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    call: Call, here: Path, interrupted: Callable[..., None], name: str
 ) -> None:
     (here / "sub").mkdir()
     before = (here / "small.csv").read_bytes()
-    left_by_an_interrupted_run(
-        here, call, monkeypatch, EVALUATE, csv=str(here / name), overwrite="yes"
-    )
+    interrupted(EVALUATE, csv=str(here / name), overwrite="yes")
     assert call("resume run.h5 --overwrite").code == (5 if name == "small.csv" else 0)
     assert (here / "small.csv").read_bytes() == before
     assert name == "small.csv" or not (here / name).exists()
 
 
 def test_a_manifest_does_not_replace_the_file_of_another_run(
-    call: Call, here: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, here: Path, interrupted: Callable[..., None]
 ) -> None:
-    left_by_an_interrupted_run(here, call, monkeypatch, EVALUATE, overwrite="yes")
+    interrupted(EVALUATE, overwrite="yes")
     (here / "run.h5").write_text("mine")
     refused = call("resume run.h5")
     assert refused.code == 5 and "--overwrite" in refused.err
@@ -122,10 +94,10 @@ def test_a_manifest_does_not_replace_the_file_of_another_run(
 
 
 def test_resume_imports_no_estimator_that_is_not_scikit_learns(
-    call: Call, here: Path, boom: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, here: Path, boom: Path, interrupted: Callable[..., None]
 ) -> None:
     command = "chain mim:top=2 knn on small.csv -o run.h5 -q"
-    left_by_an_interrupted_run(here, call, monkeypatch, command, chain=f"mim:top=2 {EVIL}")
+    interrupted(command, chain=f"mim:top=2 {EVIL}")
     done = call("resume run.h5")
     assert done.code == 2 and "evilmod.Boom" in done.err
     assert not boom.exists()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,19 +49,6 @@ COMMANDS = (
 )
 REBUILDS = re.compile("predict|audit")
 """What takes the methods up again, by the names that the file gives."""
-
-
-@pytest.fixture
-def boom(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A module in the current folder, which is on the path of imports, that leaves a trace."""
-    (here / "evilmod.py").write_text(
-        "from pathlib import Path\nPath('boom').write_text('run')\n"
-        "class Boom:\n    def predict(self, X): ...\n    def get_params(self): return {}\n"
-        "X = Boom\n"
-    )
-    monkeypatch.syspath_prepend(str(here))
-    yield here / "boom"
-    assert not (here / "boom").exists() and "evilmod" not in sys.modules
 
 
 def in_stages(record: RunRecord, params: dict[str, Any], **changes: Any) -> RunRecord:

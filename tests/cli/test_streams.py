@@ -1,7 +1,8 @@
-"""Pipes, closed streams and progress on a terminal."""
+"""Pipes, closed streams, and lines on a terminal: wrapped to its width, no name cut."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from fsframe.cli.terminal import say
 
 FSFRAME = f'"{sys.executable}" -m fsframe'
 
@@ -69,3 +72,25 @@ def test_a_terminal_that_lacks_signs_gets_others(tmp_path: Path, encoding: str) 
     screen = told()
     assert ("12 samples x 2" if encoding == "cp437" else "12 samples × 2") in screen
     assert ("漢字🧬" if encoding == "utf-8" else "\\u6f22\\u5b57\\ud83e\\uddec") in screen
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_long_lines_are_wrapped_between_words(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    names = [f"MDVP:Jitter(Abs)-{k}" for k in range(12)]
+    line = f"  warning: {', '.join(names)} are alike"
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((width, 24)))
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    say(line)
+    shown = sys.stdout.getvalue()  # type: ignore[attr-defined]
+    assert all(len(each) <= width for each in shown.splitlines()) and shown.count("\n") > 2
+    assert all(name in shown for name in names)
+    assert " ".join(shown.split()) == " ".join(line.split())
+    # A file or a pipe gets the line as it is.
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    say(line)
+    assert sys.stdout.getvalue() == f"{line}\n"  # type: ignore[attr-defined]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import attrs
 import matplotlib
 import numpy as np
@@ -10,8 +13,8 @@ import pytest
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.answer import PairWeights
-from fsframe.show import plots
-from fsframe.show.plots import KINDS, draw, evaluations, pairs, resampling
+from fsframe.show import comparison_results, plots
+from fsframe.show.plots import KINDS, Kind, draw, evaluations, pairs, resampling
 from fsframe.table.dataset import Dataset
 
 NAMES = ("sig$na$l", "_noise", "\x1b[2J<b>", "partner", "xor")
@@ -250,3 +253,23 @@ def test_the_label_of_a_colour_bar_is_whole_whatever_it_holds() -> None:
         colour_bar(panel, panel.imshow([[0.0, 1.0]]), text)
         label = panel.figure.axes[1].yaxis.label
         assert label.get_text().replace("\n", " ") == text and not label.get_parse_math()
+
+
+@pytest.mark.parametrize(("options", "given"), [(("metric",), "auc"), ((), None)])
+def test_a_plot_of_a_plugin_gets_the_measure_of_the_comparison_if_it_takes_one(
+    monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], given: str | None
+) -> None:
+    kind = Kind(target="", shows="bars", needs="runs", several=True, options=options)
+    drawn: dict[str, Any] = {}
+
+    def draw(name: str, runs: Any, **asked: Any) -> None:
+        drawn.update(asked, name=name)
+
+    monkeypatch.setattr(comparison_results, "known_kinds", lambda: {"bars": kind})
+    monkeypatch.setattr(comparison_results, "draw", draw)
+    monkeypatch.setattr(comparison_results, "shown_picture", lambda picture, _: picture)
+    compared: Any = SimpleNamespace(
+        comparison=SimpleNamespace(metric="auc"), chains=(), data=("t",), record=None
+    )
+    comparison_results.ComparisonResult.plot(compared, "bars")
+    assert (drawn["name"], drawn["metric"]) == ("bars", given)
