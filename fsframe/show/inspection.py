@@ -66,9 +66,7 @@ class Inspection:
     forecast : Cost, optional
         None if the table cannot be read.
     proposals : tuple of Proposal
-        The suggested chain, and those for other questions.
-    commands : tuple of str
-        Theirs.
+        The suggested chain, and those for other questions, each with its command.
     """
 
     contents: Contents
@@ -84,7 +82,6 @@ class Inspection:
     command: str
     forecast: Cost | None
     proposals: tuple[Proposal, ...]
-    commands: tuple[str, ...]
 
 
 def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
@@ -173,7 +170,10 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         told = (*spelled, *repeated_rows(data))
         findings += [Finding(columns=(), what=text) for text in told]
         findings += findings_in(data)
-    proposals = proposals_for(data) if data is not None else []
+    proposals = [
+        attrs.evolve(each, command=_command(path, each.chain, suggested))
+        for each in (proposals_for(data) if data is not None else ())
+    ]
     chain = proposals[0].chain if proposals else ""
     forecast = proposals[0].cost if proposals else None
     if forecast is not None and data is not None:
@@ -203,7 +203,6 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         command=_command(path, chain or usual_chain(), suggested),
         forecast=forecast,
         proposals=tuple(proposals),
-        commands=tuple(_command(path, each.chain, suggested) for each in proposals),
     )
 
 

@@ -59,12 +59,10 @@ def inspection_lines(inspection: Inspection) -> Iterator[str]:
             indent="  ",
             first="  ",
         )
-    for place, (proposal, command) in enumerate(
-        zip(inspection.proposals, inspection.commands, strict=True)
-    ):
+    for place, proposal in enumerate(inspection.proposals):
         if place:
             yield "For another question:"
-            yield from _continued(printable(command))
+            yield from _continued(printable(proposal.command))
         if proposal.question:
             answer = f"answers: {proposal.question}; {proposal.promise}"
             yield from _wrapped(answer, indent="  ", first="  ")
@@ -231,12 +229,12 @@ def inspection_object(inspection: Inspection) -> dict[str, Any]:
         "proposals": [
             {
                 "chain": proposal.chain,
-                "command": command,
+                "command": proposal.command,
                 "question": proposal.question,
                 "promise": proposal.promise,
                 "processor_seconds": None if proposal.cost is None else proposal.cost.seconds,
             }
-            for proposal, command in zip(inspection.proposals, inspection.commands, strict=True)
+            for proposal in inspection.proposals
         ],
         "forecast": None
         if inspection.forecast is None

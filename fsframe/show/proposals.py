@@ -151,12 +151,15 @@ class Proposal:
     promise : str
         What the chain bounds, in words; empty if unknown.
     cost : Cost, optional
+    command : str
+        What runs it; empty where the file of the table is not known.
     """
 
     chain: str
     question: str = ""
     promise: str = ""
     cost: Cost | None = None
+    command: str = ""
 
 
 def proposals_for(data: Dataset) -> list[Proposal]:
