@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from html import escape
 from html.parser import HTMLParser
@@ -322,6 +324,22 @@ def test_every_picture_has_words_and_every_wide_thing_can_be_reached_by_keys(pag
     scrolls = [given for _, given in tags if given.get("class") == "scroll"]
     assert scrolls and all(s["tabindex"] == "0" and s["aria-label"] for s in scrolls)
     assert any(g.get("name") == "viewport" for tag, g in tags if tag == "meta")
+
+
+@pytest.mark.slow
+def test_the_script_of_the_page_runs_under_its_own_policy(page, tmp_path):
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("chromium is not installed")
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    done = subprocess.run(
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+         "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}",
+         str(tmp_path / "page.html")],
+        capture_output=True, text=True, timeout=240, check=True,
+    )  # fmt: skip
+    assert '<button type="button">' in done.stdout
+    assert "CONSOLE" not in done.stderr
 
 
 def test_the_methods_text_suffices_to_repeat_the_test():
