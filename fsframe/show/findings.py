@@ -14,8 +14,9 @@ from fsframe.table.column_facts import Contents
 from fsframe.table.column_guesses import Guesses
 from fsframe.table.column_kinds import alike_spellings
 from fsframe.table.dataset import Dataset
-from fsframe.table.doubts import spelled_key
+from fsframe.table.doubts import as_words, in_short, spelled_key
 from fsframe.table.label_guess import Covariate
+from fsframe.table.roles import shortened
 from fsframe.text import counted, some_of
 
 _LEVEL, _RARE, _CLASSES = 0.05, 10, 10
@@ -98,6 +99,11 @@ def _of_label(guesses: Guesses) -> Iterator[Finding]:
             guesses.indicators,
         ),
         ("which rows train and which test, or in which fold: no feature", guesses.divides),
+        (
+            "the stretch of time that a row stands for, until an event: no features. For survival "
+            "keep one row of each person, its last, with the time at which it ends as the label",
+            guesses.stretches,
+        ),
         (f"tells an outcome: leave it out unless it is known before {label}", guesses.later),
     ):
         yield from _grouped(guesses, what, columns, "--drop")
@@ -166,12 +172,13 @@ def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
 
 def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -> Iterator[Finding]:
     """Columns that are no plain numbers, except those `covered` by what was said before."""
-    for k, order in guesses.scales.items():
-        if k not in covered:
-            spelled = f"{guesses.names[k]}={'<'.join(order)}"
-            what = f"text with an order: {' < '.join(order)}"
-            option = shlex.join(["--ordinal", spelled])
-            yield Finding(columns=(guesses.names[k],), what=what, option=option)
+    scales = {k: order for k, order in guesses.scales.items() if k not in covered}
+    for order in dict.fromkeys(scales.values()):
+        names = tuple(guesses.names[k] for k in scales if scales[k] == order)
+        option = shlex.join(
+            as_words(in_short({"ordinal": dict.fromkeys(names, order)}, guesses.names))
+        )
+        yield Finding(columns=names, what=f"text with an order: {' < '.join(order)}", option=option)
     for k in guesses.counts:
         what = "if each row stands for so many, say so; it is a feature otherwise"
         option = option_for("--weight", [guesses.keys[k]])
@@ -436,10 +443,11 @@ def _grouped(guesses: Guesses, what: str, columns: list[int], option: str) -> It
         text = what.replace("{different}", str(guesses.found.columns[k].different))
         together.setdefault(text, []).append(k)
     for text, members in together.items():
+        keys = shortened([guesses.keys[k] for k in members], guesses.names)
         yield Finding(
             columns=tuple(guesses.names[k] for k in members),
             what=text,
-            option=option_for(option, [guesses.keys[k] for k in members]) if option else "",
+            option=option_for(option, keys) if option else "",
         )
 
 

@@ -22,11 +22,11 @@ from fsframe.table.column_guesses import Guesses, column_keys
 from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.columns import check_columns, find_column, find_columns
 from fsframe.table.dataset import Dataset
-from fsframe.table.doubts import as_words
+from fsframe.table.doubts import as_words, in_short
 from fsframe.table.label_guess import guess_label, is_likely_label, tells_events, time_and_event
 from fsframe.table.read import read
 from fsframe.table.reader import Form
-from fsframe.table.roles import as_keys, only
+from fsframe.table.roles import as_keys, only, spelled_out
 from fsframe.table.source import contents
 
 _START = 1.5
@@ -104,11 +104,6 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     array, or the guess of `fsframe.table.column_facts.guess_label`; the other columns are
     classified by `fsframe.table.column_guesses.Guesses`.
     """
-    options |= {key: as_keys(options[key]) for key in ("drop",) if key in options}
-    declared = options.get("categorical") or ()
-    if not isinstance(declared, bool):
-        declared = as_keys(declared)
-        options |= {"categorical": declared} if declared else {}
     form = {key: value for key, value in options.items() if key in _FORM}
     file_contents = contents(path, label=options.get("label"), **form)
     names = tuple(column.name for column in file_contents.columns)
@@ -122,6 +117,12 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
             return attrs.evolve(read_so, findings=(finding, *read_so.findings))
     n = len(names)
 
+    options = spelled_out(options, names)
+    options |= {key: as_keys(options[key]) for key in ("drop",) if key in options}
+    declared = options.get("categorical") or ()
+    if not isinstance(declared, bool):
+        declared = as_keys(declared)
+        options |= {"categorical": declared} if declared else {}
     given = {role: options.get(role) for role in ("label", "drop", "groups", "event")}
     given |= {"categorical": declared, "ordinal": as_ordinal(options.get("ordinal"))}
     asked = check_columns(names, n, path, given)
@@ -170,8 +171,9 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         told = (*spelled, *repeated_rows(data))
         findings += [Finding(columns=(), what=text) for text in told]
         findings += findings_in(data)
+    short = in_short(suggested, names)
     proposals = [
-        attrs.evolve(each, command=_command(path, each.chain, suggested))
+        attrs.evolve(each, command=_command(path, each.chain, short))
         for each in (proposals_for(data) if data is not None else ())
     ]
     chain = proposals[0].chain if proposals else ""
@@ -200,7 +202,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         data=data,
         refused=refused,
         chain=chain,
-        command=_command(path, chain or usual_chain(), suggested),
+        command=_command(path, chain or usual_chain(), short),
         forecast=forecast,
         proposals=tuple(proposals),
     )

@@ -342,7 +342,13 @@ def training_table(
     if kind == "classification":
         check_classification_targets(labels)
     elif labels.dtype.kind not in "fiub":
-        labels = labels.astype(np.float64)
+        try:
+            labels = labels.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InvalidRequest(
+                f"y holds {labels.tolist()[0]!r}, which is no number: a regressor needs a numeric "
+                "target; classes are for a classifier, such as ChainClassifier"
+            ) from None
     names = getattr(estimator, "feature_names_in_", None)
     counts, importance = sample_weights(roles.sample_weight, X, counting_stages(chain))
     if counts is not None:

@@ -28,7 +28,7 @@ from fsframe.table.columns import (
 )
 from fsframe.table.dataset import Dataset
 from fsframe.table.reader import ArrayTable, Form, table_name
-from fsframe.table.roles import only
+from fsframe.table.roles import only, spelled_out
 from fsframe.table.text_file import (
     VARIABLE,
     check_size,
@@ -250,7 +250,8 @@ def dataset_from_arrays(table: ArrayTable, roles: Mapping[str, Any], task: str |
     # Columns beside the features, whose places follow theirs; features of a name come first.
     others = [name for name in table.others if name not in names]
     named = table.label_name if label is None and table.y is not None else label
-    asked = check_columns(names, p, path, {**roles, "label": named}, beside=others)
+    wanted = spelled_out({**roles, "label": named}, names)
+    asked = check_columns(names, p, path, wanted, beside=others)
 
     def of_role(role: str) -> tuple[str, Any]:
         """Name and values of the column of a role: a feature, or an annotation of the rows."""

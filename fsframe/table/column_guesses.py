@@ -28,8 +28,10 @@ from fsframe.table.label_guess import (
     looks_like_identifier,
     name_words,
     names_people,
+    names_sources,
     names_times,
     says_unknown,
+    stretches_of_time,
     tells_what_happened,
 )
 from fsframe.table.scales import answers_in, ordered_levels
@@ -112,6 +114,8 @@ class Guesses:
         first_of = {column.name: k for k, column in reversed([*enumerate(contents.columns)])}
         self.twice = [k for k, c in rest.items() if shared[c.name] > 1 and first_of[c.name] != k]
         rest = {k: c for k, c in rest.items() if k not in self.twice}
+        self.stretches = [k for k in stretches_of_time(contents.columns) if k in rest]
+        rest = {k: c for k, c in rest.items() if k not in self.stretches}
         self.divides = [k for k, c in rest.items() if divides_for_a_test(c)]
         self.recoded = [k for k, c in rest.items() if self._is_recoded(k, c)]
         rest = {k: c for k, c in rest.items() if k not in (*self.divides, *self.recoded)}
@@ -194,7 +198,7 @@ class Guesses:
             return False
         if column.kind not in ("text", "whole number"):
             return False
-        if names_people(column.name, column.different):
+        if names_people(column.name, column.different) or names_sources(column.name):
             return True
         codes = self.found.codes(k)
         if column.kind == "text" and self._is_seen_again(codes):
@@ -327,6 +331,7 @@ class Guesses:
             *self.people[1:],
             *self.twice,
             *self.divides,
+            *self.stretches,
         }
         columns = self.found.columns
         out = {k for k in out - set(self.beside) if not is_likely_label(columns[k])}

@@ -306,6 +306,39 @@ def coded_note(levels: Sequence[str], name: str) -> str:
     return note
 
 
+_CODED = re.compile("text in column (.*?) was coded: ([^;]*)", re.DOTALL)
+_ALIKE, _MANY_CODED = 4, 10
+
+
+def coded_together(notes: Iterable[str]) -> list[str]:
+    """`notes` with those of columns that are coded alike, if they are four or more, as one; and
+    with one for all that are coded each in its own way, if these are more than ten.
+
+    >>> coded_together(f"text in column {name!r} was coded: a=0, b=1" for name in "stuv")
+    ["text in 4 columns was coded: a=0, b=1 ('s', 't', 'u', 'v')"]
+    """
+    notes = list(notes)
+    told = {note: match for note in notes if (match := _CODED.fullmatch(note))}
+    by_codes: dict[str, list[str]] = {}
+    for match in told.values():
+        by_codes.setdefault(match[2], []).append(match[1])
+    alone = [column for group in by_codes.values() if len(group) < _ALIKE for column in group]
+
+    def said(note: str) -> str:
+        codes = told[note][2] if note in told else ""
+        columns = by_codes.get(codes, [])
+        if len(columns) >= _ALIKE:
+            return f"text in {len(columns)} columns was coded: {codes} ({some_of(columns)})"
+        if columns and len(alone) > _MANY_CODED:
+            return (
+                f"text in {len(alone)} columns was coded 0, 1, … in the sorted order of each "
+                f"column's texts: {some_of(alone)}"
+            )
+        return note
+
+    return list(dict.fromkeys(map(said, notes)))
+
+
 def alike_spellings(texts: Iterable[str], shortest: int = 2) -> list[list[str]]:
     """The different ones of `texts` that differ in capitals or blanks only, sorted.
 

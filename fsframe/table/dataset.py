@@ -33,6 +33,7 @@ from fsframe.table.doubts import check_frame_label, untidy_frame
 from fsframe.table.frames import (
     check_asked_of_frame,
     check_same_order,
+    features_of_frame,
     is_annotated,
     is_frame,
     is_labelled,
@@ -43,7 +44,7 @@ from fsframe.table.frames import (
 )
 from fsframe.table.frozen_table import ColumnSource, FrozenTable, RowSource
 from fsframe.table.label_guess import numbers_as_codes
-from fsframe.table.roles import asked_sides, names_of
+from fsframe.table.roles import asked_sides, names_of, spelled_out
 from fsframe.table.side_columns import (
     SideColumns,
     days_of_texts,
@@ -271,7 +272,7 @@ class Dataset(FrozenTable):
             The label by name, or by position from 0; by default the last column. A column of
             several levels of names has the tuple of these, or its text.
         drop : str, int or several
-            Columns to leave out.
+            Columns to leave out; a ``*`` in names is read as by `fsframe.read`.
         categorical : str, int, several, or True, optional
             Further categorical columns; text is coded 0, 1, … in sorted order.
         groups : str or int, optional
@@ -339,12 +340,14 @@ class Dataset(FrozenTable):
         label, groups, weight = (
             str(key) if isinstance(key, tuple) else key for key in (label, groups, weight)
         )
-        orders = as_ordinal(ordinal)
         check_readings(missing_label=missing_label)
-        asked = check_asked_of_frame(
-            frame, label=label, drop=drop, categorical=categorical, groups=groups, ordinal=orders,
-            keep=keep, weight=weight, event=event, time=time, adjust=adjust, **further,
-        )  # fmt: skip
+        roles: dict[str, Any] = {
+            "label": label, "drop": drop, "categorical": categorical, "groups": groups,
+            "ordinal": as_ordinal(ordinal), "keep": keep, "weight": weight, "event": event,
+            "time": time, "adjust": adjust, **further,
+        }  # fmt: skip
+        roles = spelled_out(roles, features_of_frame(frame))
+        asked, orders = check_asked_of_frame(frame, **roles), roles["ordinal"]
         every = categorical is True
         if is_annotated(frame):
             parts = take_annotated(frame, asked, layer, all_categorical=every, dates=dates)

@@ -21,7 +21,7 @@ from fsframe.table.label_guess import (
     names_raise_doubts,
     why_no_label,
 )
-from fsframe.table.roles import AskedColumns, as_keys, only
+from fsframe.table.roles import AskedColumns, as_keys, only, shortened
 
 _MANY = 20
 _FIRST = {"label": 0, "task": 1, "groups": 2, "drop": 3, "categorical": 4, "adjust": 5, "na": 6}
@@ -76,7 +76,7 @@ def check_default_label(
                 rest = event if place == time else time
                 other["drop"] = [*given.get("drop", ()), guesses.keys[rest]]
         said = guesses.suggested(other, known=known, adjusting=False)
-        ways.append(added(said, given))
+        ways.append(in_short(added(said, given), guesses.names))
     of = contents.columns[guess.place].name
     apart = guess.place == last or guess.pair is not None
     raise UntidyTableError(
@@ -100,7 +100,8 @@ def untidy(
     if given.get("dates"):
         guesses.dates = []
     way = added(guesses.suggested(given, known=known, adjusting=False), given)
-    return UntidyTableError(f"{problem}\nWhat would settle it:", (way,) if way else ())
+    ways = (in_short(way, guesses.names),) if way else ()
+    return UntidyTableError(f"{problem}\nWhat would settle it:", ways)
 
 
 def check_frame_label(
@@ -188,6 +189,28 @@ def added(said: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, object
         elif value != known:
             new[key] = value
     return new
+
+
+def in_short(options: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Arguments of `fsframe.read` with many columns as `shortened` gives them.
+
+    >>> names = [f"q{k}" for k in range(11)]
+    >>> in_short({"label": "q0", "ordinal": dict.fromkeys(names[1:], ("no", "yes"))}, names)
+    {'label': 'q0', 'ordinal': {'q*': ('no', 'yes')}}
+    """
+    short = dict(options)
+    names = [name for name in names if name != options.get("label")]
+    for key in ("drop", "categorical"):
+        if isinstance(short.get(key), (list, tuple)):
+            short[key] = shortened(short[key], names)
+    if "ordinal" in short:
+        orders = as_ordinal(short["ordinal"])
+        short["ordinal"] = {
+            key: order
+            for order in dict.fromkeys(orders.values())
+            for key in shortened([key for key in orders if orders[key] == order], names)
+        }
+    return short
 
 
 def spelled_key(key: str | int) -> str:

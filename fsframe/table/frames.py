@@ -14,6 +14,7 @@ from fsframe.table.arrays import EXACT, as_whole, check_whole, is_sparse, unlabe
 from fsframe.table.column_kinds import (
     ColumnKind,
     check_readings,
+    coded_together,
     level_text,
     numbers_of,
     ranks,
@@ -365,7 +366,7 @@ def take_frame(
         label_name=label_name,
         groups=None if grouping is None else group_values(columns[grouping][1]),
         group_name="" if grouping is None else names[grouping],
-        warnings=tuple(notes),
+        warnings=tuple(coded_together(notes)),
         kinds=kinds,
         keep=np.isin(features, asked.get("keep", ())),
         weights=None if weighing is None else group_values(columns[weighing][1]),
@@ -569,20 +570,23 @@ def of_labelled(given: Any, beside: Iterable[Any]) -> Any:
     return frame
 
 
+def features_of_frame(frame: Any) -> list[str]:
+    """The names of all columns of a frame, or of the features of an AnnData."""
+    return [str(name) for name in (frame.var_names if is_annotated(frame) else frame_names(frame))]
+
+
 def check_asked_of_frame(frame: Any, **roles: Any) -> AskedColumns:
     """`check_asked` of the columns of a frame, or of an AnnData and its `obs`."""
     annotated = is_annotated(frame)
     obs_columns: list[str] = []
+    names = features_of_frame(frame)
     if annotated:
-        names = [str(name) for name in frame.var_names]
         obs_columns = [str(name) for name in frame.obs.columns]
         if not isinstance(roles["label"], str):
             raise DataError(
                 "name the column of obs that is the label (label=): "
                 f"{', '.join(obs_columns[:12]) or '—'}"
             )
-    else:
-        names = list(frame_names(frame))
     every = [*names, *obs_columns]
 
     def find(role: str, keys: Sequence[str | int]) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from fsframe.errors import DataError
 from fsframe.table.column_facts import ColumnFacts, Contents
 from fsframe.table.side_columns import event_levels
+from fsframe.table.text_file import is_number
 
 USUAL_LABELS = ("class", "label", "target", "y", "outcome")
 """Names that mean the label wherever the column is."""
@@ -46,6 +48,8 @@ _TIMES = frozenset({
     "time", "survival", "surv", "followup", "futime", "os", "pfs", "dfs", "rfs", "efs", "tte",
     "rfstime", "survtime",
 })  # fmt: skip
+_STARTS = frozenset({"start", "tstart", "starttime", "entry", "begin"})
+_STOPS = frozenset({"stop", "tstop", "stoptime", "end", "tend", "endtime", "exit"})
 _UNITS = frozenset({"days", "weeks", "months", "years"})
 _ENDPOINTS = frozenset({
     "os", "pfs", "dfs", "dss", "pfi", "dfi", "rfs", "efs", "css", "mfs", "dmfs", "bcr",
@@ -68,7 +72,7 @@ _PEOPLE = frozenset({
     "patient", "subject", "person", "participant", "proband", "donor", "individual", "volunteer",
     "animal", "mouse", "rat", "pupil", "student", "customer", "client", "user",
     "pair", "pairs", "match", "matchset", "stratum", "strata", "litter", "twin", "twins",
-    "household", "couple",
+    "household", "couple", "subj", "subjid", "usubjid", "pid", "ptid", "patid",
 })  # fmt: skip
 _OF_FEATURES = frozenset({
     "gene", "genes", "geneid", "hugo", "symbol", "ensembl", "transcript", "probe", "probeset",
@@ -180,6 +184,20 @@ def time_and_event(columns: Sequence[ColumnFacts]) -> tuple[int, int] | None:
     return None
 
 
+def stretches_of_time(columns: Sequence[ColumnFacts]) -> list[int]:
+    """Two columns that tell when the stretch of time of a row starts and stops, side by side, if
+    another tells events: several rows of a person, until the event."""
+    words = [set(name_words(column.name)) for column in columns]
+    if not any(words[k] & _EVENTS and c.different in (2, 3) for k, c in enumerate(columns)):
+        return []
+    for k, (first, last) in enumerate(pairwise(columns)):
+        named = words[k] & _STARTS and words[k + 1] & _STOPS
+        numbers = {first.kind, last.kind} <= {"number", "whole number"}
+        if named and numbers and first.low < last.low and first.high < last.high:
+            return [k, k + 1]
+    return []
+
+
 def tells_events(column: ColumnFacts) -> bool:
     """Whether a column holds what `--event` takes: 1 and 0, 2 and 1, or words such as dead and
     alive."""
@@ -236,6 +254,16 @@ def names_people(name: str, different: int) -> bool:
     words = set(name_words(name))
     named = bool(words & _PEOPLE) and words <= _PEOPLE | _OF_NAMES
     return named and different >= FEWEST_NAMES
+
+
+def names_sources(name: str) -> bool:
+    """Whether a column of that name, if its values repeat, tells what a row was taken from.
+
+    >>> names_sources("id"), names_sources("family_id"), names_sources("batch ID")
+    (True, True, False)
+    """
+    words = name_words(name)
+    return words[-1:] == ["id"] and not TECHNICAL & set(words)
 
 
 def names_times(name: str) -> bool:
@@ -596,7 +624,8 @@ def _described(contents: Contents, k: int, label: int, technical: bool) -> Covar
     shown = "; ".join(
         f"{levels[level]} is "
         + ", ".join(
-            f"{count} {name}" for count, name in zip(counts[level].tolist(), classes, strict=True)
+            f"{count} of class {name}" if is_number(str(name)) else f"{count} {name}"
+            for count, name in zip(counts[level].tolist(), classes, strict=True)
         )
         for level in order[:4]
     )

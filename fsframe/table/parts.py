@@ -20,7 +20,7 @@ from fsframe.errors import DataError, RequestError
 from fsframe.kernels.threads import available_threads, in_threads
 from fsframe.table.array_files import LARGE
 from fsframe.table.arrays import LARGEST, whole_weights
-from fsframe.table.column_kinds import ColumnKind, coded_note
+from fsframe.table.column_kinds import ColumnKind, coded_note, coded_together
 from fsframe.table.columns import FeatureReview, check_columns, check_names
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import check_label_in_parts
@@ -37,7 +37,7 @@ from fsframe.table.kept_folders import (
     write_sealed,
 )
 from fsframe.table.reader import IN_BLOCKS, Form, file_kind, table_name
-from fsframe.table.roles import only, side_roles
+from fsframe.table.roles import only, side_roles, spelled_out
 from fsframe.table.row_readers import (
     FrameRows,
     Hdf5Rows,
@@ -320,6 +320,7 @@ def read_parts(given: Any, form: Form, roles: Mapping[str, Any], task: str | Non
     own_label = isinstance(reader, Hdf5Rows) and (label is None or label == y.strip("/"))
     wanted = {role: roles[role] for role in ("drop", "groups", "weight", "keep", "categorical")}
     wanted["label"] = None if own_label else label
+    wanted = spelled_out(wanted, everything)
     asked = check_columns(everything, n, what, wanted, label_among=0 if own_label else n)
     place, group, weighing = (only(asked, role) for role in ("label", "groups", "weight"))
     dropped = set(asked["drop"])
@@ -432,7 +433,7 @@ def _kinds(
             f"{reader.what}: columns {some_of(refused)} hold neither numbers nor categories: drop "
             "them (--drop, drop=), or declare them categorical (--categorical, categorical=)"
         )
-    return kinds, notes, small
+    return kinds, coded_together(notes), small
 
 
 def _column(reader: RowReader, name: str, take: Any) -> NDArray[Any]:

@@ -24,6 +24,7 @@ from fsframe.table.column_kinds import (
     Ordinal,
     as_ordinal,
     check_readings,
+    coded_together,
     level_text,
     merged_spellings,
     numbers_of,
@@ -60,7 +61,7 @@ from fsframe.table.reader import (
     in_parts,
     table_name,
 )
-from fsframe.table.roles import ROLES, as_keys, asked_sides, only
+from fsframe.table.roles import ROLES, as_keys, asked_sides, only, spelled_out
 from fsframe.table.sheet import Sheet
 from fsframe.table.source import contents_of_sheet, is_large, load_content
 from fsframe.table.text_file import is_number
@@ -118,7 +119,9 @@ def read(
         The label column by name, or by position from 0 (from the end if negative). By default the
         last column; in NPZ and HDF5 the array `y`.
     drop : str, int or several
-        Columns to leave out.
+        Columns to leave out. In the names of `drop`, `categorical`, `ordinal` and `keep` a ``*``
+        stands for any characters: ``"rs*"`` are all columns that begin with rs and that no other
+        argument names.
     categorical : str, int, several, or True, optional
         Categorical columns; True for all. Text in them is coded 0, 1, … in sorted order.
     groups : str or int, optional
@@ -327,7 +330,7 @@ def _ranked(data: Dataset, orders: Mapping[str | int, tuple[str, ...]]) -> Datas
         )
     X, kinds, mask = data.X.copy(), dict(data.kinds), data.categorical.copy()
     names = data.feature_names
-    for key, order in orders.items():
+    for key, order in spelled_out({"ordinal": orders}, names)["ordinal"].items():
         place = find_column(names, len(names), key, f"{data.name}, ordinal column")
         if order:
             kind = ColumnKind("ordinal", order)
@@ -375,6 +378,7 @@ def from_sheet(
         # Columns that are given by name only are looked for among those that get one.
         later = [role.name for role in ROLES.values() if role.given == "name" or role.side]
         roles = {**roles, **dict.fromkeys(later)}
+    roles = spelled_out(roles, sheet.names)
     asked = check_columns(sheet.names, n, path, roles, label_among=n)
     warnings = list(sheet.notes)
     place, group, weighing = (only(asked, role) for role in ("label", "groups", "weight"))
@@ -619,4 +623,4 @@ def _kinds_of_columns(
     if refused or dated or further:
         infinite = [columns[place] for place in np.flatnonzero(np.isinf(X).any(axis=0)).tolist()]
         raise sheet.not_numbers(refused, infinite, dated, further)
-    return kinds, notes
+    return kinds, coded_together(notes)

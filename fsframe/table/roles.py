@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -14,6 +16,7 @@ AskedColumns = Mapping[str, Sequence[int]]
 """Positions of columns by the role that was asked for them."""
 
 _POLARS = "fsframe.read(polars.read_parquet(…))"
+_MANY = 10
 _GIVEN: dict[str, tuple[type, ...]] = {"column": (str, int), "columns": (list,), "name": (str,)}
 
 
@@ -111,7 +114,7 @@ for _role in (
     Role(
         name="drop", given="columns", word="column to drop", being="is left out",
         verb="be dropped", shares=frozenset({"groups", "weight"}), metavar="NAME,…",
-        help="Columns to leave out, such as identifiers.",
+        help="Columns to leave out; here and below, 'q*' are all that begin with q.",
     ),
     Role(
         name="groups", given="column", word="groups", being="names groups", verb="name groups",
@@ -200,6 +203,73 @@ def names_of(given: str | Iterable[str] | None) -> list[str]:
     (['a'], ['a', 'b'], [])
     """
     return [given] if isinstance(given, str) else list(dict.fromkeys(given or ()))
+
+
+def spelled_out(roles: Mapping[str, Any], names: Sequence[str] | None) -> dict[str, Any]:
+    """`roles` with the columns that a key such as ``rs*`` stands for in place of that key.
+
+    A ``*`` stands for any characters, in the keys of roles of several columns. It matches the
+    features and none that another key names. A key that is itself the name of a column stands for
+    that one, and one that matches none is left as it is.
+
+    >>> spelled_out({"label": "q", "categorical": ["q*", "b"]}, ["id", "q", "q1", "q2", "b"])
+    {'label': 'q', 'categorical': ['q1', 'q2', 'b']}
+    """
+    known = set(names or ())
+    patterned = {
+        role.name: roles[role.name]
+        for role in ROLES.values()
+        if role.given == "columns" and not role.side
+        and any(_is_pattern(key, known) for key in as_keys(roles.get(role.name)))
+    }  # fmt: skip
+    if not names or not patterned:
+        return dict(roles)
+    named = {
+        names[key] if isinstance(key, int) and -len(names) <= key < len(names) else key
+        for role in ROLES
+        for key in as_keys(roles.get(role))
+        if not _is_pattern(key, known)
+    }
+    free = [name for name in names if name and name not in named]
+
+    def columns(key: str | int) -> Sequence[str | int]:
+        if not _is_pattern(key, known):
+            return [key]
+        matches = re.compile(".*".join(map(re.escape, str(key).split("*"))), re.DOTALL).fullmatch
+        return [name for name in free if matches(name)] or [key]
+
+    return {
+        **roles,
+        **{
+            role: {name: given[key] for key in given for name in columns(key)}
+            if isinstance(given, Mapping)
+            else list(dict.fromkeys(name for key in as_keys(given) for name in columns(key)))
+            for role, given in patterned.items()
+        },
+    }
+
+
+def _is_pattern(key: str | int, known: Collection[str]) -> bool:
+    return isinstance(key, str) and "*" in key and key not in known
+
+
+def shortened(keys: Sequence[str | int], names: Sequence[str]) -> list[str | int]:
+    """Many `keys` of columns in few, as `spelled_out` takes them: ``rs*`` for ten columns or more
+    that begin alike, if no other of `names` does.
+
+    >>> names = ["id", *(f"rs{k}" for k in range(10)), "age"]
+    >>> shortened([*names[1:11], "age"], names), shortened(names[1:9], names)
+    (['rs*', 'age'], ['rs0', 'rs1', 'rs2', 'rs3', 'rs4', 'rs5', 'rs6', 'rs7'])
+    """
+    chosen = {key for key in keys if isinstance(key, str) and "*" not in key}
+    stems = {key: re.split("[0-9]", key, maxsplit=1)[0] for key in chosen}
+    short = {
+        stem
+        for stem, times in Counter(stems.values()).items()
+        if stem and times >= _MANY and all(n in chosen for n in names if n.startswith(stem))
+    }
+    stem_of = ((key, stems.get(str(key), "")) for key in keys)
+    return list(dict.fromkeys(f"{stem}*" if stem in short else key for key, stem in stem_of))
 
 
 def check_asked(

@@ -251,6 +251,48 @@ def test_rows_of_one_patient_are_grouped_whatever_the_label_is(call: Call, here:
         assert "--groups Patient" in said and "--categorical Patient" not in said
 
 
+def test_a_repeated_id_is_whose_rows_they_are_and_stretches_of_time_are_no_features(
+    call: Call, here: Path
+) -> None:
+    draw = np.random.default_rng(2)
+    rows = [(k // 3, k % 3 * 50 + k, k % 3 * 50 + 50 + k) for k in range(90)]
+    event = [int(k % 3 == 2 and k % 2) for k in range(90)]
+    frame = polars.DataFrame(rows, schema=["id", "tstart", "tstop"], orient="row").with_columns(
+        event=polars.Series(event),
+        age=polars.Series(draw.integers(30, 80, 90)),
+        bili=polars.Series(draw.normal(size=90).round(2)),
+    )
+    frame.write_csv(here / "t.csv")
+    done = call("inspect t.csv")
+    said = " ".join(done.out.split())
+    assert "* id: identifies the source of repeated rows, 30 of them" in said
+    assert "* tstart, tstop: the stretch of time that a row stands for, until an event" in said
+    options = inspect_table(here / "t.csv").options
+    assert options["groups"] == "id" and options["drop"] == ["tstart", "tstop"]
+    assert " of class 0, " in said
+    # Start and end on a chromosome are features, and so is the number of a batch.
+    plain = frame.rename({"id": "batch_id", "tstart": "start", "tstop": "end", "event": "kind"})
+    plain.write_csv(here / "t.csv")
+    options = inspect_table(here / "t.csv").options
+    assert "groups" not in options and not {"start", "end"} & {*options.get("drop", ())}
+
+
+@pytest.mark.parametrize("named", ["rs", "q"])
+def test_many_columns_alike_are_proposed_in_a_word(call: Call, here: Path, named: str) -> None:
+    draw = np.random.default_rng(6)
+    texts = ["AA", "AG", "GG"] if named == "rs" else ["never", "sometimes", "always"]
+    columns = {f"{named}{k}": draw.choice(texts, ROWS) for k in range(30)}
+    polars.DataFrame({**columns, **measurements().to_dict()}).write_csv(here / "t.csv")
+    done = call("inspect t.csv")
+    option = "--categorical 'rs*'" if named == "rs" else "--ordinal 'q*=never<sometimes<always'"
+    remarks, _, way = done.out.partition("Suggested command:")
+    assert remarks.count(option) == 1 and option in way
+    way = way.partition("forecast")[0].replace("\\\n", "")
+    ran = call(*shlex.split(way)[1:], "--json", "--no-out")
+    assert ran.code == 0 and "g1" in ran.json["selected"], ran.err
+    assert option in call("chain mim:top=1 on t.csv --no-out").err
+
+
 def test_only_names_of_people_group_rows_whatever_the_label_is(call: Call, here: Path) -> None:
     ages = [30 + k // 3 for k in range(ROWS)]
     towns = [f"t{k // 3}" for k in range(ROWS)]

@@ -300,6 +300,8 @@ def test_a_chain_predicts_numbers(interacting) -> None:
     assert linear.score(X, y) == pytest.approx(1.0)
     with pytest.raises(ValueError, match="margin is not made for regression: use ChainClassifier"):
         ChainRegressor("immigrate margin").fit(X, y)
+    with pytest.raises(ValueError, match="y holds 'b', which is no number"):
+        ChainRegressor("knn").fit(X, np.where(y > 0, "a", "b"))
 
 
 SESSION = """

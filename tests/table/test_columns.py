@@ -7,6 +7,7 @@ import pickle
 
 import h5py
 import numpy as np
+import polars
 import pytest
 
 from fsframe.errors import DataError
@@ -90,3 +91,48 @@ def test_a_file_that_changes_while_in_use_is_reported(table):
     path.unlink()
     with pytest.raises(DataError, match="cannot read"):
         data.columns(0, 1)
+
+
+def genotypes(people: int = 30) -> polars.DataFrame:
+    """Twelve genotypes in letters, an answer on a scale, and a class."""
+    draw = np.random.default_rng(5)
+    letters = {f"rs{k}": draw.choice(["AA", "AG", "GG"], people) for k in range(12)}
+    scale = {f"q{k}": draw.choice(["never", "often", "always"], people) for k in range(10)}
+    return polars.DataFrame({"id": range(people), **letters, **scale, "y": ["a", "b"] * 15})
+
+
+SCALE = ["never", "often", "always"]
+
+
+@pytest.mark.parametrize("form", ["text", "frame", "parts"])
+def test_a_star_stands_for_all_columns_so_named(tmp_path, form):
+    frame = genotypes()
+    given = {"label": "y", "drop": "i*", "categorical": ["rs*", "q9"]}
+    listed = {"label": "y", "drop": "id", "categorical": [*(f"rs{k}" for k in range(12)), "q9"]}
+    if form == "parts":
+        frame = frame.drop([f"q{k}" for k in range(9)])
+        frame.write_parquet(tmp_path / "part.parquet")
+        table = [tmp_path / "part.parquet"]
+    else:
+        # `q*` leaves the one alone that --categorical names.
+        given["ordinal"] = {"q*": SCALE}
+        listed["ordinal"] = {f"q{k}": SCALE for k in range(9)}
+        table = frame
+    if form == "text":
+        frame.write_csv(tmp_path / "t.csv")
+        table = tmp_path / "t.csv"
+    short, long = read(table, **given), read(table, **listed)
+    assert short.sha256 == long.sha256 and dict(short.kinds) == dict(long.kinds)
+    assert [text for text in short.warnings if "text in" in text] == [
+        "text in 12 columns was coded: AA=0, AG=1, GG=2 "
+        "('rs0', 'rs1', 'rs2', 'rs3', 'rs4' and 7 more)",
+        "text in column 'q9' was coded: always=0, never=1, often=2",
+    ]
+
+
+def test_a_star_in_a_name_is_itself_and_one_that_fits_nothing_is_told(table):
+    X = polars.DataFrame({"p*": [1.0, 2, 3, 5], "pq": [2.0, 1, 1, 4], "y": ["a", "b"] * 2})
+    assert read(X, label="y", drop="p*").feature_names == ("pq",)
+    assert read(table[0], drop=["g1*", "g3"]).n_features == 50 - 12
+    with pytest.raises(DataError, match=r"column to drop.*'z\*'"):
+        read(X, label="y", drop="z*")
