@@ -283,7 +283,9 @@ def table_of(
             return read(data, label=label, **said), ""
         path = find_table(os.fspath(data))
         return read(path, label=label, **said), str(Path(path))
-    apart = not (label is None or isinstance(label, (str, int)))
+    # Columns with several levels of names are called by tuples.
+    of_frame = isinstance(label, tuple) and label in getattr(data, "columns", ())
+    apart = not (label is None or isinstance(label, (str, int)) or of_frame)
     if is_frame(data) or is_annotated(data) or is_labelled(data) or (apart and _is_matrix(data)):
         if not apart:
             from fsframe.table.read import read
@@ -306,10 +308,19 @@ def table_of(
                 "label: put the label into it and name it, or use Dataset.from_arrays(X, y, …)"
             )
         return Dataset.from_arrays(data, label, name=name, **beside), ""
+    fields = getattr(getattr(data, "dtype", None), "names", None)
+    if apart and getattr(data, "ndim", None) == 1 and not fields:
+        raise RequestError(
+            f"data has one dimension, and a table has two: of {len(data)} samples of one feature "
+            "give data.reshape(-1, 1)"
+        )
+    rows_by_name = isinstance(data, list) and all(isinstance(row, Mapping) for row in data)
+    named = fields or rows_by_name or isinstance(data, Mapping)
+    frame = "; columns by name become a data frame by pandas.DataFrame(data)" if named else ""
     raise RequestError(
         "data must be a Dataset, a data frame (pandas, polars, pyarrow, xarray, AnnData) or a "
         f"path, not {type(data).__name__}; for arrays, give the labels as label=y, or use "
-        "fsframe.Dataset.from_arrays(X, y)"
+        f"fsframe.Dataset.from_arrays(X, y){frame}"
     )
 
 

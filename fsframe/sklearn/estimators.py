@@ -51,6 +51,7 @@ from fsframe.sklearn.tables import (
     training_table,
     with_gaps_filled,
 )
+from fsframe.table.arrays import unmasked
 from fsframe.table.frames import frame_names, frame_texts, is_frame
 
 if TYPE_CHECKING:
@@ -309,7 +310,7 @@ class Selecting(FittedAttributes, SelectorMixin):  # type: ignore[misc]
         as_frame = is_frame(X) and _get_output_config("transform", self)["dense"] != "default"
         X = validate_data(
             self,
-            X,
+            unmasked(X),
             dtype=None,
             accept_sparse=("csr", "csc"),
             ensure_all_finite="allow-nan" if self._allows_nan() else True,

@@ -21,7 +21,7 @@ from fsframe.registry import Offer, classifiers, find_offer, selectors
 from fsframe.registry.importing import declared_exceptions
 from fsframe.sklearn.messages import InvalidData, InvalidRequest
 from fsframe.sklearn.parameters import SETTINGS, settings_of
-from fsframe.table.arrays import check_numbers_as_classes, kept_columns
+from fsframe.table.arrays import check_numbers_as_classes, kept_columns, unmasked
 from fsframe.table.columns import find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.frames import FrameParts, frame_names, frame_texts, is_frame, take_frame
@@ -320,7 +320,7 @@ def training_table(
         As raised by `Dataset.from_arrays`, `take_frame` and `task_of`.
     """
     finite = "allow-nan" if takes_missing(chain) else True
-    y = times_as_numbers(y)
+    X, y = unmasked(X), times_as_numbers(unmasked(y))
     codes: Codes = {}
     warnings: tuple[str, ...] = ()
     nominal, kinds = np.empty(0, dtype=np.intp), {}
@@ -383,7 +383,7 @@ def new_rows(estimator: Any, X: Any, codes: Codes, *, allow_nan: bool) -> Any:
     ValueError
         As raised by `validate_data`, and for a category that was not in the table of `fit`.
     """
-    finite = "allow-nan" if allow_nan else True
+    finite, X = "allow-nan" if allow_nan else True, unmasked(X)
     if not codes or not is_frame(X):
         return validate_data(
             estimator, X, accept_sparse=_SPARSE, reset=False, ensure_all_finite=finite

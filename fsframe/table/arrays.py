@@ -464,6 +464,20 @@ so (task='regression')"]
     return [f"{said}, taken as classes; if it is a number to predict, say so (task='regression')"]
 
 
+def unmasked(given: Any) -> Any:
+    """Numbers with NaN for those that a masked array hides; anything else as it is.
+
+    >>> unmasked(np.ma.masked_greater([[1, 9], [2, 3]], 8))
+    array([[ 1., nan],
+           [ 2.,  3.]])
+    """
+    if not isinstance(given, np.ma.MaskedArray) or given.dtype.kind not in "fiub":
+        return given
+    return (
+        np.where(np.ma.getmaskarray(given), np.nan, given.data) if given.mask.any() else given.data
+    )
+
+
 def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
     """The features in the form a table stores them, read-only; copied only if necessary.
 
@@ -475,6 +489,7 @@ def as_matrix(X: ArrayLike) -> NDArray[Any] | SparseColumns:
     if is_sparse(X):
         table = as_table(X)
         return freeze(table) if isinstance(table, np.ndarray) else table
+    X = unmasked(X)
     try:
         if np.asarray(X).dtype.kind in "cmM":
             raise TypeError(f"values of {np.asarray(X).dtype} are not real numbers")
@@ -623,7 +638,7 @@ def as_labels(
         If a label is missing or infinite, the shape is wrong, there is only one class, or the task
         is unknown or does not fit the values.
     """
-    labels = _plain_labels(np.asarray(y), label_name)
+    labels = _plain_labels(np.asarray(unmasked(y)), label_name)
     if labels.shape != (n_samples,):
         way = ""
         if labels.ndim == 2:

@@ -10,6 +10,7 @@ from scipy import sparse
 import fsframe
 from fsframe import Chain
 from fsframe.errors import DataError, RequestError, UntidyTableError
+from fsframe.sklearn import MIM
 from fsframe.table.dataset import Dataset
 
 COLUMNS = {
@@ -127,6 +128,25 @@ def test_columns_with_levels_of_names_are_named_by_their_tuple():
     data = Dataset.from_frame(frame, label=("h", "k"), groups=("h", "who"))
     assert data.feature_names == ("('g', 'a')",) and data.classes == ("u", "v")
     assert data.n_groups == 2 and data.label_name == "('h', 'k')"
+
+
+def test_the_label_may_be_called_by_a_tuple_in_functions_too():
+    pandas = pytest.importorskip("pandas")
+    levels = pandas.MultiIndex.from_tuples([("x", "a"), ("x", "b"), ("y", "kind")])
+    frame = pandas.DataFrame([[1, 5, "u"], [1, 1, "v"], [2, 5, "u"], [2, 1, "v"]] * 3)
+    frame.columns = levels
+    assert fsframe.select("mim:top=1", frame, label=("y", "kind")).selected_names == ("('x', 'b')",)
+
+
+def test_what_a_masked_array_hides_is_missing():
+    X = np.ma.masked_greater(np.array([[1.0, 99.0], [2, 5], [3, 4], [4, 3]]), 50)
+    assert np.isnan(Dataset.from_arrays(X, [0, 1, 0, 1]).X).tolist() == [[False, True]] + 3 * [
+        [False, False]
+    ]
+    with pytest.raises(DataError, match="row 2"):
+        Dataset.from_arrays(X.data, np.ma.masked_array([0, 1, 0, 1], [0, 1, 0, 0]))
+    with pytest.raises(ValueError, match="contains NaN"):
+        MIM(top=1).fit(X, [0, 1, 0, 1])
 
 
 def test_a_chain_runs_on_a_lazy_frame_and_on_a_path(tmp_path):
