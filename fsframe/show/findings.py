@@ -23,6 +23,9 @@ _LEVEL, _RARE, _CLASSES = 0.05, 10, 10
 # A class of so many rows is told apart by chance in one of 90,000 columns of noise.
 _FEWEST, _MOST_TELLING, _TOLD, _MOST_VALUES, _TRIED = 10, 3, 0.5, 50_000_000, 30
 
+_SCORES = 6, 20
+"""So many different whole numbers may be classes or a score."""
+
 _MANY_COUNTS = 30
 """Fewer columns of counts are not compared by their sum."""
 
@@ -81,13 +84,13 @@ def findings_of(
         "--drop",
     )
     yield from (_covariate(c, guesses, suggested) for c in covariates if not c.pure and not c.same)
-    yield from _of_label(guesses)
+    yield from _of_label(guesses, suggested)
     yield from _missing(guesses, known)
     yield from _kinds(guesses, known, {*known, *(c.column for c in covariates)})
     yield from _repeated(guesses.found, guesses.names)
 
 
-def _of_label(guesses: Guesses) -> Iterator[Finding]:
+def _of_label(guesses: Guesses, suggested: Mapping[str, Any]) -> Iterator[Finding]:
     """Other forms of the label, other outcomes, classes that are none, and rows that are
     measurements."""
     label = guesses.names[guesses.label]
@@ -114,6 +117,15 @@ def _of_label(guesses: Guesses) -> Iterator[Finding]:
             "for a missing label",
             option=f"--na {code:g} --missing-label drop",
         )
+    different = guesses.found.columns[guesses.label].different
+    if (
+        "task" not in suggested
+        and guesses.is_whole
+        and _SCORES[0] <= different <= _SCORES[1]
+        and not guesses.label_codes
+    ):
+        what = f"{different} whole numbers are taken as classes; a count or a score is a number"
+        yield Finding(columns=(label,), what=what, option="--task regression")
     for name in guesses.no_classes:
         yield Finding(
             columns=(label,),
@@ -140,6 +152,13 @@ def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
                 "like a code for a missing value",
                 option=f"--na {code:g}",
             )
+    if zeros := guesses.zeros:
+        times = some_of([str(count) for count in zeros.values()])
+        yield Finding(
+            columns=tuple(guesses.names[k] for k in zeros),
+            what=f"0 in {times} rows, which nobody alive has: missing values? Then leave these "
+            "cells empty in the file",
+        )
     yield from _odd(guesses, known)
     for text, columns in guesses.no_genotypes.items():
         what = f"genotypes but for {text!r}: missing values?"

@@ -6,14 +6,14 @@ import contextlib
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 import numpy as np
 
 from fsframe.chains.repeated_rows import repeated_rows
-from fsframe.errors import DataError
+from fsframe.errors import DataError, UntidyTableError
 from fsframe.method.run import Cost
 from fsframe.show.findings import Finding, findings_in, findings_of, option_for
 from fsframe.show.proposals import Proposal, proposals_for, usual_chain
@@ -23,7 +23,13 @@ from fsframe.table.column_kinds import as_ordinal
 from fsframe.table.columns import check_columns, find_column, find_columns
 from fsframe.table.dataset import Dataset
 from fsframe.table.doubts import as_words, in_short
-from fsframe.table.label_guess import guess_label, is_likely_label, tells_events, time_and_event
+from fsframe.table.label_guess import (
+    LabelGuess,
+    guess_label,
+    is_likely_label,
+    tells_events,
+    time_and_event,
+)
 from fsframe.table.read import read
 from fsframe.table.reader import Form
 from fsframe.table.roles import as_keys, only, spelled_out
@@ -105,7 +111,15 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     classified by `fsframe.table.column_guesses.Guesses`.
     """
     form = {key: value for key, value in options.items() if key in _FORM}
-    file_contents = contents(path, label=options.get("label"), **form)
+    try:
+        file_contents = contents(path, label=options.get("label"), **form)
+    except UntidyTableError as error:
+        if not any("transpose" in way for way in error.ways):
+            raise
+        read_so = inspect_table(path, **options, transpose=True)
+        what = "the second line tells the class of each column: samples are in columns"
+        finding = Finding(columns=(), what=what, option="--transpose")
+        return attrs.evolve(read_so, findings=(finding, *read_so.findings))
     names = tuple(column.name for column in file_contents.columns)
     commas = tuple(column.name for column in file_contents.columns if _decimal_commas(column))
     if commas and "decimal" not in options:
@@ -135,7 +149,8 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         dropped.add(0)
     group, event = only(asked, "groups"), only(asked, "event")
     skip = {column for column in range(n) if column in dropped or column in (group, event)}
-    label, doubts, pair = _label(file_contents, names, options.get("label"), skip)
+    guess = _label(file_contents, names, options.get("label"), skip)
+    label, doubts, pair = guess.place, guess.doubts, guess.pair
     leaks = []
     if pair is not None and "event" not in options and not skip.intersection(pair):
         (rest,) = {*pair} - {label}
@@ -162,8 +177,13 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     if file_contents.label_array == label and options.get("label") is None:
         del suggested["label"]
     data, refused = None, ""
+    if guess.of_samples:
+        refused = (
+            f"samples seem to be in columns and {names[0]!r} to name the features: say so "
+            "(--transpose), with a table about the samples that holds the label (--samples FILE)"
+        )
     try:
-        data = read(path, **suggested)
+        data = None if refused else read(path, **suggested)
     except DataError as error:
         refused = str(error)
     if data is not None:
@@ -228,29 +248,26 @@ def _command(path: str | os.PathLike[str], chain: str, options: Mapping[str, Any
 
 def _label(
     file_contents: Contents, names: tuple[str, ...], said: str | int | None, skip: set[int]
-) -> tuple[int, Sequence[str], tuple[int, int] | None]:
-    """The label column, doubts about it, and `LabelGuess.pair`."""
+) -> LabelGuess:
+    """The label column that was `said`, the label array, or a guess."""
+    columns, path = file_contents.columns, file_contents.path
     if said is not None:
-        place = find_column(names, len(names), said, f"{file_contents.path}, label")
-        pair = time_and_event(file_contents.columns)
-        return place, [], pair if pair and place in pair else None
+        place = find_column(names, len(names), said, f"{path}, label")
+        pair = time_and_event(columns)
+        return LabelGuess(place=place, pair=pair if pair and place in pair else None)
     if file_contents.label_array is not None:
-        return file_contents.label_array, [], None
+        return LabelGuess(place=file_contents.label_array)
     if file_contents.beside:
-        first = len(file_contents.columns) - file_contents.beside
-        guess = guess_label(
-            file_contents.columns, file_contents.n_rows, {*skip, *range(first)}, file_contents.path
-        )
-        if guess.pair:
-            return guess.place, guess.doubts, guess.pair
-        beside = (k for k in range(first, len(file_contents.columns)) if k not in skip)
-        likely = [k for k in beside if is_likely_label(file_contents.columns[k])]
+        first = len(columns) - file_contents.beside
+        guess = guess_label(columns, file_contents.n_rows, {*skip, *range(first)}, path)
         # Annotations have no order that says which is the label.
-        return (likely[0], (), None) if likely else (guess.place, guess.doubts, None)
-    guess = guess_label(file_contents.columns, file_contents.n_rows, skip, file_contents.path)
-    if file_contents.without_label and not is_likely_label(file_contents.columns[guess.place]):
+        beside = (k for k in range(first, len(columns)) if k not in skip)
+        likely = [k for k in beside if is_likely_label(columns[k])]
+        return LabelGuess(place=likely[0]) if likely and not guess.pair else guess
+    guess = guess_label(columns, file_contents.n_rows, skip, path)
+    if file_contents.without_label and not is_likely_label(columns[guess.place]):
         raise DataError(file_contents.without_label)
-    return guess.place, guess.doubts, guess.pair
+    return guess
 
 
 @attrs.frozen(kw_only=True)

@@ -25,6 +25,7 @@ from fsframe.table.label_guess import (
     covariates_of,
     divides_for_a_test,
     is_likely_label,
+    is_never_zero,
     looks_like_identifier,
     name_words,
     names_people,
@@ -348,6 +349,15 @@ class Guesses:
                     columns.setdefault(others[0], []).append(k)
         return columns
 
+    @cached_property
+    def zeros(self) -> dict[int, int]:
+        """The number of zeros in columns of what is above zero in everybody who lives."""
+        return {
+            k: int((self.found.codes(k) == 0).sum())
+            for k, column in self._rest.items()
+            if column.low == 0 and column.different > _CLASSES and is_never_zero(column.name)
+        }
+
     def missing_codes(self, known: Collection[int]) -> list[str]:
         """Texts in columns of numbers, and repeated extreme values, that stand for missing ones.
 
@@ -412,6 +422,11 @@ class Guesses:
         if "event" not in arguments and "task" not in arguments and self._is_quantity:
             arguments["task"] = "regression"
         return arguments
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the label holds whole numbers."""
+        return self.found.columns[self.label].kind == "whole number"
 
     @property
     def _is_quantity(self) -> bool:

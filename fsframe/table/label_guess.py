@@ -87,6 +87,15 @@ ABOUT_FEATURES = frozenset({
 })  # fmt: skip
 """Names, in lower case, of columns that tools write between the names of features and samples."""
 
+_OF_THE_LIVING = frozenset({
+    "bmi", "pressure", "bp", "sbp", "dbp", "trestbps", "glucose", "cholesterol", "chol", "weight",
+    "height", "pulse", "hemoglobin", "haemoglobin", "insulin", "thickness", "albumin", "sodium",
+    "potassium", "creatinine", "platelets",
+})  # fmt: skip
+_OF_MEASURES = frozenset({
+    "blood", "skin", "body", "systolic", "diastolic", "serum", "plasma", "fasting", "mean", "total",
+    "resting", "baseline", "kg", "cm", "mg", "dl", "mmol", "l", "mm", "hg", "m", "g",
+})  # fmt: skip
 _WHEN = frozenset({
     "year", "quarter", "month", "week", "day", "date", "visit", "wave", "round", "period",
     "session", "season", "time", "timepoint", "point",
@@ -114,12 +123,15 @@ class LabelGuess:
     pair : (int, int), optional
         Columns of times and of whether they ended with an event. The label is the time, or the
         event if it is not coded as 1 and 0; the other one is no feature.
+    of_samples : bool
+        Whether the first column names genes or the like, so that this is a sample and no label.
     """
 
     place: int
     doubts: tuple[str, ...] = ()
     sure: bool = True
     pair: tuple[int, int] | None = None
+    of_samples: bool = False
 
 
 def name_words(name: str) -> list[str]:
@@ -266,6 +278,16 @@ def names_sources(name: str) -> bool:
     return words[-1:] == ["id"] and not TECHNICAL & set(words)
 
 
+def is_never_zero(name: str) -> bool:
+    """Whether a column of that name holds what is above zero in everybody who lives.
+
+    >>> is_never_zero("BloodPressure"), is_never_zero("BMI"), is_never_zero("weight change")
+    (True, True, False)
+    """
+    words = set(name_words(name))
+    return bool(words & _OF_THE_LIVING) and words <= _OF_THE_LIVING | _OF_MEASURES
+
+
 def names_times(name: str) -> bool:
     """Whether a column of that name tells when a row was taken: year, visit, wave, …
 
@@ -376,7 +398,8 @@ def guess_label(
         sample = columns[guess.place].name
         doubts = guess.doubts or (f"{sample!r} looks like the columns before it",)
         doubt = f"{doubts[0]}; if features are in rows, say so (--transpose)"
-        guess = LabelGuess(place=guess.place, doubts=(doubt,), sure=False)
+        genes = bool(set(name_words(columns[0].name)) & _OF_FEATURES)
+        guess = LabelGuess(place=guess.place, doubts=(doubt,), sure=False, of_samples=genes)
     if usable[-1] == free[-1] or in_rows:
         return guess
     last = columns[free[-1]]

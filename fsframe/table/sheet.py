@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import NoReturn
 import attrs
 import numpy as np
 
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError, RequestError, UntidyTableError
 from fsframe.table.cells import BadColumn, CellText, Missing, RaggedLine, Taken, free_byte
 from fsframe.table.column_kinds import OTHER_DATE
 from fsframe.table.columns import column_word
@@ -34,11 +35,13 @@ from fsframe.table.dialect import (
     trimmed,
     unquote,
 )
+from fsframe.table.label_guess import likely_names
 from fsframe.table.reader import Form
 from fsframe.table.text_file import MAX_COLUMNS, check_size, is_number, load_text
 from fsframe.text import some_of
 
 _COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_CLASSES = 10
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -364,6 +367,13 @@ def load_sheet(
     if second is not None:
         after = first_record(raw, end)
         shown = ", ".join(text for text in second if text)
+        times = Counter(second[1:])
+        if likely_names(second[:1]) and 1 < len(times) <= _CLASSES and min(times.values()) > 1:
+            raise UntidyTableError(
+                f"{path}: its second line, {shown[:60]}…, tells the class of each column: samples "
+                "are in columns, features in rows. Say so:",
+                ({"label": second[0], "transpose": True},),
+            )
         names = joined_names(first, second)
         quoted = [f'"{name}"' if chr(byte) in name else name for name in names]
         return attrs.evolve(

@@ -451,6 +451,21 @@ def test_codes_of_no_genotype_and_counts_of_rows_are_asked_about(call: Call, her
     assert "genotypes but" not in call("inspect t.csv --label grp").out
 
 
+def test_zeros_of_the_living_and_scores_as_classes_are_asked_about(call: Call, here: Path) -> None:
+    draw = np.random.default_rng(9)
+    bmi = [0.0 if k % 10 == 3 else 20 + k / 7 for k in range(ROWS)]
+    frame = measurements(
+        visits=[k % 12 for k in range(ROWS)],
+        BMI=[round(value, 1) for value in bmi],
+        BloodPressure=[0 if k % 20 == 7 else 70 + k for k in range(ROWS)],
+    ).with_columns(grp=polars.Series(draw.integers(1, 9, ROWS)))
+    frame.rename({"grp": "class"}).write_csv(here / "t.csv")
+    said = " ".join(call("inspect t.csv").out.split())
+    assert "* BMI, BloodPressure: 0 in 6, 3 rows, which nobody alive has: missing values?" in said
+    assert "* class: 8 whole numbers are taken as classes; a count or a score is a" in said
+    assert "whole numbers are taken" not in call("inspect t.csv --task regression").out
+
+
 def test_what_rises_with_a_numeric_target_is_asked_about(call: Call, here: Path) -> None:
     draw = np.random.default_rng(6)
     y = draw.lognormal(size=ROWS).round(3)

@@ -229,6 +229,26 @@ def test_inspect_reads_both_and_says_where_features_may_be_in_rows(folder: Path)
     assert "features are in rows, say so (--transpose)" in " ".join(alone.out.split())
 
 
+def test_classes_in_the_second_line_say_that_samples_are_in_columns(folder: Path) -> None:
+    groups = ["case" if k % 3 else "control" for k in range(12)]
+    lines = [["Sample", *(f"P{k}" for k in range(12))], ["Label", *groups]]
+    lines += [[f"met{j}", *(str((7 * k + j * j) % 11 / 2) for k in range(12))] for j in range(8)]
+    (folder / "peaks.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    done = command("inspect", "peaks.csv", cwd=folder)
+    assert "--label Label --transpose" in " ".join(done.out.split()).replace("\\ ", "")
+    assert "the second line tells the class of each column" in done.out
+    asked = command("chain", "mim:top=1", "on", "peaks.csv", cwd=folder)
+    assert asked.code == 4 and "peaks.csv --label Label --transpose" in asked.err
+    data = read(folder, "peaks.csv", label="Label", transpose=True)
+    assert data.classes == ("case", "control") and data.n_features == 8
+    # A first column that names genes: no sample is proposed as the label.
+    lines[0][0] = "Gene names"
+    del lines[1]
+    (folder / "peaks.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+    done = command("inspect", "peaks.csv", cwd=folder)
+    assert "Suggested command" not in done.out and "(--samples FILE)" in done.out
+
+
 def test_a_study_file_names_it_beside_itself(folder: Path) -> None:
     (folder / "study.toml").write_text(
         'chains = ["anova-f:top=2 knn", "mim:top=2 knn"]\nfolds = 3\nrepeats = 1\n[[tables]]\n'
