@@ -153,10 +153,10 @@ def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
                 option=f"--na {code:g}",
             )
     if zeros := guesses.zeros:
-        times = some_of([str(count) for count in zeros.values()])
+        rows = some_of([str(times) for times in zeros.values()])
         yield Finding(
             columns=tuple(guesses.names[k] for k in zeros),
-            what=f"0 in {times} rows, which nobody alive has: missing values? Then leave these "
+            what=f"0 in {rows} rows, which nobody alive has: missing values? Then leave these "
             "cells empty in the file",
         )
     yield from _odd(guesses, known)

@@ -23,6 +23,8 @@ _WITH_UNIT = re.compile(
     rf"({_PLAIN}|{_GROUPED})(\s*)([%‰°µμ{_MONEY}A-Za-z][A-Za-z0-9µμ°/^.*%·-]{{0,11}})?"
 )
 _MONEY_FIRST = re.compile(rf"([+-]?)([{_MONEY}])\s*([^+\-].*)")
+_SCALED = re.compile(r"(.*[0-9].*?)\s*([kKM])")
+_SCALES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _MINUS = re.compile("[\u2212\u2013]")
 _LIMIT = re.compile(r"([<>≤≥])=?\s*(.+)")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
@@ -76,16 +78,22 @@ def spelled_numbers(
     (array([1024.5,   -3. ]), "without the unit '$' and separators of thousands")
     >>> spelled_numbers(["\u22120.5", "3"])
     (array([-0.5,  3. ]), 'with typographic minus signs')
+    >>> spelled_numbers(["€1.2M", "€950K", "€0"])
+    (array([1200000.,  950000.,       0.]), "without the unit '€', with K and M as 1e3 and 1e6")
     >>> spelled_numbers(["<0.5", *"123456"])
     (array([0.25, 1.  , 2.  , 3.  , 4.  , 5.  , 6.  ]), "with '<0.5' as 0.25 (1 cell)")
     """
     meaning: dict[str, float] = {}
     units: Counter[str] = Counter()
     limited: dict[str, int] = {}
+    texts = Counter(cell for cell in cells if cell is not None)
+    scales = _scales_in(texts)
     grouped, typeset, sure = False, False, decimal == ","
-    for text, times in Counter(cell for cell in cells if cell is not None).items():
-        limit = _LIMIT.fullmatch(text)
-        match = _with_unit(limit[2] if limit else text, decimal)
+    for text, times in texts.items():
+        scaled = _SCALED.fullmatch(text) if scales else None
+        said = scaled[1] if scaled else text
+        limit = _LIMIT.fullmatch(said)
+        match = _with_unit(limit[2] if limit else said, decimal)
         if match is None:
             return None
         number, blank, unit = match[1], match[2], match[3] or ""
@@ -102,15 +110,18 @@ def spelled_numbers(
             units[unit] += 1
         if _SEPARATED.search(number):
             grouped = True
-            sure = sure or number.count(",") != 1 or "." in number
+            # A price has no three decimals.
+            sure = (
+                sure or number.count(",") != 1 or "." in number or (unit != "" and unit in _MONEY)
+            )
         else:
             sure = sure or "." in number or len(number) < 4
-        meaning[text] = float(_SEPARATED.sub("", number))
+        meaning[text] = float(_SEPARATED.sub("", number)) * (_SCALES[scaled[2]] if scaled else 1)
         if limit:
             limited[text] = times
             if limit[1] in "<≤" and meaning[text] > 0:
                 meaning[text] /= 2
-    plain = not (units or grouped or typeset or limited)
+    plain = not (units or grouped or typeset or limited or scales)
     if not meaning or len(units) > 1 or plain or (grouped and not sure):
         return None
     if limited and not measured and len(meaning) - len(limited) < _LEAST_MEASURED:
@@ -124,7 +135,19 @@ def spelled_numbers(
         for text, times in sorted(limited.items())
     ]
     with_limits = f"with {some_of(shown, 5)}" if shown else ""
-    return values, ", ".join(filter(None, [without, with_signs, with_limits]))
+    sizes = [{1e3: "1e3", 1e6: "1e6"}[_SCALES[letter]] for letter in scales]
+    with_scales = f"with {' and '.join(scales)} as {' and '.join(sizes)}" if scales else ""
+    return values, ", ".join(filter(None, [without, with_signs, with_scales, with_limits]))
+
+
+def _scales_in(texts: Counter[str]) -> list[str]:
+    """The letters behind numbers that stand for thousands and millions: both of them, or beside
+    prices or plain numbers; a K alone may be a unit."""
+    found = {text: match[2] for text in texts if (match := _SCALED.fullmatch(text))}
+    letters = sorted(set(found.values()), key=lambda letter: (_SCALES[letter], letter))
+    prices = any(sign in text for text in texts for sign in _MONEY)
+    mixed = len(letters) > 1 or len(found) < len(texts)
+    return letters if prices or (mixed and len(texts) >= _LEAST_MEASURED) else []
 
 
 def _with_unit(text: str, decimal: str) -> re.Match[str] | None:

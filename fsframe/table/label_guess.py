@@ -28,7 +28,7 @@ _LIKELY = frozenset({
 _STRONG = frozenset({
     "diagnosis", "dx", "responder", "survived", "relapse", "recurrence", "remission", "death",
     "died", "deceased", "mortality", "readmitted", "malignant", "phenotype", "churn", "churned",
-    "attrition", "fraud", "exited", "converted",
+    "attrition", "fraud", "exited", "converted", "response", "responded", "toxicity",
 })  # fmt: skip
 """Words of columns that are hardly ever features."""
 
@@ -236,6 +236,10 @@ def looks_like_identifier(column: ColumnFacts, n_rows: int) -> bool:
     if n_rows < _FEWEST_ROWS or column.missing or column.different < n_rows:
         return False
     named = bool(_IDENTIFIER.match(column.name.strip().lower())) or column.name.endswith("ID")
+    numbered = set(name_words(column.name)[-1:]) & {"number", "num", "nr", "no"}
+    if numbered and column.kind == "whole number" and column.low >= 0:
+        # So many numbers drawn from their range would hardly all differ.
+        named = named or n_rows**2 > 30 * (column.high - column.low + 1)
     if column.kind == "text" and not named:
         # Numbers but for a few cells, blood pressures and times of day differ from row to row too.
         return not column.odd and not all(map(_MEASURED_TEXT.fullmatch, column.examples))
@@ -449,7 +453,8 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
                 + ("person" if PERSONAL & words else "way in which samples were taken")
             )
             return LabelGuess(place=better[0], doubts=(why,), sure=False)
-    alike = _one_of_many(columns, usable)
+    stem = _shared_stem(columns, usable)
+    alike = _one_of_many(columns, usable) or bool(stem)
     measured = looks_measured(columns[last].kind, columns[last].different, n_rows) or (
         columns[last].kind == "text" and 2 * columns[last].different > n_rows > _MANY
     )
@@ -461,7 +466,8 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
         if measured
         else "the values of the columns before it"
     )
-    few = _candidates(columns, usable, alike)
+    few = _candidates(columns, usable, alike and not stem)
+    few = [k for k in few if not stem or not columns[k].name.startswith(stem)]
     if few:
         doubt = f"chosen because it has few values; the last column, {name!r}, has {what_is}"
         return LabelGuess(place=few[0], doubts=(doubt,), sure=False)
@@ -473,17 +479,32 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
 
 
 def _one_of_many(columns: Sequence[ColumnFacts], usable: Sequence[int]) -> bool:
-    """Whether the last column has few numbers, the same range as all those before it, and another
-    column has others: one of many genotypes or answers."""
+    """Whether the last column has few numbers, the same range as all those before it or counts as
+    they do, and another column is called like a label: one of many genotypes, answers, genes."""
     if len(usable) < 2 * _NEIGHBOURS:
         return False
     last, before = columns[usable[-1]], [columns[k] for k in usable[-1 - _NEIGHBOURS : -1]]
     if last.kind not in ("two values", "whole number"):
         return False
     shape = (last.kind, last.different, last.low, last.high)
-    if any((c.kind, c.different, c.low, c.high) != shape for c in before):
-        return False
-    return any(is_likely_label(columns[k]) for k in usable[:-1])
+    same = all((c.kind, c.different, c.low, c.high) == shape for c in before)
+    counts = last.different > 2 and all(
+        c.kind in ("two values", "whole number") and c.low == 0 for c in (last, *before)
+    )
+    return (same or counts) and any(is_likely_label(columns[k]) for k in usable[:-1])
+
+
+def _shared_stem(columns: Sequence[ColumnFacts], usable: Sequence[int]) -> str:
+    """The letters with which the last column and those before it begin, if digits follow and a
+    text of few values is called otherwise: one of many genes."""
+    last, before = columns[usable[-1]], [columns[k] for k in usable[-1 - _NEIGHBOURS : -1]]
+    stem, *digits = re.split("[0-9]", last.name, maxsplit=1)
+    if not stem or not digits or len(before) < _NEIGHBOURS or last.kind == "text":
+        return ""
+    if not all(c.name.startswith(stem) and c.kind == last.kind for c in before):
+        return ""
+    others = (columns[k] for k in usable if not columns[k].name.startswith(stem))
+    return stem if any(c.kind == "text" and 2 <= c.different <= _FEW for c in others) else ""
 
 
 def _candidates(columns: Sequence[ColumnFacts], usable: Sequence[int], alike: bool) -> list[int]:

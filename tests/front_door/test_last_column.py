@@ -451,6 +451,29 @@ def test_codes_of_no_genotype_and_counts_of_rows_are_asked_about(call: Call, her
     assert "genotypes but" not in call("inspect t.csv --label grp").out
 
 
+@pytest.mark.parametrize("named", [["GENE"], ["TP", "KRAS", "k__B;p__P"]])
+def test_counts_of_many_genes_are_no_label_beside_a_text_of_classes(
+    call: Call, here: Path, named: list[str]
+) -> None:
+    draw = np.random.default_rng(4)
+    counts = {f"{named[k % len(named)]}{k}": draw.poisson(1, ROWS).tolist() for k in range(20)}
+    cells = {"cell": [f"ACGT-{k}" for k in range(ROWS)], "type": ["ab"[k % 2] for k in range(ROWS)]}
+    polars.DataFrame(cells | counts).write_csv(here / "t.csv")
+    assert "label: type, a guess (2 classes: a 30, b 30)" in call("inspect t.csv").out
+    asked = call("chain mim:top=2 on t.csv")
+    assert asked.code == 4 and "t.csv --label type --drop cell" in asked.err
+    # The last column may be the label where no text of classes stands elsewhere.
+    polars.DataFrame(counts).write_csv(here / "t.csv")
+    assert inspect_table(here / "t.csv").label == 19
+
+
+def test_a_number_of_each_row_identifies_it(call: Call, here: Path) -> None:
+    numbers = [2 * k + 1 for k in range(ROWS)]
+    frame = measurements(EmployeeNumber=numbers, MitoticNumber=[k * k for k in range(ROWS)])
+    frame.select("EmployeeNumber", "MitoticNumber", "g1", "g2", "grp").write_csv(here / "t.csv")
+    assert inspect_table(here / "t.csv").options["drop"] == ["EmployeeNumber"]
+
+
 def test_zeros_of_the_living_and_scores_as_classes_are_asked_about(call: Call, here: Path) -> None:
     draw = np.random.default_rng(9)
     bmi = [0.0 if k % 10 == 3 else 20 + k / 7 for k in range(ROWS)]
