@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe import Chain, Dataset
+from fsframe import Chain, Dataset, Run
+from fsframe.errors import FsframeError
 from fsframe.table import frozen_table
 from fsframe.testing import suite_for
 from tests.plugins.shared import packed
@@ -29,12 +30,14 @@ WIDENED = {"importance", "knockoffs", "rfe", "rfecv", "sequential", "sklearn-sel
 OTHERS = {"cross-validation", "stability-study"}
 
 
+MANY = RNG.integers(0, 40, (N, P))
 TABLES = {
     "uint8": (G.astype(np.uint8), G.astype(float)),
     "int8": ((G - 1).astype(np.int8), (G - 1).astype(float)),
     "two bits": (packed(G), G.astype(float)),
     "two bits with gaps": (packed(G, GAPS), np.where(GAPS, np.nan, G)),
 }
+MORE = {"many levels": (MANY.astype(np.uint8), MANY.astype(float))}
 METHODS = sorted(
     offer.name
     for registry in (fsframe.selectors, fsframe.classifiers)
@@ -87,19 +90,30 @@ def test_results_are_those_of_numbers_and_no_table_is_widened(name, table, widen
 
 @pytest.mark.parametrize(
     "chain",
-    ["relieff:discrete_features=none", "surf:discrete_features=none", "relieff:missing=probability",
-     "relieff:ramp=[0.1,0.5]", "iterative-relief:discrete_features=none", "relieff:m=30",
-     "relieff:permutations=9", "relieff:ties=index", "relieff:top=3 npfs:n=8,null=published",
-     "impute relieff", "impute im4e:top=3", "impute:method=most-frequent mrmr:top=4"],
+    ["relief", "relieff", "relieff:discrete_features=none", "surf:discrete_features=none",
+     "relieff:missing=probability", "relieff:ramp=[0.1,0.5]", "relieff:m=30", "relieff:ties=index",
+     "iterative-relief:discrete_features=none", "relieff:discrete_features=none,permutations=9",
+     "rrelieff", "rrelieff:discrete_features=none", "vls:subset=5,rounds=3",
+     "relieff:top=3 npfs:n=8,null=published", "impute relieff", "impute im4e:top=3",
+     "impute:method=most-frequent mrmr:top=4"],
 )  # fmt: skip
-@pytest.mark.parametrize("table", ["int8", "two bits with gaps"])
+@pytest.mark.parametrize("table", ["int8", "two bits with gaps", "many levels"])
 def test_chains_of_bytes_have_the_bits_of_numbers(chain, table):
+    label = LABELS["regression" if "rrelieff" in chain else "classification"]
     found, expected = (
-        Chain.parse(chain).run(Dataset.from_arrays(X, CLASSES), seed=3) for X in TABLES[table]
+        Chain.parse(chain).run(Dataset.from_arrays(X, **label), seed=3)
+        for X in (TABLES | MORE)[table]
     )
     for one, other in zip(found.stages, expected.stages, strict=True):
         assert one.selection.scores.tobytes() == other.selection.scores.tobytes()
         assert one.selection.warnings == other.selection.warnings
+
+
+def test_a_packed_table_needs_an_eighth_of_the_memory_to_begin():
+    data, small = Dataset.from_arrays(packed(G), CLASSES), Run(memory=2 * N * P)
+    with pytest.raises(FsframeError, match="memory"):
+        fsframe.selectors["immigrate"]()._require_memory(data, P, small)
+    fsframe.selectors["vls"]()._require_memory(data, P, small)
 
 
 def test_filled_genotypes_stay_in_two_bits_where_genotypes_fill_them():

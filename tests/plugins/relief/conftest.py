@@ -5,12 +5,37 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 
+from fsframe.chains.chain import Chain
 from fsframe.table.dataset import Dataset
 
 DATA = Path(__file__).parent / "data"
+KINDS = ("continuous", "discrete", "mixed")
+
+
+def method(text, **settings):
+    """The selector that a stage such as ``relieff:k=5`` names."""
+    (stage,) = Chain.parse(text).stages
+    return attrs.evolve(stage.method, **settings)
+
+
+def make_table(kind, n=36, p=7, classes=3, gaps=0.0, seed=0):
+    """Random columns of a kind, with equal rows, a constant column and missing values."""
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    X = rng.normal(size=(n, p)).round(1)
+    discrete = np.zeros(p, dtype=bool)
+    if kind != "continuous":
+        discrete[: p if kind == "discrete" else p // 2] = True
+        X[:, discrete] = rng.integers(0, 3, (n, int(discrete.sum())))
+    X[:, -1] = 2.0
+    y = rng.integers(0, classes, n)
+    y[:classes] = np.arange(classes)
+    X[5] = X[4]
+    X[rng.random((n, p)) < gaps] = np.nan
+    return X, y, discrete
 
 
 def read_table(name):

@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-import attrs
 import numpy as np
 import pytest
 
 from fsframe.table.dataset import Dataset
-from fsframe_relief.methods.repeated import IterativeRelief, Turf, Vls
-from fsframe_relief.methods.variants import (
-    Multisurf,
-    Multisurfstar,
-    Relief,
-    Relieff,
-    RelievedF,
-    Rrelieff,
-    Surf,
-    Surfstar,
-    Swrfstar,
-)
 
-ALL = {
-    "relief": Relief(),
-    "relieff": Relieff(),
-    "surf": Surf(),
-    "surfstar": Surfstar(),
-    "multisurf": Multisurf(),
-    "multisurfstar": Multisurfstar(),
-    "swrfstar": Swrfstar(),
-    "relieved-f": RelievedF(),
-    "iterative-relief": IterativeRelief(rounds=3),
-    "vls": Vls(subset=10, rounds=6),
-    "turf": Turf(base="multisurf", top=4, drop=0.25),
-}
+from .conftest import method
+
+ALL = [
+    "relief", "relieff", "surf", "surfstar", "multisurf", "multisurfstar", "swrfstar", "relieved-f",
+    "iterative-relief:rounds=3", "vls:subset=10,rounds=6",
+    "turf:base=multisurf,top=4,drop=0.25",
+]  # fmt: skip
 
 
 # One table tells whether a method finds the pair, two more whether that was luck.
@@ -49,27 +30,19 @@ def predictive(data):
     return [k for k, name in enumerate(data.feature_names) if "P" in name]
 
 
-@pytest.mark.parametrize("name", ["gametes2way", "gametes_missing", "gametes_3class"])
-@pytest.mark.parametrize("method", ALL)
-def test_the_pair_is_at_ranks_one_and_two(table, method, name):
-    data = table(f"{name}.csv")
-    assert ranks(ALL[method].select(data), predictive(data)) == [1, 2]
+CASES = [
+    *((name, text) for name in ("2way", "_missing", "_3class") for text in ALL),
+    *(("_missing", f"{text}:missing=probability")
+      for text in ("relieff", "surf", "multisurf", "surfstar", "swrfstar")),
+    *(("_continuous", text) for text in ("rrelieff", "relieff", "surf", "multisurf", "surfstar",
+                                         "multisurfstar", "swrfstar")),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("method", [Relieff(), Surf(), Multisurf(), Surfstar(), Swrfstar()])
-def test_the_pair_is_found_with_gaps_by_probability(table, method):
-    data = table("gametes_missing.csv")
-    method = attrs.evolve(method, missing="probability")
-    assert ranks(method.select(data), predictive(data)) == [1, 2]
-
-
-@pytest.mark.parametrize(
-    "method", [Rrelieff(), Relieff(), Surf(), Multisurf(), Surfstar(), Multisurfstar(), Swrfstar()]
-)
-def test_the_pair_is_found_with_a_numeric_endpoint(table, method):
-    data = table("gametes_continuous.csv")
-    assert data.task == "regression"
-    assert ranks(method.select(data), predictive(data)) == [1, 2]
+@pytest.mark.parametrize(("name", "text"), CASES)
+def test_the_pair_is_at_ranks_one_and_two(table, name, text):
+    data = table(f"gametes{name}.csv")
+    assert ranks(method(text).select(data), predictive(data)) == [1, 2]
 
 
 def noisy(table, seed, n=800, extra=500):
@@ -86,29 +59,28 @@ def noisy(table, seed, n=800, extra=500):
 
 
 @pytest.mark.parametrize(
-    "method",
-    [Surfstar(), Multisurf(), Multisurfstar(), Swrfstar(), Turf(base="relieff", top=10, drop=0.2)],
+    ("text", "last"),
+    [
+        *((text, 2) for text in ("surfstar", "multisurf", "multisurfstar", "swrfstar")),
+        ("turf:base=relieff,top=10,drop=0.2", 2),
+        # without far instances near the top
+        ("relieff", 20),
+        ("surf", 20),
+    ],
 )
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_pair_is_found_among_five_hundred_noise_snps(table, method, seed):
+def test_the_pair_is_found_among_five_hundred_noise_snps(table, text, last, seed):
     data, pair = noisy(table, seed)
-    assert ranks(method.select(data), pair) == [1, 2]
+    assert ranks(method(text).select(data), pair)[1] <= last
 
 
-@pytest.mark.parametrize("method", [Relieff(), Surf()])
+@pytest.mark.parametrize("text", ["relieff", "multisurf", "relief", "vls:subset=10,rounds=12"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_pair_is_near_the_top_for_methods_without_far_instances(table, method, seed):
-    data, pair = noisy(table, seed)
-    assert ranks(method.select(data), pair)[1] <= 20
-
-
-@pytest.mark.parametrize("method", [Relieff(), Multisurf(), Relief(), Vls(subset=10, rounds=12)])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_three_way_xor_is_found(method, seed):
+def test_a_three_way_xor_is_found(text, seed):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, (1600, 20)).astype(float)
     data = Dataset.from_arrays(X, X[:, :3].sum(axis=1) % 2, categorical=np.ones(20, bool))
-    assert ranks(method.select(data), [0, 1, 2]) == [1, 2, 3]
+    assert ranks(method(text).select(data), [0, 1, 2]) == [1, 2, 3]
 
 
 def test_a_main_effect_is_lost_by_star_methods_and_kept_by_the_others():
@@ -116,7 +88,9 @@ def test_a_main_effect_is_lost_by_star_methods_and_kept_by_the_others():
     X = rng.binomial(2, 0.3, (600, 30)).astype(float)
     y = (X[:, 4] + rng.normal(size=600) > 0.8).astype(int)
     data = Dataset.from_arrays(X, y, categorical=np.ones(30, bool))
-    for method in (Relieff(), Surf(), Multisurf()):
-        assert ranks(method.select(data), [4]) == [1]
-    near = Surf().select(data).scores[4]
-    assert Surfstar().select(data).scores[4] < near / 2
+    scores = {}
+    for text in ("relieff", "multisurf", "surf", "surfstar"):
+        found = method(text).select(data)
+        scores[text] = found.scores[4]
+        assert text == "surfstar" or ranks(found, [4]) == [1]
+    assert scores["surfstar"] < scores["surf"] / 2

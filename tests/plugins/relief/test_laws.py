@@ -10,43 +10,18 @@ from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
 from fsframe_relief.engine.columns import prepare_columns
-from fsframe_relief.methods.repeated import IterativeRelief, Vls
-from fsframe_relief.methods.variants import (
-    Multisurf,
-    Multisurfstar,
-    Relief,
-    Relieff,
-    RelievedF,
-    Rrelieff,
-    Surf,
-    Surfstar,
-    Swrfstar,
-)
 
-from .test_references import make_table
+from .conftest import make_table, method
 
 CLASSIFIERS = [
-    Relief(),
-    Relieff(k=5),
-    Relieff(weighting="rank", k=9),
-    Relieff(weighting="distance", k=9),
-    Relieff(k=5, m=20),
-    Surf(),
-    Surfstar(),
-    Multisurf(),
-    Multisurfstar(),
-    Swrfstar(),
-    RelievedF(),
-    IterativeRelief(least=3, rounds=4),
-    Relieff(k=5, missing="probability"),
-    Relieff(k=5, ramp=[0.05, 0.2]),
-]
-TASKS = [(method, False) for method in CLASSIFIERS] + [
-    (Rrelieff(k=7), True),
-    (Relieff(k=5), True),
-    (Multisurf(), True),
-    (Surf(m=20), True),
-]
+    "relief", "relieff:k=5", "relieff:weighting=rank,k=9", "relieff:weighting=distance,k=9",
+    "relieff:k=5,m=20", "surf", "surfstar", "multisurf", "multisurfstar", "swrfstar", "relieved-f",
+    "iterative-relief:least=3,rounds=4", "relieff:k=5,missing=probability",
+    "relieff:k=5,ramp=[0.05,0.2]",
+]  # fmt: skip
+NUMERIC = ["rrelieff:k=7", "relieff:k=5", "multisurf", "surf:m=20"]
+NUMERIC += ["surfstar", "multisurfstar", "swrfstar"]
+TASKS = [*((text, False) for text in CLASSIFIERS), *((text, True) for text in NUMERIC)]
 
 
 def make_data(regression=False, n=150, gaps=0.05, seed=0):
@@ -62,83 +37,60 @@ def shuffled_rows(data, seed=1):
     return attrs.evolve(data, matrix=data.X[order].copy(), y=data.y[order], counts=counts)
 
 
-@pytest.mark.parametrize(("method", "regression"), TASKS)
-def test_shuffled_rows_give_the_same_bits(method, regression):
-    data = make_data(regression)
-    expected = method.select(data, seed=4).scores
-    np.testing.assert_array_equal(method.select(shuffled_rows(data), seed=4).scores, expected)
-
-
-def test_shuffled_rows_of_a_bootstrap_give_the_same_bits():
-    data = make_data()
-    data = data.with_counts(np.random.default_rng(2).integers(0, 3, data.n_samples))
-    for method in (Relieff(k=5), Multisurf(), Relieff(m=30)):
-        expected = method.select(data, seed=4).scores
-        np.testing.assert_array_equal(method.select(shuffled_rows(data), seed=4).scores, expected)
-
-
-@pytest.mark.parametrize(("method", "regression"), TASKS)
-def test_shuffled_columns_move_their_scores_along(method, regression):
-    data = make_data(regression)
-    order = np.random.default_rng(3).permutation(data.n_features)
-    moved = method.select(data.take_columns(order), seed=4).scores
-    if method.m is None:
-        np.testing.assert_allclose(moved, method.select(data, seed=4).scores[order], atol=1e-12)
-
-
-@pytest.mark.parametrize(("method", "regression"), TASKS)
-def test_threads_do_not_change_the_bits(method, regression, monkeypatch):
+@pytest.mark.parametrize(("text", "regression"), TASKS)
+def test_order_of_rows_and_number_of_threads_change_no_bit(text, regression, monkeypatch):
     monkeypatch.setattr("fsframe_relief.methods.problem.SMALL", 0)
-    data = make_data(regression, n=300)
-    one = method.select(data, run=Run(threads=1)).scores
-    for threads, memory in ((2, Run().memory), (5, Run().memory)):
-        many = method.select(data, run=Run(threads=threads, memory=memory)).scores
-        np.testing.assert_array_equal(many, one)
+    selector, data = method(text), make_data(regression)
+    drawn = data.with_counts(np.random.default_rng(2).integers(0, 3, data.n_samples))
+    for table in (data, drawn):
+        one = selector.select(table, run=Run(entropy=4, threads=1)).scores
+        for other, threads in ((shuffled_rows(table), 1), (table, 2), (table, 5)):
+            found = selector.select(other, run=Run(entropy=4, threads=threads)).scores
+            np.testing.assert_array_equal(found, one)
+        found = selector.select(table, run=Run(entropy=4, threads=2, memory=120_000)).scores
+        np.testing.assert_allclose(found, one, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", CLASSIFIERS)
-def test_label_codes_and_class_order_do_not_matter(method):
-    if method.m is not None:
-        pytest.skip("which targets are drawn follows the order of rows")
-    data = make_data()
-    renamed = attrs.evolve(data, y=np.array([2, 0, 1])[data.y])
-    # rounds of iteration carry rounding on
-    atol = 1e-9 if isinstance(method, IterativeRelief) else 1e-13
-    found, base = method.select(renamed).scores, method.select(data).scores
-    np.testing.assert_allclose(found, base, rtol=0, atol=atol)
+@pytest.mark.parametrize(("text", "regression"), [task for task in TASKS if "m=" not in task[0]])
+def test_order_of_columns_and_names_of_classes_do_not_matter(text, regression):
+    # Which targets are drawn (m) follows the order of rows within classes.
+    data = make_data(regression)
+    scores = method(text).select(data).scores
+    order = np.random.default_rng(3).permutation(data.n_features)
+    moved = method(text).select(data.take_columns(order)).scores
+    np.testing.assert_allclose(moved, scores[order], rtol=0, atol=1e-12)
+    if not regression:
+        renamed = attrs.evolve(data, y=np.array([2, 0, 1])[data.y])
+        # rounds of iteration carry rounding on
+        atol = 1e-9 if "iterative" in text else 1e-13
+        np.testing.assert_allclose(method(text).select(renamed).scores, scores, rtol=0, atol=atol)
 
 
-@pytest.mark.parametrize("method", CLASSIFIERS)
-def test_scale_and_offset_of_continuous_columns_do_not_matter(method):
+@pytest.mark.parametrize("text", CLASSIFIERS)
+def test_scale_and_columns_that_tell_nothing_do_not_matter(text):
     X, y, discrete = make_table("continuous", n=80)
     X[:, 1] = np.exp(X[:, 1])
-    base = method.select(Dataset.from_arrays(X, y, categorical=discrete), seed=1)
+    base = method(text).select(Dataset.from_arrays(X, y, categorical=discrete), seed=1)
     other = X * np.array([1e-200, 1e140, 3, 1, 7e5, 1, 1])
-    scaled = method.select(Dataset.from_arrays(other, y, categorical=discrete), seed=1)
+    scaled = method(text).select(Dataset.from_arrays(other, y, categorical=discrete), seed=1)
     np.testing.assert_allclose(scaled.scores, base.scores, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("method", CLASSIFIERS)
-def test_constant_and_empty_columns_score_nothing_and_change_nothing(method):
     X, y, discrete = make_table("mixed", n=80)
-    X = X[:, :-1]
-    base = method.select(Dataset.from_arrays(X, y, categorical=discrete[:-1]), seed=1)
-    n = len(y)
-    wide = np.column_stack([np.full(n, 3.0), X, np.full(n, np.nan), np.full(n, -1.0)])
-    mask = np.concatenate([[True], discrete[:-1], [False, False]])
-    found = method.select(Dataset.from_arrays(wide, y, categorical=mask), seed=1)
-    assert found.scores[0] == 0
-    assert found.scores[-1] == 0
+    X, discrete = X[:, :-1], discrete[:-1]
+    base = method(text).select(Dataset.from_arrays(X, y, categorical=discrete), seed=1)
+    wide = np.column_stack([np.full(80, 3.0), X, np.full(80, np.nan), np.full(80, -1.0)])
+    mask = np.concatenate([[True], discrete, [False, False]])
+    found = method(text).select(Dataset.from_arrays(wide, y, categorical=mask), seed=1)
+    assert found.scores[0] == 0 == found.scores[-1]
     assert np.isnan(found.scores[-2])
     assert any("without any value" in note for note in found.warnings)
     assert X.shape[1] + 1 not in found.selected
-    if not isinstance(method, IterativeRelief) and method.m is None:
+    if "iterative" not in text and "m=" not in text:
         np.testing.assert_allclose(found.scores[1:-2], base.scores, rtol=0, atol=1e-12)
 
 
 def test_the_largest_values_are_scaled_without_overflow():
     X = np.array([[-1e150, 0.0], [1e150, 1.0], [0.0, 0.4], [1e140, 0.2]])
-    found = Surf(discrete_features="none").select(Dataset.from_arrays(X, [0, 1, 0, 1]))
+    found = method("surf", discrete_features="none").select(Dataset.from_arrays(X, [0, 1, 0, 1]))
     assert np.isfinite(found.scores).all()
 
 
@@ -148,15 +100,15 @@ def test_infinite_values_are_refused_by_name():
         prepare_columns(X, np.zeros(2, bool), names=("age", "dose"))
 
 
-@pytest.mark.parametrize("method", [Relieff(k=10), Surf(), Multisurf(), Swrfstar(), Surfstar()])
-def test_one_missing_value_anywhere_changes_little(method, table):
+@pytest.mark.parametrize("text", ["relieff:k=10", "surf", "multisurf", "swrfstar", "surfstar"])
+def test_one_missing_value_anywhere_changes_little(text, table):
     data = table("mixed3class_complete.csv")
-    base = method.select(data).scores
+    base = method(text).select(data).scores
     rng = np.random.default_rng(0)
     for _ in range(8):
         X = data.X.copy()
         X[rng.integers(X.shape[0]), rng.integers(X.shape[1])] = np.nan
-        found = method.select(attrs.evolve(data, matrix=X)).scores
+        found = method(text).select(attrs.evolve(data, matrix=X)).scores
         assert np.abs(found - base).max() < 0.01
 
 
@@ -164,29 +116,31 @@ def test_k_beyond_the_class_takes_all_and_says_so():
     X, y, discrete = make_table("mixed", n=40)
     data = Dataset.from_arrays(X, y, categorical=discrete)
     least = int(np.bincount(y).min())
-    enough = Relieff(k=40).select(data)
-    more = Relieff(k=4000).select(data)
+    enough = method("relieff", k=40).select(data)
+    more = method("relieff", k=4000).select(data)
     np.testing.assert_array_equal(enough.scores, more.scores)
     assert any(f"the {least - 1} other members of a class" in w for w in more.warnings)
-    assert not any("other members" in w for w in Relieff(k=least - 1).select(data).warnings)
+    assert not any(
+        "other members" in w for w in method("relieff", k=least - 1).select(data).warnings
+    )
 
 
 def test_an_instance_is_not_warned_of_its_own_copies():
     # Class 0 has 2 + 3 copies, class 1 has 4 + 4: the second row has 2 hits, not 4.
     data = Dataset.from_arrays([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).with_counts([2, 3, 4, 4])
-    assert any("the 2 other members" in w for w in Relieff(k=3).select(data).warnings)
-    assert not any("other members" in w for w in Relieff(k=2).select(data).warnings)
+    assert any("the 2 other members" in w for w in method("relieff", k=3).select(data).warnings)
+    assert not any("other members" in w for w in method("relieff", k=2).select(data).warnings)
     # four copies of one row are one member, without a hit
     alone = Dataset.from_arrays([[0.0], [1.0], [2.0]], [0, 1, 1]).with_counts([4, 1, 1])
-    assert any("single member" in w for w in Relieff(k=1).select(alone).warnings)
+    assert any("single member" in w for w in method("relieff", k=1).select(alone).warnings)
     target = Dataset.from_arrays([[0.0], [1.0], [2.0]], [0.1, 0.2, 0.7]).with_counts([4, 1, 1])
-    assert any("the 2 other instances" in w for w in Relieff(k=3).select(target).warnings)
+    assert any("the 2 other instances" in w for w in method("relieff", k=3).select(target).warnings)
 
 
 def test_a_class_of_one_member_has_no_hit_and_is_reported():
     X, y, discrete = make_table("mixed", n=40, classes=2)
     y = np.append(y[:-1], 2)
-    found = Relieff(k=3).select(Dataset.from_arrays(X, y, categorical=discrete))
+    found = method("relieff", k=3).select(Dataset.from_arrays(X, y, categorical=discrete))
     assert np.isfinite(found.scores).all()
     assert any("single member" in note for note in found.warnings)
 
@@ -196,34 +150,38 @@ def test_ties_by_index_follow_row_order_and_shared_ties_do_not():
     X = rng.integers(0, 2, (60, 6)).astype(float)
     data = Dataset.from_arrays(X, rng.integers(0, 2, 60), categorical=np.ones(6, bool))
     other = shuffled_rows(data)
-    by_index = Relieff(k=3, ties="index")
+    by_index = method("relieff", k=3, ties="index")
     assert not np.allclose(by_index.select(data).scores, by_index.select(other).scores)
-    shared = Relieff(k=3)
+    shared = method("relieff", k=3)
     np.testing.assert_array_equal(shared.select(data).scores, shared.select(other).scores)
 
 
 def test_drawing_all_targets_is_no_drawing():
     data = make_data()
-    full = Relieff(k=5).select(data).scores
-    all_drawn = Relieff(k=5, m=data.n_samples).select(data, seed=9).scores
+    full = method("relieff", k=5).select(data).scores
+    all_drawn = method("relieff", k=5, m=data.n_samples).select(data, seed=9).scores
     np.testing.assert_array_equal(all_drawn, full)
-    few = [Relieff(k=5, m=30).select(data, seed=s).scores for s in (1, 1, 2)]
+    few = [method("relieff", k=5, m=30).select(data, seed=s).scores for s in (1, 1, 2)]
     np.testing.assert_array_equal(few[0], few[1])
     assert not np.array_equal(few[0], few[2])
-    many = np.mean([Relieff(k=5, m=30).select(data, seed=s).scores for s in range(200)], axis=0)
+    many = np.mean(
+        [method("relieff", k=5, m=30).select(data, seed=s).scores for s in range(200)], axis=0
+    )
     np.testing.assert_allclose(many, full, atol=0.02)
 
 
 def test_few_levels_are_discrete_when_nobody_says_and_it_is_said():
     X, y, discrete = make_table("mixed", n=60)
-    said = Relieff(k=3).select(Dataset.from_arrays(X, y, categorical=discrete))
-    guessed = Relieff(k=3).select(Dataset.from_arrays(X, y))
+    said = method("relieff", k=3).select(Dataset.from_arrays(X, y, categorical=discrete))
+    guessed = method("relieff", k=3).select(Dataset.from_arrays(X, y))
     np.testing.assert_array_equal(said.scores, guessed.scores)
     assert any("taken as discrete" in note for note in guessed.warnings)
     assert not any("taken as discrete" in note for note in said.warnings)
-    named = Relieff(k=3, discrete_features=["f1", 1, "f3"]).select(Dataset.from_arrays(X, y))
+    named = method("relieff", k=3, discrete_features=["f1", 1, "f3"]).select(
+        Dataset.from_arrays(X, y)
+    )
     np.testing.assert_array_equal(named.scores, said.scores)
-    none = Relieff(k=3, discrete_features="none").select(Dataset.from_arrays(X, y))
+    none = method("relieff", k=3, discrete_features="none").select(Dataset.from_arrays(X, y))
     assert not np.allclose(none.scores, said.scores)
 
 
@@ -232,9 +190,9 @@ def test_discrete_codes_may_be_any_numbers():
     odd = np.array([-7.5, 1e12, 0.25])[np.nan_to_num(X).astype(int)]
     odd[:, -1] = 2.0
     every = np.ones(X.shape[1], bool)
-    for method in (Relieff(k=5), Multisurf()):
-        plain = method.select(Dataset.from_arrays(X, y, categorical=every)).scores
-        other = method.select(Dataset.from_arrays(odd, y, categorical=every)).scores
+    for text in ("relieff:k=5", "multisurf"):
+        plain = method(text).select(Dataset.from_arrays(X, y, categorical=every)).scores
+        other = method(text).select(Dataset.from_arrays(odd, y, categorical=every)).scores
         np.testing.assert_allclose(other, plain, rtol=0, atol=1e-14)
 
 
@@ -243,38 +201,38 @@ def test_columns_of_hundreds_of_levels_are_compared_exactly():
     X = np.column_stack([rng.integers(0, 400, 500), rng.integers(0, 3, 500)]).astype(float)
     y = rng.integers(0, 2, 500)
     y[:300] = X[:300, 0] > 200
-    found = Surf().select(Dataset.from_arrays(X, y, categorical=[True, True])).scores
+    found = method("surf").select(Dataset.from_arrays(X, y, categorical=[True, True])).scores
     names = np.random.default_rng(1).permutation(1000)[:400].astype(float)
     renamed = np.column_stack([names[X[:, 0].astype(int)], X[:, 1]])
-    other = Surf().select(Dataset.from_arrays(renamed, y, categorical=[True, True])).scores
+    other = method("surf").select(Dataset.from_arrays(renamed, y, categorical=[True, True])).scores
     np.testing.assert_allclose(other, found, rtol=0, atol=1e-14)
 
 
 def test_the_task_can_be_said():
     data = make_data(gaps=0)
     as_numbers = Dataset.from_arrays(data.X, data.y.astype(float), task="regression")
-    asked = Relieff(k=5, task="regression", discrete_features="none").select(data).scores
-    given = Relieff(k=5, discrete_features="none").select(as_numbers).scores
+    asked = method("relieff", k=5, task="regression", discrete_features="none").select(data).scores
+    given = method("relieff", k=5, discrete_features="none").select(as_numbers).scores
     np.testing.assert_array_equal(asked, given)
     with pytest.raises(RequestError, match="classification"):
-        Relief(task="regression").select(data)
+        method("relief", task="regression").select(data)
     words = Dataset.from_arrays(data.X, np.array(["a", "b", "c"])[data.y])
     with pytest.raises(RequestError, match="needs numbers"):
-        Relieff(task="regression").select(words)
+        method("relieff", task="regression").select(words)
 
 
 def test_bad_parameters_are_all_named_at_once():
     with pytest.raises(RequestError) as raised:
-        Relieff(k=0, weighting="near", m=-1, ramp=[0.5])
+        method("relieff", k=0, weighting="near", m=-1, ramp=[0.5])
     for word in ("k must", "weighting must", "m must", "ramp must"):
         assert word in str(raised.value)
     with pytest.raises(RequestError, match="equal < different"):
-        Surf(ramp=[0.3, 0.1])
+        method("surf", ramp=[0.3, 0.1])
 
 
 def test_vls_gives_every_feature_a_score_and_one_subset_is_the_plain_method():
     data = make_data(gaps=0)
-    found = Vls(subset=3, rounds=2, k=5).select(data, seed=1)
+    found = method("vls", subset=3, rounds=2, k=5).select(data, seed=1)
     assert not np.isnan(found.scores).any()
-    whole = Vls(subset=100, rounds=3, k=5).select(data).scores
-    np.testing.assert_array_equal(whole, Relieff(k=5).select(data).scores)
+    whole = method("vls", subset=100, rounds=3, k=5).select(data).scores
+    np.testing.assert_array_equal(whole, method("relieff", k=5).select(data).scores)

@@ -7,17 +7,16 @@ import tracemalloc
 import numpy as np
 import pytest
 
-import fsframe
 from fsframe.errors import RequestError
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
-from fsframe_relief.methods.repeated import IterativeRelief
-from fsframe_relief.methods.variants import Multisurf, Relieff, Surf
+
+from .conftest import method
 
 
-@pytest.mark.parametrize("method", [Relieff(), Surf(), Multisurf()])
+@pytest.mark.parametrize("text", ["relieff", "surf", "multisurf"])
 @pytest.mark.parametrize("kind", ["continuous", "gaps", "discrete"])
-def test_many_rows_stay_within_the_bound(method, kind):
+def test_many_rows_stay_within_the_bound(text, kind):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 12))
     if kind == "discrete":
@@ -29,9 +28,9 @@ def test_many_rows_stay_within_the_bound(method, kind):
     )
     bound = 8 << 20  # the matrix of distances would take 32 MB
     run = Run(memory=bound, threads=2)
-    method.select(data, run=run)  # compiled code and imports are not counted
+    method(text).select(data, run=run)  # compiled code and imports are not counted
     tracemalloc.start()
-    method.select(data, run=run)
+    method(text).select(data, run=run)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     prepared = 3 * X.nbytes + (4 << 20)  # scaled or coded columns, and blocks of conversion
@@ -42,7 +41,7 @@ def test_p_values_that_would_not_fit_are_refused_with_the_size():
     rng = np.random.default_rng(0)
     data = Dataset.from_arrays(rng.normal(size=(500, 3)), np.arange(500) % 2)
     with pytest.raises(RequestError, match="500 × 500 matrix"):
-        Surf(permutations=19).select(data, run=Run(memory=1 << 20))
+        method("surf:permutations=19").select(data, run=Run(memory=1 << 20))
 
 
 @pytest.mark.parametrize("seed", [5, 15, 17, 33])
@@ -54,11 +53,11 @@ def test_ties_and_gaps_of_iterative_relief_do_not_hang_on_the_bound(seed):
     X[:, : p // 2] = rng.normal(size=(n, p // 2)).round(1)
     X[rng.random((n, p)) < 0.15] = np.nan
     data = Dataset.from_arrays(X, rng.integers(0, 2, n))
-    method = IterativeRelief(least=3)
-    ample = method.select(data, run=Run(memory=1 << 31)).scores
+    stage = method("iterative-relief:least=3")
+    ample = stage.select(data, run=Run(memory=1 << 31)).scores
     # From the least that is not refused: the prepared columns.
     for bound in (8 * n * p, 1 << 16, 8 * n * (n + p)):
-        scarce = method.select(data, run=Run(memory=bound)).scores
+        scarce = stage.select(data, run=Run(memory=bound)).scores
         np.testing.assert_allclose(scarce, ample, rtol=0, atol=1e-12)
 
 
@@ -71,13 +70,13 @@ def test_a_fit_holds_the_copies_that_it_states(missing: str, gaps: bool, p: int)
     if gaps:
         X[rng.random(X.shape) < 0.05] = np.nan
     data = Dataset.from_arrays(X, np.arange(len(X)) % 2)
-    method = fsframe.selectors["relieff"](m=5, missing=missing)
-    allowed = int(method.tables_held(p) * X.nbytes)
+    stage = method("relieff", m=5, missing=missing)
+    allowed = int(stage.tables_held(p) * X.nbytes)
     # All kernels are loaded, those of large tables too.
-    method.select(data, run=Run(memory=allowed, threads=2))
+    stage.select(data, run=Run(memory=allowed, threads=2))
     tracemalloc.start()
     try:
-        method.select(data, run=Run(memory=allowed, threads=2))
+        stage.select(data, run=Run(memory=allowed, threads=2))
         held = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

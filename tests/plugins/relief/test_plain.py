@@ -1,35 +1,25 @@
-"""Methods against slow programs written from the formulas of their pages, on random tables."""
+"""Scores against slow programs written from the formulas, against CORElearn, and by hand."""
 
 from __future__ import annotations
 
-import warnings
-
-import attrs
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fsframe.errors import RequestError
+import fsframe
 from fsframe.method.run import Run
+from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import distance_rows
-from fsframe_relief.methods.repeated import IterativeRelief, Turf, Vls
-from fsframe_relief.methods.variants import (
-    Multisurf,
-    Multisurfstar,
-    Relief,
-    Relieff,
-    RelievedF,
-    Rrelieff,
-    Surf,
-    Surfstar,
-    Swrfstar,
-)
+
+from .conftest import method, read_scores
 
 EXAMPLES = settings(max_examples=30, deadline=None)
+# The plain program takes the mean of nothing for a row without any value.
+pytestmark = pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:Degrees of freedom")
 
 
 @st.composite
@@ -54,35 +44,81 @@ def said(discrete):
     return tuple(f"f{a + 1}" for a in np.flatnonzero(discrete)) or "none"
 
 
-def select(method, table, **options):
+def select(text, table, **options):
     X, y, discrete = table
-    method = attrs.evolve(method, discrete_features=said(discrete))
-    return method.select(Dataset.from_arrays(X, y), **options)
+    selector = method(text, discrete_features=said(discrete))
+    return selector.select(Dataset.from_arrays(X, y), **options)
 
 
 PLAIN = {
-    "relief": (Relief(), "nearest", {"k": 1, "pooled": True}),
+    "relief": ("nearest", {"k": 1, "pooled": True}),
     # one place shared by all that are tied for it is their plain mean
-    "relieved-f": (RelievedF(), "nearest", {"k": 1}),
-    "relieff": (Relieff(k=4), "nearest", {"k": 4}),
-    "surf": (Surf(), "surf", {}),
-    "surfstar": (Surfstar(), "surfstar", {}),
-    "multisurf": (Multisurf(), "multisurf", {}),
-    "multisurfstar": (Multisurfstar(), "multisurfstar", {}),
-    "swrfstar": (Swrfstar(), "swrfstar", {}),
+    "relieved-f": ("nearest", {"k": 1}),
+    "relieff:k=4": ("nearest", {"k": 4}),
+    **{name: (name, {}) for name in ("surf", "multisurf", "surfstar", "multisurfstar", "swrfstar")},
 }
 """Each method, and its rule with options of the plain program."""
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("text", PLAIN)
+@EXAMPLES
+@given(table=tables(), drawn=st.booleans(), weighted=st.booleans())
+def test_scores_equal_the_definition(text, table, drawn, weighted):
+    # Rows that were drawn twice are copies, and no neighbours of one another; weights of instances
+    # weigh targets and nothing else.
+    X, y, discrete = table
+    rng = np.random.default_rng(len(y))
+    counts = rng.integers(0, 3, len(y)) if drawn else np.ones(len(y), int)
+    row, omega = np.repeat(np.arange(len(y)), counts), rng.random(len(y))
+    assume((~np.isnan(X[row])).any(axis=0).all() and len(np.unique(y[row])) > 1)
+    everything = np.arange(X.shape[1])
+    before = Selection(
+        selected=everything, scores=0.0 * everything, instance_weights=omega if weighted else None
+    )
+    selector = method(text, discrete_features=said(discrete))
+    found = selector.select(Dataset.from_arrays(X, y).with_counts(counts), before).scores
+    rule, options = PLAIN[text]
+    truth = plain.scores(
+        X[row], y[row], discrete, rule, row=row, omega=omega[row] if weighted else None, **options
+    )
+    np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("ties", ["share", "index"])
+def test_k_counts_drawn_copies_beyond_the_number_of_different_rows(ties):
+    # 10 rows, 8 to 10 copies of each: 15 neighbours are copies of two rows, not all there are
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(10, 3)), np.arange(10) % 2
+    counts = rng.integers(8, 11, 10)
+    data = Dataset.from_arrays(X, y).with_counts(counts)
+    found = method(f"relieff:k=15,ties={ties},discrete_features=none").select(data).scores
+    row = np.repeat(np.arange(10), counts)
+    truth = plain.scores(X[row], y[row], np.zeros(3, bool), "nearest", k=15, row=row)
+    np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["surfstar", "multisurfstar", "swrfstar"])
 @EXAMPLES
 @given(table=tables())
-def test_scores_equal_the_definition(name, table):
-    method, rule, options = PLAIN[name]
-    # The plain program takes the mean of nothing for a row without any value.
-    with warnings.catch_warnings(action="ignore"):
-        truth = plain.scores(*table, rule, **options)
-    np.testing.assert_allclose(select(method, table).scores, truth, rtol=0, atol=1e-12)
+def test_hits_of_a_numeric_target_are_rows_with_a_similar_value(name, table):
+    X, y, discrete = table
+    value = y + np.random.default_rng(0).random(len(y))
+    truth = plain.alike_scores(X, value, discrete, name)
+    found = select(name, (X, value, discrete)).scores
+    np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["surfstar", "multisurfstar"])
+def test_a_numeric_target_by_hand(name):
+    # One column, x = 0, 1, 10 and y = 0, 0.1, 1: 0 and 1 are alike, sd(y) = 0.55. Distances are
+    # 0.1, 0.9, 1.0 and T their mean 2/3. Of targets 0 and 1 the near hit has diff 0.1 and the far
+    # miss 1.0 and 0.9; of target 2 both others are far misses.
+    wanted = ((-0.1 - 1.0) + (-0.1 - 0.9) - 0.95) / 3
+    if name == "multisurfstar":
+        # Bounds of target 2: 0.95 ± 0.025, so that one miss is near and the other far.
+        wanted = ((-0.1 - 1.0) + (-0.1 - 0.9) + (0.9 - 1.0)) / 3
+    table = np.array([[0.0], [1.0], [10.0]]), np.array([0.0, 0.1, 1.0]), np.zeros(1, bool)
+    assert select(name, table).scores == pytest.approx([wanted], abs=1e-12)
 
 
 @EXAMPLES
@@ -90,8 +126,8 @@ def test_scores_equal_the_definition(name, table):
 def test_rrelieff_compares_diffs_with_differences_of_the_target(table, k, decay):
     X, y, discrete = table
     value = y + np.random.default_rng(0).random(len(y))
-    method = Rrelieff(k=k, weighting="equal") if decay is None else Rrelieff(k=k, decay=decay)
-    found = select(method, (X, value, discrete)).scores
+    weighting = "weighting=equal" if decay is None else f"decay={decay}"
+    found = select(f"rrelieff:k={k},{weighting}", (X, value, discrete)).scores
     with np.errstate(invalid="ignore", divide="ignore"):
         truth = plain.regression_scores(X, value, discrete, k, decay)
     # a column of one value scores 0, and a sum that nobody adds to counts 0
@@ -106,7 +142,7 @@ def test_iterative_relief_weighs_the_distance_by_the_scores_so_far(table, least,
     first = plain.iterative_scores(X, y, discrete, least, 1)
     # nothing to go by after the first round, and a round that changes nothing, end it early
     assume(rounds == 1 or first.max() > 1e-6)
-    found = select(IterativeRelief(least=least, rounds=rounds, tol=1e-300), table)
+    found = select(f"iterative-relief:least={least},rounds={rounds},tol=1e-300", table)
     assume(found.tables["changes"].size == rounds)
     truth = plain.iterative_scores(X, y, discrete, least, rounds)
     # Distances go by the scores of the round before, so that roundings grow from round to round.
@@ -134,8 +170,8 @@ def test_vls_keeps_the_largest_score_over_disjoint_subsets(table, subset, rounds
             rule = "nearest" if scoring == "relieff" else scoring
             of_part = plain.scores(X[:, part], y, discrete[part], rule, k=3)
             best[part] = np.maximum(best[part], of_part)
-    method = Vls(subset=subset, rounds=rounds, scoring=scoring, k=3)
-    np.testing.assert_allclose(select(method, table, run=run).scores, best, rtol=0, atol=1e-12)
+    text = f"vls:subset={subset},rounds={rounds},scoring={scoring},k=3"
+    np.testing.assert_allclose(select(text, table, run=run).scores, best, rtol=0, atol=1e-12)
 
 
 @EXAMPLES
@@ -155,7 +191,8 @@ def test_turf_drops_the_worst_of_each_round(table, drop, top):
     names = said(discrete)
     names = names if isinstance(names, str) else f"[{','.join(names)}]"
     base = f"relieff:k=3,discrete_features={names}"
-    found = Turf(base=base, drop=drop, top=top).select(Dataset.from_arrays(X, y))
+    turf = fsframe.selectors["turf"](base=base, drop=drop, top=top)
+    found = turf.select(Dataset.from_arrays(X, y))
     assert set(found.selected) == set(left)
     np.testing.assert_allclose(found.tables["last_score"], last, rtol=0, atol=1e-12)
 
@@ -202,8 +239,7 @@ def test_gaps_by_probability_in_continuous_and_discrete_columns_worked_by_hand()
         assert total[i, hits[0]] < total[i, hits[1]]
         assert total[i, misses[0]] < total[i, misses[1]]
         truth += (delta[i, misses[0]] - delta[i, hits[0]]) / 6
-    method = Relieff(k=1, missing="probability")
-    found = method.select(Dataset.from_arrays(X, y, categorical=[False, True])).scores
+    found = select("relieff:k=1,missing=probability", (X, y, np.array([False, True]))).scores
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-14)
 
 
@@ -221,17 +257,56 @@ def test_a_ramp_holds_between_known_values_of_a_column_with_gaps():
     D = distance_rows(columns, np.arange(6), np.empty((6, 6)))
     np.testing.assert_allclose(D[off], truth[off], rtol=0, atol=1e-14)
     # all hits and misses are neighbours, so that the score is a difference of plain means
-    method = Relieff(k=5, missing="probability", ramp=[0.1, 0.9], discrete_features="none")
-    found = method.select(Dataset.from_arrays(X, y)).scores
+    text = "relieff:k=5,missing=probability,ramp=[0.1,0.9]"
+    found = select(text, (X, y, np.zeros(1, bool))).scores
     same = y[:, None] == y[None, :]
     hits = np.array([truth[i][same[i] & off[i]].mean() for i in range(6)])
     misses = np.array([truth[i][~same[i]].mean() for i in range(6)])
     np.testing.assert_allclose(found, (misses - hits).mean(), rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("method", [Vls, IterativeRelief])
-def test_methods_without_p_values_refuse_to_be_asked_for_them(method):
-    with pytest.raises(RequestError, match="permutations are not supported"):
-        method(permutations=99)
-    with pytest.raises(RequestError, match="level needs permutations"):
-        method(level=0.05)
+def test_distance_weighting_gives_a_neighbour_at_distance_zero_all_the_weight():
+    X = np.array([[0.0, 0], [0, 0], [0.2, 0], [1, 1], [0.9, 1]])
+    table = X, np.array([0, 0, 0, 1, 1]), np.zeros(2, bool)
+    near = select("relieff:k=5,weighting=distance", table).scores
+    # rows 0 and 1 are each other's only hit that counts; row 2 has both at 0.2; 3 and 4 each other
+    misses_0 = (1 / 2 * 1.0 + 1 / 1.9 * 0.9) / (1 / 2 + 1 / 1.9)
+    misses_2 = (1 / 1.8 * 0.8 + 1 / 1.7 * 0.7) / (1 / 1.8 + 1 / 1.7)
+    misses_3 = (2 / 2 * 1.0 + 1 / 1.8 * 0.8) / (2 / 2 + 1 / 1.8)
+    misses_4 = (2 / 1.9 * 0.9 + 1 / 1.7 * 0.7) / (2 / 1.9 + 1 / 1.7)
+    truth = (2 * misses_0 + (misses_2 - 0.2) + (misses_3 - 0.1) + (misses_4 - 0.1)) / 5
+    assert near[0] == pytest.approx(truth, abs=1e-14)
+
+
+REFERENCES = {
+    "gametes2way_plain": {
+        "plain_ReliefF_k10_tieindex": "relieff:k=10,ties=index",
+        "plain_ReliefF_k100_tieindex": "relieff:k=100,ties=index",
+    },
+    "mixed3class_complete_corelearn": {
+        "cl_ReliefFequalK_k10_noramp": "relieff:k=10",
+        "cl_ReliefFequalK_k100_noramp": "relieff:k=100",
+        "cl_ReliefFexpRank_k70_s20_noramp": "relieff:weighting=rank",
+        "cl_ReliefFdistance_noramp": "relieff:weighting=distance",
+        "cl_Relief": "relief",
+    },
+    "contreg_corelearn": {
+        "cl_RReliefFequalK_k10_noramp": "rrelieff:k=10,weighting=equal",
+        "cl_RReliefFequalK_k100_noramp": "rrelieff:k=100,weighting=equal",
+        "cl_RReliefFexpRank_k70_s20_noramp": "rrelieff",
+        "cl_RReliefFdistance_noramp": "rrelieff:weighting=distance",
+        "cl_RReliefFequalK_k10_ramp": "rrelieff:k=10,weighting=equal,ramp=[0.04,0.1]",
+        "cl_RReliefFexpRank_default": "rrelieff:ramp=[0.04,0.1]",
+    },
+}
+"""Of ties by row a slow program, of all else CORElearn, where its definitions are ours."""
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "text"),
+    [(name, column, text) for name, of in REFERENCES.items() for column, text in of.items()],
+)
+def test_scores_equal_those_of_other_programs(table, name, column, text):
+    truth = read_scores(f"scores_{name}.csv")[column]
+    scores = method(text).select(table(f"{name.rpartition('_')[0]}.csv")).scores
+    np.testing.assert_allclose(scores, truth, rtol=0, atol=1e-12)

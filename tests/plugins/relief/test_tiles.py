@@ -11,7 +11,9 @@ from fsframe.table.dataset import Dataset
 from fsframe_relief import plain
 from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import distance_rows, full_distances
-from fsframe_relief.methods.variants import Multisurf, Multisurfstar, Relieff, Surf
+from fsframe_relief.engine.table_values import summarise
+
+from .conftest import method
 
 SHAPES = [(70, 3), (129, 17), (64, 64), (67, 130), (65, 520), (66, 1030), (131, 66)]
 
@@ -67,7 +69,7 @@ def test_kinds_of_columns_add_up(p):
 
 @settings(max_examples=15, deadline=None)
 @given(
-    method=st.sampled_from([Multisurf, Multisurfstar, Surf, Relieff]),
+    name=st.sampled_from(["multisurf", "multisurfstar", "surf", "relieff"]),
     n=st.integers(50, 150),
     p=st.integers(1, 70),
     levels=st.sampled_from([0, 2, 3, 17]),
@@ -75,14 +77,14 @@ def test_kinds_of_columns_add_up(p):
     classes=st.integers(2, 4),
     seed=st.integers(0, 10**6),
 )
-def test_scores_are_those_of_the_definition(method, n, p, levels, gaps, classes, seed):
+def test_scores_are_those_of_the_definition(name, n, p, levels, gaps, classes, seed):
     X = table(n, p, levels, gaps, seed)
     y = np.random.default_rng(seed).integers(0, classes, n)
     y = np.unique(y, return_inverse=True)[1]
     discrete = np.full(p, levels > 0)
-    selector = method(discrete_features="all" if levels else "none")
-    found = selector.select(Dataset.from_arrays(X, y)).scores
-    rule = "nearest" if method is Relieff else selector.method_name()
+    stage = method(name, discrete_features="all" if levels else "none")
+    found = stage.select(Dataset.from_arrays(X, y)).scores
+    rule = "nearest" if name == "relieff" else name
     truth = plain.scores(X, y, discrete, rule, k=10)
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-11)
 
@@ -91,6 +93,29 @@ def test_scores_are_those_of_the_definition(method, n, p, levels, gaps, classes,
 def test_masks_of_more_than_one_register_count_the_same(n):
     X = table(n, 5, 3, False, seed=n)
     y = np.random.default_rng(n).integers(0, 3, n)
-    found = Multisurf(discrete_features="all").select(Dataset.from_arrays(X, y)).scores
+    found = method("multisurf:discrete_features=all").select(Dataset.from_arrays(X, y)).scores
     truth = plain.scores(X, y, np.full(5, True), "multisurf")
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (40, 513), (3, 2000)])
+def test_a_summary_is_what_each_column_holds(shape, threads):
+    rng = np.random.default_rng(shape[1])
+    X = rng.choice([0.0, -0.0, 3.0, -2.0, 0.5, 1e300, np.inf, -np.inf, np.nan], size=shape)
+    X[:, ::3] = np.round(rng.normal(0, 9, X[:, ::3].shape))
+    X[:, 1::7] = np.nan
+    found = summarise(X, threads)
+    known = np.where(np.isnan(X), np.inf, X)
+    assert found.low.tolist() == known.min(axis=0).tolist()
+    known = np.where(np.isnan(X), -np.inf, X)
+    assert found.high.tolist() == known.max(axis=0).tolist()
+    assert found.missing.tolist() == np.isnan(X).sum(axis=0).tolist()
+    assert found.whole.tolist() == ((np.floor(X) == X) | np.isnan(X)).all(axis=0).tolist()
+
+
+def test_the_layout_of_the_table_does_not_matter():
+    X = np.random.default_rng(0).normal(size=(30, 20))
+    plain, turned = summarise(X), summarise(np.asfortranarray(X))
+    assert plain.low.tolist() == turned.low.tolist()
+    assert plain.high.tolist() == turned.high.tolist()
