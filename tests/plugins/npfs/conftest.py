@@ -54,7 +54,7 @@ def _xlogx(v: Any) -> Any:
     return v * np.log(np.maximum(v, 1.0))
 
 
-def slides_table(seed: int, n: int = 1000, features: int = 50, relevant: int = 15) -> Dataset:
+def slides(seed: int, n: int = 1000, features: int = 50, relevant: int = 15) -> Dataset:
     """Slide 26: integers 0 … 10, label 1 where the sum of the first k* is at most k*·5."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, LEVELS, size=(n, features))
@@ -65,19 +65,23 @@ def slides_table(seed: int, n: int = 1000, features: int = 50, relevant: int = 1
     return Dataset.from_arrays(X, y)
 
 
+def noise(
+    seed: int, n: int, p: int, copies: int = 1, relevant: int = 0, numeric: bool = False
+) -> Dataset:
+    """Normal columns, the first of which are shifted by the label or added up in it."""
+    draw = np.random.default_rng(seed)
+    X = draw.normal(size=(n, p))
+    if numeric:
+        y = X[:, :relevant].sum(axis=1) + 2 * draw.normal(size=n)
+    else:
+        y = draw.permutation(np.arange(n) % 2)
+        X[:, :relevant] += 1.5 * y[:, None]
+    return Dataset.from_arrays(np.repeat(X, copies, axis=1), y, name="noise")
+
+
 def outcome(base: Any, data: Dataset, seed: int = 0, **settings: Any) -> Selection:
     """What the test with these settings finds of a base."""
     return Npfs(**settings).select_wrapped(base, data, None, Run(entropy=seed))
-
-
-@pytest.fixture
-def mim() -> type[TinyMim]:
-    return TinyMim
-
-
-@pytest.fixture
-def slides() -> Any:
-    return slides_table
 
 
 @pytest.fixture(autouse=True)

@@ -14,82 +14,76 @@ from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.methods.npfs import Npfs
 
-from .conftest import outcome
+from .conftest import TinyMim, outcome, slides
 
 
 def with_columns(data: Dataset, *extra: np.ndarray) -> Dataset:
     return Dataset.from_arrays(np.column_stack((data.X, *extra)), data.y)
 
 
-def test_share_near_one_says_how_many_bootstraps_are_needed(mim: Any, slides: Any) -> None:
+def test_share_near_one_says_how_many_bootstraps_are_needed() -> None:
     # K=25, k=24: (24/25)^n first falls to 0.01 at n = 113.
     data = slides(0, 300, 25, 5)
     with pytest.raises(RequestError, match="n=113 or more"):
-        outcome(mim(k=24), data, null="published", n=100)
-    assert outcome(mim(k=24), data, null="published", n=113).tables["z"].max() == 113
+        outcome(TinyMim(k=24), data, null="published", n=100)
+    assert outcome(TinyMim(k=24), data, null="published", n=113).tables["z"].max() == 113
 
 
-def test_too_few_bootstraps_say_how_many_are_needed(mim: Any, slides: Any) -> None:
+def test_too_few_bootstraps_say_how_many_are_needed() -> None:
     with pytest.raises(RequestError, match="n=2 or more"):
-        outcome(mim(k=5), slides(0), null="published", n=1)
+        outcome(TinyMim(k=5), slides(0), null="published", n=1)
     with pytest.raises(RequestError, match="n=4 or more"):
-        outcome(mim(k=5), slides(0), null="published", n=3, correction="bonferroni")
+        outcome(TinyMim(k=5), slides(0), null="published", n=3, correction="bonferroni")
 
 
-def test_at_least_rule_with_one_bootstrap_does_not_name_what_was_never_picked(
-    mim: Any, slides: Any
-) -> None:
+def test_at_least_rule_with_one_bootstrap_does_not_name_what_was_never_picked() -> None:
     # k/K = 0.004 < alpha: zeta is 0, and z >= 0 holds for every feature.
     data = slides(0, 300, 250, 5)
-    found = outcome(mim(k=2), data, null="matlab", n=1)
+    found = outcome(TinyMim(k=2), data, null="matlab", n=1)
     assert found.tables["critical-value"][0] == 0 and found.selected.size == 2
 
 
 @pytest.mark.parametrize(
     "options", [{"null": "published"}, {"statistic": "counts"}, {"null": "shards"}]
 )
-def test_counts_of_a_base_that_keeps_everything_are_refused(
-    mim: Any, slides: Any, options: dict[str, Any]
-) -> None:
+def test_counts_of_a_base_that_keeps_everything_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(RequestError, match="keeps all 20 usable features"):
-        outcome(mim(k=20), slides(0, 300, 20, 5), n=10, **options)
+        outcome(TinyMim(k=20), slides(0, 300, 20, 5), n=10, **options)
 
 
-def test_scores_of_a_base_that_keeps_everything_can_be_compared(mim: Any, slides: Any) -> None:
-    found = outcome(mim(k=20), slides(0, 1000, 20, 2), n=10, permutations=30)
+def test_scores_of_a_base_that_keeps_everything_can_be_compared() -> None:
+    found = outcome(TinyMim(k=20), slides(0, 1000, 20, 2), n=10, permutations=30)
     assert set(found.selected) == {0, 1}
 
 
-def test_constant_columns_are_never_relevant_and_are_named(mim: Any, slides: Any) -> None:
+def test_constant_columns_are_never_relevant_and_are_named() -> None:
     # 10 relevant, 30 noise, 60 empty columns *before* them that win every tie at MI 0.
     live = slides(0, 500, 40, 10)
     data = Dataset.from_arrays(np.column_stack((np.zeros((500, 60)), live.X)), live.y)
-    found = outcome(mim(k=30), data, null="published")
+    found = outcome(TinyMim(k=30), data, null="published")
     assert (found.selected >= 60).all() and np.isnan(found.scores[:60]).all()
     assert any("constant columns" in w and "f1, f2" in w for w in found.warnings)
     np.testing.assert_allclose(found.tables["p0"], found.tables["kept"] / 40)
 
 
-def test_a_base_that_fills_up_with_constant_columns_is_refused(mim: Any, slides: Any) -> None:
+def test_a_base_that_fills_up_with_constant_columns_is_refused() -> None:
     data = with_columns(slides(0, 300, 40, 10), np.zeros((300, 160)))
     with pytest.raises(RequestError, match="keeps all 40 usable features"):
-        outcome(mim(k=60), data, null="published")
+        outcome(TinyMim(k=60), data, null="published")
 
 
-def test_columns_that_go_constant_in_a_bootstrap_are_not_marked_there(
-    mim: Any, slides: Any
-) -> None:
+def test_columns_that_go_constant_in_a_bootstrap_are_not_marked_there() -> None:
     rare = np.zeros((200, 3))
     rare[7, :] = 1.0  # one row only: absent from a bootstrap 37 % of the time
     live = slides(0, 200, 6, 2)
     data = Dataset.from_arrays(np.column_stack((rare, live.X)), live.y)
-    found = outcome(mim(k=8), data, null="published", n=400, alpha=0.4)
+    found = outcome(TinyMim(k=8), data, null="published", n=400, alpha=0.4)
     share = found.tables["bootstrap-matrix"][:, 0].mean()
     assert 0.4 < share <= 0.66  # without the guard it is in every list
     assert found.tables["kept"].min() < 8
 
 
-def test_exact_copies_that_a_redundancy_shy_base_leaves_out_are_pointed_at(slides: Any) -> None:
+def test_exact_copies_that_a_redundancy_shy_base_leaves_out_are_pointed_at() -> None:
     from fsframe.method.selector import Selector
 
     @attrs.frozen(kw_only=True)
@@ -106,14 +100,14 @@ def test_exact_copies_that_a_redundancy_shy_base_leaves_out_are_pointed_at(slide
     assert any(w.startswith("f6: not relevant") and "identical to f1" in w for w in found.warnings)
 
 
-def test_a_class_of_two_rows_stays_in_every_bootstrap(mim: Any) -> None:
+def test_a_class_of_two_rows_stays_in_every_bootstrap() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 11, size=(100, 10))
     y = np.zeros(100, int)
     y[:2] = 1
     seen = []
 
-    class Watching(mim):  # type: ignore[misc]
+    class Watching(TinyMim):
         def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
             seen.append((counts[:, data.y == 1] > 0).all())
             return super()._select_many(data, counts, upstream, run)
@@ -123,24 +117,24 @@ def test_a_class_of_two_rows_stays_in_every_bootstrap(mim: Any) -> None:
     assert seen and all(seen)
 
 
-def test_bias_that_lifts_p0_above_one_is_refused(mim: Any, slides: Any) -> None:
+def test_bias_that_lifts_p0_above_one_is_refused() -> None:
     with pytest.raises(RequestError, match=r"lower bias=0\.6"):
-        outcome(mim(k=10), slides(0, 200, 20, 5), null="published", bias=0.6)
+        outcome(TinyMim(k=10), slides(0, 200, 20, 5), null="published", bias=0.6)
 
 
-def test_a_table_without_two_usable_columns_is_refused(mim: Any) -> None:
+def test_a_table_without_two_usable_columns_is_refused() -> None:
     X = np.column_stack((np.arange(20) % 11, np.zeros(20)))
     with pytest.raises(RequestError, match="at least two are needed"):
-        outcome(mim(k=1), Dataset.from_arrays(X, np.arange(20) % 2))
+        outcome(TinyMim(k=1), Dataset.from_arrays(X, np.arange(20) % 2))
     # Before any work starts, too.
     alone = Dataset.from_arrays(X[:, :1], np.arange(20) % 2)
     chain = Chain.parse("npfs:base=immigrate,of=pairs,n=4,permutations=9,alpha=0.3")
     assert any("at least two are needed" in problem for problem in chain.request_problems(alone))
 
 
-def test_pairs_of_a_base_without_pair_weights_are_refused(mim: Any, slides: Any) -> None:
+def test_pairs_of_a_base_without_pair_weights_are_refused() -> None:
     with pytest.raises(RequestError, match="returns pair weights"):
-        outcome(mim(), slides(0, 200), of="pairs")
+        outcome(TinyMim(), slides(0, 200), of="pairs")
 
 
 @pytest.mark.parametrize(
@@ -160,7 +154,7 @@ def test_parameters_that_would_be_ignored_are_refused(options: dict[str, Any], w
         Npfs(**options)
 
 
-def test_columns_preferred_whatever_the_label_are_named(slides: Any) -> None:
+def test_columns_preferred_whatever_the_label_are_named() -> None:
     from fsframe.method.selector import Selector
 
     @attrs.frozen(kw_only=True)
@@ -181,9 +175,9 @@ def test_columns_preferred_whatever_the_label_are_named(slides: Any) -> None:
         assert any(w.startswith("f1: selected in nearly all 15") for w in found.warnings)
 
 
-def test_top_keeps_the_most_frequent_and_says_what_is_not_relevant(mim: Any, slides: Any) -> None:
+def test_top_keeps_the_most_frequent_and_says_what_is_not_relevant() -> None:
     data = slides(0, 500, 20, 3)
-    found = outcome(mim(k=4), data, n=30, top=6)
+    found = outcome(TinyMim(k=4), data, n=30, top=6)
     assert found.selected.size == 6
     assert any("top=6 keeps 6 features, of which only" in w for w in found.warnings)
-    assert outcome(mim(k=4), data, n=30, top=2).selected.size == 2
+    assert outcome(TinyMim(k=4), data, n=30, top=2).selected.size == 2

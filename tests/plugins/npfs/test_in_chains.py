@@ -14,7 +14,7 @@ from fsframe.registry import nulls
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.methods.npfs import Npfs
 
-from .conftest import outcome
+from .conftest import TinyMim, outcome, slides
 
 
 def test_both_stages_are_in_the_registry_and_say_what_they_wrap() -> None:
@@ -25,7 +25,7 @@ def test_both_stages_are_in_the_registry_and_say_what_they_wrap() -> None:
 @pytest.mark.parametrize(
     "stage", ["npfs:n=20,permuted_n=2", "ensemble:n=10", "npfs:n=20,null=published"]
 )
-def test_a_stage_without_base_wraps_everything_on_its_left(slides: Any, stage: str) -> None:
+def test_a_stage_without_base_wraps_everything_on_its_left(stage: str) -> None:
     data = slides(0, 300, 20, 3)
     found = Chain.parse(f"mim:top=10 mim:top=4 {stage}").select(data, seed=0)
     # Columns that the first screening kept in no bootstrap still belong to the answer's universe.
@@ -33,49 +33,41 @@ def test_a_stage_without_base_wraps_everything_on_its_left(slides: Any, stage: s
     assert set(found.selected[:2]) <= {0, 1, 2}
 
 
-def test_a_named_base_sees_only_what_was_left_and_is_warned_of(slides: Any) -> None:
+def test_a_named_base_sees_only_what_was_left_and_is_warned_of() -> None:
     data = slides(0, 300, 20, 3)
     found = Chain.parse("mim:top=6 npfs:base=mim:top=3,n=20").select(data, seed=0)
     assert np.isfinite(found.scores).sum() == 6
     assert any("used all labels" in w for w in found.warnings)
 
 
-def test_equal_seeds_give_equal_bits_and_other_seeds_other_bootstraps(slides: Any) -> None:
-    data = slides(0, 300, 20, 3)
-    chain = Chain.parse("mim:top=4 npfs:n=8,permuted_n=2")
-    one, same, other = (chain.select(data, seed=s) for s in (3, 3, 4))
-    for name, table in one.tables.items():
-        np.testing.assert_array_equal(table, same.tables[name])
-    assert (one.tables["bootstrap-matrix"] != other.tables["bootstrap-matrix"]).any()
-
-
 @pytest.mark.parametrize("stage", ["npfs:n=12", "ensemble:n=12", "cpss:pairs=6"])
-def test_the_fast_path_gives_what_one_by_one_gives(slides: Any, stage: str, mim: Any) -> None:
+def test_the_fast_path_gives_what_one_by_one_gives(stage: str) -> None:
     data = slides(1, 300, 20, 3)
     wrap = Chain.parse(f"mim {stage}").stages[1].method
 
-    class OneByOne(mim):  # type: ignore[misc]
+    class OneByOne(TinyMim):
         _select_many = None
 
         def _select(self, data: Any, upstream: Any, run: Any) -> Any:
             counts = np.ones(data.n_samples, np.int64) if data.counts is None else data.counts
-            return mim._select_many(self, data, counts[None, :], upstream, run)[0]
+            return TinyMim._select_many(self, data, counts[None, :], upstream, run)[0]
 
     fast, slow = (
-        wrap.select_wrapped(base, data, None, Run(entropy=2)) for base in (mim(k=4), OneByOne(k=4))
+        wrap.select_wrapped(base, data, None, Run(entropy=2))
+        for base in (TinyMim(k=4), OneByOne(k=4))
     )
     np.testing.assert_array_equal(fast.selected, slow.selected)
     for name, table in fast.tables.items():
         np.testing.assert_array_equal(table, slow.tables[name])
 
 
-def test_an_outer_resample_is_drawn_from_not_ignored(mim: Any, slides: Any) -> None:
+def test_an_outer_resample_is_drawn_from_not_ignored() -> None:
     data = slides(0, 200, 20, 3)
     counts = np.zeros(200, np.int64)
     counts[:100] = 2
     seen: list[np.ndarray] = []
 
-    class Watching(mim):  # type: ignore[misc]
+    class Watching(TinyMim):
         def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
             seen.append(counts)
             return super()._select_many(data, counts, upstream, run)
@@ -87,11 +79,11 @@ def test_an_outer_resample_is_drawn_from_not_ignored(mim: Any, slides: Any) -> N
     np.testing.assert_array_equal(drawn.sum(axis=1), 200)
 
 
-def test_stratified_draws_keep_class_sizes_under_permuted_labels_too(mim: Any, slides: Any) -> None:
+def test_stratified_draws_keep_class_sizes_under_permuted_labels_too() -> None:
     data = slides(0, 150, 12, 3)
     sizes = np.bincount(data.y)
 
-    class Watching(mim):  # type: ignore[misc]
+    class Watching(TinyMim):
         def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
             for row in counts:
                 np.testing.assert_array_equal(np.bincount(data.y, weights=row), sizes)
@@ -100,10 +92,10 @@ def test_stratified_draws_keep_class_sizes_under_permuted_labels_too(mim: Any, s
     outcome(Watching(k=4), data, n=10)
 
 
-def test_progress_counts_all_resamples_of_the_test(mim: Any, slides: Any) -> None:
+def test_progress_counts_all_resamples_of_the_test() -> None:
     seen = []
     run = Run(listener=seen.append)
-    Npfs(n=10, permutations=9).select_wrapped(mim(k=4), slides(0, 150, 12, 3), None, run)
+    Npfs(n=10, permutations=9).select_wrapped(TinyMim(k=4), slides(0, 150, 12, 3), None, run)
     assert {p.total for p in seen} == {100}
     done = [p.done for p in seen]
     assert done == sorted(done) and done[-1] == 100
@@ -129,7 +121,7 @@ def test_immigrate_under_the_default_test_on_a_small_table_with_two_relevant_col
 
 
 @pytest.mark.parametrize("null", ["permutation,permuted_n=2", "published"])
-def test_the_report_says_what_the_null_promises(slides: Any, tmp_path: Any, null: str) -> None:
+def test_the_report_says_what_the_null_promises(tmp_path: Any, null: str) -> None:
     from fsframe.show.page import report_page
 
     out = tmp_path / "run.h5"
@@ -139,9 +131,11 @@ def test_the_report_says_what_the_null_promises(slides: Any, tmp_path: Any, null
 
 
 @pytest.mark.parametrize(
-    "stage", ["npfs:n=4,permuted_n=2", "npfs:n=12,settle=0.1", "npfs:n=10,null=published"]
-)
-def test_an_executor_and_little_memory_change_no_bit(slides: Any, stage: str) -> None:
+    "stage",
+    ["npfs:n=4,permuted_n=2", "npfs:n=12,settle=0.1", "npfs:n=10,null=published",
+     "cpss:bound=permutation,pairs=4", "ipss:bound=permutation,pairs=4"],
+)  # fmt: skip
+def test_an_executor_and_little_memory_change_no_bit(stage: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     data = slides(0, 150, 12, 3)

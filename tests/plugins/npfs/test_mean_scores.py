@@ -25,7 +25,7 @@ from fsframe_npfs.engine.forecasts import DurationForecast
 from fsframe_npfs.engine.labellings import MeanScores, filled_scores, variance_within
 from fsframe_npfs.methods.npfs import Npfs
 
-from .conftest import outcome
+from .conftest import TinyMim, outcome, slides
 
 P, K = 39, 12
 
@@ -111,37 +111,31 @@ def test_p_values_are_those_of_the_definition() -> None:
 
 
 @pytest.mark.parametrize("k", [3, 10, 25])
-def test_relevant_features_do_not_crowd_each_other_out_of_short_lists(
-    mim: Any, slides: Any, k: int
-) -> None:
+def test_relevant_features_do_not_crowd_each_other_out_of_short_lists(k: int) -> None:
     # Counts name 2 to 6 of these 15.
-    found = outcome(mim(k=k), slides(1)).selected
+    found = outcome(TinyMim(k=k), slides(1)).selected
     assert (found < 15).sum() >= 14 and (found >= 15).sum() <= 2
 
 
-def test_above_two_hundred_columns_the_corrected_test_answers_and_says_so(
-    mim: Any, slides: Any
-) -> None:
+def test_above_two_hundred_columns_the_corrected_test_answers_and_says_so() -> None:
     data = slides(0, 300, 210, 3)
-    found = outcome(mim(k=5), data, n=4)
+    found = outcome(TinyMim(k=5), data, n=4)
     assert any("correction=bh" in w for w in found.warnings)
     np.testing.assert_array_equal(
         found.tables["relevant"], found.tables["adjusted-p-values"] <= 0.01
     )
-    asked = outcome(mim(k=5), data, n=4, correction="bh")
+    asked = outcome(TinyMim(k=5), data, n=4, correction="bh")
     np.testing.assert_array_equal(found.selected, asked.selected)
-    none = outcome(mim(k=5), data, n=4, correction="none")
+    none = outcome(TinyMim(k=5), data, n=4, correction="none")
     np.testing.assert_array_equal(none.tables["relevant"], none.tables["p-values"] <= 0.01)
-    plain = outcome(mim(k=5), data, n=5, null="published")
+    plain = outcome(TinyMim(k=5), data, n=5, null="published")
     np.testing.assert_array_equal(plain.tables["p-values"], plain.tables["adjusted-p-values"])
 
 
-def test_a_base_without_scores_is_tested_by_what_it_keeps_and_that_is_said(
-    mim: Any, slides: Any
-) -> None:
-    class Silent(mim):  # type: ignore[misc]
+def test_a_base_without_scores_is_tested_by_what_it_keeps_and_that_is_said() -> None:
+    class Silent(TinyMim):
         def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
-            found = mim._select_many(self, data, counts, upstream, run)
+            found = TinyMim._select_many(self, data, counts, upstream, run)
             return [attrs.evolve(s, scores=np.full(data.n_features, np.nan)) for s in found]
 
     found = outcome(Silent(k=3), slides(0, 1000, 20, 2), n=10, permutations=40)
@@ -156,7 +150,7 @@ def test_columns_without_a_score_have_the_lowest_of_the_resample() -> None:
     assert scored and scores.tolist() == [-1.0, 2.0, -1.0, 2.0, -1.0]
 
 
-def test_columns_without_a_score_carry_nothing_where_scores_have_a_zero(slides: Any) -> None:
+def test_columns_without_a_score_carry_nothing_where_scores_have_a_zero() -> None:
     found = Selection(selected=[1], scores=np.array([np.nan, 2.0, 0.5, np.inf, 7.0]))
     live = np.array([True, True, True, True, False])
     scores, scored = filled_scores(found, live, natural_zero=True)
@@ -257,7 +251,7 @@ def test_parameters_that_do_not_fit_are_refused(options: dict[str, Any], word: s
 
 
 def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(
-    mim: Any, slides: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fsframe_npfs.engine.forecasts.BRIEF", 0.0)
     data = slides(1, 120, 20, 3)
@@ -265,7 +259,7 @@ def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(
         options: dict[str, Any] = {
             "n": 12, "permutations": 60, "permuted_n": 3, "alpha": 0.05, "correction": correction,
         }  # fmt: skip
-        found = outcome(mim(k=4), data, settle=0.2, fits=1600, **options)
+        found = outcome(TinyMim(k=4), data, settle=0.2, fits=1600, **options)
         n, permutations, permuted_n = found.tables["numbers"].tolist()
         assert (n, permuted_n) != (12, 12) and n > 12, "nothing was borderline on this table"
         assert n + permutations * permuted_n <= 1600
@@ -273,25 +267,25 @@ def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(
         assert "decisions are open after 192 fits; continuing to 384 fits, about" in said
         assert "(at most 1600 fits," in said
         plain = Npfs(**options | {"n": n, "permutations": permutations})
-        same = plain.select_wrapped(mim(k=4), data, None, Run())
+        same = plain.select_wrapped(TinyMim(k=4), data, None, Run())
         for name in ("p-values", "mean-scores", "doubt", "relevant"):
             np.testing.assert_array_equal(found.tables[name], same.tables[name])
 
 
-def test_settling_stops_where_all_is_clear_or_more_would_not_do(mim: Any, slides: Any) -> None:
+def test_settling_stops_where_all_is_clear_or_more_would_not_do() -> None:
     clear = Npfs(settle=0.1, n=20, permutations=60, permuted_n=2, alpha=0.1)
-    found = clear.select_wrapped(mim(k=4), slides(0, 3000, 12, 4), None, Run())
+    found = clear.select_wrapped(TinyMim(k=4), slides(0, 3000, 12, 4), None, Run())
     assert (found.tables["doubt"] <= 0.1).all()
     assert not any("decisions are not settled" in w for w in found.warnings)
     short = Npfs(settle=0.001, fits=400, n=20, permutations=60, permuted_n=3)
-    found = short.select_wrapped(mim(k=4), slides(1, 120, 20, 3), None, Run())
+    found = short.select_wrapped(TinyMim(k=4), slides(1, 120, 20, 3), None, Run())
     [said] = [w for w in found.warnings if "decisions are not settled" in w]
     assert int(said.split()[-2]) == found.tables["numbers"] @ [1, 0, 0] + 3 * int(
         found.tables["numbers"][1]
     )
 
 
-def test_too_few_fits_are_refused_before_work_starts(mim: Any, slides: Any) -> None:
+def test_too_few_fits_are_refused_before_work_starts() -> None:
     data = slides(1, 120, 20, 3)
     with pytest.raises(RequestError, match="fits=500 is less than the 1090"):
         Chain.parse("mim:top=4 npfs:settle=0.1,fits=500").select(data)

@@ -18,57 +18,57 @@ from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.decisions import decide_by_centred_counts, shrinkage_factor
 from fsframe_npfs.methods.npfs import Npfs
 
-from .conftest import outcome
+from .conftest import TinyMim, outcome, slides
 
 
 def named(test: Npfs, base: Any, data: Dataset, seed: int = 0) -> np.ndarray:
     return test.select_wrapped(base, data, None, Run(entropy=seed)).selected
 
 
-def test_permutation_null_holds_its_level_where_nothing_is_relevant(mim: Any, slides: Any) -> None:
+def test_permutation_null_holds_its_level_where_nothing_is_relevant() -> None:
     # 15 tables of 60 features: 9 false ones are allowed in all, and the published form names
     # hundreds. Three standard deviations of a count of 9 are 9.
     for test in (Npfs(n=20, permutations=24), Npfs(n=12, permutations=24, statistic="counts")):
-        false = sum(named(test, mim(k=6), slides(s, 200, 60, 0), s).size for s in range(15))
+        false = sum(named(test, TinyMim(k=6), slides(s, 200, 60, 0), s).size for s in range(15))
         assert false <= 9 + 9
     published = Npfs(n=50, null="published")
-    assert sum(named(published, mim(k=6), slides(s, 200, 60, 0), s).size for s in range(5)) > 25
+    assert sum(named(published, TinyMim(k=6), slides(s, 200, 60, 0), s).size for s in range(5)) > 25
 
 
-def test_permutation_null_finds_what_is_there(mim: Any, slides: Any) -> None:
+def test_permutation_null_finds_what_is_there() -> None:
     # Smaller than K=250, k=25, k*=15, N=1000 of the benchmark; there 14.7 true and 0.4 false.
     test = Npfs(n=50, permutations=50)
     true, false = [], []
     for seed in range(6):
-        found = named(test, mim(k=12), slides(seed, 1000, 60, 6), seed)
+        found = named(test, TinyMim(k=12), slides(seed, 1000, 60, 6), seed)
         true.append((found < 6).sum())
         false.append((found >= 6).sum())
     assert np.mean(true) >= 5.8 and np.mean(false) <= 0.5
 
 
-def test_shards_hold_their_level_and_find_what_is_there(mim: Any, slides: Any) -> None:
+def test_shards_hold_their_level_and_find_what_is_there() -> None:
     test = Npfs(null="shards", n=20)
-    false = sum(named(test, mim(k=5), slides(s, 2000, 50, 0), s).size for s in range(20))
+    false = sum(named(test, TinyMim(k=5), slides(s, 2000, 50, 0), s).size for s in range(20))
     assert false <= 10 + 3 * np.sqrt(10)
-    found = named(Npfs(null="shards", n=50), mim(k=10), slides(0, 20000, 100, 10))
+    found = named(Npfs(null="shards", n=50), TinyMim(k=10), slides(0, 20000, 100, 10))
     assert set(found) == set(range(10))
 
 
-def test_shards_partition_the_rows_and_p0_is_k_over_K(mim: Any, slides: Any) -> None:
-    tables = outcome(mim(k=5), slides(0), null="shards", n=8).tables
+def test_shards_partition_the_rows_and_p0_is_k_over_K() -> None:
+    tables = outcome(TinyMim(k=5), slides(0), null="shards", n=8).tables
     assert tables["bootstrap-matrix"].shape == (8, 50)
     np.testing.assert_allclose(tables["p0"], 0.1)
 
 
-def test_a_table_too_small_for_its_shards_names_the_largest_number(mim: Any, slides: Any) -> None:
+def test_a_table_too_small_for_its_shards_names_the_largest_number() -> None:
     with pytest.raises(RequestError, match=r"at most n=\d+ shards"):
-        named(Npfs(null="shards", n=100), mim(), slides(0, n=90))
+        named(Npfs(null="shards", n=100), TinyMim(), slides(0, n=90))
 
 
-def test_own_null_compares_each_feature_with_itself(mim: Any, slides: Any) -> None:
+def test_own_null_compares_each_feature_with_itself() -> None:
     data = slides(0, 500, 20, 3)
     found = outcome(
-        mim(k=4), data, n=30, alpha=0.05, compare="own", permutations=19, statistic="counts"
+        TinyMim(k=4), data, n=30, alpha=0.05, compare="own", permutations=19, statistic="counts"
     )
     null, z = found.tables["null-z"], found.tables["z"]
     assert null.shape == (19, 20)
@@ -76,9 +76,14 @@ def test_own_null_compares_each_feature_with_itself(mim: Any, slides: Any) -> No
     assert set(found.selected) == set(np.flatnonzero(found.tables["p-values"] <= 0.05))
 
 
-def test_pooled_p_values_count_all_permuted_counts(mim: Any, slides: Any) -> None:
+def test_pooled_p_values_count_all_permuted_counts() -> None:
     found = outcome(
-        mim(k=4), slides(0, 500, 20, 3), n=30, permutations=6, compare="pooled", statistic="counts"
+        TinyMim(k=4),
+        slides(0, 500, 20, 3),
+        n=30,
+        permutations=6,
+        compare="pooled",
+        statistic="counts",
     )
     z = found.tables["z"]
     pool = np.concatenate((z, found.tables["null-z"].ravel()))
@@ -100,8 +105,8 @@ def centred_p_values(rows: np.ndarray, unlisted: int) -> np.ndarray:
     return np.array(reached) / ((1 + permutations) * full.shape[1])
 
 
-def test_centred_p_values_take_the_mean_of_the_other_labellings_off(mim: Any, slides: Any) -> None:
-    found = outcome(mim(k=4), slides(0, 500, 20, 3), n=30, permutations=7, statistic="counts")
+def test_centred_p_values_take_the_mean_of_the_other_labellings_off() -> None:
+    found = outcome(TinyMim(k=4), slides(0, 500, 20, 3), n=30, permutations=7, statistic="counts")
     rows = np.vstack((found.tables["z"], found.tables["null-z"])).astype(float)
     np.testing.assert_allclose(found.tables["p-values"], centred_p_values(rows, 0))
     np.testing.assert_array_equal(found.tables["relevant"], found.tables["p-values"] <= 0.01)
@@ -146,43 +151,37 @@ def test_little_is_taken_off_where_features_are_alike_and_much_where_they_differ
         (Npfs(permutations=98, compare="own"), 99),
     ],
 )
-def test_too_few_permutations_are_refused_with_the_number_needed(
-    mim: Any, slides: Any, test: Npfs, needed: int
-) -> None:
+def test_too_few_permutations_are_refused_with_the_number_needed(test: Npfs, needed: int) -> None:
     with pytest.raises(RequestError, match=f"permutations={needed} or more"):
-        named(test, mim(), slides(0, 200, 22))
+        named(test, TinyMim(), slides(0, 200, 22))
     # Left out, the number is what alpha needs.
     assert test.null == "permutation"
 
 
-def test_number_of_permutations_follows_from_alpha_where_it_is_left_out(
-    mim: Any, slides: Any
-) -> None:
-    found = outcome(mim(), slides(0, 100, 22), n=3, alpha=0.0004)
+def test_number_of_permutations_follows_from_alpha_where_it_is_left_out() -> None:
+    found = outcome(TinyMim(), slides(0, 100, 22), n=3, alpha=0.0004)
     assert len(found.tables["mean-scores"]) == 114  # the first P + 1 with 1 / (22 (P + 1)) <= alpha
 
 
-def test_permuted_counts_do_not_depend_on_the_true_label(mim: Any, slides: Any) -> None:
+def test_permuted_counts_do_not_depend_on_the_true_label() -> None:
     # Relevant features must not leak into the null: its mean is k/K for each of them.
-    found = outcome(mim(k=10), slides(0, 600, 50, 5), n=50, permutations=40, statistic="counts")
+    found = outcome(TinyMim(k=10), slides(0, 600, 50, 5), n=50, permutations=40, statistic="counts")
     mean = found.tables["null-z"].mean(axis=0) / 50
     assert abs(mean[:5].mean() - 0.2) < 0.08 and abs(mean[5:].mean() - 0.2) < 0.03
 
 
-def test_what_the_left_stage_found_on_the_whole_table_does_not_reach_the_bootstraps(
-    mim: Any, slides: Any
-) -> None:
+def test_what_the_left_stage_found_on_the_whole_table_does_not_reach_the_bootstraps() -> None:
     data = slides(0, 500, 30, 3)
-    upstream = mim(k=4).select(data)
+    upstream = TinyMim(k=4).select(data)
     plain, after = (
-        Npfs(n=30, permutations=9).select_wrapped(mim(k=4), data, u, Run())
+        Npfs(n=30, permutations=9).select_wrapped(TinyMim(k=4), data, u, Run())
         for u in (None, upstream)
     )
     np.testing.assert_array_equal(plain.tables["z"], after.tables["z"])
     assert plain.tables["z"].size == 30
 
 
-def test_regression_targets_are_tested_too(slides: Any) -> None:
+def test_regression_targets_are_tested_too() -> None:
     from fsframe.method.selection import Selection
     from fsframe.method.selector import Selector
 
@@ -222,9 +221,7 @@ class _Null(RelabellingNull):
     ],
     ids=["short", "type", "values", "raises"],
 )
-def test_labels_that_are_none_are_refused_with_the_name_of_the_null(
-    gives: Any, words: str, slides: Any
-) -> None:
+def test_labels_that_are_none_are_refused_with_the_name_of_the_null(gives: Any, words: str) -> None:
     class Wrong(_Null):
         pass
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsframe import Chain, Dataset, Run
+from fsframe import Chain, Dataset
 from fsframe.errors import RequestError
 from fsframe.method.statement import NEEDED, RELEVANT
 from fsframe_npfs.engine.bounds import (
+    BOUNDS,
     expected_false,
     least_count,
     normal_false,
@@ -21,13 +22,7 @@ from fsframe_npfs.engine.bounds import (
 from fsframe_npfs.engine.labellings import drift_of_label
 from fsframe_npfs.methods.stability_selection import Cpss, Ipss, near_copies
 
-
-def noise(seed: int, n: int, p: int, copies: int = 1, relevant: int = 0) -> Dataset:
-    draw = np.random.default_rng(seed)
-    y = draw.permutation(np.arange(n) % 2)
-    X = draw.normal(size=(n, p))
-    X[:, :relevant] += 1.5 * y[:, None]
-    return Dataset.from_arrays(np.repeat(X, copies, axis=1), y, name="noise")
+from .conftest import noise
 
 
 @settings(max_examples=100, deadline=None)
@@ -57,23 +52,45 @@ def test_what_cpss_keeps_is_what_the_pool_allows() -> None:
     assert found.tables["frequency"][found.selected].min() >= found.tables["threshold"][0]
 
 
+def people(seed: int) -> Dataset:
+    """Five rows of each of 12 people, who differ; the label is theirs, and noise."""
+    who, draw = np.repeat(np.arange(12), 5), np.random.default_rng(seed)
+    X = draw.normal(size=(12, 20))[who] + 0.1 * draw.normal(size=(60, 20))
+    return Dataset.from_arrays(X, who % 2, groups=who)
+
+
+PERMUTED = "bound=permutation,pairs=3,permutations=9"
+
+
 @pytest.mark.parametrize(
-    ("chain", "copies", "most"),
+    ("chain", "table", "tables", "most"),
     [
-        ("anova-f:top=5 cpss:bound=permutation,pairs=3,permutations=9", 4, 1.0),
-        ("relieff:top=5 cpss:bound=permutation,pairs=3,permutations=9", 1, 1.0),
-        ("anova-f ipss:bound=permutation,pairs=3,permutations=9,false_selections=1", 4, 1.0),
+        *((f"anova-f:top=5 cpss:pairs=15,bound={bound}", (60, 80), 12, 1.0) for bound in BOUNDS),
+        # Copies share their luck, which refutes a promise "whatever the base is"; they break the
+        # r-concave bound, too: 2.7 where 1 is promised.
+        ("anova-f:top=5 cpss:pairs=15", (60, 10, 4), 20, 1.0),
+        (f"anova-f:top=5 cpss:{PERMUTED}", (30, 20, 4), 16, 1.0),
+        (f"relieff:top=5 cpss:{PERMUTED}", (30, 80), 16, 1.0),
+        (f"anova-f ipss:{PERMUTED},false_selections=1", (30, 20, 4), 16, 1.0),
+        # The published bound is on an expectation over samples in which pairs are independent. In
+        # one they are not: it is missed by a half (benchmarks/resampling/halves_on_noise.py).
+        ("correlation:top=20 ipss:pairs=15,false_selections=0.5", (120, 40, 1, 0, True), 8, 1.0),
+        ("correlation:threshold=1,top=10 ipss:pairs=15,false_selections=2",
+         (120, 12, 4, 0, True), 8, 2.0),
+        ("anova-f:top=4 cpss:bound=permutation,pairs=4,permutations=9", "people", 10, 1.0),
     ],
-)
-def test_the_promise_holds_on_wide_noise_and_on_copies(
-    chain: str, copies: int, most: float
+)  # fmt: skip
+def test_no_more_is_kept_of_noise_than_is_promised(
+    chain: str, table: Any, tables: int, most: float
 ) -> None:
-    kept = [
-        Chain.parse(chain).select(noise(seed, 30, 80 // copies, copies), seed=seed).selected.size
-        for seed in range(16)
-    ]
+    kept = []
+    for seed in range(tables):
+        data = people(seed) if table == "people" else noise(seed, *table)
+        found = Chain.parse(chain).select(data, seed=seed)
+        kept.append(found.selected.size)
+        assert "cpss" not in chain or found.tables["false-selections-bound"][0] <= 1.0
     assert np.mean(kept) <= most + 2 * np.std(kept) / np.sqrt(len(kept))
-    assert max(kept) > 0  # A stage that keeps nothing would pass.
+    assert max(kept) > 0 or PERMUTED not in chain  # A stage that keeps nothing would pass.
 
 
 def test_q_values_of_permuted_labels_hold_their_level() -> None:
@@ -82,37 +99,20 @@ def test_q_values_of_permuted_labels_hold_their_level() -> None:
     assert 0 < sum(kept) <= 8  # Four expected; more than eight in 1 of 100 draws.
 
 
-def test_relevant_features_are_kept_by_both() -> None:
-    data = noise(0, 60, 50, relevant=4)
-    for chain in (
-        "relieff:top=5 cpss:bound=permutation,pairs=8",
-        "anova-f ipss:bound=permutation,pairs=20",
-    ):
-        assert len({0, 1, 2, 3} & set(Chain.parse(chain).select(data, seed=0).selected)) >= 3
-
-
-@pytest.mark.parametrize("stage", ["cpss", "ipss"])
-def test_an_executor_changes_no_bit(stage: str) -> None:
-    data = noise(1, 40, 20, relevant=2)
-    chain = Chain.parse(f"anova-f:top=4 {stage}:bound=permutation,pairs=4")
-    alone = chain.select(data, seed=5)
-    with ThreadPoolExecutor(2) as executor:
-        shared = chain.select(data, run=Run(entropy=5, executor=executor))
-    for name, values in alone.tables.items():
-        np.testing.assert_array_equal(values, shared.tables[name])
-
-
-def test_groups_are_permuted_as_wholes() -> None:
-    people = np.repeat(np.arange(12), 5)
-    y = (people % 2).astype(int)
-    kept = []
-    for seed in range(10):
-        draw = np.random.default_rng(seed)
-        X = draw.normal(size=(12, 20))[people] + 0.1 * draw.normal(size=(60, 20))
-        data = Dataset.from_arrays(X, y, groups=people)
-        chain = Chain.parse("anova-f:top=4 cpss:bound=permutation,pairs=4,permutations=9")
-        kept.append(chain.select(data, seed=seed).selected.size)
-    assert np.mean(kept) <= 1.0 + 2 * np.std(kept) / np.sqrt(len(kept))
+@pytest.mark.parametrize(
+    ("chain", "n", "p", "numeric"),
+    [
+        ("anova-f:top=5 cpss:pairs=20", 100, 60, False),
+        ("relieff:top=5 cpss:bound=permutation,pairs=8", 60, 50, False),
+        ("anova-f ipss:bound=permutation,pairs=20", 60, 50, False),
+        ("correlation:top=20 ipss:pairs=15,false_selections=0.5", 120, 40, True),
+    ],
+)
+def test_relevant_features_are_kept_and_few_others(
+    chain: str, n: int, p: int, numeric: bool
+) -> None:
+    kept = Chain.parse(chain).select(noise(0, n, p, 1, 4, numeric), seed=0).selected
+    assert (kept < 4).sum() >= 3 and (kept >= 4).sum() <= 2
 
 
 def test_settings_that_decide_nothing_are_refused() -> None:

@@ -16,7 +16,7 @@ from fsframe_npfs import plain
 from fsframe_npfs.engine.nulls import binomial_tail, critical_value
 from fsframe_npfs.methods.npfs import Npfs
 
-from .conftest import outcome
+from .conftest import TinyMim, outcome, slides
 
 DATA = Path(__file__).parent / "data"
 
@@ -26,7 +26,7 @@ def table(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
-def reference_matrix(base: Any, slides: Any, seed: int, features: int, fraction: float) -> Any:
+def reference_matrix(base: Any, seed: int, features: int, fraction: float) -> Any:
     """Ranks of the first 25 of every bootstrap, drawn from the reference's own random streams."""
     data = slides(seed, features=features)
     rows = np.random.default_rng(10000 + seed)
@@ -59,27 +59,25 @@ def assert_as_in_the_reference(ranked: Any, name: str, seed: int, features: int,
 @pytest.mark.parametrize("features", [50, 100, 250])
 @pytest.mark.parametrize("fraction", [1.0, 0.75])
 def test_every_seed_gives_the_reference_selection_at_500_bootstraps(
-    mim: Any, slides: Any, features: int, fraction: float
+    features: int, fraction: float
 ) -> None:
     for seed in range(3):
-        ranked = reference_matrix(mim(k=25), slides, seed, features, fraction)
+        ranked = reference_matrix(TinyMim(k=25), seed, features, fraction)
         assert_as_in_the_reference(ranked, "mim", seed, features, fraction)
 
 
 @pytest.mark.parametrize(
     ("seed", "fraction"), [(0, 1.0), pytest.param(1, 0.75, marks=pytest.mark.slow)]
 )
-def test_jmi_gives_the_reference_selection_at_500_bootstraps(
-    slides: Any, seed: int, fraction: float
-) -> None:
-    ranked = reference_matrix(Chain.parse("jmi:top=25"), slides, seed, 50, fraction)
+def test_jmi_gives_the_reference_selection_at_500_bootstraps(seed: int, fraction: float) -> None:
+    ranked = reference_matrix(Chain.parse("jmi:top=25"), seed, 50, fraction)
     assert_as_in_the_reference(ranked, "jmi", seed, 50, fraction)
 
 
 @pytest.mark.parametrize(("k", "n"), [(3, 100), (10, 100), (25, 100), (15, 300)])
 @pytest.mark.parametrize("variant", ["published", "matlab"])
 def test_selector_reproduces_the_size_curves_within_their_spread(
-    mim: Any, slides: Any, k: int, n: int, variant: str
+    k: int, n: int, variant: str
 ) -> None:
     fraction, inequality = {"published": (1.0, "gt"), "matlab": (0.75, "ge")}[variant]
     (row,) = (
@@ -91,7 +89,7 @@ def test_selector_reproduces_the_size_curves_within_their_spread(
     test = Npfs(null=variant, n=n, stratify=False)
     sizes, true = [], []
     for seed in range(10):
-        found = test.select_wrapped(mim(k=k), slides(seed), None, Run(entropy=seed))
+        found = test.select_wrapped(TinyMim(k=k), slides(seed), None, Run(entropy=seed))
         sizes.append(found.selected.size)
         true.append((found.selected < 15).sum())
         assert found.tables["critical-value"][0] == float(row["z_crit"])
@@ -102,7 +100,7 @@ def test_selector_reproduces_the_size_curves_within_their_spread(
 
 
 @pytest.mark.parametrize("bias", ["0.05", "0.2", "k/K"])
-def test_bias_term_shrinks_the_set_as_in_the_reference(mim: Any, slides: Any, bias: str) -> None:
+def test_bias_term_shrinks_the_set_as_in_the_reference(bias: str) -> None:
     (row,) = (
         r
         for r in table("bias_mim.csv")
@@ -111,13 +109,14 @@ def test_bias_term_shrinks_the_set_as_in_the_reference(mim: Any, slides: Any, bi
     beta = 10 / 50 if bias == "k/K" else float(bias)
     test = Npfs(null="published", bias=beta, stratify=False)
     sizes = [
-        test.select_wrapped(mim(k=10), slides(seed), None, Run()).selected.size for seed in range(5)
+        test.select_wrapped(TinyMim(k=10), slides(seed), None, Run()).selected.size
+        for seed in range(5)
     ]
     assert abs(np.mean(sizes) - float(row["selected"])) <= 1.0
 
 
-def test_tables_hold_what_the_test_is_made_of(mim: Any, slides: Any) -> None:
-    found = outcome(mim(k=5), slides(0), null="published", n=40)
+def test_tables_hold_what_the_test_is_made_of() -> None:
+    found = outcome(TinyMim(k=5), slides(0), null="published", n=40)
     tables = found.tables
     assert tables["bootstrap-matrix"].shape == (40, 50)
     np.testing.assert_array_equal(tables["bootstrap-matrix"].sum(axis=0), tables["z"])
@@ -137,15 +136,13 @@ def test_tables_hold_what_the_test_is_made_of(mim: Any, slides: Any) -> None:
     assert "does not keep its level" in found.warnings[0]
 
 
-def test_published_form_names_noise_and_more_bootstraps_make_it_worse(
-    mim: Any, slides: Any
-) -> None:
+def test_published_form_names_noise_and_more_bootstraps_make_it_worse() -> None:
     # Reference (global_null.csv, K=100, k=10, N=1000): 16.2 at n=100, 25.6 at n=500; nominal 1.
     named = {
         n: np.mean(
             [
                 outcome(
-                    mim(k=10),
+                    TinyMim(k=10),
                     slides(seed, features=100, relevant=0),
                     null="published",
                     n=n,
@@ -159,19 +156,17 @@ def test_published_form_names_noise_and_more_bootstraps_make_it_worse(
     assert abs(named[100] - 16.2) < 3 and abs(named[500] - 25.6) < 3
 
 
-def test_bonferroni_is_stricter_and_still_not_enough(mim: Any, slides: Any) -> None:
+def test_bonferroni_is_stricter_and_still_not_enough() -> None:
     data = slides(1, features=100, relevant=0)
     plain, strict = (
-        outcome(mim(k=10), data, null="published", correction=c) for c in ("none", "bonferroni")
+        outcome(TinyMim(k=10), data, null="published", correction=c) for c in ("none", "bonferroni")
     )
     assert set(strict.selected) < set(plain.selected)
     assert strict.selected.size >= 5  # 0.01 expected; the reference has 11.1 on average
 
 
-def test_bases_that_keep_varying_numbers_get_the_poisson_binomial_null(
-    mim: Any, slides: Any
-) -> None:
-    class Varying(mim):  # type: ignore[misc]
+def test_bases_that_keep_varying_numbers_get_the_poisson_binomial_null() -> None:
+    class Varying(TinyMim):
         def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
             found = super()._select_many(data, counts, upstream, run)
             sizes = 2 + counts[:, 0] % 3
@@ -188,9 +183,9 @@ def test_bases_that_keep_varying_numbers_get_the_poisson_binomial_null(
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.05, 0.01, 0.001])
-def test_the_plain_program_decides_the_same(mim: Any, slides: Any, alpha: float) -> None:
+def test_the_plain_program_decides_the_same(alpha: float) -> None:
     test = Npfs(null="published", n=40, alpha=alpha)
-    tables = test.select_wrapped(mim(k=5), slides(1), None, Run()).tables
+    tables = test.select_wrapped(TinyMim(k=5), slides(1), None, Run()).tables
     wanted = plain.neyman_pearson(tables["bootstrap-matrix"], alpha)
     assert 0 < wanted.sum() < 50
     np.testing.assert_array_equal(tables["relevant"], wanted)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +19,8 @@ from fsframe_npfs.engine.resample_counts import (
     max_shards,
     shard_counts,
 )
+
+from .conftest import slides
 
 
 def labels(*sizes: int) -> np.ndarray:
@@ -96,7 +97,7 @@ def test_halves_are_complementary() -> None:
         half_counts(10, np.random.default_rng(0), y=labels(7, 3))
 
 
-def test_bootstraps_drawn_in_any_pieces_are_the_same(slides: Any) -> None:
+def test_bootstraps_drawn_in_any_pieces_are_the_same() -> None:
     data = slides(0, 60, 5, 2)
     run = Run(entropy=3, key=(1, 2))
     times = np.arange(60) % 3
@@ -115,7 +116,7 @@ def test_bootstraps_drawn_in_any_pieces_are_the_same(slides: Any) -> None:
 
 
 @pytest.mark.parametrize(("times", "kind"), [(1, np.uint16), (40_000, np.int64)])
-def test_counts_are_short_where_none_can_exceed_them(slides: Any, times: int, kind: type) -> None:
+def test_counts_are_short_where_none_can_exceed_them(times: int, kind: type) -> None:
     data = slides(0, 60, 5, 2)
     each = np.full(60, times)
     draws = BootstrapDraws.of(Run(), range(2), range(4), 1.0, True, each)

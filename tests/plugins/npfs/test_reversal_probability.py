@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from fsframe_npfs.engine.forecasts import likely_exceedances, remedy, reversal_probability
 
-from .conftest import outcome
+from .conftest import TinyMim, outcome, slides
 
 
 def test_the_chance_is_that_of_two_binomial_counts_on_two_sides() -> None:
@@ -31,7 +29,7 @@ def test_the_chance_is_that_of_two_binomial_counts_on_two_sides() -> None:
     [("permutation", "counts"), ("permutation", "scores"), ("published", None)],
 )
 def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(
-    mim: Any, slides: Any, null: str, statistic: str | None
+    null: str, statistic: str | None
 ) -> None:
     options = (
         {}
@@ -42,7 +40,7 @@ def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(
     for table in range(3):
         data = slides(table, 400, 40, 8)
         tables = [
-            outcome(mim(k=8), data, seed=s, null=null, n=50, **options).tables for s in range(8)
+            outcome(TinyMim(k=8), data, seed=s, null=null, n=50, **options).tables for s in range(8)
         ]
         relevant = np.array([t["relevant"] for t in tables])
         share = relevant.mean(axis=0)
@@ -56,17 +54,17 @@ def test_features_that_seeds_disagree_on_are_those_that_were_called_doubtful(
     assert other[chance > 0.2].mean() > 0.1
 
 
-def test_the_warning_names_them_and_says_what_would_settle_them(mim: Any, slides: Any) -> None:
+def test_the_warning_names_them_and_says_what_would_settle_them() -> None:
     data = slides(0, 400, 40, 8)
     for null in ("permutation", "published"):
         options = {"permutations": 10, "statistic": "counts"} if null == "permutation" else {}
-        found = outcome(mim(k=8), data, null=null, n=50, **options)
+        found = outcome(TinyMim(k=8), data, null=null, n=50, **options)
         near = np.flatnonzero(found.tables["doubt"] > 0.05)
         [text] = [w for w in found.warnings if w.startswith("borderline")]
         first = near[np.argmax(found.tables["doubt"][near])]
         assert data.feature_names[first] in text
         assert "About n=" in text and "would settle" in text
-    clear = outcome(mim(k=4), slides(0, 3000, 12, 4), null="published", n=400)
+    clear = outcome(TinyMim(k=4), slides(0, 3000, 12, 4), null="published", n=400)
     assert not any("borderline" in w for w in clear.warnings)
 
 
@@ -98,8 +96,8 @@ def test_likely_exceedances_are_the_quantiles_of_a_binomial_law() -> None:
         assert abs(high - np.quantile(draws, 0.8413)) <= max(1, 0.002 * high)
 
 
-def test_a_message_about_shards_says_that_a_larger_table_helps(mim: Any, slides: Any) -> None:
-    found = [outcome(mim(k=5), slides(s, 800, 40, 8), null="shards", n=20) for s in range(6)]
+def test_a_message_about_shards_says_that_a_larger_table_helps() -> None:
+    found = [outcome(TinyMim(k=5), slides(s, 800, 40, 8), null="shards", n=20) for s in range(6)]
     texts = [w for f in found for w in f.warnings if w.startswith("borderline")]
     assert texts
     assert all(text.endswith("Only a larger table helps") for text in texts)

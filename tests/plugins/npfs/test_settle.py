@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,28 +17,28 @@ from fsframe_infotheory.methods.criteria import Mim
 from fsframe_npfs.engine.nulls import binomial_tail, critical_value, looks, settled
 from fsframe_npfs.methods.npfs import Npfs
 
-from .conftest import outcome
+from .conftest import TinyMim, outcome, slides
 
 
-def test_stopping_early_uses_the_critical_value_for_the_number_drawn(mim: Any, slides: Any) -> None:
+def test_stopping_early_uses_the_critical_value_for_the_number_drawn() -> None:
     # Every feature is clear: 4 relevant ones always win, k = 4.
     data = slides(0, 3000, 12, 4)
     test = Npfs(null="published", n=500, settle=0.01)
-    tables = test.select_wrapped(mim(k=4), data, None, Run()).tables
+    tables = test.select_wrapped(TinyMim(k=4), data, None, Run()).tables
     drawn = tables["kept"].size
     assert drawn in looks(500) and drawn < 100
     assert tables["critical-value"][0] == critical_value(binomial_tail(drawn, 4 / 12), 0.01)
     assert set(np.flatnonzero(tables["relevant"])) == {0, 1, 2, 3}
 
 
-def test_decisions_are_those_of_all_bootstraps(mim: Any, slides: Any) -> None:
+def test_decisions_are_those_of_all_bootstraps() -> None:
     saved = 0
     for seed in range(2):
         data = slides(seed, 1000, 20, 4)
         for null in ("published", "permutation"):
             options = {"permutations": 10, "statistic": "counts"} if null == "permutation" else {}
             full, short = (
-                outcome(mim(k=4), data, seed=seed, null=null, n=200, settle=settle, **options)
+                outcome(TinyMim(k=4), data, seed=seed, null=null, n=200, settle=settle, **options)
                 for settle in (None, 0.02)
             )
             drawn = short.tables["kept"].size
@@ -50,9 +49,9 @@ def test_decisions_are_those_of_all_bootstraps(mim: Any, slides: Any) -> None:
     assert saved > 0
 
 
-def test_first_bootstraps_of_a_longer_run_are_those_of_a_shorter_one(mim: Any, slides: Any) -> None:
+def test_first_bootstraps_of_a_longer_run_are_those_of_a_shorter_one() -> None:
     data = slides(3, 300, 20, 4)
-    short, long = (outcome(mim(k=4), data, null="published", n=n).tables for n in (30, 70))
+    short, long = (outcome(TinyMim(k=4), data, null="published", n=n).tables for n in (30, 70))
     np.testing.assert_array_equal(short["bootstrap-matrix"], long["bootstrap-matrix"][:30])
 
 
@@ -119,7 +118,7 @@ Chain.parse(sys.argv[2]).run(fsframe.read(sys.argv[1] + ".csv"), seed=4, out=sys
 
 @pytest.mark.parametrize("fit", [1, 150])
 def test_a_run_killed_while_it_settles_continues_to_the_same_bits(
-    slides: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fit: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fit: int
 ) -> None:
     data = slides(7, 120, 20, 3)
     lines = np.column_stack([data.X.astype(int), data.y]).tolist()
