@@ -42,4 +42,4 @@ EXCEPTIONS = {
         "order_of_columns_does_not_matter": "starting weights are drawn for the columns in order"
     },
 }
-TRIED_AS = {"bim": "bim:rounds=20", "bim-vote": "bim-vote:rounds=20"}
+TRIED_AS = {"bim": "bim:rounds=6", "bim-vote": "bim-vote:rounds=6"}

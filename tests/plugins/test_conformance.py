@@ -129,7 +129,10 @@ print(json.dumps(found))
 
 
 def test_another_process_with_another_hash_seed_gives_the_same_bits() -> None:
-    names = [offer.name for offer in fsframe.selectors.offers()]
+    # What repeats a base many times has the order of its base.
+    names = [
+        n for n in fsframe.selectors if n not in ("cross-validation", "stability-study", "bim")
+    ]
     done = subprocess.run(
         [sys.executable, "-c", _DIGESTS, json.dumps(names)],
         env={**os.environ, "PYTHONHASHSEED": "4711"},

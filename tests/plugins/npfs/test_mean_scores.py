@@ -118,7 +118,7 @@ def test_relevant_features_do_not_crowd_each_other_out_of_short_lists(k: int) ->
 
 
 def test_above_two_hundred_columns_the_corrected_test_answers_and_says_so() -> None:
-    data = slides(0, 300, 210, 3)
+    data = slides(0, 100, 210, 3)
     found = outcome(TinyMim(k=5), data, n=4)
     assert any("correction=bh" in w for w in found.warnings)
     np.testing.assert_array_equal(

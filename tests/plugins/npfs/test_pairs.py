@@ -56,7 +56,9 @@ def relevant_pairs(found: Selection) -> set[tuple[int, int]]:
 def test_the_xor_pair_recurs_and_is_all_that_is_kept() -> None:
     hits, false = 0, 0
     for seed in range(3):
-        found = outcome(Products(), xor_table(seed), seed=seed, of="pairs", n=20, pairs=3)
+        found = outcome(
+            Products(), xor_table(seed), seed=seed, of="pairs", n=20, pairs=3, permutations=20
+        )
         pairs = relevant_pairs(found)
         hits += (0, 1) in pairs
         false += len(pairs - {(0, 1)})
@@ -72,7 +74,7 @@ def test_pairs_keep_the_false_positive_rate_where_the_label_is_dealt_out_anew() 
     for seed in range(5):
         data = xor_table(seed)
         shuffled = data.with_labels(np.random.default_rng(seed).permutation(data.y))
-        found = outcome(Products(), shuffled, seed=seed, of="pairs", n=12, pairs=3)
+        found = outcome(Products(), shuffled, seed=seed, of="pairs", n=12, pairs=3, permutations=20)
         false += len(relevant_pairs(found))
     # 45 pairs at one per cent: 2.3 in 5 tables.
     assert false <= 2.25 + 3 * np.sqrt(2.25)
@@ -87,7 +89,7 @@ def test_published_form_of_pairs_uses_the_share_of_pairs_marked() -> None:
 
 def test_listed_pair_weights_give_what_the_matrix_gives() -> None:
     dense, listed = (
-        outcome(Products(sparse=sparse), xor_table(1), of="pairs", n=8, pairs=5)
+        outcome(Products(sparse=sparse), xor_table(1), of="pairs", n=8, pairs=5, permutations=10)
         for sparse in (False, True)
     )
     for name in dense.tables:
@@ -110,22 +112,20 @@ def test_marks_are_the_largest_weights_above_zero_ties_by_column() -> None:
     assert marked(9) == [(0, 1), (0, 2), (0, 3), (2, 3)]
 
 
-def test_the_gametes_pair_recurs_and_permuted_labels_name_few() -> None:
+def test_the_gametes_pair_recurs() -> None:
     data = fsframe.read(Path(__file__).parents[1] / "relief" / "data" / "gametes2way.csv")
-    data = data.take_rows(np.arange(0, data.n_samples, 2))
+    data = data.take_rows(np.arange(0, data.n_samples, 4))
     true_pair = (data.feature_names.index("P1"), data.feature_names.index("P2"))
-    chain = Chain.parse("mim:pairs=synergy npfs:of=pairs,n=10")
+    chain = Chain.parse("mim:pairs=synergy npfs:of=pairs,n=10,permutations=20")
     found = relevant_pairs(chain.select(data, seed=0))
     assert true_pair in found
     # 190 pairs at one per cent: 1.9 by chance; the benchmark has the means of fifty repeats.
     assert len(found - {true_pair}) <= 6
-    shuffled = data.with_labels(np.random.default_rng(0).permutation(data.y))
-    assert len(relevant_pairs(chain.select(shuffled, seed=0))) <= 6
 
 
 @pytest.mark.parametrize("top", [2, 5])
 def test_top_counts_features_in_the_order_of_their_best_pair(top: int) -> None:
-    found = outcome(Products(), xor_table(0), of="pairs", n=10, top=top)
+    found = outcome(Products(), xor_table(0), of="pairs", n=10, top=top, permutations=10)
     assert found.selected.size == top and set(found.selected[:2]) == {0, 1}
 
 

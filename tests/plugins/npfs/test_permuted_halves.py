@@ -95,7 +95,7 @@ def test_no_more_is_kept_of_noise_than_is_promised(
 
 def test_q_values_of_permuted_labels_hold_their_level() -> None:
     chain = Chain.parse("anova-f ipss:pairs=4,level=0.2,bound=permutation,permutations=9")
-    kept = [chain.select(noise(seed, 40, 60), seed=seed).selected.size > 0 for seed in range(20)]
+    kept = [chain.select(noise(seed, 40, 30), seed=seed).selected.size > 0 for seed in range(20)]
     assert 0 < sum(kept) <= 8  # Four expected; more than eight in 1 of 100 draws.
 
 
