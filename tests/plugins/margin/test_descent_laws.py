@@ -116,21 +116,6 @@ def test_row_order_does_not_matter(table, sigma):
     assert one == pytest.approx(other, rel=1e-11, abs=1e-9)
 
 
-@pytest.mark.parametrize("linear", [False, True])
-@settings(max_examples=30, deadline=None)
-@given(tables(), st.sampled_from([0.2, 1.0, 5.0]))
-def test_streamed_passes_equal_stored_ones(linear, table, sigma):
-    X, y, W, _ = table
-    weights = np.diag(W) / np.diag(W).sum() if linear else W
-    stored, streamed = PairSpace(X, y, linear=linear), PairSpace(X, y, linear=linear)
-    streamed.stored = False
-    a, b = stored.point(weights, sigma), streamed.point(weights, sigma)
-    assert a.cost == pytest.approx(b.cost, rel=1e-12, abs=1e-12)
-    wanted = stored.gradient(a, sigma)
-    scale = 1 + np.abs(wanted).max()
-    np.testing.assert_allclose(wanted, streamed.gradient(b, sigma), atol=1e-9 * scale)
-
-
 @settings(max_examples=30, deadline=None)
 @given(tables(), st.sampled_from([0.2, 1.0, 5.0]), st.booleans())
 def test_sums_without_a_shift_equal_those_with_one(table, sigma, weighted):
@@ -192,15 +177,6 @@ def test_bits_do_not_depend_on_the_number_of_threads(monkeypatch):
     for other in found[1:]:
         np.testing.assert_array_equal(found[0].weights, other.weights)
         np.testing.assert_array_equal(found[0].cost, other.cost)
-
-
-def test_outer_weight_of_a_row_is_its_share_of_the_sum():
-    rng = np.random.default_rng(5)
-    X, y = rng.standard_normal((12, 3)), np.repeat([0, 1], 6)
-    W = np.eye(3) / np.sqrt(3)
-    total = PairSpace(X, y).point(W, 1.0).cost
-    parts = [PairSpace(X, y, np.eye(12)[i]).point(W, 1.0).cost for i in range(12)]
-    assert sum(parts) == pytest.approx(total, rel=1e-12)
 
 
 def test_a_count_is_a_neighbour_drawn_so_often_but_never_of_itself():

@@ -99,9 +99,10 @@ def test_steps_of_simba(table):
     wanted = plain.simba(X, y, range(len(y)))
     np.testing.assert_allclose(found.tables["raw-weights"], wanted, rtol=1e-10)
     omega = plain.mbiw(X, y)
-    found = SimbaMbiw(strategy="order", standardize=False).select(data)
-    wanted = plain.simba(X, y, np.argsort(-omega, kind="stable"), omega)
-    np.testing.assert_allclose(found.tables["raw-weights"], wanted, rtol=1e-10)
+    for scale, each in (("sum", omega), ("mean", omega * len(y))):
+        found = SimbaMbiw(strategy="order", instance_scale=scale, standardize=False).select(data)
+        wanted = plain.simba(X, y, np.argsort(-omega, kind="stable"), each)
+        np.testing.assert_allclose(found.tables["raw-weights"], wanted, rtol=1e-10)
 
 
 def test_instance_weights(table):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import fsframe
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
@@ -15,43 +16,9 @@ from fsframe_margin.methods.im4e import Im4e
 from fsframe_margin.methods.immigrate import Immigrate
 from fsframe_margin.methods.local_learning import Irelief, Lfe, Logo
 from fsframe_margin.methods.margin_selector import Margin
-from fsframe_margin.methods.nearest_margins import Gflip, Mbiw, Simba, SimbaMbiw, WeightedKnn
+from fsframe_margin.methods.nearest_margins import Gflip, Mbiw, SimbaMbiw, WeightedKnn
 
-# what does not draw at random; Simba and G-flip in orders that are drawn are tested for seeds
-FIXED = [
-    Immigrate(),
-    Immigrate(update="psd"),
-    Immigrate(prune=True, sigma=0.5),
-    Im4e(),
-    Im4e(line_search=True),
-    Irelief(),
-    Lfe(),
-    Logo(),
-    Mbiw(),
-    Simba(order="given"),
-    SimbaMbiw(),
-    SimbaMbiw(refresh=7, instance_scale="mean"),
-    Bim(rounds=4, start="identity"),
-]
-DRAWING = [
-    Immigrate(start="random"),
-    Immigrate(sigma="cv", folds=3),
-    Im4e(sigma="cv", folds=3, start="random"),
-    Simba(passes=2),
-    SimbaMbiw(strategy="sample"),
-    SimbaMbiw(strategy="normal"),
-    Gflip(),
-    Bim(rounds=4),
-]
-
-
-def name_of(method):
-    text = ",".join(f"{k}={v}" for k, v in method.changed().items())
-    return f"{method.method_name()}:{text}"
-
-
-every = pytest.mark.parametrize("method", FIXED + DRAWING, ids=name_of)
-fixed = pytest.mark.parametrize("method", FIXED, ids=name_of)
+from .test_bad_input import SELECTORS
 
 
 @pytest.fixture(scope="module")
@@ -64,74 +31,12 @@ def data() -> Dataset:
     return Dataset.from_arrays(X, y)
 
 
-@every
-def test_informative_columns_come_first(method, data):
-    found = method.select(data, seed=1)
-    assert {int(c) for c in found.selected[:2]} <= {1, 4}
-    assert np.isfinite(found.scores).all()
-
-
-@every
-def test_equal_seeds_give_equal_bits_on_any_number_of_threads(method, data):
-    one = method.select(data, run=Run(entropy=5, threads=1))
-    other = method.select(data, run=Run(entropy=5, threads=3))
-    np.testing.assert_array_equal(one.scores, other.scores)
-    np.testing.assert_array_equal(one.selected, other.selected)
-
-
-@every
-def test_many_resamples_at_once_equal_one_by_one(method, data):
-    rng = np.random.default_rng(3)
-    counts = np.array([np.bincount(rng.integers(0, 70, 70), minlength=70) for _ in range(3)])
-    many = method.select_many(data, counts, run=Run(entropy=4, threads=2))
-    for b, row in enumerate(counts):
-        one = method.select(data.with_counts(row), run=Run(entropy=4).child(b))
-        np.testing.assert_array_equal(one.scores, many[b].scores)
-        np.testing.assert_array_equal(one.selected, many[b].selected)
-        if one.instance_weights is not None:
-            np.testing.assert_array_equal(one.instance_weights, many[b].instance_weights)
-
-
-@fixed
-@pytest.mark.parametrize("changed", ["order of columns", "order of rows", "units"])
-def test_order_and_units_do_not_matter(method, changed, data):
-    if changed == "order of rows" and isinstance(method, Simba):
-        pytest.skip("visits rows in the order of the table")
-    X, labels, columns = data.X, np.array(data.classes)[data.y], np.arange(6)
-    if changed == "order of columns":
-        columns = np.array([3, 5, 1, 0, 4, 2])
-    elif changed == "order of rows":
-        rows = np.random.default_rng(8).permutation(70)
-        X, labels = X[rows], labels[rows]
-    else:
-        X = X * np.array([1.0, 1e5, 1.0, 1e-6, 3.0, 1.0]) + np.array([0, 7, -1e3, 0, 0, 2.0])
-    found = method.select(Dataset.from_arrays(X[:, columns], labels)).scores
-    expected = method.select(data).scores[columns]
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
-
-
-@fixed
-def test_a_constant_column_gets_nothing_and_changes_nothing(method, data):
-    X = np.insert(data.X, 2, 7.5, axis=1)
-    found = method.select(Dataset.from_arrays(X, np.array(data.classes)[data.y]))
-    assert found.scores[2] == 0
-    np.testing.assert_allclose(
-        np.delete(found.scores, 2), method.select(data).scores, rtol=1e-9, atol=1e-12
-    )
-
-
-@every
-def test_all_columns_constant_is_a_clear_error(method):
-    flat = Dataset.from_arrays(np.ones((8, 3)), [0, 1] * 4)
-    with pytest.raises(DataError, match="constant"):
-        method.select(flat)
-
-
-@every
-def test_a_class_with_one_member_is_a_miss_only_and_is_warned_of(method, data):
+@pytest.mark.parametrize("name", SELECTORS)
+def test_a_class_with_one_member_is_a_miss_only_and_is_warned_of(name, data):
     labels = np.array(data.classes)[data.y].astype("<U8")
     labels[40] = "lonely"
-    found = method.select(Dataset.from_arrays(data.X, labels), seed=0)
+    lonely = Dataset.from_arrays(data.X, labels)
+    found = fsframe.selectors[name]().select(lonely, seed=0)
     assert np.isfinite(found.scores).all()
     assert any("one member" in note for note in found.warnings)
 
