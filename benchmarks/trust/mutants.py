@@ -63,6 +63,8 @@ os.environ.update(
     HYPOTHESIS_STORAGE_DIRECTORY=tempfile.mkdtemp(prefix="hypothesis-"),
 )  # fmt: skip
 FAMILIES = ("relief", "infotheory", "margin", "interactions")
+OF_ALL = ("tests/plugins/test_parts.py", "tests/plugins/test_variants.py")
+"""Tests of several families."""
 INTERFACES = [
     f"fsframe/{place}" for place in ("table", "method", "kernels", "params.py", "kinds.py")
 ]
@@ -75,7 +77,7 @@ AREAS: dict[str, tuple[list[str], list[str]]] = {
     "storage": (["fsframe/storage"], ["tests/storage", "fsframe/storage"]),
     "kernels": (
         [f"plugins/fsframe_{name}/engine" for name in FAMILIES],
-        [f"tests/plugins/{name}" for name in FAMILIES],
+        [*(f"tests/plugins/{name}" for name in FAMILIES), *OF_ALL],
     ),
 }
 """Room → (files with faults, tests)."""
@@ -329,7 +331,7 @@ def kernel_mutants(
         own = tuple(
             (took, test)
             for test, (took, _) in tests.items()
-            if test.startswith(f"tests/plugins/{family}/")
+            if test.startswith((f"tests/plugins/{family}/", *OF_ALL))
         )
         found += [
             Mutant(area="kernels", path=str(path.relative_to(ROOT)), line=line, what=what,

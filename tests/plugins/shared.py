@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,43 @@ import pytest
 from numpy.typing import NDArray
 
 import fsframe
-from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_tables.genetics import PackedGenotypes
+
+ROWS = 500
+CODES = ("kind", "person", "gap", "real", "half", "many", "far", "wide", "near")
+"""What is left without these are columns of codes."""
+
+
+def mixed_table(*without: str, twins: int = 0) -> polars.DataFrame:
+    """Columns of many kinds, without those whose names begin so, and rows that are copies."""
+    n, rng = ROWS, np.random.default_rng(5)
+    y = rng.integers(0, 3, n)
+    columns = {f"code{k}": np.where(rng.random(n) < 0.1 * k, y, rng.integers(0, 3 + k % 2, n))
+               for k in range(6)}  # fmt: skip
+    columns |= {f"real{k}": rng.normal(size=n) + 0.3 * k * y for k in range(5)}
+    columns["real1"] += columns["real0"]
+    columns["code5"] = np.where(rng.random(n) < 0.7, (y + columns["code4"]) % 3, columns["code5"])
+    columns |= {"half": rng.integers(0, 9, n) / 2, "many": rng.integers(0, 300, n) + 5 * y}
+    columns |= {"far": rng.integers(0, 2, n) * 9000.0, "wide": rng.integers(0, 5000, n) * 1e6}
+    columns |= {"near": 1e9 + rng.normal(size=n), "same": np.full(n, 0.1)}
+    columns["gap"] = np.where(rng.random(n) < 0.2, np.nan, y + rng.random(n))
+    columns |= {"kind": rng.choice(list("abcdefg"), n), "person": rng.integers(0, 40, n), "y": y}
+    frame = polars.DataFrame(columns).with_columns(kind=polars.col("kind").cast(polars.Categorical))
+    frame = frame.drop([name for name in columns if name.startswith(without)])
+    # Neighbours at distance zero, of their own class and of others.
+    copies = frame[:twins].with_columns(y=polars.Series(rng.integers(0, 3, twins)))
+    return polars.concat([frame, copies, frame[: twins // 2]])
+
+
+def assert_same_bits(found: Selection, expected: Selection) -> None:
+    np.testing.assert_array_equal(found.selected, expected.selected)
+    assert found.scores.tobytes() == expected.scores.tobytes()
+    assert set(found.tables) == set(expected.tables)
+    for name, values in expected.tables.items():
+        assert found.tables[name].tobytes() == values.tobytes(), name
+    assert found.warnings == expected.warnings
 
 
 def divided(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...], **roles: str) -> Dataset:
@@ -28,24 +61,6 @@ def divided(frame: polars.DataFrame, folder: Path, cuts: tuple[int, ...], **role
     for k, (start, stop) in enumerate(zip((0, *cuts), (*cuts, len(frame)), strict=True)):
         frame[start:stop].write_parquet(folder / f"{k:02}.parquet")
     return fsframe.read(folder, **roles)
-
-
-def selected_in_parts(
-    chain: Any,
-    frame: polars.DataFrame,
-    folder: Path,
-    ways: Sequence[tuple[tuple[int, ...], int, int]],
-    entropy: int = 0,
-    **roles: str,
-) -> list[Selection]:
-    """What a chain selects in several ways: begins of parts, number of threads, memory."""
-    return [
-        chain.select(
-            divided(frame, folder / str(k), cuts, **roles),
-            run=Run(entropy=entropy, threads=threads, memory=memory),
-        )
-        for k, (cuts, threads, memory) in enumerate(ways)
-    ]
 
 
 def packed(genotypes: NDArray[Any], gaps: NDArray[np.bool_] | None = None) -> PackedGenotypes:

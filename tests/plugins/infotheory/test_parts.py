@@ -22,33 +22,18 @@ from fsframe_infotheory.engine import shards
 from fsframe_infotheory.engine.discretise import RULES, Discretiser
 from fsframe_infotheory.engine.encode import encode
 from fsframe_infotheory.engine.part_counts import encode_parts
-from tests.plugins.shared import divided, selected_in_parts
-
-N = 900
-
-
-def table(target: str = "classes") -> polars.DataFrame:
-    rng = np.random.default_rng(3)
-    y = rng.integers(0, 3, N)
-    columns = {
-        f"few{k}": np.where(rng.random(N) < 0.1 * k, y, rng.integers(0, 4, N)) for k in range(6)
-    }
-    columns |= {f"real{k}": rng.normal(size=N) + 0.2 * k * y for k in range(5)}
-    columns |= {"many": rng.integers(0, 300, N) + 5 * y, "far": rng.integers(0, 2, N) * 9000.0}
-    columns |= {"same": np.ones(N), "gap": np.where(rng.random(N) < 0.2, np.nan, y + rng.random(N))}
-    label = y if target == "classes" else y + rng.normal(size=N)
-    return polars.DataFrame({**columns, "y": label})
+from tests.plugins.shared import ROWS, divided, mixed_table
 
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards, "SHARD_ROWS", 256)
+    monkeypatch.setattr(shards, "SHARD_ROWS", 128)
     monkeypatch.setattr(shards, "GROUP", 8)
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "edges"])
 def test_codes_are_those_of_the_table_in_memory(rule: str, tmp_path: Path) -> None:
-    frame = table().drop("gap")
+    frame = mixed_table("kind", "gap")
     whole, data = fsframe.read(frame), divided(frame, tmp_path / "p", (1, 400))
     rule_ = Discretiser(rule=rule)
     expected, bins = encode(whole, rule_)
@@ -67,65 +52,31 @@ def test_codes_are_those_of_the_table_in_memory(rule: str, tmp_path: Path) -> No
             own = bins.apply(whole.X)[order, j]
             np.testing.assert_array_equal(shard.codes_of(j), own, err_msg=f"{rule} {j}")
         at += shard.layout.n
-    assert at == N
-
-
-CHAINS = (
-    "mim", "symmetric-uncertainty", "chi2", "fcbf", "mifs", "mrmr", "jmi", "cmim", "disr", "icap",
-    "cife", "condred", "betagamma", "jmim", "njmim", "jmi3:top=4", "jmi:given=[few0],exclude=[far]",
-    "mrmr:stop=positive", "cmim:constants=last", "jmi:top=3,pairs=synergy", "mim:unit=nats",
-    "mrmr:discretise=equal-frequency,bins=4", "jmi:bins=40",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("text", CHAINS)
-def test_any_division_and_any_number_of_threads_give_the_same_bits(
-    text: str, tmp_path: Path
-) -> None:
-    name, _, given = text.partition(":")
-    chain = Chain.parse(f"{name}:missing=level" + (f",{given}" if given else ""))
-    frame = table()
-    in_memory = chain.select(fsframe.read(frame))
-    ways = [((), 1, 1 << 30), ((1, 2, 500), 2, 1 << 30), ((450,), 3, 1 << 17)]
-    results = selected_in_parts(chain, frame, tmp_path, ways)
-    for found in results:
-        np.testing.assert_array_equal(found.selected, in_memory.selected)
-        np.testing.assert_allclose(found.scores, in_memory.scores, rtol=0, atol=1e-11)
-        assert found.warnings == in_memory.warnings
-        np.testing.assert_array_equal(found.scores, results[0].scores)
-        for key, values in results[0].tables.items():
-            np.testing.assert_array_equal(found.tables[key], values, err_msg=key)
-        if found.pair_weights is not None:
-            np.testing.assert_allclose(
-                found.pair_weights.matrix, in_memory.pair_weights.matrix, atol=1e-11
-            )
+    assert at == ROWS
 
 
 @pytest.mark.parametrize("target", ["classes", "numbers"])
 def test_sums_of_squares_have_the_bits_of_the_table_in_memory(target: str, tmp_path: Path) -> None:
-    frame = (
-        table(target)
-        .with_columns(kind=polars.col("few1").cast(polars.String))
-        .with_columns(polars.col("kind").cast(polars.Categorical), y=polars.col("y"))
-    )
-    frame = frame.select(*(name for name in frame.columns if name != "y"), "y")
+    frame = mixed_table()
+    if target == "numbers":
+        frame = frame.with_columns(y=polars.col("y") + polars.col("real0"))
     method = fsframe.selectors["anova-f"](missing="pairwise")
     expected = method.select(fsframe.read(frame))
-    for k, memory in enumerate((1 << 30, 90 * N)):
+    for k, memory in enumerate((1 << 30, 90 * ROWS)):
         data = divided(frame, tmp_path / str(k), (1, 300))
         found = method.select(data, run=Run(memory=memory))
         assert found.scores.tobytes() == expected.scores.tobytes()
         assert found.tables["p_values"].tobytes() == expected.tables["p_values"].tobytes()
     with pytest.raises(RequestError, match="use chi2 or mim"):
-        method.select(data, run=Run(memory=70 * N))
+        method.select(data, run=Run(memory=70 * ROWS))
 
 
 def test_numeric_targets_and_bytes_are_taken(tmp_path: Path) -> None:
-    frame = table("target")
+    frame = mixed_table("kind").with_columns(y=polars.col("y") + polars.col("real0"))
     chain = Chain.parse("jmi:top=4,missing=level")
     found = chain.select(divided(frame, tmp_path / "a", (300,)))
     np.testing.assert_array_equal(found.selected, chain.select(fsframe.read(frame)).selected)
-    small = frame.select(polars.col("^few.*$").cast(polars.UInt8), "y")
+    small = frame.select(polars.col("^code.*$").cast(polars.UInt8), "y")
     data = divided(small, tmp_path / "b", (300,))
     assert data.matrix.dtype == np.uint8
     chain = Chain.parse("mrmr:top=4")
@@ -137,9 +88,9 @@ def test_numeric_targets_and_bytes_are_taken(tmp_path: Path) -> None:
 def test_bytes_by_rows_and_by_columns_become_the_same_codes(tmp_path: Path) -> None:
     rng = np.random.default_rng(8)
     levels = np.array([2, 3, 10, 16, 17, 60, 250, 3, 5, 1])
-    X = (rng.random((N, 10)) * levels).astype(np.uint8)
+    X = (rng.random((ROWS, 10)) * levels).astype(np.uint8)
     X[:, 7:9] += 248
-    y = rng.integers(0, 3, N)
+    y = rng.integers(0, 3, ROWS)
     frame = polars.DataFrame({f"f{k + 1}": X[:, k] for k in range(10)}).with_columns(y=y)
     by_column = divided(frame, tmp_path / "columns", (1, 400))
     (tmp_path / "rows").mkdir()
@@ -163,40 +114,13 @@ def test_bytes_by_rows_and_by_columns_become_the_same_codes(tmp_path: Path) -> N
             at += len(rows)
             own = np.column_stack([shard.codes_of(j) for j in range(10)])
             np.testing.assert_array_equal(own, bins.apply(X[order]))
-        assert at == N
-
-
-def test_codes_beside_the_table_are_used_checked_and_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = divided(table(), tmp_path / "p", (300,))
-    chain = Chain.parse("jmi:top=4,missing=level")
-    expected = chain.select(data)
-    made = []
-    real = shards._new_shards
-    monkeypatch.setattr(shards, "_new_shards", lambda *given: made.append(1) or real(*given))
-    assert chain.select(data).scores.tobytes() == expected.scores.tobytes()
-    assert not made
-    (folder,) = data.matrix.cache_folder.glob("codes-*")
-    for name in ("000001.shard", "index"):
-        content = bytearray((folder / name).read_bytes())
-        content[len(content) // 2] ^= 1
-        (folder / name).write_bytes(content)
-        made.clear()
-        assert chain.select(data).scores.tobytes() == expected.scores.tobytes()
-        assert len(made) == 1, name
-    (folder / "000002.shard").unlink()
-    assert chain.select(data).scores.tobytes() == expected.scores.tobytes()
-    assert sorted(path.name for path in data.matrix.cache_folder.iterdir()) == [
-        folder.name,
-        "facts",
-    ]
+        assert at == ROWS
 
 
 def test_what_needs_the_table_in_memory_loads_it_or_is_refused_before_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame = table().drop("gap")
+    frame = mixed_table("kind", "gap")
     data, whole = divided(frame, tmp_path / "p", (300,)), fsframe.read(frame)
     for text in (
         "relieff:top=3",
@@ -206,7 +130,7 @@ def test_what_needs_the_table_in_memory_loads_it_or_is_refused_before_work(
     ):
         chain = Chain.parse(text)
         np.testing.assert_array_equal(chain.select(data).selected, chain.select(whole).selected)
-    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", str(8 * N * 6))
+    monkeypatch.setenv("FSFRAME_TABLE_MEMORY", str(8 * ROWS * 6))
     large = fsframe.read(tmp_path / "p")
     Chain.parse("mim:top=5 relieff:top=2").check_request(large)
     for text in ("relieff", "cmi", "jmi:stop=significant", "mim:top=7 relieff", "mim npfs"):
@@ -214,15 +138,6 @@ def test_what_needs_the_table_in_memory_loads_it_or_is_refused_before_work(
             Chain.parse(text).check_request(large)
     with pytest.raises(DataError, match="needs its table in memory"):
         fsframe.selectors["relieff"]().select(large)
-
-
-def test_workers_give_the_same_bits(tmp_path: Path) -> None:
-    data = divided(table(), tmp_path / "p", (300,))
-    chain = Chain.parse("jmi:top=4,missing=level")
-    expected = chain.select(data)
-    with ThreadPoolExecutor(3) as pool:
-        found = chain.select(data, run=Run(executor=pool))
-    assert found.scores.tobytes() == expected.scores.tobytes()
 
 
 def _kill_once(ask: Path, shares: list[int], threads: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -15,61 +14,18 @@ from fsframe import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe_relief.engine import part_scores
-from tests.plugins.shared import divided, selected_in_parts
+from tests.plugins.shared import CODES, divided, mixed_table
 
-N = 200
-
-
-def table(kind: str) -> polars.DataFrame:
-    rng = np.random.default_rng(7)
-    y = rng.integers(0, 3, N)
-    columns: dict[str, np.ndarray] = {}
-    if kind != "codes":
-        columns |= {f"real{k}": rng.normal(size=N) + 0.4 * k * y for k in range(4)}
-        columns["half"] = rng.integers(0, 9, N) / 2
-        columns["wide"] = rng.integers(0, 5000, N).astype(float)
-    if kind != "numbers":
-        columns |= {f"code{k}": np.where(rng.random(N) < 0.2 * k, y, rng.integers(0, 3, N))
-                    for k in range(4)}  # fmt: skip
-    columns["same"] = np.ones(N)
-    frame = polars.DataFrame({**columns, "y": y})
-    # Copies of rows, of their own class and of others: neighbours at distance zero, and ties.
-    twins = frame[:30].with_columns(y=polars.Series(rng.integers(0, 3, 30)))
-    return polars.concat([frame, twins, frame[:20]])
-
-
-CHAINS = (
-    "relieff:m=20", "relieff:m=20,k=3", "relief:m=30", "relieff:m=15,weighting=rank,k=20",
-    "relieff:m=15,weighting=distance,k=15", "relieff:m=5000,k=2", "relieff:m=10,k=400",
-    "relieff:m=10,discrete_features=none", "relieff:m=10,discrete_features=all,top=3",
-)  # fmt: skip
+WITHOUT = ("kind", "person", "gap", "near")
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
-    [*((text, "both") for text in CHAINS), *itertools.product(CHAINS[:3], ["numbers", "codes"])],
+    "text", ["relieff:m=20", "relief:m=30", "relieff:m=15,weighting=distance,k=15"]
 )
-def test_any_division_threads_and_memory_give_the_same_bits(
-    text: str, kind: str, tmp_path: Path
-) -> None:
-    frame, chain = table(kind), Chain.parse(text)
-    expected = chain.select(fsframe.read(frame))
-    # With the least memory nearly every instance takes a pass of its own.
-    scarce = (160 if text == CHAINS[0] else 500) * len(frame)
-    ways = [((), 1, 1 << 30), ((1, 2, 180), 2, 1 << 30), ((160,), 3, scarce)]
-    found = selected_in_parts(chain, frame, tmp_path, ways)
-    for each in found:
-        assert each.scores.tobytes() == found[0].scores.tobytes()
-        np.testing.assert_array_equal(each.selected, found[0].selected)
-        np.testing.assert_allclose(each.scores, expected.scores, rtol=0, atol=1e-13)
-        assert each.warnings == expected.warnings
-
-
-@pytest.mark.parametrize("text", CHAINS)
 def test_codes_as_bytes_give_the_bits_of_numbers(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, chain = divided(table("codes"), tmp_path / "p", (150,)), Chain.parse(text)
+    data, chain = divided(mixed_table(*CODES, twins=30), tmp_path / "p", (150,)), Chain.parse(text)
     found = chain.select(data).scores
     monkeypatch.setattr(part_scores._Rows, "as_bytes", False)
     assert chain.select(data).scores.tobytes() == found.tobytes()
@@ -78,7 +34,7 @@ def test_codes_as_bytes_give_the_bits_of_numbers(
 def test_equal_rows_beyond_the_lists_are_found_in_longer_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame = table("codes")
+    frame = mixed_table(*CODES, twins=30)
     data = divided(polars.concat([frame] * 3), tmp_path / "p", (150,))
     chain = Chain.parse("relieff:m=50,k=1")
     monkeypatch.setattr(part_scores, "MOST_LISTED", 1)
@@ -99,7 +55,7 @@ def test_equal_rows_beyond_the_lists_are_found_in_longer_ones(
 
 
 def test_shuffled_rows_give_the_same_bits(tmp_path: Path) -> None:
-    frame = table("both")
+    frame = mixed_table(*WITHOUT, twins=30)
     method = fsframe.selectors["relieff"](m=60)
     expected = method.select(divided(frame, tmp_path / "a", (150,)))
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=3)
@@ -108,7 +64,7 @@ def test_shuffled_rows_give_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_weights_that_arrive_count_as_in_memory(tmp_path: Path) -> None:
-    frame = table("numbers")
+    frame = mixed_table(*WITHOUT, "code", twins=30)
     rng = np.random.default_rng(1)
     from fsframe.method.selection import Selection
 
@@ -127,7 +83,7 @@ def test_weights_that_arrive_count_as_in_memory(tmp_path: Path) -> None:
 def test_what_needs_all_instances_is_advised_to_draw_some(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame = table("both")
+    frame = mixed_table(*WITHOUT, twins=30)
     monkeypatch.setenv("FSFRAME_TABLE_MEMORY", str(8 * len(frame) * 4))
     data = divided(frame, tmp_path / "p", (150,))
     for text in ("relieff:m=100", "relief:m=7"):
@@ -139,5 +95,5 @@ def test_what_needs_all_instances_is_advised_to_draw_some(
         with pytest.raises(DataError, match="needs its table in memory") as told:
             Chain.parse(text).check_request(data)
         assert "m=1000" not in str(told.value)
-    with pytest.raises(RequestError, match="160 bytes for each of 250 rows"):
+    with pytest.raises(RequestError, match="160 bytes for each of 545 rows"):
         fsframe.selectors["relieff"](m=10).select(data, run=Run(memory=100 * len(frame)))

@@ -1,0 +1,155 @@
+"""Tables in parts: results are those of the table in memory, however rows are divided."""
+
+from __future__ import annotations
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+import fsframe
+from fsframe import Chain
+from fsframe.execution import open_engine
+from fsframe.method.run import Run
+from fsframe_infotheory.engine import shards
+from fsframe_interactions import levels
+from fsframe_interactions.engine import screen
+from tests.plugins.shared import CODES, assert_same_bits, divided, mixed_table
+
+
+@attrs.frozen
+class Family:
+    """Chains of a family, its table, and the least memory that it takes for each row."""
+
+    without: tuple[str, ...]
+    bytes_a_row: int
+    rounding: float
+    """By how much scores may differ from those of the table in memory."""
+
+    chains: tuple[str, ...]
+    twins: int = 0
+    roles: dict[str, str] = attrs.field(factory=dict)
+
+
+DRAWN = (
+    "relieff:m=20", "relieff:m=20,k=3", "relief:m=30", "relieff:m=15,weighting=rank,k=20",
+    "relieff:m=15,weighting=distance,k=15", "relieff:m=5000,k=2", "relieff:m=10,k=900",
+    "relieff:m=10,discrete_features=none", "relieff:m=10,discrete_features=all,top=3",
+)  # fmt: skip
+FAMILIES = {
+    "relief": Family(("kind", "person", "gap", "near"), 500, 1e-13, DRAWN, twins=30),
+    "relief of codes": Family(CODES, 500, 1e-13, DRAWN[:3], twins=30),
+    "infotheory": Family(
+        ("kind", "person", "near"), 200, 1e-11,
+        ("mim", "symmetric-uncertainty", "chi2", "fcbf", "mifs", "mrmr", "jmi", "cmim", "disr",
+         "icap", "cife", "condred", "betagamma", "jmim", "njmim", "jmi3:top=4",
+         "jmi:given=[code0],exclude=[far]", "mrmr:stop=positive", "cmim:constants=last",
+         "jmi:top=3,pairs=synergy", "mim:unit=nats", "mrmr:discretise=equal-frequency,bins=4",
+         "jmi:bins=40"),
+    ),
+    "margin": Family(
+        ("gap",), 4000, 1e-8,
+        ("im4e:prototypes=200", "im4e:prototypes=150,sigma=cv,folds=2",
+         "im4e:prototypes=150,standardize=no", "immigrate:prototypes=120,max_iter=3",
+         "immigrate:prototypes=120,max_iter=2,screen=1", "bim:prototypes=120,rounds=3"),
+        roles={"groups": "person", "label": "y"},
+    ),
+    "interactions": Family(
+        ("person", "near", "wide", "far"), levels.ROW_BYTES, 0.0,
+        ("interactions", "interactions:calibrate=0", "interactions:bins=5,max_levels=2,draws=30",
+         "interactions:keep=20,draws=50", "interactions:top=3,keep=5",
+         "interactions:correction=by,draws=30"),
+    ),
+}  # fmt: skip
+CASES = [(family, text) for family, of in FAMILIES.items() for text in of.chains]
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "SHARD_ROWS", 128)
+    monkeypatch.setattr(shards, "GROUP", 8)
+    monkeypatch.setattr(levels, "SHARD_ROWS", 75)
+    # So that the threshold rises while some pairs are still to come.
+    monkeypatch.setattr(screen, "TILE", 1)
+    monkeypatch.setattr(screen, "BAND", 2)
+
+
+def stage(family: str, text: str) -> Chain:
+    if family != "infotheory":
+        return Chain.parse(text)
+    return Chain.parse(text + ("," if ":" in text else ":") + "missing=level")
+
+
+@pytest.mark.parametrize(("family", "text"), CASES)
+def test_any_division_threads_and_memory_give_the_same_bits(
+    family: str, text: str, tmp_path: Path
+) -> None:
+    of, chain = FAMILIES[family], stage(family, text)
+    frame = mixed_table(*of.without, twins=of.twins)
+    expected = chain.select(fsframe.read(frame, **of.roles), run=Run(entropy=2))
+    # With the least memory that a drawn instance takes, nearly each takes a pass of its own.
+    scarce = (160 if text == DRAWN[0] else of.bytes_a_row) * len(frame)
+    found = [
+        chain.select(
+            divided(frame, tmp_path / str(threads), cuts, **of.roles),
+            run=Run(entropy=2, threads=threads, memory=memory),
+        )
+        for cuts, threads, memory in (
+            ((), 1, 1 << 30), ((1, 2, 300), 2, 1 << 30), ((225,), 3, scarce)
+        )
+    ]  # fmt: skip
+    for each in found:
+        assert_same_bits(each, found[0])
+        np.testing.assert_array_equal(each.selected, expected.selected)
+        np.testing.assert_allclose(each.scores, expected.scores, rtol=0, atol=of.rounding)
+        assert each.warnings == expected.warnings
+        if family == "interactions":
+            assert_same_bits(each, expected)
+        if each.pair_weights is not None and family == "infotheory":
+            matrix = expected.pair_weights.matrix
+            np.testing.assert_allclose(each.pair_weights.matrix, matrix, atol=1e-11)
+
+
+OF_COUNTS = [("infotheory", "jmi:top=4"), ("interactions", "interactions:draws=30,calibrate=20")]
+
+
+@pytest.mark.parametrize(("family", "text"), OF_COUNTS)
+def test_workers_give_the_same_bits(family: str, text: str, tmp_path: Path) -> None:
+    data = divided(mixed_table(*FAMILIES[family].without), tmp_path / "p", (300,))
+    chain = stage(family, text)
+    expected = chain.select(data)
+    with ThreadPoolExecutor(3) as pool:
+        assert_same_bits(chain.select(data, run=Run(executor=pool)), expected)
+    if family == "interactions":  # Other processes do not know of shards that are small.
+        with open_engine("processes", workers=2) as engine:
+            assert_same_bits(chain.select(data, run=Run(executor=engine)), expected)
+
+
+@pytest.mark.parametrize(("family", "text"), OF_COUNTS)
+def test_what_lies_beside_the_table_is_used_checked_and_made_anew(
+    family: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, name, files = {
+        "infotheory": (shards, "_new_shards", ("000001.shard", "index")),
+        "interactions": (levels, "_write_new", ("planes", "index")),
+    }[family]
+    data = divided(mixed_table(*FAMILIES[family].without), tmp_path / "p", (300,))
+    chain, made = stage(family, text), []
+    expected, real = chain.select(data), getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *given: made.append(1) or real(*given))
+    assert_same_bits(chain.select(data), expected)
+    assert not made
+    (folder,) = (path for path in data.matrix.cache_folder.iterdir() if path.is_dir())
+    for place, gone in itertools.product(files, (False, True)):
+        content = bytearray((folder / place).read_bytes())
+        content[len(content) // 2] ^= 1
+        (folder / place).unlink() if gone else (folder / place).write_bytes(content)
+        made.clear()
+        assert_same_bits(chain.select(data), expected)
+        assert len(made) == 1, (place, gone)
+    # Nothing is left of what was made on the way.
+    left = sorted(path.name for path in data.matrix.cache_folder.iterdir())
+    assert left == sorted(["facts", folder.name])
