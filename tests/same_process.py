@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shlex
 import sys
 import warnings
 from pathlib import Path
@@ -16,8 +17,11 @@ from tests.command_line import Done
 def fsframe(*arguments: str, cwd: str | Path | None = None) -> Done:
     """Run ``fsframe ARGUMENTS`` without the second that a new interpreter takes to start.
 
-    The plugins are those of this process. As of a fresh one, no test may end in a traceback.
+    A single argument with blanks is a whole line, read as a shell reads it. The plugins are those
+    of this process. As of a fresh one, no test may end in a traceback.
     """
+    if len(arguments) == 1 and " " in arguments[0]:
+        arguments = tuple(shlex.split(arguments[0]))
     own = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("FSFRAME_")}
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     code = 0

@@ -80,7 +80,7 @@ def call(here: Path) -> Call:
     """Runs ``fsframe …`` here and says what it left."""
 
     def run(*arguments: str) -> Done:
-        return fsframe(*(arguments[0].split() if len(arguments) == 1 else arguments))
+        return fsframe(*arguments)
 
     return run
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import shlex
 from pathlib import Path
 
 import attrs
@@ -18,7 +17,7 @@ from fsframe.execution import engine as engines
 from fsframe.registry import stability_metrics
 from fsframe.storage import load_run, write_run
 from tests.command_line import Done
-from tests.same_process import fsframe as fsframe_command
+from tests.same_process import fsframe as ran
 
 TREE = "sklearn.tree.DecisionTreeClassifier"
 
@@ -39,11 +38,6 @@ def folder(tmp_path, monkeypatch):
     lines = ["a,b,who,class", *(f"{X[i, 0]},{X[i, 1]},p{i // 4},{y[i]}" for i in range(48))]
     Path("grouped.csv").write_text("\n".join(lines) + "\n")
     return tmp_path
-
-
-def ran(line: str) -> Done:
-    """What a command left."""
-    return fsframe_command(*shlex.split(line))
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
@@ -100,16 +94,9 @@ def test_evaluate_tunes_and_marks_the_curve(folder):
     assert all(len(line) <= 80 for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("mim:top=2 on toy.csv", "mim:top=2 weighted-knn on toy.csv"),
-        (f"mim:top=2 on toy.csv --classifier {TREE}",
-         f"mim:top=2 on toy.csv --classifier sklearn:estimator={TREE}"),
-    ],
-)  # fmt: skip
-def test_a_classifier_may_be_left_out_or_named_by_its_path(folder, one, other):
-    found = [ran(f"evaluate {words} {TWICE} --no-out --json") for words in (one, other)]
+def test_a_classifier_of_scikit_learn_may_be_named_by_its_path(folder):
+    line = f"evaluate mim:top=2 on toy.csv {TWICE} --no-out --json --classifier"
+    found = [ran(f"{line} {name}") for name in (TREE, f"sklearn:estimator={TREE}")]
     assert found[0].code == 0 and found[0].json["measures"] == found[1].json["measures"]
 
 
@@ -129,13 +116,6 @@ def test_dry_run_prints_a_chain_that_reads_back(folder):
     assert done.code == 0 and chain.stages[0].method.folds == 3
     assert chain.stages[0].method.base == "immigrate:sigma={2,1} margin"
     assert not list(folder.glob("*.h5"))
-
-
-def test_workers_change_no_bit_of_an_evaluation(folder):
-    line = f"evaluate simba knn on toy.csv {TWICE} --json"
-    here, there = ran(f"{line} -o here.h5"), ran(f"{line} -o there.h5 --workers 2")
-    assert here.json["measures"] == there.json["measures"]
-    assert_equal_bits("here.h5", "there.h5")
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from fsframe.cli import main
+from tests.same_process import fsframe as ran
 
 
 @pytest.fixture
@@ -25,24 +24,17 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def ran(capsys, text, *more):
-    with pytest.raises(SystemExit) as caught:
-        main([*text.split(), *more])
-    said = capsys.readouterr()
-    return caught.value.code, said.out, said.err
-
-
 QUICK = "--folds 4 --repeats 1 -q"
 
 
-def test_a_grid_by_a_loss_stands_beside_the_larger_class_and_all_features(folder, capsys):
-    words = f"compare {{mim,anova-f}}:top={{1,2}} x knn:k=5 on one.csv two.csv {QUICK}"
-    code, out, _ = ran(capsys, words, "--metric", "log-loss", "--json", "-o", "kept")
-    found = json.loads(out)
-    assert code == 0 and len(found["chains"]) == 4 and found["metric"] == "log-loss"
+def test_a_grid_by_a_loss_stands_beside_the_larger_class_and_all_features(folder):
+    more = f"x knn:k=5 on one.csv two.csv {QUICK} --metric log-loss --json -o kept"
+    done = ran(f"compare {{mim,anova-f}}:top={{1,2}} {more}")
+    found = done.json
+    assert done.code == 0 and len(found["chains"]) == 4 and found["metric"] == "log-loss"
     assert not found["larger_is_better"] and np.array(found["values"]).shape == (2, 4)
     assert found["larger_class"] == pytest.approx([np.log(2)] * 2, rel=0.05)
-    alone = json.loads(ran(capsys, f"evaluate knn:k=5 on one.csv {QUICK} --no-out --json")[1])
+    alone = ran(f"evaluate knn:k=5 on one.csv {QUICK} --no-out --json").json
     value = found["all_features"]["knn:k=5"][0]
     assert value == pytest.approx(alone["measures"]["log-loss"]["mean"])
     best = int(np.argmin(found["values"][0]))
@@ -58,32 +50,23 @@ def test_a_grid_by_a_loss_stands_beside_the_larger_class_and_all_features(folder
     rows = list(csv.DictReader(io.StringIO((folder / "kept" / "results.csv").read_text())))
     assert [row["chain"] for row in rows[4:6]] == ["(larger class)", "(all features) knn:k=5"]
     # Called again, nothing is computed; in other words the same grid.
-    again = ran(
-        capsys,
-        "compare mim:top=1 mim:top=2 anova-f:top=1 anova-f:top=2 x knn:k=5 on one.csv two.csv "
-        f"{QUICK}",
-        *("--metric", "log-loss", "--json", "-o", "kept"),
-    )[1]
-    assert json.loads(again) == found
+    again = ran(f"compare mim:top=1 mim:top=2 anova-f:top=1 anova-f:top=2 {more}")
+    assert again.json == found
 
 
-def test_what_is_said_fits_a_screen_and_names_the_baselines(folder, capsys):
-    code, out, _ = ran(capsys, f"compare {{mim,jmi}}:top=1 x knn on one.csv two.csv {QUICK}")
-    assert code == 0 and all(len(line) <= 80 for line in out.splitlines())
+def test_what_is_said_fits_a_screen_and_names_the_baselines(folder):
+    done = ran(f"compare {{mim,jmi}}:top=1 x knn on one.csv two.csv {QUICK}")
+    assert done.code == 0 and all(len(line) <= 80 for line in done.out.splitlines())
     for word in ("larger class", "all: knn", "Bayesian signed-rank", "Friedman", "Nemenyi", "‡"):
-        assert word in out
+        assert word in done.out
 
 
-def test_many_chains_are_set_against_the_best(folder, capsys):
-    code, out, _ = ran(
-        capsys, f"compare mim:top={{1,2,3}} x knn knn:k=3 knn:k=5 on one.csv {QUICK}"
-    )
-    assert code == 0 and "against the others" in out
-    code, out, _ = ran(
-        capsys, f"compare mim:top={{1,2,3}} x knn knn:k=3 knn:k=5 on one.csv two.csv {QUICK}"
-    )
+def test_many_chains_are_set_against_the_best(folder):
+    done = ran(f"compare mim:top={{1,2,3}} x knn knn:k=3 knn:k=5 on one.csv {QUICK}")
+    assert done.code == 0 and "against the others" in done.out
+    done = ran(f"compare mim:top={{1,2,3}} x knn knn:k=3 knn:k=5 on one.csv two.csv {QUICK}")
     # What a table leaves out is said.
-    out = " ".join(out.split())
+    out = " ".join(done.out.split())
     assert "against the others, over 2 tables:" in out and "--json has all pairs." in out
     assert "From 2 tables these probabilities say very little." in out
 
@@ -99,6 +82,6 @@ def test_many_chains_are_set_against_the_best(folder, capsys):
         ("mim jmi x knn on one.csv --metric accurracy", "Did you mean `accuracy`"),
     ],
 )
-def test_wrong_grids_are_refused_before_anything_runs(folder, capsys, words, said):
-    code, out, err = ran(capsys, f"compare {words} {QUICK}")
-    assert (code, out) == (2, "") and said in err
+def test_wrong_grids_are_refused_before_anything_runs(folder, words, said):
+    done = ran(f"compare {words} {QUICK}")
+    assert (done.code, done.out) == (2, "") and said in done.err

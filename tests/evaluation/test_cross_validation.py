@@ -270,14 +270,6 @@ def patients(seed=0):
     return Dataset.from_arrays(X, y, groups=patient, group_name="patient")
 
 
-def test_groups_stay_together(test_methods):
-    data = patients()
-    fold = evaluated("witness knn:k={1,3}", data, folds=4, repeats=2).tables["fold"]
-    assert test_methods.Witness.seen
-    for repeat in range(2):
-        assert all(np.unique(fold[repeat][data.groups == g]).size == 1 for g in range(12))
-
-
 def test_inner_folds_do_not_separate_groups_either(test_methods):
     data = patients()
     evaluated("witness knn:k={1,3}", data, folds=4, repeats=1, inner_folds=3)

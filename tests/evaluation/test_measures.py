@@ -13,7 +13,6 @@ from sklearn import metrics
 from sklearn.isotonic import IsotonicRegression
 
 import fsframe
-from fsframe.cli import main
 from fsframe.errors import PluginError, RequestError
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.measures import Auc, Brier, Calibration, Concordance, _area
@@ -26,6 +25,7 @@ from fsframe.registry.hookspecs import hookimpl
 from fsframe.registry.manager import PluginManager, PluginSource, installed_plugins
 from fsframe.storage.checked_tables import fold_tables
 from fsframe.table.dataset import Dataset
+from tests.same_process import fsframe as ran
 
 
 def drawn(seed, n_classes, n=60, coarse=True):
@@ -211,12 +211,19 @@ def test_intervals_hold_the_value_and_stay_within_the_range(mean, error, low, hi
     assert narrow == pytest.approx((mean - reach, mean + reach), abs=0.02)
 
 
-def test_equal_shares_have_the_interval_of_wilson_and_equal_losses_have_none():
+@pytest.mark.parametrize("right", [0, 37, 50])
+def test_equal_shares_have_the_interval_of_wilson(right):
+    theirs = stats.binomtest(right, 50).proportion_ci(method="wilson")
+    found = interval_within(right / 50, 0.0, 10, units=50)
+    assert found == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_equal_losses_have_no_interval_and_unequal_shares_that_of_t():
     assert interval_within(0.8, 0.1, 10, units=50) == interval_within(0.8, 0.1, 10)
-    theirs = stats.binomtest(50, 50).proportion_ci(method="wilson")
-    assert interval_within(1.0, 0.0, 10, units=50) == pytest.approx((theirs.low, theirs.high))
     assert interval_within(1.0, 0.0, 10) is None
     assert interval_within(0.0, 0.0, 10, 0.0, np.inf) is None
+    low, high = interval_within(0.97, 0.02, 10)
+    assert interval_within(0.03, 0.02, 10) == pytest.approx((1 - high, 1 - low), abs=1e-12)
 
 
 def table(n=60, groups=None):
@@ -332,7 +339,7 @@ class _Plugin:
         yield MeasureEntry(name="missed", target=f"{__name__}:Missed", summary="missed cases")
 
 
-def test_a_plugin_adds_a_measure_and_a_file_is_shown_without_it(monkeypatch, tmp_path, capsys):
+def test_a_plugin_adds_a_measure_and_a_file_is_shown_without_it(monkeypatch, tmp_path):
     import sys
 
     monkeypatch.chdir(tmp_path)
@@ -346,20 +353,17 @@ def test_a_plugin_adds_a_measure_and_a_file_is_shown_without_it(monkeypatch, tmp
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c,d,class", *rows]) + "\n")
     with monkeypatch.context() as inside:
         inside.setattr(registry, "_manager", manager)
-        words = "evaluate mim:top=2 knn on t.csv --folds 4 --repeats 1 -q -o r.h5 --metric missed"
-        with pytest.raises(SystemExit) as caught:
-            main([*words.split(), "--metric", "sensitivity:positive=ill"])
-        told = capsys.readouterr().out
-        assert caught.value.code == 0
+        told = ran(
+            "evaluate mim:top=2 knn on t.csv --folds 4 --repeats 1 -q -o r.h5 --metric missed "
+            "--metric sensitivity:positive=ill"
+        )
+        assert told.code == 0, told.err
     said = summarise(fsframe.load_run(tmp_path / "r.h5").stages[-1].selection)
     assert list(said.measures) == ["missed", "sensitivity:positive=ill"]
     assert said.measures["missed"].mean == pytest.approx(
         1 - said.measures["sensitivity:positive=ill"].mean
     )
     # The plugin is gone; what it has measured is not.
-    with pytest.raises(SystemExit) as caught:
-        main(["show", "r.h5"])
-    assert caught.value.code == 0
-    shown = capsys.readouterr().out
-    line = next(line for line in told.splitlines() if line.startswith("missed"))
-    assert line in shown
+    shown = ran("show r.h5")
+    line = next(line for line in told.out.splitlines() if line.startswith("missed"))
+    assert shown.code == 0 and line in shown.out

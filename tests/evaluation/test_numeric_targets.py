@@ -12,12 +12,12 @@ import pytest
 
 import fsframe
 from fsframe.chains.chain import Chain
-from fsframe.cli import main
 from fsframe.errors import DataError, RequestError
 from fsframe.evaluation.recorded import recorded_evaluation
 from fsframe.method.classifier import Regressor
 from fsframe.method.run import Run
 from fsframe.table.dataset import Dataset
+from tests.same_process import fsframe as ran
 
 PARKINSONS = Path(__file__).parents[2] / "examples" / "parkinsons.csv"
 
@@ -272,75 +272,56 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def ran(capsys, *words):
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        main([*words])
-    out, err = capsys.readouterr()
-    return int(ended.value.code or 0), out, err
+QUICK = "--folds 4 --repeats 2 -q"
+EVALUATE = f"evaluate correlation:top=2 knn:k=3 on one.csv {QUICK}"
 
 
-QUICK = ("--folds", "4", "--repeats", "2", "-q")
-
-
-def test_commands_from_the_table_to_the_page(folder, capsys):
-    words = ("evaluate", "correlation:top=2", "knn:k=3", "on", "one.csv", *QUICK)
-    code, out, _ = ran(capsys, *words, "--curve", "auto", "-o", "e.h5", "--csv", "folds.csv")
-    assert code == 0 and "larger class" not in out and "probabilities" not in out
-    heading = next(line for line in out.split("\n") if line.startswith("measure "))
-    assert heading.split() == [
-        "measure",
-        "value",
-        "±",
-        "95",
-        "%",
-        "mean",
-        "all",
-        "features",
-    ]
+def test_commands_from_the_table_to_the_page(folder):
+    done = ran(f"{EVALUATE} --curve auto -o e.h5 --csv folds.csv")
+    assert done.code == 0 and "larger class" not in done.out and "probabilities" not in done.out
+    heading = next(line for line in done.out.split("\n") if line.startswith("measure "))
+    assert heading.split() == ["measure", "value", "±", "95", "%", "mean", "all", "features"]
     header = Path("folds.csv").read_text().splitlines()[0]
     assert header == "split,features_kept,r2,mae,rmse,concordance"
-    shown = ran(capsys, "show", "e.h5")[1]
-    assert all(line in shown for line in out.split("\n")[2:7])
-    assert ran(capsys, "verify", "e.h5")[0] == 0
-    code, out, err = ran(capsys, "compare", "correlation:top=2 sklearn:estimator=Ridge", "knn:k=3",
-                         "on", "one.csv", "two.csv", *QUICK, "-o", "cmp")  # fmt: skip
-    assert code == 0, err
-    assert "one, r2:" in out and "\nmean " in out
+    shown = ran("show e.h5").out
+    assert all(line in shown for line in done.out.split("\n")[2:7])
+    assert ran("verify e.h5").code == 0
+    ridge = "correlation:top=2 sklearn:estimator=Ridge"
+    done = ran(f"compare '{ridge}' knn:k=3 on one.csv two.csv {QUICK} -o cmp")
+    assert done.code == 0, done.err
+    assert "one, r2:" in done.out and "\nmean " in done.out
     rows = list(csv.DictReader(io.StringIO(Path("cmp/results.csv").read_text())))
     assert {row["metric"] for row in rows} == {"r2"} and rows[0]["accuracy"] == ""
-    code, _, err = ran(capsys, "chain", "correlation:top=2", "sklearn:estimator=Ridge", "on",
-                       "one.csv", "-q", "-o", "c.h5")  # fmt: skip
-    assert code == 0, err
-    code, out, err = ran(capsys, "predict", "c.h5", "on", "two.csv")
-    lines = list(csv.reader(io.StringIO(out)))
-    assert code == 0 and lines[0] == ["row", "prediction"]
+    done = ran(f"chain {ridge} on one.csv -q -o c.h5")
+    assert done.code == 0, done.err
+    done = ran("predict c.h5 on two.csv")
+    lines = list(csv.reader(io.StringIO(done.out)))
+    assert done.code == 0 and lines[0] == ["row", "prediction"]
     want = fsframe.read("two.csv").y
     assert np.corrcoef([float(line[1]) for line in lines[1:]], want)[0, 1] > 0.95
     Path("s.toml").write_text(
         'chains = ["correlation:top=2 knn:k=3", "knn:k=3"]\ntables = ["one.csv"]\nfolds = 3\n'
     )
-    code, _, err = ran(capsys, "study", "s.toml", "-q")
-    assert code == 0, err
+    done = ran("study s.toml -q")
+    assert done.code == 0, done.err
     assert (
         Path("s/table-r2.tex").is_file() and "a numeric target" in Path("s/methods.md").read_text()
     )
 
 
-def test_pictures_and_pages_adapt_or_refuse_by_name(folder, capsys):
-    words = ("evaluate", "correlation:top=2", "knn:k=3", "on", "one.csv", *QUICK)
-    assert ran(capsys, *words, "--curve", "auto", "-o", "e.h5")[0] == 0
-    assert ran(capsys, *words[:2], "knn:k=1", *words[3:], "-o", "f.h5")[0] == 0
-    for kind, runs in (("sizes", ["e.h5"]), ("pareto", ["e.h5", "f.h5"])):
-        code, _, err = ran(capsys, "plot", kind, *runs, "-o", f"{kind}.svg")
-        assert code == 0, err
+def test_pictures_and_pages_adapt_or_refuse_by_name(folder):
+    assert ran(f"{EVALUATE} --curve auto -o e.h5").code == 0
+    assert ran(f"{EVALUATE.replace('k=3', 'k=1')} -o f.h5").code == 0
+    for kind, runs in (("sizes", "e.h5"), ("pareto", "e.h5 f.h5")):
+        done = ran(f"plot {kind} {runs} -o {kind}.svg")
+        assert done.code == 0, done.err
         text = Path(f"{kind}.svg").read_text()
         assert "R²" in text and "accuracy" not in text
     for kind in ("roc", "calibration"):
-        code, _, err = ran(capsys, "plot", kind, "e.h5", "-o", f"{kind}.svg")
-        assert code == 2 and "numeric target" in err and "no classes" in err
-    code, _, err = ran(capsys, "report", "e.h5", "-o", "e.html")
-    assert code == 0, err
+        done = ran(f"plot {kind} e.h5 -o {kind}.svg")
+        assert done.code == 2 and "numeric target" in done.err and "no classes" in done.err
+    done = ran("report e.h5 -o e.html")
+    assert done.code == 0, done.err
     page = Path("e.html").read_text()
     assert "R²" in page and "larger class" not in page and "always predicting the mean" in page
-    assert ran(capsys, "report", "e.h5", "f.h5", "-o", "both.html")[0] == 0
+    assert ran("report e.h5 f.h5 -o both.html").code == 0

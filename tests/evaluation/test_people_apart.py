@@ -7,7 +7,6 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from scipy import stats
 
 import fsframe
 from fsframe.chains.chain import Chain
@@ -158,26 +157,6 @@ def test_a_classifier_that_takes_too_much_memory_on_all_features_says_so_others_
     error = RequestError("k=9 is not for 4 columns")
     with pytest.raises(RequestError, match="k=9 is not for 4 columns"):
         method.select(data)
-
-
-@pytest.mark.parametrize("mean", [0.01, 0.5, 0.97, 0.9999])
-@pytest.mark.parametrize("error", [1e-6, 0.02, 0.4])
-def test_an_interval_stays_within_0_and_1_and_holds_its_mean(mean, error):
-    low, high = interval_within(mean, error, 10, units=100)
-    assert 0 <= low < mean < high <= 1
-    other = interval_within(1 - mean, error, 10, units=100)
-    assert other == pytest.approx((1 - high, 1 - low), abs=1e-12)
-    # For a small error it is the usual one.
-    if error < 1e-3 and 0.1 < mean < 0.98:
-        reach = stats.t.ppf(0.975, 9) * error
-        assert (low, high) == pytest.approx((mean - reach, mean + reach), abs=1e-9)
-
-
-@pytest.mark.parametrize("right", [0, 37, 40])
-def test_where_folds_agree_exactly_the_interval_is_wilsons(right):
-    theirs = stats.binomtest(right, 40).proportion_ci(method="wilson")
-    ours = interval_within(right / 40, 0.0, 10, units=40)
-    assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
 def test_a_comparison_counts_people_as_an_evaluation_does():

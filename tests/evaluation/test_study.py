@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import fsframe
-from fsframe.cli import main
 from fsframe.errors import RequestError, StoreError
 from fsframe.evaluation.study_plan import read_plan
 from fsframe.show.citations import bibtex_of, cited_keys
 from fsframe.storage.study_file import load_study
+from tests.same_process import fsframe as ran
 
 STUDY = """
 name = "toy"
@@ -46,6 +46,14 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def small(folder, undrawn):
+    """The study on one table with one seed."""
+    text = STUDY.replace("[0, 5]", "[0]").replace(', "two.csv"', "")
+    (folder / "study.toml").write_text(text)
+    return folder
+
+
+@pytest.fixture
 def undrawn(monkeypatch):
     """Pictures that take no time, for what is not about pictures."""
     import fsframe.show.page as page
@@ -55,17 +63,10 @@ def undrawn(monkeypatch):
     monkeypatch.setattr(sections, "figure_bytes", lambda _: b"<svg></svg>")
 
 
-def ran(capsys, *words):
-    with pytest.raises(SystemExit) as caught:
-        main(["study", *words])
-    said = capsys.readouterr()
-    return caught.value.code, said.out, said.err
-
-
-def test_a_study_is_every_chain_on_every_table_with_every_seed(folder, capsys, undrawn):
-    code, out, err = ran(capsys, "study.toml", "-q", "--json")
-    found = json.loads(out)
-    assert code == 0, err
+def test_a_study_is_every_chain_on_every_table_with_every_seed(folder, undrawn):
+    done = ran("study study.toml -q --json")
+    found = done.json
+    assert done.code == 0, done.err
     assert found["chains"] == ["mim:top=1 knn:k=5", "anova-f:top=1 knn:k=5"]
     record = load_study(folder / "toy" / "study.zip")
     # Two chains and their classifier on all features, two tables, two seeds.
@@ -89,10 +90,8 @@ def test_a_study_is_every_chain_on_every_table_with_every_seed(folder, capsys, u
     assert fsframe.load_run(folder / "cells" / "0000-0000-0001.h5").seed == 5
 
 
-def test_what_is_written_up_names_tables_methods_tests_and_cites_what_the_entries_declare(
-    folder, capsys
-):
-    ran(capsys, "study.toml", "-q")
+def test_what_is_written_up_names_tables_methods_tests_and_cites_what_the_entries_declare(folder):
+    ran("study study.toml -q")
     out = folder / "toy"
     figures = {path.name for path in out.glob("figure-*")}
     assert {"figure-cd.pdf", "figure-cd.svg"} <= figures
@@ -117,10 +116,8 @@ def test_what_is_written_up_names_tables_methods_tests_and_cites_what_the_entrie
     assert table.count(r"\\") == 1 + 2 + 2 and r"\mathbf" in table and "toprule" in table
 
 
-def test_an_interrupted_study_continues_and_a_finished_one_is_shown(
-    folder, capsys, monkeypatch, undrawn
-):
-    whole = ran(capsys, "study.toml", "-q", "--json", "-o", "whole")[1]
+def test_an_interrupted_study_continues_and_a_finished_one_is_shown(folder, monkeypatch, undrawn):
+    whole = ran("study study.toml -q --json -o whole")
     import fsframe.cli.commands.comparisons as command
 
     real, computed = command.run_request, []
@@ -132,48 +129,46 @@ def test_an_interrupted_study_continues_and_a_finished_one_is_shown(
         return real(*words, **options)
 
     monkeypatch.setattr(command, "run_request", counted)
-    code, _, err = ran(capsys, "study.toml", "-q", "--json")
-    assert code == 5 and "disk" in err and not (folder / "toy" / "study.zip").exists()
-    again = ran(capsys, "study.toml", "-q", "--json", "--workers", "2")[1]
+    done = ran("study study.toml -q --json")
+    assert done.code == 5 and "disk" in done.err and not (folder / "toy" / "study.zip").exists()
+    again = ran("study study.toml -q --json --workers 2")
     assert len(computed) == 5 + 8
 
-    def plain(text):
-        found = json.loads(text)
+    def plain(done):
+        found = done.json
         for each in found["comparisons"].values():
             each.pop("seconds")
         return {key: value for key, value in found.items() if key != "folder"}
 
     assert plain(again) == plain(whole)
     monkeypatch.setattr(command, "run_request", lambda *_, **__: pytest.fail("computed again"))
-    assert json.loads(ran(capsys, "study.toml", "-q", "--json")[1]) == json.loads(again)
-    assert ran(capsys, "toy/study.zip")[0] == 0
+    assert ran("study study.toml -q --json").json == again.json
+    assert ran("study toy/study.zip").code == 0
     (folder / "study.toml").write_text(STUDY.replace("[0, 5]", "[0]"))
-    code, _, err = ran(capsys, "study.toml", "-q")
-    assert code == 5 and "another study" in err
+    done = ran("study study.toml -q")
+    assert done.code == 5 and "another study" in done.err
     # The same tables, chains and seeds on other folds.
     (folder / "study.toml").write_text(STUDY.replace("folds = 3", "folds = 4"))
-    code, _, err = ran(capsys, "study.toml", "-q")
-    assert code == 5 and "another study" in err
+    done = ran("study study.toml -q")
+    assert done.code == 5 and "another study" in done.err
 
 
-def test_a_study_killed_before_its_folder_is_marked_can_be_begun_again(folder, capsys, undrawn):
+def test_a_study_killed_before_its_folder_is_marked_can_be_begun_again(small):
     """A killed command leaves the mark half written; it used to be taken for someone else's."""
-    cells = folder / "toy" / "cells"
+    cells = small / "toy" / "cells"
     cells.mkdir(parents=True)
     (cells / ".study.json.123-00ff00ff.partial").write_text('{"name"')
-    assert ran(capsys, "study.toml", "-q")[0] == 0 and not cells.exists()
+    assert ran("study study.toml -q").code == 0 and not cells.exists()
     # Anything else is left alone.
     cells.mkdir()
     (cells / ".notes.json.partial").write_text("mine")
-    (folder / "toy" / "study.zip").unlink()
-    code, _, err = ran(capsys, "study.toml", "-q", "--overwrite")
-    assert code == 5 and "holds something else" in err
+    (small / "toy" / "study.zip").unlink()
+    done = ran("study study.toml -q --overwrite")
+    assert done.code == 5 and "holds something else" in done.err
     assert (cells / ".notes.json.partial").read_text() == "mine"
 
 
-def test_killed_while_it_clears_up_a_study_still_knows_its_folder(
-    folder, capsys, monkeypatch, undrawn
-):
+def test_killed_while_it_clears_up_a_study_still_knows_its_folder(small, monkeypatch):
     import fsframe.ask.evaluations as command
 
     def killed(_: Path) -> None:
@@ -181,36 +176,36 @@ def test_killed_while_it_clears_up_a_study_still_knows_its_folder(
 
     with monkeypatch.context() as patched:
         patched.setattr(command.shutil, "rmtree", killed)
-        assert ran(capsys, "study.toml", "-q")[0] == 130
-    cells = folder / "toy" / "cells"
+        assert ran("study study.toml -q").code == 130
+    cells = small / "toy" / "cells"
     assert [path.name for path in cells.iterdir()] == ["study.json"]
-    (folder / "toy" / "study.zip").unlink()
-    assert ran(capsys, "study.toml", "-q")[0] == 0 and not cells.exists()
+    (small / "toy" / "study.zip").unlink()
+    assert ran("study study.toml -q").code == 0 and not cells.exists()
 
 
-def test_files_that_the_study_has_not_written_are_left_alone(folder, capsys, undrawn):
+def test_files_that_the_study_has_not_written_are_left_alone(small):
     Path("mine").mkdir()
     Path("mine/methods.md").write_text("my own words\n")
-    words = ("study.toml", "-q", "-o", "mine")
+    line = "study study.toml -q -o mine"
     before = {path: path.read_bytes() for path in Path("mine").iterdir()}
-    code, _, err = ran(capsys, *words)
-    assert code == 5 and "holds methods.md" in err and "--overwrite" in err
+    done = ran(line)
+    assert done.code == 5 and "holds methods.md" in done.err and "--overwrite" in done.err
     # Before anything was computed.
     assert {path: path.read_bytes() for path in Path("mine").iterdir()} == before
     Path("mine/methods.md").unlink()
-    assert ran(capsys, *words)[0] == 0
+    assert ran(line).code == 0
     # Its own are written again, also where one is missing; one that was edited is not.
     Path("mine/references.bib").unlink()
-    assert ran(capsys, *words)[0] == 0 and Path("mine/references.bib").is_file()
+    assert ran(line).code == 0 and Path("mine/references.bib").is_file()
     Path("mine/results.csv").write_text("edited\n")
     Path("mine/references.bib").unlink()
-    code, _, err = ran(capsys, *words)
-    assert code == 5 and "holds results.csv" in err
+    done = ran(line)
+    assert done.code == 5 and "holds results.csv" in done.err
     assert Path("mine/results.csv").read_text() == "edited\n"
     assert not Path("mine/references.bib").exists()
-    code, _, err = ran(capsys, "mine/study.zip", "-o", "mine")
-    assert code == 5 and Path("mine/results.csv").read_text() == "edited\n"
-    assert ran(capsys, *words, "--overwrite")[0] == 0
+    done = ran("study mine/study.zip -o mine")
+    assert done.code == 5 and Path("mine/results.csv").read_text() == "edited\n"
+    assert ran(f"{line} --overwrite").code == 0
     assert Path("mine/results.csv").read_text() != "edited\n"
 
 
@@ -228,7 +223,7 @@ def test_ordinal_columns_of_a_table_are_ranked(folder):
     assert table.data.X[:3, 0].tolist() == [0, 1, 2]
 
 
-def test_every_fault_is_reported_at_once_with_its_key_and_what_is_allowed(folder, capsys):
+def test_every_fault_is_reported_at_once_with_its_key_and_what_is_allowed(folder):
     (folder / "bad.toml").write_text(
         """
 nam = "x"
@@ -248,8 +243,8 @@ groups = 3.5
 ordinal = { a = "low" }
 """
     )
-    code, out, err = ran(capsys, "bad.toml")
-    assert (code, out) == (2, "")
+    done = ran("study bad.toml")
+    assert (done.code, done.out) == (2, "")
     for words in (
         "nam: there is no such key. Did you mean `name`?",
         "measures[0]: there is no measure 'acc'",
@@ -266,7 +261,7 @@ ordinal = { a = "low" }
         "tables[1].ordinal: must be a list of texts or a table of lists of texts",
         "tables[1] (one): metric=brier: it needs probabilities",
     ):
-        assert words in err, words
+        assert words in done.err, words
     assert not list(folder.glob("bad*/"))
 
 
@@ -280,9 +275,9 @@ def test_what_a_table_does_not_allow_is_reported_before_anything_runs(folder):
         read_plan(folder / "study.toml")
 
 
-def test_a_damaged_study_is_refused(folder, capsys, undrawn):
-    ran(capsys, "study.toml", "-q")
-    path = folder / "toy" / "study.zip"
+def test_a_damaged_study_is_refused(small):
+    ran("study study.toml -q")
+    path = small / "toy" / "study.zip"
     content = bytearray(path.read_bytes())
     for place in range(200, len(content), len(content) // 20):
         damaged = bytearray(content)
@@ -342,8 +337,8 @@ def test_references_become_bibtex():
         assert bibtex_of([text]).startswith("@misc{")
 
 
-def test_the_shipped_example_can_be_run(capsys, monkeypatch):
+def test_the_shipped_example_can_be_run(monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
-    code, out, err = ran(capsys, "examples/study/study.toml", "--dry-run")
-    assert code == 0, err
-    assert "14 runs" in out
+    done = ran("study examples/study/study.toml --dry-run")
+    assert done.code == 0, done.err
+    assert "14 runs" in done.out
