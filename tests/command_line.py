@@ -29,6 +29,23 @@ class Done:
         return json.loads(self.out)
 
 
+def folders_of(fakes: Sequence[str | Path]) -> list[str]:
+    """Where fake distributions lie, which are named or given by their folders."""
+    return [str(FAKES / fake) if isinstance(fake, str) else str(fake) for fake in fakes]
+
+
+def environment(
+    fakes: Sequence[str | Path] = (), env: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """This process's environment without settings of fsframe, some fakes installed, and `env`."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("FSFRAME_")}
+    if fakes:
+        paths = [*folders_of(fakes), *filter(None, [clean.get("PYTHONPATH", "")])]
+        clean["PYTHONPATH"] = os.pathsep.join(paths)
+    clean["PYTHONDONTWRITEBYTECODE"] = "1"
+    return {**clean, **(env or {})}
+
+
 def fsframe(
     *arguments: str,
     fakes: Sequence[str | Path] = (),
@@ -40,14 +57,9 @@ def fsframe(
 
     No test may end in a traceback, so that is asserted here, once for all.
     """
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("FSFRAME_")}
-    folders = [str(FAKES / fake) if isinstance(fake, str) else str(fake) for fake in fakes]
-    paths = [*folders, *filter(None, [clean.get("PYTHONPATH", "")])]
-    clean["PYTHONPATH"] = os.pathsep.join(paths)
-    clean["PYTHONDONTWRITEBYTECODE"] = "1"
     done = subprocess.run(
         [sys.executable, *python, "-m", "fsframe", *arguments],
-        env={**clean, **(env or {})},
+        env=environment(fakes, env),
         cwd=cwd,
         capture_output=True,
         text=True,

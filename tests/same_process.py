@@ -8,25 +8,36 @@ import os
 import shlex
 import sys
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from unittest import mock
 
 from fsframe.cli import main
-from tests.command_line import Done
+from fsframe.testing import conformance
+from tests.command_line import Done, environment, folders_of
 
 
-def fsframe(*arguments: str, cwd: str | Path | None = None) -> Done:
+def fsframe(
+    *arguments: str,
+    fakes: Sequence[str | Path] = (),
+    env: Mapping[str, str] | None = None,
+    cwd: str | Path | None = None,
+) -> Done:
     """Run ``fsframe ARGUMENTS`` without the second that a new interpreter takes to start.
 
     A single argument with blanks is a whole line, read as a shell reads it. The plugins are those
-    of this process. As of a fresh one, no test may end in a traceback.
+    of this process and `fakes`. As of a fresh one, no test may end in a traceback
+    that nobody asked for.
     """
     if len(arguments) == 1 and " " in arguments[0]:
         arguments = tuple(shlex.split(arguments[0]))
-    own = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("FSFRAME_")}
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     code = 0
     try:
         with (
+            mock.patch.dict(os.environ, environment(fakes, env), clear=True),
+            installed(fakes),
+            mock.patch.object(conformance, "TALLY", {}),
             contextlib.chdir(cwd or Path.cwd()),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
@@ -37,14 +48,30 @@ def fsframe(*arguments: str, cwd: str | Path | None = None) -> Done:
             main(arguments)
     except SystemExit as ended:
         code = int(ended.code or 0)
-    finally:
-        os.environ.update(own)
     said = []
     for stream in (out, err):
         stream.flush()
         said.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
-    assert "Traceback (most recent call last)" not in said[1], said[1]
+    assert "--traceback" in arguments or "Traceback (most recent" not in said[1], said[1]
     return Done(code, *said)
+
+
+@contextlib.contextmanager
+def installed(fakes: Sequence[str | Path]) -> Iterator[None]:
+    """Distributions below these folders are found meanwhile, as if they were installed."""
+    if not fakes:
+        yield
+        return
+    folders = folders_of(fakes)
+    before = {*sys.modules}
+    with (
+        mock.patch.object(sys, "path", [*folders, *sys.path]),
+        mock.patch("fsframe.registry.registry._manager", None),
+    ):
+        yield
+    for name in {*sys.modules} - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(tuple(folders)):
+            del sys.modules[name]
 
 
 def _shown(message, category, filename, lineno, file=None, line=None) -> None:

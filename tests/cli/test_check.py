@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import fsframe
+from tests.same_process import fsframe
 
 
 def test_a_method_that_passes_every_check_ends_with_the_number_of_checks() -> None:

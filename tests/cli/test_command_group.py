@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import fsframe
+from tests.command_line import fsframe as fsframe_apart
+from tests.same_process import fsframe
 
 NEW = '''"""Say hello to a table."""
 
@@ -71,7 +72,8 @@ def test_a_plugin_adds_commands() -> None:
 
 
 def test_a_plugins_command_does_not_take_the_name_of_ours() -> None:
-    assert "Show what a run file holds" in fsframe("show", "-h", fakes=["fake_commands"]).out
+    shown = fsframe_apart("show", "-h", fakes=["fake_commands"])
+    assert "Show what a run file holds" in shown.out
     assert fsframe("fake-commands/show", __file__, fakes=["fake_commands"]).out.strip().isdigit()
 
 

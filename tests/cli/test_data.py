@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from tests.command_line import fsframe
+from tests.same_process import fsframe
 
 from .conftest import Call
 

@@ -15,7 +15,7 @@ import fsframe
 from fsframe.chains.chain import Chain
 from fsframe.cli import cli
 from tests.command_line import Done
-from tests.command_line import fsframe as run
+from tests.same_process import fsframe as run
 
 Call = Callable[..., Done]
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -73,9 +73,7 @@ def test_every_command_has_an_example(name: str) -> None:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_every_example_works_as_it_stands(
-    line: str, clone: Path, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_example_works_as_it_stands(line: str, clone: Path) -> None:
     words = shlex.split(line)[1:]
     if words[0] in ("chain", "evaluate", "stability", "compare", "resume"):
         # What takes long is tried in small; that the words are understood is what is tested here.
@@ -83,10 +81,7 @@ def test_every_example_works_as_it_stands(
     if words == ["warm"]:
         # The other families are warmed by another example.
         words += ["relief"]
-    monkeypatch.chdir(clone)
-    # A new process compiles kernels, or runs pytest; the others need none.
-    alone = words[0] in ("warm", "check")
-    done = run(*words, cwd=clone) if alone else call(*words)
+    done = run(*words, cwd=clone)
     assert done.code == 0, done.err
     assert done.out.strip()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.command_line import fsframe
+from tests.same_process import fsframe
 
 STEERING = "\x1b[2J\x9b1m\u202e\r"
 WORDS = [

@@ -8,7 +8,7 @@ import fsframe
 from fsframe.errors import DataError, RequestError
 from fsframe.table.dataset import Dataset
 from fsframe.testing import tables
-from tests.command_line import fsframe as run
+from tests.same_process import fsframe as run
 
 
 @pytest.fixture(scope="module")

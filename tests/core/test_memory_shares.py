@@ -19,7 +19,7 @@ from fsframe.chains.stage import most_tables_held, route_of, shares_of, working_
 from fsframe.errors import RequestError
 from fsframe.method.run import DEFAULT_MEMORY, Run
 from fsframe.table.dataset import Dataset
-from tests.command_line import fsframe as fsframe_command
+from tests.same_process import fsframe as fsframe_command
 
 CHAINS = ("mim", "im4e", "mim npfs", "cross-validation:base=im4e", "stability-study:base=relieff")
 

@@ -17,7 +17,7 @@ from fsframe.registry import observers
 from fsframe.registry.manager import HOOKS
 from fsframe.storage.checkpoint import Checkpoint
 from fsframe.table.dataset import Dataset
-from tests.command_line import fsframe
+from tests.same_process import fsframe
 
 CHAIN = "mim:top=5 npfs:n=6,permutations=5,alpha=0.2 margin"
 

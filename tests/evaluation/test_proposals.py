@@ -17,7 +17,7 @@ import fsframe
 from fsframe import Chain, Dataset
 from fsframe.registry.entries import NEEDED_QUESTION, RELEVANT_QUESTION, ProposalEntry
 from fsframe.show.proposals import Shape, proposals_for, rules
-from tests.command_line import fsframe as fsframe_command
+from tests.same_process import fsframe as fsframe_command
 
 TOGETHER = "which features are relevant, perhaps only together with others"
 LEDGER = Path(__file__).parents[2] / "benchmarks" / "ledger"

@@ -9,7 +9,7 @@ import pytest
 from fsframe.errors import RequestError
 from fsframe.execution import open_engine
 from fsframe.execution.engine import ENGINES
-from tests.command_line import fsframe
+from tests.same_process import fsframe
 
 NEW = '''"""One thread beside this one."""
 

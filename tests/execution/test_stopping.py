@@ -14,6 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.command_line import Done
+from tests.same_process import fsframe as fsframe_here
+
 TINY = Path(__file__).parents[1] / "faults" / "tiny_plugin"
 SLOW = ["tiny:top=3,seconds=0.03", "npfs:n=20,permutations=2,alpha=0.2", "on", "table.csv"]
 RUN = "table.tiny_seconds=0.03_top=3-npfs_n=20_alpha=0.2_permutations=2.h5"
@@ -35,21 +38,15 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(TINY), "OPENBLAS_NUM_THREADS": "1"}
 
 
-def fsframe(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+def fsframe(folder: Path, *arguments: str) -> Done:
+    """A command that nothing stops."""
+    return fsframe_here(*arguments, cwd=folder, fakes=[TINY])
 
 
 def digests(folder: Path, *arguments: str) -> dict[str, str]:
     done = fsframe(folder, *arguments, "--json", "-q")
-    assert done.returncode == 0, done.stderr
-    found: dict[str, str] = json.loads(done.stdout)["digests"]
+    assert done.code == 0, done.err
+    found: dict[str, str] = done.json["digests"]
     return found
 
 
@@ -165,7 +162,7 @@ def test_messages_say_how_to_continue(folder):
     command = line.partition("continue with: ")[2].split()
     assert command[:2] == ["fsframe", "resume"]
     assert "Traceback" not in err
-    assert fsframe(folder, *command[1:]).returncode == 0
+    assert fsframe(folder, *command[1:]).code == 0
 
 
 STOPPED_AT_THE_END = """
@@ -208,7 +205,7 @@ def test_an_interrupt_between_the_run_file_and_the_removal_of_its_units_says_wha
     else:
         assert last == "fsframe: interrupted; run.h5 is written already"
     assert sorted(os.listdir(folder)) == ["run.h5", "table.csv"]
-    assert fsframe(folder, "verify", "run.h5").returncode == 0
+    assert fsframe(folder, "verify", "run.h5").code == 0
 
 
 def test_a_run_stopped_before_anything_is_finished_leaves_nothing(folder):
@@ -225,8 +222,8 @@ def test_a_run_stopped_before_anything_is_finished_leaves_nothing(folder):
 def test_the_same_command_continues_by_itself_and_says_so(folder):
     kept = stopped(folder, signal.SIGTERM, "chain", *SLOW)["kept"]
     done = fsframe(folder, "chain", *SLOW)
-    assert done.returncode == 0
-    assert f"continuing from {kept} finished" in done.stderr
+    assert done.code == 0
+    assert f"continuing from {kept} finished" in done.err
     assert (folder / RUN).exists()
 
 
@@ -234,10 +231,10 @@ def test_another_command_with_the_same_run_file_is_refused_until_told_to_restart
     stopped(folder, signal.SIGTERM, "chain", *SLOW)
     other = [SLOW[0], "npfs:n=3,permutations=2,alpha=0.2", *SLOW[2:], "-o", RUN]
     refused = fsframe(folder, "chain", *other)
-    assert refused.returncode == 5
-    assert "its chain is" in refused.stderr
-    assert "--restart" in refused.stderr
-    assert fsframe(folder, "chain", *other, "--restart").returncode == 0
+    assert refused.code == 5
+    assert "its chain is" in refused.err
+    assert "--restart" in refused.err
+    assert fsframe(folder, "chain", *other, "--restart").code == 0
 
 
 def test_a_changed_table_is_refused_and_a_moved_one_is_taken(folder):
@@ -248,12 +245,12 @@ def test_a_changed_table_is_refused_and_a_moved_one_is_taken(folder):
     shutil.copy(table, moved)
     table.write_text(table.read_text().replace("ill", "sick"))
     refused = fsframe(folder, "resume", RUN)
-    assert refused.returncode == 5
-    assert "its data have SHA-256" in refused.stderr
+    assert refused.code == 5
+    assert "its data have SHA-256" in refused.err
     table.unlink()
     missing = fsframe(folder, "resume", RUN)
-    assert missing.returncode == 5
-    assert "--data" in missing.stderr
+    assert missing.code == 5
+    assert "--data" in missing.err
     assert digests(folder, "resume", RUN, "--data", "moved.csv") == expected
 
 
@@ -271,8 +268,8 @@ def test_a_second_process_on_one_run_file_learns_who_holds_it(folder):
     assert json.loads(process.stderr.readline())["event"] == "begin"
     for command in (long, ["resume", RUN.replace("0.03", "300.0")]):
         second = fsframe(folder, *command)
-        assert second.returncode == 5
-        assert f"in use by process {process.pid}" in second.stderr
+        assert second.code == 5
+        assert f"in use by process {process.pid}" in second.err
     process.terminate()
     process.communicate(timeout=600)
     assert process.returncode == 143
@@ -290,16 +287,16 @@ def test_a_run_killed_after_its_file_was_written_is_finished_by_resume(folder):
 
 
 def test_nothing_to_resume_is_reported(folder):
-    assert "nothing to resume" in fsframe(folder, "resume", RUN).stderr
+    assert "nothing to resume" in fsframe(folder, "resume", RUN).err
     expected = digests(folder, "chain", "tiny", "on", "table.csv")
     again = fsframe(folder, "resume", "table.tiny.h5", "--json")
-    assert "already finished" in again.stderr
-    assert json.loads(again.stdout)["digests"] == expected
+    assert "already finished" in again.err
+    assert again.json["digests"] == expected
 
 
 def test_events_are_one_json_object_a_line_and_nothing_else(folder):
     done = fsframe(folder, "chain", *SLOW, "--workers", "2", "--progress", "json")
-    events = [json.loads(line) for line in done.stderr.splitlines()]
+    events = [json.loads(line) for line in done.err.splitlines()]
     assert events[0]["event"] == "begin"
     assert events[0]["workers"] == 2
     assert events[0]["run_file"] == RUN
@@ -324,5 +321,5 @@ def test_engines_give_one_result_on_the_command_line(folder):
     alone = digests(folder, *chain, "--no-out")
     assert digests(folder, *chain, "--no-out", "--engine", "processes") == alone
     wrong = fsframe(folder, *chain, "--engine", "serial", "--workers", "2")
-    assert wrong.returncode == 2
-    assert "engines such as processes" in wrong.stderr
+    assert wrong.code == 2
+    assert "engines such as processes" in wrong.err

@@ -7,14 +7,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import attrs
 import numpy as np
 import pytest
 
-from fsframe.cli import main
 from fsframe.storage import load_run
+from tests.command_line import Done
+from tests.command_line import fsframe as fsframe_apart
+from tests.same_process import fsframe as fsframe_here
 
 UNRULY = Path(__file__).with_name("unruly_plugin")
 FSFRAME = [sys.executable, "-m", "fsframe"]
@@ -31,39 +34,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-Done = subprocess.CompletedProcess[str]
-Command = Callable[..., Done]
-
-
 def apart(folder: Path, *words: str, **environ: str) -> Done:
     """A command as a process of its own, for what would end or change this one."""
-    return subprocess.run(
-        [*FSFRAME, *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(UNRULY), "OPENBLAS_NUM_THREADS": "1", **environ},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    return fsframe_apart(*words, cwd=folder, fakes=[UNRULY], env=environ)
 
 
 @pytest.fixture
-def fsframe(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> Command:
+def fsframe(folder: Path) -> Callable[..., Done]:
     """A command in this process, with the plugin as if it were installed."""
-    monkeypatch.syspath_prepend(str(UNRULY))
-    monkeypatch.setenv("PYTHONPATH", str(UNRULY))
-    monkeypatch.setattr("fsframe.registry.registry._manager", None)
-
-    def run(*words: str) -> Done:
-        monkeypatch.chdir(folder)
-        monkeypatch.setattr(sys, "argv", ["fsframe", *words])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main(list(words))
-        out, err = capsys.readouterr()
-        return Done(words, int(ended.value.code or 0), out, err)
-
-    return run
+    return partial(fsframe_here, cwd=folder, fakes=[UNRULY])
 
 
 @pytest.mark.parametrize(
@@ -76,11 +55,11 @@ def fsframe(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> Command:
 )
 def test_whatever_a_stage_raises_is_named_and_what_was_finished_is_kept(folder, how, says, fsframe):
     done = fsframe("chain", "mim:top=5", f"unruly:how={how}", "on", "table.csv")
-    assert done.returncode == 3
-    assert done.stdout == ""
-    assert f"fsframe: stage `unruly` of plugin `unruly` 0.1: {says}" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "1 finished resamples and stages are kept" in done.stderr
+    assert done.code == 3
+    assert done.out == ""
+    assert f"fsframe: stage `unruly` of plugin `unruly` 0.1: {says}" in done.err
+    assert "Traceback" not in done.err
+    assert "1 finished resamples and stages are kept" in done.err
     [units] = folder.glob("*.units")
     assert list(units.glob("units-*"))
 
@@ -88,39 +67,39 @@ def test_whatever_a_stage_raises_is_named_and_what_was_finished_is_kept(folder, 
 def test_a_traceback_is_shown_to_who_wants_it_from_a_worker_too(folder, fsframe):
     words = ["unruly:how=raise", *AFTER]
     done = fsframe("chain", *words, "--no-out", "--traceback")
-    assert done.returncode == 3
-    assert "unruly_stages.py" in done.stderr and "Traceback" in done.stderr
+    assert done.code == 3
+    assert "unruly_stages.py" in done.err and "Traceback" in done.err
     base = ["evaluate", "unruly:how=raise", "on", "table.csv", "--folds", "2", "--repeats", "1"]
     done = fsframe("--traceback", *base, "--no-out", "--workers", "1")
-    assert done.returncode == 3
-    assert "unruly_stages.py" in done.stderr
-    assert "fsframe: stage `unruly` of plugin `unruly` 0.1: RuntimeError" in done.stderr
+    assert done.code == 3
+    assert "unruly_stages.py" in done.err
+    assert "fsframe: stage `unruly` of plugin `unruly` 0.1: RuntimeError" in done.err
 
 
 def test_a_classifier_that_fails_when_it_predicts_is_named(folder, fsframe):
     words = ["evaluate", "mim:top=2", "unruly-knn", "on", "table.csv", "--folds", "2", "--no-out"]
     done = fsframe(*words, "--repeats", "1")
-    assert done.returncode == 3
-    assert "stage `unruly-knn` of plugin `unruly` 0.1: RuntimeError: no prediction" in done.stderr
+    assert done.code == 3
+    assert "stage `unruly-knn` of plugin `unruly` 0.1: RuntimeError: no prediction" in done.err
 
 
 def test_a_stage_that_changes_the_folder_does_not_move_the_run_file(folder, fsframe):
     done = fsframe("chain", "unruly:how=chdir", "on", "table.csv")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert (folder / "table.unruly_how=chdir.h5").is_file()
     words = ["unruly:how=chdir", "on", "table.csv", "--folds", "2", "--repeats", "1"]
     done = fsframe("evaluate", *words, "--csv", "folds.csv")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert (folder / "folds.csv").is_file()
     done = fsframe("compare", "unruly:how=chdir", "mim:top=2", *words[1:], "--out", "all")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     # The two chains, and the classifier that both are measured by.
     assert len(list((folder / "all").glob("*.h5"))) == 3
 
 
 def test_an_import_that_changes_the_folder_does_not_either(folder):
     done = apart(folder, "chain", "mim:top=2", "on", "table.csv", UNRULY_IMPORT="chdir")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert (folder / "table.mim_top=2.h5").is_file()
 
 
@@ -130,22 +109,22 @@ def test_an_interrupt_is_not_blamed_on_the_plugin(folder):
         (["unruly:how=interrupt"], {}),
     ):
         done = apart(folder, "chain", *words, "on", "table.csv", **environ)
-        assert done.returncode == 130, done.stderr
-        assert "interrupted" in done.stderr
-        told = done.stderr.replace("table.unruly.h5", "")
+        assert done.code == 130, done.err
+        assert "interrupted" in done.err
+        told = done.err.replace("table.unruly.h5", "")
         assert "unruly" not in told.replace("table.unruly_how=interrupt.h5", "")
 
 
 def test_a_plugin_that_loops_at_import_is_given_up_and_named(folder):
     environ = {"UNRULY_IMPORT": "loop", "FSFRAME_IMPORT_TIMEOUT": "1"}
     done = apart(folder, "plugins", **environ)
-    assert done.returncode == 0
-    [line] = [line for line in done.stdout.splitlines() if line.startswith("unruly")]
+    assert done.code == 0
+    [line] = [line for line in done.out.splitlines() if line.startswith("unruly")]
     assert "failed" in line
-    assert "importing it took longer than 1 s" in done.stdout
+    assert "importing it took longer than 1 s" in done.out
     asked = apart(folder, "chain", "unruly", "on", "table.csv", **environ)
-    assert asked.returncode == 3
-    assert "importing it took longer than 1 s" in asked.stderr
+    assert asked.code == 3
+    assert "importing it took longer than 1 s" in asked.err
 
 
 def test_a_plugin_that_imports_slowly_is_waited_for_within_the_bound(folder):
@@ -153,8 +132,8 @@ def test_a_plugin_that_imports_slowly_is_waited_for_within_the_bound(folder):
         environ = {"UNRULY_IMPORT": "slow", "FSFRAME_IMPORT_TIMEOUT": seconds}
         words = ["chain", "unruly", "on", "table.csv", "--no-out"]
         done = apart(folder, *words, **environ)
-        assert done.returncode == code, done.stderr
-        assert ("importing it took longer" in done.stderr) == (code == 3)
+        assert done.code == code, done.err
+        assert ("importing it took longer" in done.err) == (code == 3)
 
 
 @pytest.mark.parametrize("options", [["--progress", "json"], []])
@@ -194,20 +173,20 @@ def test_the_same_command_finds_its_own_answer_and_shows_it(folder, fsframe):
         ["evaluate", "mim:top=2", "on", "table.csv", "--folds", "2", "--repeats", "1"],
     ):
         first = fsframe(*words)
-        assert first.returncode == 0, first.stderr
+        assert first.code == 0, first.err
         [file] = folder.glob("*.h5")
         content = file.read_bytes()
         again = fsframe(*words)
-        assert again.returncode == 0, again.stderr
-        assert again.stdout == first.stdout
-        assert "already holds the result of this request" in again.stderr
+        assert again.code == 0, again.err
+        assert again.out == first.out
+        assert "already holds the result of this request" in again.err
         assert file.read_bytes() == content
         file.unlink()
 
 
 def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
     words = ["chain", "mim:top=3", "on", "table.csv", "-o", "run.h5"]
-    assert fsframe(*words).returncode == 0
+    assert fsframe(*words).code == 0
     content = (folder / "run.h5").read_bytes()
     others = [
         (["chain", "mim:top=2", *words[2:]], "its chain is `mim:top=3`, not `mim:top=2`"),
@@ -218,15 +197,15 @@ def test_only_the_answer_to_the_very_request_is_shown(folder, fsframe):
     ]
     for other, why in others:
         refused = fsframe(*other)
-        assert refused.returncode == 5, other
-        assert "already exists and was left unchanged" in refused.stderr
-        assert why in refused.stderr
+        assert refused.code == 5, other
+        assert "already exists and was left unchanged" in refused.err
+        assert why in refused.err
     text = (folder / "table.csv").read_text()
     (folder / "table.csv").write_text(text.replace("ill", "sick"))
-    assert fsframe(*words).returncode == 5
+    assert fsframe(*words).code == 5
     (folder / "table.csv").write_text(text)
     (folder / "run.h5").write_bytes(content[:-7])
-    assert fsframe(*words).returncode == 5
+    assert fsframe(*words).code == 5
 
 
 def test_the_command_and_the_function_agree_on_what_a_file_answers(folder, fsframe):
@@ -243,13 +222,13 @@ def test_the_command_and_the_function_agree_on_what_a_file_answers(folder, fsfra
         first = package.select(chain, table, out=out, **mine)
         command = ["chain", chain, "on", "table.csv", "-o", str(out)]
         again = fsframe(*command, *words)
-        assert again.returncode == 0 and "already holds the result of this request" in again.stderr
+        assert again.code == 0 and "already holds the result of this request" in again.err
         refused = fsframe(*command, *other_words)
-        assert refused.returncode == 5 and "of memory beside the table" in refused.stderr
+        assert refused.code == 5 and "of memory beside the table" in refused.err
         # Written by the command, asked for by the function.
         out = folder / f"command{number}.h5"
         command[-1] = str(out)
-        assert fsframe(*command, *words).returncode == 0
+        assert fsframe(*command, *words).code == 0
         content = out.read_bytes()
         assert package.select(chain, table, out=out, **mine).digests() == first.digests()
         with pytest.raises(StoreError, match=r"already exists .* of memory beside the table"):
@@ -302,7 +281,7 @@ def test_a_request_that_no_machine_can_hold_is_refused_with_its_size(folder, fsf
         ["evaluate", "unruly", "on", "table.csv", "--repeats", "4294967296"],
     ):
         done = fsframe(*words)
-        assert done.returncode == 2, done.stderr
-        assert ("fits, and" in done.stderr and "TiB" in done.stderr) or "GiB" in done.stderr
+        assert done.code == 2, done.err
+        assert ("fits, and" in done.err and "TiB" in done.err) or "GiB" in done.err
     refused = fsframe("chain", "mim", "npfs:permutations=1e20", "on", "table.csv")
-    assert refused.returncode == 2
+    assert refused.code == 2

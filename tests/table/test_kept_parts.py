@@ -17,10 +17,10 @@ import polars
 import pytest
 
 import fsframe
-from fsframe.cli import main
 from fsframe.table import kept_folders
 from fsframe.table.kept_folders import arrays_as_bytes, arrays_in_bytes, seal, user_key
 from fsframe.table.parts import CACHE_FOLDER
+from tests.same_process import fsframe as command
 
 CHAIN = "mim:top=1"
 
@@ -51,13 +51,6 @@ def answer(folder: Path) -> tuple[str, ...]:
 def computed_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> bool:
     """Whether the answer is right, and it is said once that something kept is not used."""
     return answer(folder) == ("f0",) and capsys.readouterr().err.count("is computed again") == 1
-
-
-def command(*words: str) -> object:
-    """The exit code of a command."""
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    return ended.value.code
 
 
 def kept(folder: Path, name: str) -> Path:
@@ -128,24 +121,21 @@ def test_folder_of_another_user_is_not_opened(
 
 
 def test_audit_computes_from_the_values(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Even where the user's own seal is on the wrong counts."""
     path, content = swapped(folder)
     path.write_bytes(seal(content, purpose_of(path, monkeypatch)))
     run = str(tmp_path / "run.h5")
     words = ["chain", *CHAIN.split(), "on", str(folder), "--out", run]
-    assert command(*words) == 0
+    assert command(*words).code == 0
     assert fsframe.load_run(run).selected_names == ("f3",), "the forgery does not work"
-    capsys.readouterr()
-    assert command("audit", run, "on", str(folder)) == 5
-    assert "DIFFERS" in capsys.readouterr().out
+    audited = command("audit", run, "on", str(folder))
+    assert audited.code == 5 and "DIFFERS" in audited.out
     path.unlink()
-    assert command(*words, "--overwrite") == 0
-    capsys.readouterr()
-    assert command("audit", run, "on", str(folder)) == 0
-    assert "same bits" in capsys.readouterr().out
+    assert command(*words, "--overwrite").code == 0
+    audited = command("audit", run, "on", str(folder))
+    assert audited.code == 0 and "same bits" in audited.out
     assert not list((folder / CACHE_FOLDER).glob(".*")), "the audit has left its folder"
 
 
