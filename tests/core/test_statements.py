@@ -76,6 +76,7 @@ def test_json_says_what_every_method_with_a_level_tests(name: str) -> None:
     )  # fmt: skip
     wrapped = "correlation:threshold=1,top=2 " if getattr(method, "wrapping", False) else ""
     few = {key: value for key, value in FEW.items() if key in names}
+    few |= {"n": 5} if name == "npfs" else {}
     given = [f"{key}={value}" for key, value in (settings_of(name) | few).items()]
     text = f"{wrapped}{name}{':' if given else ''}{','.join(given)}"
     try:

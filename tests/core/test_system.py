@@ -183,7 +183,7 @@ def test_a_chain_gives_the_same_answer_without_what_another_system_lacks(
     name: str, tmp_path: Path
 ) -> None:
     table = ROOT / "examples" / "parkinsons.csv"
-    words = ["chain", "relieff:top=6", "mim:top=3", "on", str(table), "--json", "-o"]
+    words = ["chain", "anova-f:top=6", "mim:top=3", "on", str(table), "--json", "-o"]
     here = subprocess.run(
         [sys.executable, "-m", "fsframe", *words, str(tmp_path / "here.h5")],
         capture_output=True, text=True, check=True, cwd=tmp_path,

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -59,31 +61,40 @@ def test_the_pages_are_made_from_their_rows(tmp_path):
     assert tables.read_text() == (HERE / "designs.md").read_text()
 
 
-def warned() -> list[tuple[str, str]]:
-    sys.path.insert(0, str(HERE))
-    try:
-        from contenders import CONTENDERS
-    finally:
-        sys.path.remove(str(HERE))
-    return [(one.name, design) for one in CONTENDERS for design in one.warned]
-
-
-@pytest.mark.parametrize(("name", "design"), warned())
-def test_runs_say_so_where_the_ledger_marks_that_they_do(name: str, design: str) -> None:
+def ledger() -> SimpleNamespace:
+    """The contenders and designs of the ledger."""
     sys.path.insert(0, str(HERE))
     try:
         from contenders import CONTENDERS
         from designs import DESIGNS, tables
     finally:
         sys.path.remove(str(HERE))
-    (contender,) = (one for one in CONTENDERS if one.name == name)
-    (drawn,) = (one for one in DESIGNS if one.name == design)
+    return SimpleNamespace(contenders=CONTENDERS, designs=DESIGNS, tables=tables)
+
+
+USUAL = {"anova-f of ranks, BH", "mim npfs", "lasso cpss, r-concave", "relieff cpss",
+         "relieff ipss", ("boruta", "rare")}  # fmt: skip
+"""Contenders, and one on one design, that warn in every way; the others take minutes."""
+
+
+def warned() -> Iterator[Any]:
+    for one in ledger().contenders:
+        for design in one.warned:
+            usual = {one.name, (one.name, design)} & USUAL
+            yield pytest.param(one.name, design, marks=[] if usual else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("name", "design"), [*warned()])
+def test_runs_say_so_where_the_ledger_marks_that_they_do(name: str, design: str) -> None:
+    found = ledger()
+    (contender,) = (one for one in found.contenders if one.name == name)
+    (drawn,) = (one for one in found.designs if one.name == design)
     assert contender.chain is not None
     chain = Chain.parse(contender.chain(drawn))
 
     def said() -> Iterator[str]:
         for seed in range(6):  # A warning on what is kept needs that something is.
-            data = tables(drawn, True, seed, 12)[0].dataset()
+            data = found.tables(drawn, True, seed, 12)[0].dataset()
             yield from chain.forewarnings(data)
             yield from chain.select(data, seed=seed).warnings
 

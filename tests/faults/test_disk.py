@@ -48,7 +48,7 @@ def assert_held(found: list[dict], least: int) -> None:
 def test_a_disk_that_fails_costs_no_more_than_the_command():
     chosen = ["chain of units", "apply, over the old", "new-plugin"]
     names = [word for name in chosen for word in ("--command", name)]
-    assert_held(counted(*names, "--step", "37", "--offset", "3"), 40)
+    assert_held(counted(*names, "--step", "61", "--offset", "3"), 25)
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def counted(*arguments: str) -> dict:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--trials", "4"),
+        ("--trials", "4", "--command", "chain", "--command", "evaluate"),
         pytest.param(("--trials", "600", "--seed", "1"), marks=pytest.mark.slow),
         pytest.param(("--trials", "400", "--workers", "2", "--seed", "2"), marks=pytest.mark.slow),
     ],
