@@ -320,8 +320,11 @@ class Discretiser:
         span[known] = high[known] / 2 - low[known] / 2
         short = np.flatnonzero(known & (span < LONGEST_TABLE / 2))
         short = short[whole[short]]
+        unlisted = known & whole & (span >= LONGEST_TABLE / 2)
         if facts is not None and short.size:
             distinct, levels = facts.levels_of(start + short)
+            # In wide tables only values near the first one are listed.
+            unlisted[short] = distinct < 0
             kept = (distinct >= 0) & self._keeps_levels(distinct, categorical[short])
             levels = levels[np.repeat(kept, distinct.clip(0))]
             builder.add(short[kept], distinct[kept], levels, True)
@@ -337,8 +340,7 @@ class Discretiser:
             builder.add(short[kept], distinct[kept], at - offsets[owner] + low[short[owner]], True)
         known &= ~builder.done
         live = np.flatnonzero(known)
-        maybe_levels = categorical[live] | (self.rule == "none")
-        maybe_levels |= whole[live] & (span[live] >= LONGEST_TABLE / 2)
+        maybe_levels = categorical[live] | (self.rule == "none") | unlisted[live]
         plain = live[~maybe_levels & (self.rule in ("auto", "equal-width"))]
         for j in plain[~(low[plain] < high[plain])]:
             builder.add_one(j, False, np.empty(0))

@@ -18,6 +18,7 @@ from fsframe import Chain
 from fsframe.errors import DataError, EngineError, RequestError
 from fsframe.execution import open_engine
 from fsframe.method.run import Run
+from fsframe.table import columns_seen
 from fsframe_infotheory.engine import shards
 from fsframe_infotheory.engine.discretise import RULES, Discretiser
 from fsframe_infotheory.engine.encode import encode
@@ -53,6 +54,21 @@ def test_codes_are_those_of_the_table_in_memory(rule: str, tmp_path: Path) -> No
             np.testing.assert_array_equal(shard.codes_of(j), own, err_msg=f"{rule} {j}")
         at += shard.layout.n
     assert at == ROWS
+
+
+def test_whole_numbers_far_apart_stay_levels_in_wide_tables_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As short as the windows of the columns are in a table of a million.
+    monkeypatch.setattr(columns_seen, "_MOST", 1)
+    rng = np.random.default_rng(5)
+    far = rng.choice([0.0, 1000.0, 1001.0], ROWS)
+    real, y = rng.normal(size=ROWS), rng.integers(0, 2, ROWS)
+    frame = polars.DataFrame({"far": far, "real": real, "y": y})
+    found = Discretiser().learn_columns(divided(frame, tmp_path / "p", (1, 400)), 0, 2)
+    expected = Discretiser().learn(fsframe.read(frame))
+    for name, values in expected.tables().items():
+        np.testing.assert_array_equal(found.tables()[name], values, err_msg=name)
 
 
 @pytest.mark.parametrize("target", ["classes", "numbers"])
