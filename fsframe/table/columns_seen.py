@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.compiled import njit
+from fsframe.kernels.threads import in_threads
 
 _WINDOW = 8192
 """Number of whole numbers that are tracked: twice the longest range of levels, so that such a range
@@ -151,6 +153,15 @@ class ColumnsSeen:
         self.base = np.zeros(m) if small else np.full(m, np.nan)
         self.level_bits = np.zeros((m, width // 8), np.uint8)
 
+    @classmethod
+    def of(cls, values: NDArray[Any], threads: int = 1) -> ColumnsSeen:
+        """The facts of a table in memory, (n, n_columns); what is not uint8 becomes float64."""
+        small = values.dtype == np.uint8
+        block = np.ascontiguousarray(values, dtype=np.uint8 if small else np.float64)
+        seen = cls(values.shape[1], small)
+        seen.add(block, partial(in_threads, threads), threads)
+        return seen
+
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
@@ -194,10 +205,16 @@ class ColumnsSeen:
 
     def levels_of(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Number of distinct values of some columns, −1 if not known, and the values."""
-        levels_by_column = [self.levels(column) for column in columns.tolist()]
-        known = [levels for levels in levels_by_column if levels is not None]
-        sizes = [-1 if levels is None else levels.size for levels in levels_by_column]
-        return np.array(sizes, np.int64), np.concatenate([np.empty(0), *known])
+        tracked = self.whole[columns] & ~self.outside[columns]
+        known = columns[tracked]
+        owner, place = np.nonzero(self.level_bits[known])
+        bits = np.unpackbits(
+            self.level_bits[known[owner], place][:, None], axis=1, bitorder="little"
+        )
+        at, bit = np.nonzero(bits)
+        sizes = np.full(len(columns), -1)
+        sizes[tracked] = np.bincount(owner[at], minlength=len(known))
+        return sizes, 8 * place[at] + bit + self.base[known[owner[at]]]
 
     def take(self, columns: NDArray[np.intp]) -> ColumnsSeen:
         """The facts of these columns, in this order."""

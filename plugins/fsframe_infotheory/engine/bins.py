@@ -288,42 +288,6 @@ def write_bytes(columns, base, usable, raw):
 
 
 @njit()
-def scan_columns(flat, columns, n_rows, low, high, whole, missing):
-    """Write each column's least and greatest value, whether all are whole, and how many are NaN."""
-    values, by_row, by_column = flat
-    for tile in range(0, columns.size, 64):
-        last = min(tile + 64, columns.size)
-        for j in range(tile, last):
-            low[j] = np.inf
-            high[j] = -np.inf
-            whole[j] = True
-            missing[j] = 0
-        for row in range(n_rows):
-            for j in range(tile, last):
-                x = np.float64(values[row * by_row + columns[j] * by_column])
-                if x != x:
-                    missing[j] += 1
-                else:
-                    low[j] = min(low[j], x)
-                    high[j] = max(high[j], x)
-                    if x != np.floor(x):
-                        whole[j] = False
-
-
-@njit()
-def mark_present(flat, columns, n_rows, low, offsets, present):
-    """Set ``present[offsets[k] + value − low[k]]`` for each value of whole-numbered `columns`."""
-    values, by_row, by_column = flat
-    for tile in range(0, columns.size, 64):
-        last = min(tile + 64, columns.size)
-        for row in range(n_rows):
-            for k in range(tile, last):
-                x = np.float64(values[row * by_row + columns[k] * by_column])
-                if x == x:
-                    present[offsets[k] + np.int64(x - low[k])] = 1
-
-
-@njit()
 def write_codes(flat, columns, order, places, lookup, into, codes):
     """Write the codes of some columns of some samples into ``codes[into[k], places[i]]``.
 

@@ -8,15 +8,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from fsframe.table.columns_seen import ColumnsSeen
 from fsframe.table.dataset import Dataset
 from fsframe_infotheory.engine.bins import (
     LONGEST_TABLE,
     Bins,
     BinsBuilder,
     ByteLevels,
-    as_flat,
-    mark_present,
-    scan_columns,
 )
 
 MOST_BINS = 255
@@ -273,24 +271,13 @@ class Discretiser:
         """The bins of columns ``start … stop−1``.
 
         Columns that were read already begin at column `first` of `block`; `seen` has the levels of
-        those that fit into bytes. For a table in parts `facts` of the whole table replace the
-        values, except for rules that need all values of a column, which is then read whole.
+        those that fit into bytes, `facts` range and levels of all columns of the table. The values
+        themselves are read where a rule needs them.
         """
-        categorical = data.categorical[start:stop]
-        if data.in_parts:
-            facts = data.matrix.facts
-        if facts is not None:
-            block = np.empty((1, 0))
-        elif block is None and data.in_memory:
-            block, first = data.matrix, start
-        elif block is None:
-            block = data.columns(start, stop)
-        flat = as_flat(block)
-        n_columns, n_rows = stop - start, data.n_samples
+        categorical, n_rows = data.categorical[start:stop], data.n_samples
         n = n_rows if data.counts is None else int(data.counts.sum())
-        low, high = np.empty(n_columns), np.empty(n_columns)
-        whole, missing = np.empty(n_columns, bool), np.empty(n_columns, np.int64)
-        builder = BinsBuilder(n_columns)
+        builder = BinsBuilder(stop - start)
+        missing = np.zeros(stop - start, np.int64)
         if seen is not None:
             known_levels = seen.usable & self._keeps_levels(seen.distinct, categorical)
             builder.add(
@@ -300,53 +287,40 @@ class Discretiser:
                 True,
             )
             missing[known_levels] = seen.missing[known_levels]
+        # From here on the columns whose bins are not known yet, and their places in `facts`.
         rest = np.flatnonzero(~builder.done)
-        if facts is not None:
-            low, high, whole, missing = (
-                values[start:stop].copy()
-                for values in (facts.low, facts.high, facts.whole, facts.missing)
-            )
-        elif rest.size:
-            scan = (np.empty(rest.size), np.empty(rest.size), np.empty(rest.size, bool))
-            holes = np.empty(rest.size, np.int64)
-            scan_columns(flat, rest + first, n_rows, *scan, holes)
-            low[rest], high[rest], whole[rest] = scan
-            missing[rest] = holes
-        known = ~builder.done & (missing < n_rows)
-        for j in rest[missing[rest] == n_rows].tolist():
+        places = start + rest
+        if data.in_parts:
+            facts = data.matrix.facts
+        elif facts is None:
+            if block is None:
+                in_memory = data.in_memory
+                block, first = (data.matrix, start) if in_memory else (data.columns(start, stop), 0)
+            read = block if rest.size == block.shape[1] else block[:, first + rest]
+            facts, places = ColumnsSeen.of(read), np.arange(rest.size)
+        low, high, whole = facts.low[places], facts.high[places], facts.whole[places]
+        missing[rest] = facts.missing[places]
+        open_ = missing[rest] < n_rows
+        for j in rest[~open_].tolist():
             builder.add_one(j, True, np.empty(0))
-        span = np.full(n_columns, np.inf)
         # Halves, because high − low overflows where a column spans more than the largest double.
-        span[known] = high[known] / 2 - low[known] / 2
-        short = np.flatnonzero(known & (span < LONGEST_TABLE / 2))
-        short = short[whole[short]]
-        unlisted = known & whole & (span >= LONGEST_TABLE / 2)
-        if facts is not None and short.size:
-            distinct, levels = facts.levels_of(start + short)
-            # In wide tables only values near the first one are listed.
-            unlisted[short] = distinct < 0
-            kept = (distinct >= 0) & self._keeps_levels(distinct, categorical[short])
-            levels = levels[np.repeat(kept, distinct.clip(0))]
-            builder.add(short[kept], distinct[kept], levels, True)
-        elif short.size:
-            lengths = (high[short] - low[short]).astype(np.int64) + 1
-            offsets = np.concatenate([[0], np.cumsum(lengths)])
-            present = np.zeros(offsets[-1], np.uint8)
-            mark_present(flat, short + first, n_rows, low[short], offsets, present)
-            distinct = np.add.reduceat(present, offsets[:-1], dtype=np.int64)
-            kept = self._keeps_levels(distinct, categorical[short])
-            at = np.flatnonzero(present & np.repeat(kept, lengths))
-            owner = np.searchsorted(offsets, at, side="right") - 1
-            builder.add(short[kept], distinct[kept], at - offsets[owner] + low[short[owner]], True)
-        known &= ~builder.done
-        live = np.flatnonzero(known)
-        maybe_levels = categorical[live] | (self.rule == "none") | unlisted[live]
-        plain = live[~maybe_levels & (self.rule in ("auto", "equal-width"))]
-        for j in plain[~(low[plain] < high[plain])]:
+        short = high / 2 - low / 2 < LONGEST_TABLE / 2
+        listed = np.flatnonzero(open_ & whole & short)
+        distinct, levels = facts.levels_of(places[listed])
+        kept = (distinct >= 0) & self._keeps_levels(distinct, categorical[rest[listed]])
+        levels = levels[np.repeat(kept, distinct.clip(0))]
+        builder.add(rest[listed[kept]], distinct[kept], levels, True)
+        open_[listed[kept]] = False
+        maybe_levels = categorical[rest] | (self.rule == "none") | (whole & ~short)
+        # In wide tables only values near the first one are listed.
+        maybe_levels[listed[distinct < 0]] = True
+        plain = open_ & ~maybe_levels & (self.rule in ("auto", "equal-width"))
+        for j in rest[plain & ~(low < high)]:
             builder.add_one(j, False, np.empty(0))
-        columns = plain[low[plain] < high[plain]]
-        if columns.size:
-            edges = equal_width_edges(low[columns], high[columns], self.n_bins(n))
+        plain &= low < high
+        if plain.any():
+            columns = rest[plain]
+            edges = equal_width_edges(low[plain], high[plain], self.n_bins(n))
             ascending = np.all(edges[:, 1:] > edges[:, :-1], axis=1)
             sizes = np.full(columns.size, edges.shape[1])
             builder.add(columns[ascending], sizes[ascending], edges[ascending].ravel(), False)
@@ -354,12 +328,11 @@ class Discretiser:
                 builder.add_one(columns[k], False, np.unique(edges[k]))
         y = self.codes_of_target(data)[0] if self.rule == "mdl" else data.y
         for j in np.flatnonzero(~builder.done).tolist():
-            if facts is not None:
-                values = data.columns(start + j, start + j + 1)[:, 0].astype(np.float64)
-            else:
-                begin = (first + j) * flat.by_column
-                end = begin + (n_rows - 1) * flat.by_row + 1
-                values = flat.values[begin : end : flat.by_row].astype(np.float64)
+            values = (
+                data.columns(start + j, start + j + 1)[:, 0]
+                if block is None
+                else block[:, first + j]
+            ).astype(np.float64)
             builder.add_one(j, *self.learn_values(values, y, data.counts, bool(categorical[j])))
         return builder.bins(missing > 0, self.rule == "auto")
 
