@@ -10,7 +10,6 @@ from scipy.spatial.distance import cdist
 from fsframe_relief.engine import distance_kernels as loops
 from fsframe_relief.engine import neighbour_kernels, score_kernels
 from fsframe_relief.engine.columns import prepare_columns
-from fsframe_relief.engine.distance_kernels import summarise_columns
 
 
 def cases():  # type: ignore[no-untyped-def]
@@ -18,7 +17,6 @@ def cases():  # type: ignore[no-untyped-def]
     yield from gaps()
     yield from genotypes()
     yield from probabilities()
-    yield from summaries()
 
 
 def continuous():  # type: ignore[no-untyped-def]
@@ -147,46 +145,3 @@ def probabilities():  # type: ignore[no-untyped-def]
         return out
 
     yield "probability_distances", f"{n} × {p}, 10 % gaps (table lookups a target)", loop, arrays
-
-
-def summaries():  # type: ignore[no-untyped-def]
-    n, p = 100, 10_000
-    X = np.random.default_rng(4).normal(size=(n, p))
-    X[:, ::4] = np.round(X[:, ::4])
-
-    def loop() -> Any:
-        low, high = np.full(p, np.inf), np.full(p, -np.inf)
-        missing, broken = np.zeros((2, p))
-        summarise_columns(X, 0, p, low, high, missing, broken)
-        return np.array([low, high, missing, broken > 0])
-
-    def arrays() -> Any:
-        step = (1 << 16) // p
-        parts = [block_summary(X[start : start + step]) for start in range(0, n, step)]
-        low, high, missing, broken = zip(*parts, strict=True)
-        return np.array(
-            [np.min(low, 0), np.max(high, 0), np.sum(missing, 0), np.any(broken, axis=0)]
-        )
-
-    yield (
-        "summarise_columns",
-        f"{n} × {p}, complete (reductions by blocks in the cache)",
-        loop,
-        arrays,
-    )
-
-
-def block_summary(block: Any) -> Any:
-    """Minimum, maximum, number of gaps, and whether a value is not whole; masks only if needed."""
-    missing = np.zeros(block.shape[1])
-    if np.isnan(block.sum(axis=0)).any():
-        missing = np.isnan(block).sum(axis=0)
-        low, high = np.fmin.reduce(block, axis=0), np.fmax.reduce(block, axis=0)
-    else:
-        low, high = block.min(axis=0), block.max(axis=0)
-    # one row tells most columns that are not whole
-    broken = np.floor(block[0]) != block[0]
-    asked = np.flatnonzero(~broken)
-    part = block[:, asked]
-    broken[asked] = ((np.floor(part) != part) & ~np.isnan(part)).any(axis=0)
-    return low, high, missing, broken

@@ -193,28 +193,18 @@ class ColumnsSeen:
         for _ in in_turn(work, list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))):
             pass
 
-    def levels(self, column: int) -> NDArray[np.float64] | None:
-        """The distinct values of a column of whole numbers; None if not all of them were tracked.
+    def n_levels_of(self, columns: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Number of distinct values of some columns, −1 if not known."""
+        sizes = np.bitwise_count(self.level_bits[columns]).sum(axis=1, dtype=np.int64)
+        return np.where(self.whole[columns] & ~self.outside[columns], sizes, -1)
 
-        An empty array if there is no value.
-        """
-        if not self.whole[column] or self.outside[column]:
-            return None
-        levels = np.flatnonzero(np.unpackbits(self.level_bits[column], bitorder="little"))
-        return levels + self.base[column] if levels.size else np.empty(0)
-
-    def levels_of(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Number of distinct values of some columns, −1 if not known, and the values."""
-        tracked = self.whole[columns] & ~self.outside[columns]
-        known = columns[tracked]
-        owner, place = np.nonzero(self.level_bits[known])
-        bits = np.unpackbits(
-            self.level_bits[known[owner], place][:, None], axis=1, bitorder="little"
-        )
-        at, bit = np.nonzero(bits)
-        sizes = np.full(len(columns), -1)
-        sizes[tracked] = np.bincount(owner[at], minlength=len(known))
-        return sizes, 8 * place[at] + bit + self.base[known[owner[at]]]
+    def levels_of(self, columns: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The distinct values of some columns of which all are known, ascending in each."""
+        owner, place = np.nonzero(self.level_bits[columns])
+        bits = self.level_bits[columns[owner], place][:, None]
+        at, bit = np.nonzero(np.unpackbits(bits, axis=1, bitorder="little"))
+        levels: NDArray[np.float64] = 8 * place[at] + bit + self.base[columns[owner[at]]]
+        return levels
 
     def take(self, columns: NDArray[np.intp]) -> ColumnsSeen:
         """The facts of these columns, in this order."""

@@ -117,8 +117,10 @@ def test_levels_of_bytes_are_those_of_the_columns(most: int, order: Literal["C",
     seen = ColumnsSeen(11, True)
     for block in np.array_split(rows, 3):
         seen.add(np.asarray(block, order=order), partial(in_threads, 2), 40)
-    for column in range(11):
-        np.testing.assert_array_equal(seen.levels(column), np.unique(rows[:, column]))
+    levels = [np.unique(rows[:, column]) for column in range(11)]
+    every = np.arange(11)
+    np.testing.assert_array_equal(seen.levels_of(every), np.concatenate(levels))
+    assert seen.n_levels_of(every).tolist() == [len(each) for each in levels]
     np.testing.assert_array_equal(seen.low, rows.min(axis=0))
     np.testing.assert_array_equal(seen.high, rows.max(axis=0))
 

@@ -306,11 +306,11 @@ class Discretiser:
         # Halves, because high − low overflows where a column spans more than the largest double.
         short = high / 2 - low / 2 < LONGEST_TABLE / 2
         listed = np.flatnonzero(open_ & whole & short)
-        distinct, levels = facts.levels_of(places[listed])
+        distinct = facts.n_levels_of(places[listed])
         kept = (distinct >= 0) & self._keeps_levels(distinct, categorical[rest[listed]])
-        levels = levels[np.repeat(kept, distinct.clip(0))]
-        builder.add(rest[listed[kept]], distinct[kept], levels, True)
-        open_[listed[kept]] = False
+        few = listed[kept]
+        builder.add(rest[few], distinct[kept], facts.levels_of(places[few]), True)
+        open_[few] = False
         maybe_levels = categorical[rest] | (self.rule == "none") | (whole & ~short)
         # In wide tables only values near the first one are listed.
         maybe_levels[listed[distinct < 0]] = True

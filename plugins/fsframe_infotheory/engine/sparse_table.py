@@ -213,15 +213,27 @@ class _SparseFacts:
     missing: NDArray[np.int64]
     matrix: SparseColumns
 
-    def levels_of(self, columns: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Number of distinct values of whole-numbered columns of a short range, and the values."""
-        m = self.matrix
-        given = m.values, m.starts, m.n_samples, columns, self.low, self.high
+    def n_levels_of(self, columns: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Number of distinct values of whole-numbered columns of a short range."""
         sizes = np.zeros(len(columns), np.int64)
-        list_levels(*given, sizes, np.zeros(len(columns), np.int64), np.empty(0))
+        self._list(columns, sizes, np.empty(0))
+        return sizes
+
+    def levels_of(self, columns: NDArray[np.intp]) -> NDArray[np.float64]:
+        """These values, ascending in each column."""
+        sizes = self.n_levels_of(columns)
         values = np.empty(int(sizes.sum()))
-        list_levels(*given, sizes, np.cumsum(sizes) - sizes, values)
-        return sizes, values
+        self._list(columns, sizes, values)
+        return values
+
+    def _list(
+        self, columns: NDArray[np.intp], sizes: NDArray[np.int64], values: NDArray[np.float64]
+    ) -> None:
+        m = self.matrix
+        places = np.cumsum(sizes) - sizes
+        list_levels(
+            m.values, m.starts, m.n_samples, columns, self.low, self.high, sizes, places, values
+        )
 
 
 def encode_sparse(

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.errors import DataError
-from fsframe_relief.engine.table_values import ByteTable, ColumnSummary, scaled, summarise
+from fsframe.table.columns_seen import ColumnsSeen
+from fsframe_relief.engine.table_values import ByteTable, scaled, summarise
 
 SLICE = 1 << 20
 """Values converted at a time: bounds temporaries to some 10 MB."""
@@ -110,7 +111,7 @@ def prepare_columns(
     classes: NDArray[np.int64] | None = None,
     counts: NDArray[np.float64] | None = None,
     names: tuple[str, ...] | None = None,
-    summary: ColumnSummary | None = None,
+    summary: ColumnsSeen | None = None,
     threads: int = 1,
     like: Columns | None = None,
 ) -> Columns:
@@ -136,7 +137,7 @@ def prepare_columns(
         Multiplicities for those probabilities.
     names : tuple of str, optional
         What to call columns in messages.
-    summary : ColumnSummary, optional
+    summary : ColumnsSeen, optional
         Of `X`, if known.
     threads : int
         The result does not depend on it.
@@ -158,11 +159,11 @@ def prepare_columns(
     order = np.arange(n) if order is None else order
     summary = summarise(X) if summary is None else summary
     low, high, missing, whole = summary.low, summary.high, summary.missing, summary.whole
-    if summary.infinite.any():
-        first = int(np.flatnonzero(summary.infinite)[0])
-        name = repr(names[first]) if names else str(first)
+    infinite = np.flatnonzero(summary.infinite)
+    if infinite.size:
+        name = repr(names[infinite[0]]) if names else str(infinite[0])
         raise DataError(
-            f"{int(summary.infinite.sum())} columns hold infinite values, the first is {name}; "
+            f"{infinite.size} columns hold infinite values, the first is {name}; "
             "replace them by finite values or leave them empty"
         )
     blank = missing == n

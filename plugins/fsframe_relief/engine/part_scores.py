@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from fsframe.kernels.threads import in_threads
 from fsframe.method.run import Run
+from fsframe.table.columns_seen import ColumnsSeen
 from fsframe_relief.engine.neighbours import Nearest, Target, class_factors
-from fsframe_relief.engine.table_values import ColumnSummary, scaled
+from fsframe_relief.engine.table_values import scaled
 
 SPARE = 8
 """Empty places after the k-th distance: they fix the order in which weights are summed."""
@@ -32,34 +33,6 @@ Places = NDArray[np.int64]
 Values = NDArray[np.float64] | NDArray[np.uint8]
 
 
-def few_levels_over_parts(matrix: Any, limit: int) -> NDArray[np.bool_]:
-    """Columns with at most `limit` distinct values, as `few_levels` of the table in memory."""
-    p = len(matrix.names)
-    distinct: dict[int, NDArray[Any]] = {}
-    few = np.zeros(p, dtype=bool)
-    for column in range(p):
-        levels = matrix.facts.levels(column)
-        if levels is None:
-            distinct[column] = np.empty(0)
-        else:
-            few[column] = 0 < levels.size <= limit
-
-    def update(block: NDArray[Any]) -> None:
-        for column in list(distinct):
-            values = block[:, column]
-            distinct[column] = np.unique(np.append(distinct[column], values[~np.isnan(values)]))
-            if distinct[column].size > limit:
-                del distinct[column]
-
-    if distinct:
-        # A few rows decide for nearly all continuous columns.
-        update(next(matrix.blocks(16 * limit)))
-    for block in matrix.blocks() if distinct else ():
-        update(block)
-    few[[column for column, values in distinct.items() if values.size]] = True
-    return few
-
-
 @attrs.frozen(kw_only=True, eq=False)
 class _Rows:
     """The rows of a table, block by block, scaled and transposed for the kernels.
@@ -69,7 +42,7 @@ class _Rows:
     matrix : RowSource
     real, codes : int arrays
         Continuous columns, and discrete ones; constant ones are in neither.
-    summary : ColumnSummary
+    summary : ColumnsSeen
     n_rows, n_read : int
         Rows of a block, and rows read at a time: small reads are slow in files that are compressed
         in large chunks.
@@ -78,7 +51,7 @@ class _Rows:
     matrix: Any
     real: NDArray[np.intp]
     codes: NDArray[np.intp]
-    summary: ColumnSummary
+    summary: ColumnsSeen
     n_rows: int
     n_read: int
 
@@ -156,16 +129,15 @@ def scores_over_parts(
     division of the rows, on threads, on the size of a batch or on the method, and the error of a
     score is below 2^−61 for each pair of target and neighbour.
     """
-    facts = matrix.facts
-    summary = ColumnSummary(facts.low, facts.high, facts.missing, facts.whole)
+    summary = matrix.facts
     constant = summary.low == summary.high
     real, codes = np.flatnonzero(~discrete & ~constant), np.flatnonzero(discrete & ~constant)
     p = real.size + codes.size
     n_groups = 2 if rule.pooled else len(target.prior)
     k = int(min(rule.k, len(target.y)))
     # Blocks as read, as doubles and transposed; targets with their lists.
-    n_rows = int(np.clip(run.memory // 8 // (32 * max(1, len(facts.low))), 64, _ROWS))
-    size = 3 * matrix.dtype.itemsize * max(1, len(facts.low))
+    n_rows = int(np.clip(run.memory // 8 // (32 * max(1, len(summary.low))), 64, _ROWS))
+    size = 3 * matrix.dtype.itemsize * max(1, len(summary.low))
     n_read = n_rows * max(1, run.memory // 8 // size // n_rows)
     rows = _Rows(
         matrix=matrix, real=real, codes=codes, summary=summary, n_rows=n_rows, n_read=n_read
@@ -195,7 +167,7 @@ def scores_over_parts(
         capacity, listed = min(8 * capacity, len(y)), 5 * LISTED
     from fsframe_relief.engine.part_kernels import UNIT
 
-    scores = np.zeros(len(facts.low))
+    scores = np.zeros(len(summary.low))
     scores[np.concatenate([real, codes])] = total / UNIT
     return scores
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsframe.kernels.threads import in_order, in_threads
+from fsframe.table.columns_seen import ColumnsSeen
 from fsframe.table.dataset import RowSource
 
 ROW_BLOCK = 64
@@ -86,29 +87,8 @@ SLICE = 1 << 20
 """Values sorted in one go: bounds temporaries to some 10 MB."""
 
 
-@attrs.frozen(eq=False)
-class ColumnSummary:
-    """Per column: least and greatest known value, missing values, whether all values are whole.
-
-    A column without any value has low > high.
-    """
-
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    missing: NDArray[np.int64]
-    whole: NDArray[np.bool_]
-
-    @property
-    def infinite(self) -> NDArray[np.bool_]:
-        """Columns with infinite values."""
-        infinite: NDArray[np.bool_] = (self.high >= self.low) & (
-            np.isinf(self.low) | np.isinf(self.high)
-        )
-        return infinite
-
-
-def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnSummary:
-    """The summary of a table, in one pass: O(n p) time, O(p) memory besides the table.
+def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnsSeen:
+    """Range, missing values, wholeness and levels of columns: O(n p) time.
 
     Parameters
     ----------
@@ -125,69 +105,61 @@ def summarise(X: NDArray[Any] | ByteTable, threads: int = 1) -> ColumnSummary:
     >>> summary.missing.tolist(), summary.whole.tolist()
     ([0, 1], [True, False])
     """
-    from fsframe_relief.engine.distance_kernels import CHUNK, summarise_columns
-
-    if isinstance(X, ByteTable):
-        return _of_bytes(X)
-    X = np.ascontiguousarray(X)
-    p = X.shape[1]
-    if X.dtype == np.uint8:
-        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-        return ColumnSummary(low, high, np.zeros(p, dtype=np.int64), np.ones(p, dtype=bool))
-    low, high = np.full(p, np.inf), np.full(p, -np.inf)
-    missing, broken = np.zeros(p), np.zeros(p)
-    step = -(-p // (CHUNK * threads)) * CHUNK
-
-    def some(start: int) -> None:
-        summarise_columns(X, start, min(p, start + step), low, high, missing, broken)
-
-    in_threads(threads, some, range(0, p, step))
-    return ColumnSummary(low, high, missing.astype(np.int64), broken == 0)
-
-
-def _of_bytes(X: ByteTable) -> ColumnSummary:
+    if not isinstance(X, ByteTable):
+        return ColumnsSeen.of(X, threads)
     n, p = X.shape
-    low, high, missing = np.full(p, np.inf), np.full(p, -np.inf), np.zeros(p, dtype=np.int64)
+    seen = ColumnsSeen(p, False)
     step = max(1, SLICE // p)
     for start in range(0, n, step):
-        rows = X[start : start + step]
-        np.fmin(low, np.fmin.reduce(rows, axis=0), out=low)
-        np.fmax(high, np.fmax.reduce(rows, axis=0), out=high)
-        missing += np.isnan(rows).sum(axis=0)
-    return ColumnSummary(low, high, missing, np.ones(p, dtype=bool))
+        seen.add(X[start : start + step])
+    return seen
 
 
 def few_levels(
-    X: NDArray[Any] | ByteTable, summary: ColumnSummary, limit: int = 10
+    blocks: Iterable[NDArray[Any]], summary: ColumnsSeen, limit: int
 ) -> NDArray[np.bool_]:
     """Columns with at most `limit` distinct known values, as (n_features,) bool.
 
-    Notes
-    -----
-    The first rows decide for nearly all continuous columns, and whole numbers in a short range need
-    not be counted; only the remaining columns are sorted, in blocks. O(n p) for usual tables.
+    Parameters
+    ----------
+    blocks : iterable of (r, n_features) arrays
+        The rows of the table; a few of them first, and again: they decide for nearly all continuous
+        columns. Not looked at where the summary lists the values of all columns.
+    summary : ColumnsSeen
+    limit : int
 
     Examples
     --------
     >>> X = np.array([[0.0, 0.1], [1.0, 0.2], [0.0, 0.3]])
-    >>> few_levels(X, summarise(X), limit=2).tolist()
+    >>> few_levels([X], summarise(X), 2).tolist()
     [True, False]
     """
-    n = X.shape[0]
-    known = summary.high >= summary.low
-    with np.errstate(invalid="ignore"):
-        few = known & summary.whole & (summary.high - summary.low < limit)
-        open_ = np.flatnonzero(known & ~few)
-        for rows in (X[: 4 * limit], X):
-            step = max(1, SLICE // len(rows))
-            for start in range(0, open_.size, step):
-                part = open_[start : start + step]
-                levels = (np.diff(np.sort(rows[:, part], axis=0), axis=0) > 0).sum(axis=0) + 1
-                few[part] = levels <= limit
-            open_ = open_[few[open_]]
-            if n <= len(rows):
-                break
+    sizes = summary.n_levels_of(np.arange(len(summary.low)))
+    few = (sizes > 0) & (sizes <= limit)
+    open_ = np.flatnonzero(sizes < 0)
+    known = np.empty((0, open_.size))
+    for block in blocks if open_.size else ():
+        values = np.sort(np.concatenate([known, block[:, open_]]), axis=0)
+        values[1:][np.diff(values, axis=0) == 0] = np.nan
+        values = np.sort(values, axis=0)[: limit + 1]
+        left = np.isnan(values[limit:]).all(axis=0)
+        open_, known = open_[left], values[:limit, left]
+        if not open_.size:
+            break
+    few[open_] = ~np.isnan(known).all(axis=0)
     return few
+
+
+def row_blocks(table: NDArray[Any] | ByteTable | RowSource, few: int) -> Iterator[NDArray[Any]]:
+    """The first `few` rows of a table in memory or in parts, then all rows, some at a time."""
+    if not isinstance(table, (np.ndarray, ByteTable)):
+        yield next(table.blocks(few))
+        yield from table.blocks()
+        return
+    yield table[:few]
+    step = max(1, SLICE // table.shape[1])
+    for start in range(0, len(table), step):
+        yield table[start : start + step]
 
 
 CACHED = 1 << 16

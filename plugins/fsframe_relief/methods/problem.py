@@ -17,17 +17,17 @@ from fsframe.method.selector import Selector
 from fsframe.method.statement import RELEVANT, Statement
 from fsframe.params import choice, either, integer, listing, optional, param, real, text
 from fsframe.resampling.resamples import too_many
+from fsframe.table.columns_seen import ColumnsSeen
 from fsframe.table.dataset import Dataset
 from fsframe.text import counted
 from fsframe_relief.engine.columns import Columns, prepare_columns
 from fsframe_relief.engine.neighbours import Rule, Target
-from fsframe_relief.engine.part_scores import few_levels_over_parts
 from fsframe_relief.engine.table_values import (
     SMALL,
     ByteTable,
-    ColumnSummary,
     content_order,
     few_levels,
+    row_blocks,
     summarise,
 )
 
@@ -406,7 +406,7 @@ def discrete_columns(
     method: ReliefParameters,
     data: Dataset,
     X: NDArray[Any] | ByteTable | None = None,
-    summary: ColumnSummary | None = None,
+    summary: ColumnsSeen | None = None,
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     """Mask of discrete columns, and a warning about that choice; `X` and its summary are those of
     all columns, if known."""
@@ -420,10 +420,11 @@ def discrete_columns(
         if data.categorical.any() or data.ordinal.any():
             return np.asarray(data.categorical), ()
         if data.in_parts:
-            mask = few_levels_over_parts(data.matrix, FEW_LEVELS)
-        else:
-            X = table_values(data) if X is None else X
-            mask = few_levels(X, summary or summarise(X), FEW_LEVELS)
+            X, summary = data.matrix, data.matrix.facts
+        elif X is None or summary is None:
+            X = table_values(data)
+            summary = summarise(X)
+        mask = few_levels(row_blocks(X, 4 * FEW_LEVELS), summary, FEW_LEVELS)
         if not mask.any():
             return mask, ()
         note = (
