@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fsframe.cli.commands import COMMANDS
+from fsframe.cli.terminal import option
 from fsframe.errors import FsframeError, PluginError, RequestError, StoreError, one_line
 from fsframe.execution.process_start import check_address_space
 from fsframe.registry import OwnAndPlugins, commands
@@ -40,14 +41,13 @@ def _take(context: click.Context, parameter: click.Parameter, value: bool) -> No
     context.meta[_META] = value
 
 
-contained_option = click.option(
+contained_option = option(
     "--contained",
-    is_flag=True,
-    expose_value=False,
-    callback=_take,
-    help="For files from strangers: run the command in a child process that may use at most "
+    "For files from strangers: run the command in a child process that may use at most "
     f"{SECONDS} s of processor time and {MEMORY // 10**9} GB of address space. A crash of a "
     "library ends only this process.",
+    expose_value=False,
+    callback=_take,
 )
 """The option ``--contained`` of the program, before the name of a command."""
 

@@ -9,7 +9,13 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from fsframe.cli.terminal import all_options, json_option, quiet_option, traceback_option
+from fsframe.cli.terminal import (
+    all_options,
+    json_option,
+    option,
+    quiet_option,
+    traceback_option,
+)
 from fsframe.registry import (
     Offer,
     Registry,
@@ -119,103 +125,92 @@ class EngineName(click.ParamType):
         return [CompletionItem(n, help=h) for n, h in known.items() if n.startswith(incomplete)]
 
 
+COUNT = click.IntRange(min=1)
+
+overwrite_option = option("--overwrite", "Replace the file if it exists.")
+dry_run_option = option("--dry-run", "Check and print the request; run nothing.")
+folds_csv_option = option(
+    "--csv FILE", "For an evaluation: also write one line per fold.", called="csv_out"
+)
+
 engine_options = all_options(
-    click.option(
+    option(
         "--memory",
+        "Bound on the memory of the run, such as 2GB: table, copies, workers and fits. [default: 2 "
+        "GiB for each fit, besides the table]",
         type=MemorySize(),
-        help="Bound on the memory of the run, such as 2GB: table, copies, workers and fits. "
-        "[default: 2 GiB for each fit, besides the table]",
     ),
-    click.option(
+    option(
         "--engine",
+        "Where resamples are computed: serial, processes, dask, or a plugin's engine. [default: "
+        "serial, or as --workers or --scheduler imply]",
         type=EngineName(),
-        help="Where resamples are computed: serial, processes, dask, or a plugin's engine. "
-        "[default: serial, or as --workers or --scheduler imply]",
     ),
-    click.option(
+    option(
         "--workers",
-        type=click.IntRange(min=1),
-        help="Number of worker processes on this machine. [default with --engine processes: one "
-        "per processor]",
+        "Number of worker processes on this machine. [default with --engine processes: one per "
+        "processor]",
+        type=COUNT,
     ),
-    click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Address of a dask scheduler, such as tcp://10.0.0.1:8786.",
-    ),
-    click.option(
-        "--patience",
+    option("--scheduler ADDRESS", "Address of a dask scheduler, such as tcp://10.0.0.1:8786."),
+    option(
+        "--patience SECONDS",
+        "Seconds without a response before a worker is replaced. [default: 60]",
         type=click.FloatRange(min=0, min_open=True, max=1e9),
-        metavar="SECONDS",
-        help="Seconds without a response before a worker is replaced. [default: 60]",
     ),
-    click.option(
-        "--progress",
-        type=click.Choice(["json"]),
-        help="Report events on stderr as JSON lines.",
-    ),
-    click.option(
-        "--log",
-        metavar="FILE",
-        help="Append a line to FILE for each stage, each warning and the end of the run.",
+    option("--progress", "Report events on stderr as JSON lines.", type=click.Choice(["json"])),
+    option(
+        "--log FILE", "Append a line to FILE for each stage, each warning and the end of the run."
     ),
     traceback_option,
-    click.option("--restart", is_flag=True, help="Discard an interrupted run and start again."),
-    click.option(
+    option("--restart", "Discard an interrupted run and start again."),
+    option(
         "--mixed",
-        is_flag=True,
-        help="Accept workers and results from other processors or libraries; this is recorded.",
+        "Accept workers and results from other processors or libraries; this is recorded.",
     ),
 )
 """The options that `with_options` and `run_request` take."""
 
 output_options = all_options(
-    click.option(
-        "-o",
-        "--out",
-        metavar="FILE",
-        help="Where to write the run file. [default: DATA.STAGES.h5 beside the data, with the "
+    option(
+        "-o --out FILE",
+        "Where to write the run file. [default: DATA.STAGES.h5 beside the data, with the "
         "parameters of the stages]",
     ),
-    click.option("--no-out", is_flag=True, help="Write no run file."),
-    click.option(
+    option("--no-out", "Write no run file."),
+    option(
         "--seed",
+        "Random seed: the same seed gives the same bits on the same kind of processor.",
         type=click.IntRange(min=0),
         default=0,
-        show_default=True,
-        help="Random seed: the same seed gives the same bits on the same kind of processor.",
     ),
-    click.option("--overwrite", is_flag=True, help="Replace existing files."),
+    option("--overwrite", "Replace existing files."),
     json_option,
     quiet_option,
-    click.option("--dry-run", is_flag=True, help="Check and print the request; run nothing."),
+    dry_run_option,
     engine_options,
 )
 """The options that `run_on` takes."""
 
 fold_options = all_options(
-    click.option("--folds", metavar="N", help="Number of folds. [default: 10]"),
-    click.option("--repeats", metavar="N", help="Number of repetitions. [default: 10]"),
-    click.option(
-        "--scheme",
-        metavar="folds|five-by-two|leave-one-out",
-        help="How rows are split into training and test rows. [default: folds]",
+    option("--folds N", "Number of folds. [default: 10]"),
+    option("--repeats N", "Number of repetitions. [default: 10]"),
+    option(
+        "--scheme folds|five-by-two|leave-one-out",
+        "How rows are split into training and test rows. [default: folds]",
     ),
-    click.option(
-        "--classifier",
-        metavar="STAGE|PATH",
-        help="Classifier for a chain that does not end with one: a stage, or the name of a "
+    option(
+        "--classifier STAGE|PATH",
+        "Classifier for a chain that does not end with one: a stage, or the name of a "
         f"scikit-learn classifier. [default: {', '.join(default_names(classifiers))}]",
     ),
-    click.option(
+    option(
         "--unstratified",
-        "stratify",
+        "Do not stratify folds by class. [default: stratified]",
+        called="stratify",
         flag_value="no",
         default=None,
-        help="Do not stratify folds by class. [default: stratified]",
     ),
-    click.option(
-        "--inner-folds", metavar="N", help="Number of inner folds, for tuning. [default: 5]"
-    ),
+    option("--inner-folds N", "Number of inner folds, for tuning. [default: 5]"),
 )
 """The options of cross-validation."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from fsframe.cli.terminal import all_options
+from fsframe.cli.terminal import Option, all_options, option
 from fsframe.errors import RequestError, UntidyTableError
 from fsframe.table.roles import ROLES, side_roles
 
@@ -19,76 +19,46 @@ if TYPE_CHECKING:
 TABLE_FORM = ("na", "delimiter", "decimal", "encoding", "header", "x", "y", "names", "transpose")
 """The arguments of `fsframe.read` that `read_table` has too."""
 
-F = TypeVar("F", bound=Callable[..., Any])
+
+def _joined(context: click.Context, parameter: click.Parameter, given: Sequence[str]) -> str | None:
+    return ",".join(given) or None
 
 
-def _list_option(name: str, **settings: Any) -> Callable[[F], F]:
-    """An option of names separated by commas; given several times, it means all of them."""
-    return click.option(
-        name,
-        multiple=True,
-        callback=lambda context, option, given: ",".join(given) or None,
-        **settings,
-    )
-
-
-def _of_role(name: str) -> Callable[[F], F]:
-    """The option of a role of columns."""
+def _of_role(name: str) -> Option:
+    """The option of a role of columns; for names separated by commas it may be given repeatedly."""
     role = ROLES[name]
-    make: Any = _list_option if role.given == "columns" else click.option
-    option: Callable[[F], F] = make(role.option, metavar=role.metavar, help=role.help)
-    return option
+    several: dict[str, Any] = (
+        {"multiple": True, "callback": _joined} if role.given == "columns" else {}
+    )
+    return option(f"{role.option} {role.metavar}", role.help, **several)
 
 
 _FORM = (
-    click.option(
-        "--na",
-        metavar="CODE",
-        multiple=True,
-        help="Code for a missing value, such as -999; may be repeated.",
+    option("--na CODE", "Code for a missing value, such as -999; may be repeated.", multiple=True),
+    option(
+        "--delimiter CHARACTER",
+        "Field separator: a character, or tab, comma, semicolon, space. [default: detected]",
     ),
-    click.option(
-        "--delimiter",
-        metavar="CHARACTER",
-        help="Field separator: a character, or tab, comma, semicolon, space. [default: detected]",
-    ),
-    click.option(
-        "--decimal",
-        type=click.Choice([".", ","]),
-        help="Decimal mark in text. [default: detected]",
-    ),
-    click.option(
-        "--encoding", metavar="NAME", help="Text encoding, such as windows-1252. [default: utf-8]"
-    ),
-    click.option(
+    option("--decimal", "Decimal mark in text. [default: detected]", type=click.Choice([".", ","])),
+    option("--encoding NAME", "Text encoding, such as windows-1252. [default: utf-8]"),
+    option(
         "--header/--no-header",
+        "Whether the first line holds column names. [default: detected]",
         default=None,
-        help="Whether the first line holds column names. [default: detected]",
     ),
-    click.option(
-        "--x",
-        "x_path",
-        metavar="PATH",
-        help="Path of the features in an HDF5, NPZ, MAT or AnnData file; sheet of a workbook. "
-        "[default: X]",
+    option(
+        "--x PATH",
+        "Path of the features in an HDF5, NPZ, MAT or AnnData file; sheet of a workbook. [default: "
+        "X]",
+        called="x_path",
     ),
-    click.option(
-        "--y",
-        "y_path",
-        metavar="PATH",
-        help="HDF5, NPZ, MAT, AnnData: path of the label. [default: y]",
+    option("--y PATH", "HDF5, NPZ, MAT, AnnData: path of the label. [default: y]", called="y_path"),
+    option(
+        "--names PATH",
+        "HDF5, NPZ: path of the feature names. [default: feature_names]",
+        called="names_path",
     ),
-    click.option(
-        "--names",
-        "names_path",
-        metavar="PATH",
-        help="HDF5, NPZ: path of the feature names. [default: feature_names]",
-    ),
-    click.option(
-        "--transpose",
-        is_flag=True,
-        help="Features are in rows, samples in columns.",
-    ),
+    option("--transpose", "Features are in rows, samples in columns."),
 )
 
 form_options = all_options(*_FORM)
@@ -96,41 +66,29 @@ form_options = all_options(*_FORM)
 
 reading_options = all_options(
     _of_role("label"),
-    click.option(
+    option(
         "--task",
+        "Kind of label. [default: classes, unless it holds numbers that are not whole]",
         type=click.Choice(["classification", "regression"]),
-        help="Kind of label. [default: classes, unless it holds numbers that are not whole]",
     ),
-    click.option(
+    option(
         "--missing-label",
+        "Leave out rows without a label. [default: an error]",
         type=click.Choice(["drop"]),
-        help="Leave out rows without a label. [default: an error]",
     ),
     *map(_of_role, ("drop", "categorical", "ordinal")),
-    click.option(
+    option(
         "--dates",
+        "Convert dates to days since 1970-01-01. [default: dates are refused]",
         type=click.Choice(["days"]),
-        help="Convert dates to days since 1970-01-01. [default: dates are refused]",
     ),
-    click.option(
-        "--encode",
-        type=click.Choice(["onehot"]),
-        help="Nominal columns become indicator columns.",
-    ),
+    option("--encode", "Nominal columns become indicator columns.", type=click.Choice(["onehot"])),
     *map(_of_role, ("keep", "weight", "event", "groups")),
     *(_of_role(role.name) for role in side_roles()),
-    click.option(
-        "--feature-groups",
-        metavar="FILE",
-        type=click.Path(),
-        help="File of features to keep or drop together.",
+    option(
+        "--feature-groups FILE", "File of features to keep or drop together.", type=click.Path()
     ),
-    click.option(
-        "--samples",
-        metavar="FILE",
-        type=click.Path(),
-        help="Table about the samples: label, groups, …",
-    ),
+    option("--samples FILE", "Table about the samples: label, groups, …", type=click.Path()),
     *_FORM,
 )
 """The options that `read_data` takes."""

@@ -182,8 +182,26 @@ def all_options(*options: Option) -> Callable[[F], F]:
     return decorate
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress or notes on stderr.")
+def option(names: str, help: str, *, called: str = "", **settings: Any) -> Option:
+    """An option, from its names and the word for its value as its help shows them.
+
+    ``-o --out FILE`` takes a value; without such a word, a type or a second name after a slash it
+    is a flag. It is an argument of its function by its longest name, or `called` so, and a default
+    that is a number or a text is shown in its help.
+    """
+    words = names.split()
+    dashed = [word for word in words if word.startswith("-")]
+    if len(dashed) < len(words):
+        settings["metavar"] = " ".join(words[len(dashed) :])
+    elif "type" not in settings and "/" not in names:
+        settings["is_flag"] = True
+    shown = settings.get("default") is not None and "/" not in names
+    declared = [*dashed, *([called] if called else [])]
+    return click.option(*declared, help=help, show_default=shown, **settings)
+
+
+json_option = option("--json", "Print one JSON object.", called="as_json")
+quiet_option = option("-q --quiet", "No progress or notes on stderr.")
 
 _traceback_wanted = False
 
@@ -199,12 +217,11 @@ def _take_traceback(context: click.Context, parameter: click.Parameter, value: b
     _traceback_wanted = _traceback_wanted or value
 
 
-traceback_option = click.option(
+traceback_option = option(
     "--traceback",
-    is_flag=True,
+    "After an error, also print the traceback.",
     expose_value=False,
     callback=_take_traceback,
-    help="After an error, also print the traceback.",
 )
 """The option ``--traceback``, of the program and of the commands that run methods."""
 

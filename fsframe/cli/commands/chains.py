@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fsframe.cli.options import fold_options, output_options
+from fsframe.cli.options import COUNT, dry_run_option, fold_options, output_options
 from fsframe.cli.reading_options import reading_options
 from fsframe.cli.running import run_on, show_result
 from fsframe.cli.stages import StageGroup, last_command
-from fsframe.cli.terminal import say
+from fsframe.cli.terminal import option, say
 from fsframe.errors import RequestError
 from fsframe.grammar import StageText, format_list, format_stages
 from fsframe.registry import default_names, stability_metrics
@@ -27,10 +27,10 @@ _data = click.argument("data", type=click.Path())
 @_data
 @reading_options
 @output_options
-@click.option(
+@option(
     "--threads",
-    type=click.IntRange(min=1),
-    help="Threads to use; results do not depend on it. [default: all]",
+    "Threads to use; results do not depend on it. [default: all]",
+    type=COUNT,
 )
 def _on_of_chain(**options: Any) -> dict[str, Any]:
     """The table to run on: delimited text (also compressed), NPZ or HDF5.
@@ -56,7 +56,7 @@ A stage's parameters follow it as options, or after a colon:
 
 
 @click.group(cls=StageGroup, last=last_command(_on_of_chain), epilog=_CHAIN_EPILOG)
-@click.option("--dry-run", is_flag=True, help="Check and print the request; run nothing.")
+@dry_run_option
 def chain(dry_run: bool) -> None:
     """Run selectors one after the other on a table.
 
@@ -79,22 +79,21 @@ def _run_chain(results: list[StageText | dict[str, Any]], dry_run: bool) -> None
 @_data
 @reading_options
 @fold_options
-@click.option("--curve", metavar="auto|[N,…]", help="Also evaluate with these numbers of features.")
-@click.option(
+@option("--curve auto|[N,…]", "Also evaluate with these numbers of features.")
+@option(
     "--all-features/--no-all-features",
-    default=True,
-    help="Also fit the classifier on all features in every fold, for comparison. [default: "
+    "Also fit the classifier on all features in every fold, for comparison. [default: "
     "all-features]",
+    default=True,
 )
-@click.option(
-    "--metric",
-    "metrics",
+@option(
+    "--metric NAME",
+    "Performance measure, such as auc or sensitivity:positive=ill; may be repeated. [default: all "
+    "bundled ones that apply]",
+    called="metrics",
     multiple=True,
-    metavar="NAME",
-    help="Performance measure, such as auc or sensitivity:positive=ill; may be repeated. "
-    "[default: all bundled ones that apply]",
 )
-@click.option("--csv", "csv_out", metavar="FILE", help="Also write one line per fold.")
+@option("--csv FILE", "Also write one line per fold.", called="csv_out")
 @output_options
 def _on_of_evaluate(**options: Any) -> dict[str, Any]:
     """The table to evaluate on.
@@ -140,17 +139,16 @@ def _run_evaluate(results: list[StageText | dict[str, Any]]) -> None:
 
 @_data
 @reading_options
-@click.option(
-    "--metric",
-    multiple=True,
-    metavar="NAME",
-    help="Stability metric; may be given more than once. "
+@option(
+    "--metric NAME",
+    "Stability metric; may be given more than once. "
     f"[default: {', '.join(default_names(stability_metrics))}]",
+    multiple=True,
 )
-@click.option("--resample", metavar="subsample|bootstrap|folds", help="[default: subsample]")
-@click.option("--n", metavar="N", help="Number of resamples. [default: 30]")
-@click.option("--fraction", metavar="F", help="Share of the rows in a subsample. [default: 0.8]")
-@click.option("--sizes", metavar="K|all", help="Largest set size to compare. [default: all]")
+@option("--resample subsample|bootstrap|folds", "[default: subsample]")
+@option("--n N", "Number of resamples. [default: 30]")
+@option("--fraction F", "Share of the rows in a subsample. [default: 0.8]")
+@option("--sizes K|all", "Largest set size to compare. [default: all]")
 @output_options
 def _on_of_stability(**options: Any) -> dict[str, Any]:
     """The table to resample.

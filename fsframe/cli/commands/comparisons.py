@@ -13,7 +13,15 @@ import click
 from fsframe.cli.options import engine_options, fold_options
 from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.running import Reporter, check_log, requested_engine, run_request, with_options
-from fsframe.cli.terminal import WRITTEN, json_option, quiet_option, say, say_json, say_lines
+from fsframe.cli.terminal import (
+    WRITTEN,
+    json_option,
+    option,
+    quiet_option,
+    say,
+    say_json,
+    say_lines,
+)
 from fsframe.errors import FsframeError, RequestError
 from fsframe.show.comparisons import comparison_lines, comparison_object
 
@@ -31,42 +39,36 @@ if TYPE_CHECKING:
 @click.argument("words", nargs=-1, required=True, metavar="CHAIN CHAIN... on DATA...")
 @reading_options
 @fold_options
-@click.option(
-    "--metric",
-    metavar="NAME",
-    help="Measure to compare by, such as auc or balanced-accuracy. [default: accuracy, or r2 "
-    "for numeric targets]",
+@option(
+    "--metric NAME",
+    "Measure to compare by, such as auc or balanced-accuracy. [default: accuracy, or r2 for "
+    "numeric targets]",
 )
-@click.option(
-    "--rope",
+@option(
+    "--rope X",
+    "Region of practical equivalence: smaller differences count as none.",
     type=click.FloatRange(min=0),
     default=0.01,
-    show_default=True,
-    metavar="X",
-    help="Region of practical equivalence: smaller differences count as none.",
 )
-@click.option(
+@option(
     "--all-features/--no-all-features",
+    "Also evaluate every classifier on all features, for comparison. [default: all-features]",
     default=True,
-    help="Also evaluate every classifier on all features, for comparison. [default: all-features]",
 )
-@click.option(
-    "-o",
-    "--out",
-    metavar="FOLDER",
-    help="Keep a run file for every chain and table there, with results.csv. A "
-    "second call verifies what is there and computes only the rest.",
+@option(
+    "-o --out FOLDER",
+    "Keep a run file for every chain and table there, with results.csv. A second call verifies "
+    "what is there and computes only the rest.",
 )
-@click.option("--csv", "csv_out", metavar="FILE", help="Also write the table of results.")
-@click.option(
+@option("--csv FILE", "Also write the table of results.", called="csv_out")
+@option(
     "--seed",
+    "Random seed: the same seed gives the same folds, and the same bits on the same kind of "
+    "processor.",
     type=click.IntRange(min=0),
     default=0,
-    show_default=True,
-    help="Random seed: the same seed gives the same folds, and the same bits on the same kind of "
-    "processor.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file of --csv if it exists.")
+@option("--overwrite", "Replace the file of --csv if it exists.")
 @json_option
 @quiet_option
 @engine_options
@@ -228,17 +230,14 @@ def _read_all(
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option(
-    "-o",
-    "--out",
-    metavar="FOLDER",
-    help="Folder for the study and its tables. [default: named like the study, beside FILE]",
+@option(
+    "-o --out FOLDER",
+    "Folder for the study and its tables. [default: named like the study, beside FILE]",
 )
-@click.option("--dry-run", is_flag=True, help="Only check FILE and print what would be computed.")
-@click.option(
+@option("--dry-run", "Only check FILE and print what would be computed.")
+@option(
     "--overwrite",
-    is_flag=True,
-    help="Replace a different study in the folder, and files that this study has not written.",
+    "Replace a different study in the folder, and files that this study has not written.",
 )
 @json_option
 @quiet_option

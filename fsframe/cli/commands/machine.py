@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
-from fsframe.cli.terminal import json_option, say, say_json
+from fsframe.cli.options import COUNT
+from fsframe.cli.terminal import json_option, option, say, say_json
 from fsframe.errors import FsframeError, RequestError, StoreError
 from fsframe.registry import Offer, selectors
 from fsframe.text import did_you_mean
@@ -61,10 +62,10 @@ def info(as_json: bool) -> None:
 
 @click.command()
 @click.argument("families", nargs=-1, metavar="[FAMILY]...")
-@click.option(
+@option(
     "--workers",
-    type=click.IntRange(1),
-    help="Processes that compile, one family each at a time; by default as many as processors.",
+    "Processes that compile, one family each at a time; by default as many as processors.",
+    type=COUNT,
 )
 @json_option
 def warm(families: tuple[str, ...], workers: int | None, as_json: bool) -> None:

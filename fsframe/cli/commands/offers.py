@@ -15,7 +15,7 @@ import click
 
 from fsframe.cli.options import METHODS, MethodName, listed
 from fsframe.cli.stages import stage_help
-from fsframe.cli.terminal import json_option, say, say_block, say_json, say_lines
+from fsframe.cli.terminal import json_option, option, say, say_block, say_json, say_lines
 from fsframe.errors import PluginError, RequestError, StoreError
 from fsframe.registry import Offer, Registry, classifiers, default_manager, find_offer, selectors
 from fsframe.registry.entries import Entry
@@ -31,7 +31,7 @@ def _number_of(entries: tuple[Entry, ...]) -> str:
 
 @click.command()
 @json_option
-@click.option("--traceback", is_flag=True, help="Print the traceback of plugins that failed.")
+@option("--traceback", "Print the traceback of plugins that failed.")
 def plugins(as_json: bool, traceback: bool) -> None:
     """List the plugins, and whether each was loaded.
 
@@ -204,17 +204,14 @@ _MARKS = {"passed": "ok", "excepted": "excepted", "not applicable": "—"}
 @click.command()
 @click.argument("name", type=MethodName())
 @json_option
-@click.option("-q", "--quiet", is_flag=True, help="Print only failures and the totals.")
-@click.option(
+@option("-q --quiet", "Print only failures and the totals.")
+@option(
     "--badge",
-    is_flag=True,
-    help="Also write a report: versions, test results, exceptions with reasons; for a "
-    "selector, how it behaves on noise and how its time and memory grow.",
+    "Also write a report: versions, test results, exceptions with reasons; for a selector, how it "
+    "behaves on noise and how its time and memory grow.",
 )
-@click.option(
-    "-o", "--out", metavar="FILE", help="Where to write the report. [default: NAME.check.md]"
-)
-@click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
+@option("-o --out FILE", "Where to write the report. [default: NAME.check.md]")
+@option("--overwrite", "Replace the report if it exists.")
 def check(
     name: str, as_json: bool, quiet: bool, badge: bool, out: str | None, overwrite: bool
 ) -> None:
@@ -315,19 +312,8 @@ _FOR_ALL = ("pyproject.toml.txt", "tests/conftest.py.txt", "@package@/__init__.p
 
 @click.command()
 @click.argument("name")
-@click.option(
-    "--kind",
-    type=click.Choice(list(KINDS)),
-    default="selector",
-    show_default=True,
-    help="What the plugin offers.",
-)
-@click.option(
-    "-o",
-    "--out",
-    metavar="FOLDER",
-    help="Folder to create. [default: fsframe-NAME in the current folder]",
-)
+@option("--kind", "What the plugin offers.", type=click.Choice(list(KINDS)), default="selector")
+@option("-o --out FOLDER", "Folder to create. [default: fsframe-NAME in the current folder]")
 def new_plugin(name: str, kind: str, out: str | None) -> None:
     """Write a plugin, ready to be installed, tested and changed.
 

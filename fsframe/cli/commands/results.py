@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fsframe.cli.options import OfferedName
+from fsframe.cli.options import COUNT, OfferedName, folds_csv_option, overwrite_option
 from fsframe.cli.run_file import (
     find_comparison,
     find_runs,
@@ -19,7 +19,7 @@ from fsframe.cli.run_file import (
     table_if_there,
     table_of_run,
 )
-from fsframe.cli.terminal import cell, json_option, print_text, say, say_json, say_lines
+from fsframe.cli.terminal import cell, json_option, option, print_text, say, say_json, say_lines
 from fsframe.errors import RequestError
 from fsframe.registry import writers
 
@@ -27,10 +27,8 @@ from fsframe.registry import writers
 @click.command()
 @click.argument("run", type=click.Path())
 @json_option
-@click.option(
-    "--csv", "csv_out", metavar="FILE", help="For an evaluation: also write one line per fold."
-)
-@click.option("--overwrite", is_flag=True, help="Replace the file of --csv if it exists.")
+@folds_csv_option
+@option("--overwrite", "Replace the file of --csv if it exists.")
 def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     """Show what a run file holds: chain, data, stages, kept features, top pairs, warnings.
 
@@ -62,32 +60,30 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
 @click.command()
 @click.argument("run", type=click.Path())
 @click.argument("words", nargs=-1, metavar="[on DATA]")
-@click.option(
-    "-o", "--out", metavar="FILE", help="Where to write; - is standard output. [default: -]"
-)
-@click.option(
+@option("-o --out FILE", "Where to write; - is standard output. [default: -]")
+@option(
     "--format",
-    "form",
+    "csv, tsv, xlsx, parquet, latex, markdown, or what a plugin writes. [default: by the ending "
+    "of FILE (.csv, .tsv, .xlsx, .parquet, .tex, .md); csv]",
+    called="form",
     type=OfferedName("format", writers),
-    help="csv, tsv, xlsx, parquet, latex, markdown, or what a plugin writes. [default: by the "
-    "ending of FILE (.csv, .tsv, .xlsx, .parquet, .tex, .md); csv]",
 )
-@click.option("--pairs", is_flag=True, help="Write one row per pair of features instead.")
-@click.option("--kept", is_flag=True, help="Only the features that were kept.")
-@click.option("--top", type=click.IntRange(min=1), help="Only this many rows, from the top.")
-@click.option(
+@option("--pairs", "Write one row per pair of features instead.")
+@option("--kept", "Only the features that were kept.")
+@option("--top", "Only this many rows, from the top.", type=COUNT)
+@option(
     "--means/--no-means",
-    default=True,
-    help="Read the run's table, for the direction of each feature and its mean in every class. "
+    "Read the run's table, for the direction of each feature and its mean in every class. "
     "[default: if it is still there]",
-)
-@click.option(
-    "--defuse/--no-defuse",
     default=True,
-    help="CSV, TSV: put an apostrophe before cells that a spreadsheet would run as formulas. "
-    "[default: defuse]",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+@option(
+    "--defuse/--no-defuse",
+    "CSV, TSV: put an apostrophe before cells that a spreadsheet would run as formulas. [default: "
+    "defuse]",
+    default=True,
+)
+@overwrite_option
 def table(
     run: str,
     words: tuple[str, ...],
@@ -167,24 +163,19 @@ def table(
 @click.command()
 @click.argument("kind", required=False)
 @click.argument("words", nargs=-1, metavar="RUN... [on DATA]")
-@click.option(
-    "-o",
-    "--out",
-    metavar="FILE",
-    help="Ending in .svg, .pdf or .png. [default: RUN.KIND.svg beside the first run]",
+@option(
+    "-o --out FILE",
+    "Ending in .svg, .pdf or .png. [default: RUN.KIND.svg beside the first run]",
 )
-@click.option(
-    "--most", type=click.IntRange(min=1), help="Draw at most this many features or pairs."
-)
-@click.option("--pair", metavar="NAME,NAME", help="For the kind pair: the two features.")
-@click.option("--metric", metavar="NAME", help="For the kinds pareto and cd: the measure.")
-@click.option("--dpi", type=click.FloatRange(10, 1200), default=200, show_default=True, help="PNG.")
-@click.option(
+@option("--most", "Draw at most this many features or pairs.", type=COUNT)
+@option("--pair NAME,NAME", "For the kind pair: the two features.")
+@option("--metric NAME", "For the kinds pareto and cd: the measure.")
+@option("--dpi", "PNG.", type=click.FloatRange(10, 1200), default=200)
+@option(
     "--outlines",
-    is_flag=True,
-    help="SVG: draw text as outlines, which look the same everywhere but cannot be edited.",
+    "SVG: draw text as outlines, which look the same everywhere but cannot be edited.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+@overwrite_option
 def plot(
     kind: str | None,
     words: tuple[str, ...],
@@ -280,19 +271,16 @@ def _listed() -> list[str]:
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="RUN... [on DATA]")
-@click.option(
-    "-o",
-    "--out",
-    metavar="FILE",
-    help="[default: RUN.html beside the first run file, FOLDER.html beside a folder]",
+@option(
+    "-o --out FILE",
+    "[default: RUN.html beside the first run file, FOLDER.html beside a folder]",
 )
-@click.option(
+@option(
     "--means/--no-means",
+    "Read the run's table, for class means and plots of values. [default: if it is still there]",
     default=True,
-    help="Read the run's table, for class means and plots of values. [default: if it is still "
-    "there]",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
+@option("--overwrite", "Replace the report if it exists.")
 def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool) -> None:
     """Write a report: verdict, figures, tables, leakage checklist, methods text, provenance.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from fsframe.cli.options import MemorySize, engine_options
+from fsframe.cli.options import COUNT, MemorySize, engine_options, folds_csv_option
 from fsframe.cli.reading_options import READING, read_data, reading_arguments, reading_options
 from fsframe.cli.run_file import is_table, open_run, source_of_run, table_after_on, table_of_run
 from fsframe.cli.running import (
@@ -25,7 +25,7 @@ from fsframe.cli.running import (
     stoppable,
     with_options,
 )
-from fsframe.cli.terminal import json_option, quiet_option, say
+from fsframe.cli.terminal import json_option, option, quiet_option, say
 from fsframe.errors import FsframeError, RequestError, StoreError
 
 if TYPE_CHECKING:
@@ -38,18 +38,12 @@ _PREFER = "FSFRAME_PREFER"
 
 @click.command()
 @click.argument("run", type=click.Path())
-@click.option(
-    "--data", metavar="PATH", help="Path of the table. [default: that of the interrupted run]"
-)
+@option("--data PATH", "Path of the table. [default: that of the interrupted run]")
 @reading_options
 @engine_options
-@click.option("--threads", type=click.IntRange(min=1), help="Threads to use. [default: all]")
-@click.option(
-    "--csv", "csv_out", metavar="FILE", help="For an evaluation: also write one line per fold."
-)
-@click.option(
-    "--overwrite", is_flag=True, help="Replace the run file, or the --csv file, if it exists."
-)
+@option("--threads", "Threads to use. [default: all]", type=COUNT)
+@folds_csv_option
+@option("--overwrite", "Replace the run file, or the --csv file, if it exists.")
 @json_option
 @quiet_option
 def resume(run: str, **options: Any) -> None:
@@ -259,19 +253,18 @@ def _stored_reading(text: str) -> dict[str, Any]:
 @click.command()
 @click.argument("run", type=click.Path())
 @click.argument("words", nargs=-1, metavar="[on DATA]")
-@click.option(
+@option(
     "--share",
+    "Recompute a random choice of stages that took at most this share of the run's time; at least "
+    "one stage.",
     type=click.FloatRange(0, 1, min_open=True),
     default=1.0,
-    show_default=True,
-    help="Recompute a random choice of stages that took at most this share of the run's time; "
-    "at least one stage.",
 )
-@click.option("--workers", type=click.IntRange(1), help="Worker processes. [default: none]")
-@click.option(
+@option("--workers", "Worker processes. [default: none]", type=COUNT)
+@option(
     "--memory",
+    "Memory limit, such as 2GB; a run that was allowed more needs as much again.",
     type=MemorySize(),
-    help="Memory limit, such as 2GB; a run that was allowed more needs as much again.",
 )
 @reading_options
 def audit(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from fsframe.cli.options import COUNT, overwrite_option
 from fsframe.cli.reading_options import TABLE_FORM, form_options, reading_arguments, reading_options
 from fsframe.cli.run_file import (
     check_reader_of_run,
@@ -24,7 +25,7 @@ from fsframe.cli.run_file import (
     table_after_on,
     table_of_run,
 )
-from fsframe.cli.terminal import cell, json_option, print_text, say, say_json, say_lines
+from fsframe.cli.terminal import cell, json_option, option, print_text, say, say_json, say_lines
 from fsframe.errors import DataError, FsframeWarning, RequestError
 from fsframe.text import printable
 
@@ -79,20 +80,18 @@ def inspect(data: str, as_json: bool, **reading: Any) -> None:
 @click.command()
 @click.argument("run", type=click.Path())
 @click.argument("words", nargs=-1, required=True, metavar="on DATA")
-@click.option("-o", "--out", metavar="FILE", required=True, help="Where to write; - is stdout.")
-@click.option(
-    "--top", type=click.IntRange(min=1), help="Only this many of the kept features, best first."
-)
-@click.option("--keep", metavar="NAME,…", help="Additional columns to keep, such as an identifier.")
-@click.option(
+@option("-o --out FILE", "Where to write; - is stdout.", required=True)
+@option("--top", "Only this many of the kept features, best first.", type=COUNT)
+@option("--keep NAME,…", "Additional columns to keep, such as an identifier.")
+@option(
     "--defuse/--no-defuse",
+    "Put an apostrophe before cells that a spreadsheet would run as formulas. [default: cells are "
+    "left as they are]",
     default=False,
-    help="Put an apostrophe before cells that a spreadsheet would run as formulas. [default: "
-    "cells are left as they are]",
 )
 @form_options
-@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing.")
+@overwrite_option
+@option("-q --quiet", "Print nothing.")
 def apply(
     run: str,
     words: tuple[str, ...],
@@ -249,38 +248,28 @@ def _imputed(
 @click.command()
 @click.argument("run", type=click.Path())
 @click.argument("words", nargs=-1, required=True, metavar="on DATA")
-@click.option(
-    "--train",
-    metavar="DATA",
-    help="The table the run was made on. [default: the path recorded in the run]",
-)
+@option("--train DATA", "The table the run was made on. [default: the path recorded in the run]")
 @reading_options
-@click.option(
-    "--classifier",
-    metavar="STAGE",
-    default="",
-    help="The classifier to use, for a run without one.",
+@option("--classifier STAGE", "The classifier to use, for a run without one.")
+@option(
+    "--id NAME",
+    "Column of DATA that names its rows. [default: names of samples in the first line, or row "
+    "numbers]",
+    called="id_name",
 )
-@click.option(
-    "--id",
-    "id_name",
-    metavar="NAME",
-    help="Column of DATA that names its rows. [default: names of samples in the first line, or "
-    "row numbers]",
-)
-@click.option("-o", "--out", metavar="FILE", help="Where to write; - is stdout. [default: -]")
-@click.option(
+@option("-o --out FILE", "Where to write; - is stdout. [default: -]")
+@option(
     "--defuse/--no-defuse",
+    "Put an apostrophe before classes and names of rows that a spreadsheet would run as formulas. "
+    "[default: defuse]",
     default=True,
-    help="Put an apostrophe before classes and names of rows that a spreadsheet would run as "
-    "formulas. [default: defuse]",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+@overwrite_option
 def predict(
     run: str,
     words: tuple[str, ...],
     train: str | None,
-    classifier: str,
+    classifier: str | None,
     id_name: str | None,
     out: str | None,
     defuse: bool,
@@ -313,7 +302,7 @@ def predict(
         check_destination(out, overwrite=overwrite, apart_from=used)
     given = reading_arguments(**reading)
     trained_on = table_of_run(record, source, **given)
-    fitted = refit(record, trained_on, classifier).on_its_columns()
+    fitted = refit(record, trained_on, classifier or "").on_its_columns()
     features = record.feature_names
     if fitted.numbers is not None:
         features = tuple(features[column] for column in fitted.numbers)
