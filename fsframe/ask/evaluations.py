@@ -15,7 +15,7 @@ from fsframe.atomic import place_file
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.request import Request, recorded_request
 from fsframe.errors import DataError, FsframeError, RequestError, StoreError
-from fsframe.evaluation.comparison import ROPE, methods_of, on_all_features
+from fsframe.evaluation.comparison import leading_measure, methods_of, on_all_features
 from fsframe.evaluation.cross_validation import CrossValidation
 from fsframe.evaluation.measuring import find_measures
 from fsframe.evaluation.study_plan import StudyPlan, StudyTable
@@ -114,14 +114,6 @@ def _as_chain(method: CrossValidation) -> Chain:
     return Chain((Stage("cross-validation", method),))
 
 
-def check_names(tables: Sequence[Dataset]) -> None:
-    """Refuse two tables with the same name, which identifies results."""
-    names = [table.name for table in tables]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise RequestError(f"two tables are called {twice[0]!r}; give them different names")
-
-
 def compared_methods(
     chains: Iterable[Chain | str], given: Mapping[str, str | None], metric: str | None
 ) -> tuple[tuple[CrossValidation, ...], str | None]:
@@ -159,29 +151,80 @@ def request_problems(
                 yield type(error)("\n".join(new))
 
 
-def compare_on(
+def comparison_plan(
     methods: Sequence[CrossValidation],
-    tables: Sequence[StudyTable],
-    ask: Ask,
-    folder: Path | None = None,
-    csv_out: Path | None = None,
+    metric: str | None,
+    tables: Iterable[Callable[[], StudyTable]],
     *,
-    overwrite: bool = False,
-    seed: int = 0,
-    memory: int | None = None,
-    mixed: bool = False,
-    metric: str = "accuracy",
-    rope: float = ROPE,
-    all_features: bool = True,
-    before: Callable[[Sequence[Request]], None] = lambda requests: None,
-    tell: Callable[[str], None] = lambda text: None,
-) -> ComparisonResult:
-    """Every chain on every table, compared by `metric`, and written to the folder.
+    seed: int,
+    rope: float,
+    all_features: bool,
+) -> StudyPlan:
+    """The comparison of chains on tables, as a study of one seed.
 
     Parameters
     ----------
     methods : sequence of CrossValidation
         The chains.
+    metric : str, optional
+        The measure to compare by; the usual one of the tables by default.
+    tables : iterable of callable
+        Each reads a table.
+    seed, rope, all_features
+        As for `fsframe.compare`.
+
+    Raises
+    ------
+    RequestError, DataError, PluginError
+        Listing all problems with reading the tables, and with running the chains on them.
+    """
+    found: list[StudyTable] = []
+    problems: dict[str, FsframeError] = {}
+    for read in tables:
+        try:
+            found.append(read())
+        except FsframeError as error:
+            problems.setdefault(str(error), error)
+            continue
+        for problem in request_problems(methods, found[-1].data, seed):
+            problems.setdefault(f"{found[-1].name}: {problem}", problem)
+    if len(problems) == 1:
+        raise next(iter(problems.values()))
+    if problems:
+        raise type(next(iter(problems.values())))("\n".join(problems))
+    names = [table.name for table in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise RequestError(f"two tables are called {twice[0]!r}; give them different names")
+    leading = leading_measure(table.data for table in found)
+    return StudyPlan(
+        name="comparison",
+        tables=tuple(found),
+        methods=tuple(methods),
+        beside=on_all_features(methods) if all_features else {},
+        measures=(metric or leading,),
+        seeds=(seed,),
+        rope=rope,
+        source="",
+    )
+
+
+def compare_on(
+    plan: StudyPlan,
+    ask: Ask,
+    folder: Path | None = None,
+    csv_out: Path | None = None,
+    *,
+    overwrite: bool = False,
+    memory: int | None = None,
+    mixed: bool = False,
+    before: Callable[[Sequence[Request]], None] = lambda requests: None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> ComparisonResult:
+    """Every chain on every table of a `comparison_plan`, compared and written to the folder.
+
+    Parameters
+    ----------
     ask : callable
         Computes what is not in the folder.
     folder : Path, optional
@@ -189,10 +232,6 @@ def compare_on(
         only with `mixed` may they be of another kind of processor.
     csv_out : Path, optional
         Another table of results; `overwrite` says whether it may be replaced.
-    rope : float
-        Half width of the region of practical equivalence.
-    all_features : bool
-        Whether every classifier is also evaluated on all features.
     before : callable
         Called with all requests before the first of them is computed.
     tell : callable
@@ -203,21 +242,10 @@ def compare_on(
     StoreError
         If a file in the folder belongs to something else.
     """
-    alone = on_all_features(methods) if all_features else {}
-    plan = StudyPlan(
-        name="comparison",
-        tables=tuple(tables),
-        methods=tuple(methods),
-        beside=alone,
-        measures=(metric,),
-        seeds=(seed,),
-        rope=rope,
-        source="",
-    )
-    chains = [*(str(method.base) for method in methods), *plan.beside]
+    chains = [*(str(method.base) for method in plan.methods), *plan.beside]
 
     def file(cell: StudyCell) -> Path | None:
-        return folder and run_file(folder, tables[cell.table].name, chains[cell.chain])
+        return folder and run_file(folder, plan.tables[cell.table].name, chains[cell.chain])
 
     if folder is not None:
         make_folder(folder)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack, cast
 
 import attrs
 
 from fsframe.ask.evaluations import (
-    check_names,
     compare_on,
     compared_methods,
+    comparison_plan,
     finished_study,
-    request_problems,
     run_study,
 )
 from fsframe.ask.options import (
@@ -35,7 +35,6 @@ from fsframe.ask.options import (
 from fsframe.chains.chain import Chain
 from fsframe.chains.request import Request
 from fsframe.errors import FsframeError, RequestError, StoreError
-from fsframe.evaluation.comparison import leading_measure
 from fsframe.evaluation.study_plan import StudyFaults, StudyPlan, StudyTable, plan_of, read_plan
 from fsframe.remarks import remark
 from fsframe.show.comparison_results import ComparisonResult, StudyResult
@@ -336,36 +335,23 @@ def compare(
     several = named_tables(data)
     if not several:
         raise RequestError("give at least one table to compare on")
-    tables = []
-    for name, each in several:
+
+    def read(name: str, each: Any) -> StudyTable:
         table, source = table_of(each, label, groups, about_table, name)
         if isinstance(data, Mapping):
             table = attrs.evolve(table, name=name)
-        path = Path(source) if source else None
-        tables.append(StudyTable(name=table.name, data=table, path=path))
-    check_names([table.data for table in tables])
-    leading = leading_measure(table.data for table in tables)
+        return StudyTable(name=table.name, data=table, path=Path(source) if source else None)
+
+    reading = [partial(read, name, each) for name, each in several]
     with asking("compare", about_run) as ask:
+        plan = comparison_plan(
+            methods, metric, reading, seed=seed, rope=rope, all_features=all_features
+        )
         folder = None if out is None else Path(os.path.abspath(out))
         if folder is not None:
-            check_folder(folder, [table.path for table in tables if table.path is not None])
-        problems = {
-            str(e): e for table in tables for e in request_problems(methods, table.data, seed)
-        }
-        if problems:
-            raise type(next(iter(problems.values())))("\n".join(problems))
-        return compare_on(
-            methods,
-            tables,
-            ask,
-            folder,
-            seed=seed,
-            memory=about_run.get("memory"),
-            mixed=bool(about_run.get("mixed")),
-            metric=metric or leading,
-            rope=rope,
-            all_features=all_features,
-        )
+            check_folder(folder, [table.path for table in plan.tables if table.path is not None])
+        memory, mixed = about_run.get("memory"), bool(about_run.get("mixed"))
+        return compare_on(plan, ask, folder, memory=memory, mixed=mixed)
 
 
 def _asked(

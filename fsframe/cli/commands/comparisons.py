@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,17 +23,15 @@ from fsframe.cli.terminal import (
     say_json,
     say_lines,
 )
-from fsframe.errors import FsframeError, RequestError
+from fsframe.errors import RequestError
 from fsframe.show.comparisons import comparison_lines, comparison_object
 
 if TYPE_CHECKING:
     from fsframe.chains.request import Request
-    from fsframe.evaluation.cross_validation import CrossValidation
     from fsframe.evaluation.study_plan import StudyPlan
     from fsframe.execution import Engine
     from fsframe.storage import RunRecord
     from fsframe.storage.study_file import StudyRecord
-    from fsframe.table.dataset import Dataset
 
 
 @click.command()
@@ -90,9 +89,8 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
       fsframe compare "immigrate margin" "mim:top=5 knn" on examples/parkinsons.csv --repeats 1
       fsframe compare {mim,jmi}:top={5,10} x knn margin on examples/parkinsons.csv --metric auc
     """
-    from fsframe.ask.evaluations import check_names, compare_on, compared_methods
+    from fsframe.ask.evaluations import compare_on, compared_methods, comparison_plan
     from fsframe.atomic import check_destination
-    from fsframe.evaluation.comparison import leading_measure
     from fsframe.evaluation.study_plan import StudyTable
     from fsframe.show.comparisons import RESULTS, check_folder
     from fsframe.table.reader import find_table
@@ -113,14 +111,19 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
     if folder is not None:
         check_folder(folder, found_paths)
     check_log(options["log"], [*found_paths, csv_out], folder)
-    tables = _read_all(methods, found_paths, options)
-    check_names(tables)
-    leading = leading_measure(tables)
+
+    def read(path: Path, source: str) -> StudyTable:
+        table = read_data(str(path), **options)
+        return StudyTable(name=table.name, data=table, path=path, source=source)
+
+    reading = [partial(read, *each) for each in zip(found_paths, paths, strict=True)]
+    of_plan = {name: options[name] for name in ("seed", "rope", "all_features")}
+    plan = comparison_plan(methods, metric, reading, **of_plan)
     reporter = Reporter.asked(options)
     # --overwrite applies to the tables of results, not to run files.
     of_runs = {**options, "overwrite": False}
-    for table in tables:
-        for warning in table.warnings:
+    for table in plan.tables:
+        for warning in table.data.warnings:
             reporter.note(f"{table.name}: {warning}")
     with requested_engine(options) as engine:
 
@@ -128,21 +131,13 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
             return run_request(with_options(asked, of_runs), of_runs, reporter, engine)
 
         result = compare_on(
-            methods,
-            [
-                StudyTable(name=table.name, data=table, path=path, source=source)
-                for table, path, source in zip(tables, found_paths, paths, strict=True)
-            ],
+            plan,
             ask,
             folder,
             csv_out,
             overwrite=options["overwrite"],
-            seed=options["seed"],
             memory=options["memory"],
             mixed=options["mixed"],
-            metric=metric or leading,
-            rope=options["rope"],
-            all_features=options["all_features"],
             before=lambda requests: _check_memory(requests, engine),
             tell=reporter.note,
         )
@@ -202,30 +197,6 @@ def _chains(words: list[str]) -> list[str]:
     classifiers = [each for word in words[crosses[0] + 1 :] for each in spelled_out(word)]
     named = [classifier_text(each) or each for each in classifiers]
     return combined(words[: crosses[0]], named)
-
-
-def _read_all(
-    methods: Sequence[CrossValidation], paths: Sequence[Path], options: dict[str, Any]
-) -> list[Dataset]:
-    """Read the tables; problems foreseeable on any of them are reported together."""
-    from fsframe.ask.evaluations import request_problems
-
-    tables: list[Dataset] = []
-    problems: dict[str, FsframeError] = {}
-    for path in paths:
-        try:
-            table = read_data(str(path), **options)
-        except FsframeError as error:
-            problems.setdefault(str(error), error)
-            continue
-        tables.append(table)
-        for problem in request_problems(methods, table, options["seed"]):
-            problems.setdefault(f"{table.name}: {problem}", problem)
-    if len(problems) == 1:
-        raise next(iter(problems.values()))
-    if problems:
-        raise type(next(iter(problems.values())))("\n".join(problems))
-    return tables
 
 
 @click.command()
