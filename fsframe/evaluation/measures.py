@@ -232,51 +232,24 @@ class Matthews(PredictionMeasure):
 Floats = NDArray[np.float64]
 
 
-class _Ranks:
-    """Ranks of the predictions of rows in a Fenwick tree: O(log n) per query."""
-
-    def __init__(self, predicted: Floats) -> None:
-        self._rank = (np.unique(predicted, return_inverse=True)[1] + 1).tolist()
-        self._tree = [0] * (max(self._rank) + 1)
-        self.inserted = 0
-
-    def insert(self, rows: list[int]) -> None:
-        self.inserted += len(rows)
-        for row in rows:
-            each = self._rank[row]
-            while each < len(self._tree):
-                self._tree[each] += 1
-                each += each & -each
-
-    def twice_below(self, row: int) -> int:
-        """Twice the number of inserted rows below `row`, and once that of its equals."""
-        return self._up_to(self._rank[row] - 1) + self._up_to(self._rank[row])
-
-    def _up_to(self, place: int) -> int:
-        total = 0
-        while place:
-            total += self._tree[place]
-            place &= place - 1
-        return total
-
-
 def _share_in_order(time: Floats, event: NDArray[np.bool_], risk: Floats) -> float:
     """Share of comparable pairs in which the earlier event has more risk, ties in risk half.
 
-    Rows enter a Fenwick tree over the ranks of the risks from the latest time down: O(n log n),
-    exact.
+    Two places in time differ first in one bit: of every bit the rows with 0 and those with 1, which
+    agree in the bits above, are compared by one sort. O(n log² n), exact.
     """
-    tree = _Ranks(risk)
-    order = np.argsort(-time, kind="stable")
-    starts = np.flatnonzero(np.diff(-time[order], prepend=np.nan) != 0)
-    twice = pairs = 0
-    for group in np.split(order, starts[1:]):
-        died = group[event[group]].tolist()
-        tree.insert(group[~event[group]].tolist())
-        # Rows with a later time: a right order counts two, an equal risk one.
-        twice += sum(map(tree.twice_below, died))
-        pairs += tree.inserted * len(died)
-        tree.insert(died)
+    rank = np.unique(risk, return_inverse=True)[1]
+    # From the latest time; an event is comparable with rows of its time that had none.
+    place = 2 * np.unique(-time, return_inverse=True)[1] + event
+    width, twice = int(rank.max()) + 1, 0
+    for bit in range(int(place.max()).bit_length()):
+        keys = (place >> (bit + 1)) * width + rank
+        after = (place >> bit) & 1 == 0
+        later, died = np.sort(keys[after]), keys[~after & event]
+        # A right order counts two, an equal risk one.
+        below = np.searchsorted(later, died) + np.searchsorted(later, died, side="right")
+        twice += int((below - 2 * np.searchsorted(later, died - died % width)).sum())
+    pairs = int(np.searchsorted(np.sort(place), place[event]).sum())
     return twice / (2 * pairs) if pairs else float("nan")
 
 
