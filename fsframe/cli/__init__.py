@@ -102,7 +102,30 @@ def _run(arguments: Sequence[str] | None) -> int:
         sys.stderr = stderr
 
 
+def _hint(error: click.NoSuchOption, context: click.Context, given: Sequence[str]) -> str:
+    """Where an option belongs that a command does not have, or what was meant; empty if unknown.
+
+    `given` are all words of the command line.
+    """
+    option, command, parent = error.option_name, context.command, context.parent
+    group = command if hasattr(command, "last") else parent and parent.command
+    last = getattr(group, "last", None)
+    if last is not None and any(option in each.opts for each in last.params):
+        if command is group:
+            way = f"{context.command_path} STAGES {last.name} DATA {option} …"
+            return f"{option} goes after the table: {way}"
+        way = f"… {last.name} DATA {option}"
+        return f"{option} is not a parameter of {command.name}; put it at the end: {way}"
+    files = [word for word in given if word.startswith("-") and os.path.exists(word)]
+    if command is last and files:
+        return f"{error.format_message()} For the file of that name write ./{files[0]}"
+    options = [each.name for each in command.params if each.name]
+    meant = meant_by(option.lstrip("-").replace("-", "_"), options)
+    return f"No such option '{option}'. Did you mean '--{meant[0]}'?" if meant else ""
+
+
 def _ended(arguments: Sequence[str] | None) -> int:
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = cli.main(args=arguments, prog_name="fsframe", standalone_mode=False)
         # sys.stdout is None if the shell has closed it.
@@ -112,7 +135,6 @@ def _ended(arguments: Sequence[str] | None) -> int:
     except UntidyTableError as error:
         from fsframe.cli.reading_options import ways_as_lines
 
-        given = list(sys.argv[1:] if arguments is None else arguments)
         name = next((word for word in given if not word.startswith("-")), "")
         lines = ways_as_lines(error, given, cli.get_command(click.Context(cli), name))
         say_error("\n".join([error.problem, *lines]))
@@ -124,11 +146,8 @@ def _ended(arguments: Sequence[str] | None) -> int:
         return error.exit_code
     except click.ClickException as error:
         if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-            options = [each.name for each in error.ctx.command.params if each.name]
-            meant = meant_by(error.option_name.lstrip("-").replace("-", "_"), options)
-            if meant:
-                message = f"No such option '{error.option_name}'. Did you mean '--{meant[0]}'?"
-                error = click.UsageError(message, ctx=error.ctx)
+            hint = _hint(error, error.ctx, given)
+            error = click.UsageError(hint, error.ctx) if hint else error
         say_usage(error)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -71,29 +70,6 @@ class _StageCallback:
         return StageText(self.preset.name, {**self.preset.params, **given})
 
 
-class _StageCommand(click.Command):
-    """A stage; its errors mention options that belong after the table."""
-
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
-    ) -> click.Context:
-        try:
-            return super().make_context(info_name, args, parent, **extra)
-        except click.NoSuchOption as error:
-            last = getattr(parent and parent.command, "last", None)
-            if last is None or not any(error.option_name in param.opts for param in last.params):
-                raise
-            raise click.UsageError(
-                f"{error.option_name} is not a parameter of {self.name}; put it at the end: … "
-                f"{last.name} DATA {error.option_name}",
-                error.ctx,
-            ) from None
-
-
 def _stage_command(token: str) -> click.Command:
     """The command for a stage such as ``immigrate`` or ``immigrate:sigma=0.5``."""
     from fsframe.chains.stage import find_method, registry_of_class
@@ -107,7 +83,7 @@ def _stage_command(token: str) -> click.Command:
     if entry.reference:
         about.append(f"Source: {entry.reference}.")
     about.append(printable(f"Provided by {offer.provider} {offer.version}."))
-    return _StageCommand(
+    return click.Command(
         name=token,
         callback=_StageCallback(text),
         params=[_option(parameter) for parameter in method.parameters()],
@@ -139,15 +115,7 @@ class LastCommand(click.Command):
         **extra: Any,
     ) -> click.Context:
         extra = {**extra, "allow_interspersed_args": True, "allow_extra_args": False}
-        # Parsing empties the list.
-        files = [word for word in args if word.startswith("-") and os.path.exists(word)]
-        try:
-            return super().make_context(info_name, args, parent, **extra)
-        except click.NoSuchOption as error:
-            if not files:
-                raise
-            hint = f"{error.format_message()} For the file of that name write ./{files[0]}"
-            raise click.UsageError(hint, error.ctx) from None
+        return super().make_context(info_name, args, parent, **extra)
 
 
 class StageGroup(click.Group):
@@ -174,16 +142,7 @@ class StageGroup(click.Group):
         # Users often append it to a command, where a stage would parse it.
         if any(param.name == "dry_run" for param in self.params) and "--dry-run" in args:
             args = ["--dry-run", *(arg for arg in args if arg != "--dry-run")]
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            if not any(error.option_name in param.opts for param in self._last.params):
-                raise
-            raise click.UsageError(
-                f"{error.option_name} goes after the table: {ctx.command_path} STAGES "
-                f"{self._last_name} DATA {error.option_name} …",
-                ctx,
-            ) from None
+        return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
