@@ -25,9 +25,8 @@ from fsframe.ask.options import (
     TableOptions,
     asking,
     classifier_text,
-    evaluation_chain,
     named_tables,
-    stability_chain,
+    protocol_chain,
     table_of,
     table_options,
     texts_of,
@@ -186,7 +185,7 @@ def evaluate(
             "all_features": all_features or None,
         }
     )
-    protocol = evaluation_chain(str(chain), given)
+    protocol = protocol_chain("cross-validation", str(chain), given)
     result = _asked(evaluate, protocol, data, label, groups, seed, out, options)
     assert isinstance(result, EvaluationResult)
     return result
@@ -253,7 +252,7 @@ def stability(
             "sizes": sizes,
         }
     )
-    study = stability_chain(str(chain), given)
+    study = protocol_chain("stability-study", str(chain), given)
     result = _asked(stability, study, data, label, groups, seed, out, options)
     assert isinstance(result, StabilityResult)
     return result

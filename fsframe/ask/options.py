@@ -14,6 +14,7 @@ import attrs
 
 from fsframe.chains.chain import Chain, Stage
 from fsframe.chains.request import Request
+from fsframe.chains.stage import find_method
 from fsframe.errors import RequestError
 from fsframe.execution import open_engine
 from fsframe.params import format_value
@@ -188,30 +189,17 @@ def classifier_text(text: str | None) -> str | None:
     return f"sklearn:estimator={name}{',' if colon else ''}{rest}"
 
 
-def evaluation_chain(base: str, given: Mapping[str, str | None]) -> Chain:
-    """The cross-validation of `base`, with parameters as text; those that are None are left out.
+def protocol_chain(name: str, base: str, given: Mapping[str, str | None]) -> Chain:
+    """The protocol `name` of `base`, with parameters as text; those that are None are left out.
 
     Raises
     ------
     RequestError, PluginError
         Naming everything that is wrong with them.
     """
-    from fsframe.evaluation.cross_validation import CrossValidation
-
     given = {**given, "classifier": classifier_text(given.get("classifier"))}
-    return _protocol("cross-validation", CrossValidation, base, given)
-
-
-def stability_chain(base: str, given: Mapping[str, str | None]) -> Chain:
-    """The stability study of `base`; otherwise as `evaluation_chain`."""
-    from fsframe.evaluation.stability_study import StabilityStudy
-
-    return _protocol("stability-study", StabilityStudy, base, given)
-
-
-def _protocol(name: str, method: Any, base: str, given: Mapping[str, str | None]) -> Chain:
     texts = {key: value for key, value in given.items() if value is not None}
-    return Chain((Stage(name, method.from_texts({"base": base, **texts})),))
+    return Chain((Stage(name, find_method(name).from_texts({"base": base, **texts})),))
 
 
 def texts_of(given: Mapping[str, Any]) -> dict[str, str | None]:

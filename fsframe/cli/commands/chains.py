@@ -90,7 +90,6 @@ def _run_chain(results: list[StageText | dict[str, Any]], dry_run: bool) -> None
     "--metric NAME",
     "Performance measure, such as auc or sensitivity:positive=ill; may be repeated. [default: all "
     "bundled ones that apply]",
-    called="metrics",
     multiple=True,
 )
 @option("--csv FILE", "Also write one line per fold.", called="csv_out")
@@ -125,16 +124,8 @@ def evaluate() -> None:
 
 @evaluate.result_callback()
 def _run_evaluate(results: list[StageText | dict[str, Any]]) -> None:
-    from fsframe.ask.options import evaluation_chain
-
     texts, options = _request(results, "immigrate margin")
-    names = ("folds", "repeats", "scheme", "classifier", "inner_folds", "curve", "stratify")
-    given = {name: options.pop(name, None) for name in names}
-    if options.pop("all_features", True):
-        given["all_features"] = "yes"
-    given["metric"] = format_list(options.pop("metrics", ())) if options.get("metrics") else None
-    protocol = evaluation_chain(format_stages(texts), given)
-    _run("evaluate", protocol, _protocol_named("evaluate", protocol, texts), options, texts)
+    _run_protocol("evaluate", "cross-validation", texts, {"all_features": True, **options})
 
 
 @_data
@@ -179,14 +170,8 @@ def stability() -> None:
 
 @stability.result_callback()
 def _run_stability(results: list[StageText | dict[str, Any]]) -> None:
-    from fsframe.ask.options import stability_chain
-
     texts, options = _request(results, "immigrate")
-    names = ("resample", "n", "fraction", "sizes")
-    given = {name: options.pop(name, None) for name in names}
-    given["metric"] = format_list(options.pop("metric", ())) if options.get("metric") else None
-    protocol = stability_chain(format_stages(texts), given)
-    _run("stability", protocol, _protocol_named("stability", protocol, texts), options, texts)
+    _run_protocol("stability", "stability-study", texts, options)
 
 
 def _request(
@@ -234,11 +219,25 @@ def _run(
     show_result(record, out, {**options, "csv_out": csv_out})
 
 
-def _protocol_named(command: str, asked: Chain, texts: Sequence[StageText]) -> list[StageText]:
-    """Parts of the name of a protocol's run file: the command with changed options, the stages."""
-    (stage,) = asked.stages
-    changed = {name: value for name, value in stage.text.params.items() if name != "base"}
+def _run_protocol(
+    command: str, name: str, texts: Sequence[StageText], options: Mapping[str, Any]
+) -> None:
+    """Run a protocol on stages; options that are parameters of the protocol are given to it.
+
+    The default name of the run file is that of the command with changed options, and the stages.
+    """
+    from fsframe.ask.options import protocol_chain
+    from fsframe.chains.stage import find_method
+
+    names = {parameter.name for parameter in find_method(name).parameters()}
+    given = {key: value for key, value in options.items() if key in names}
+    if "metric" in given:
+        given["metric"] = format_list(given["metric"]) if given["metric"] else None
+    if "all_features" in given:
+        given["all_features"] = "yes" if given["all_features"] else None
+    protocol = protocol_chain(name, format_stages(texts), given)
+    changed = {k: v for k, v in protocol.stages[0].text.params.items() if k != "base"}
     # The default of the command differs from that of the stage.
-    if "all_features" in stage.method.values() and changed.pop("all_features", None) is None:
+    if "all_features" in names and changed.pop("all_features", None) is None:
         changed["all-features"] = "no"
-    return [StageText(command, changed), *texts]
+    _run(command, protocol, [StageText(command, changed), *texts], options, texts)
