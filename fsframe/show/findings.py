@@ -35,13 +35,24 @@ _LIMIT_WORDS = frozenset(
 """Words for values below or above what can be measured."""
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen
 class Finding:
     """An open question: columns, what was found about them, and the option that settles it."""
 
     columns: tuple[str, ...]
     what: str
     option: str = ""
+
+
+def _finding(
+    guesses: Guesses, columns: Sequence[int], what: str, option: str = "", *words: str
+) -> Finding:
+    """A finding about columns; without the `words` after its option, these are the columns."""
+    names = tuple(guesses.names[k] for k in columns)
+    if option and not words:
+        keys = shortened([guesses.keys[k] for k in columns], guesses.names)
+        return Finding(names, what, option_for(option, *keys))
+    return Finding(names, what, shlex.join([option, *words]) if option else "")
 
 
 def findings_of(
@@ -62,13 +73,11 @@ def findings_of(
     covariates = [c for c in guesses.covariates if c.column not in known]
     yield from (_covariate(c, guesses, suggested) for c in covariates if c.same)
     for k in guesses.twice:
-        name, other = guesses.names[k], guesses.names.index(guesses.names[k]) + 1
-        yield Finding(
-            columns=(name,),
-            what=f"column {k + 1} has the name of column {other}: rename it in "
-            "the file to use both, or leave it out",
-            option=option_for("--drop", [guesses.keys[k]]),
+        what = (
+            f"column {k + 1} has the name of column {guesses.names.index(guesses.names[k]) + 1}: "
+            "rename it in the file to use both, or leave it out"
         )
+        yield _finding(guesses, [k], what, "--drop")
     yield from _grouped(
         guesses,
         "identifies the source of repeated rows, {different} of them",
@@ -110,60 +119,54 @@ def _of_label(guesses: Guesses, suggested: Mapping[str, Any]) -> Iterator[Findin
         (f"tells an outcome: leave it out unless it is known before {label}", guesses.later),
     ):
         yield from _grouped(guesses, what, columns, "--drop")
+    unlike = ("--missing-label", "drop")
     for code, times in guesses.label_codes:
-        yield Finding(
-            columns=(label,),
-            what=f"{code:g} occurs {times} times, far from the other values, and looks like a code "
-            "for a missing label",
-            option=f"--na {code:g} --missing-label drop",
-        )
+        what = _looks_like_a_code(code, times, "label")
+        yield _finding(guesses, [guesses.label], what, "--na", f"{code:g}", *unlike)
     different = guesses.found.columns[guesses.label].different
-    if (
-        "task" not in suggested
-        and guesses.is_whole
-        and _SCORES[0] <= different <= _SCORES[1]
-        and not guesses.label_codes
-    ):
+    scored = guesses.is_whole and _SCORES[0] <= different <= _SCORES[1]
+    if scored and "task" not in suggested and not guesses.label_codes:
         what = f"{different} whole numbers are taken as classes; a count or a score is a number"
-        yield Finding(columns=(label,), what=what, option="--task regression")
+        yield _finding(guesses, [guesses.label], what, "--task", "regression")
     for name in guesses.no_classes:
-        yield Finding(
-            columns=(label,),
-            what=f"{name!r} is a class here; if it says that none is known, or marks samples of "
-            "quality control, leave such rows out",
-            option=shlex.join(["--na", name, "--missing-label", "drop"]),
+        what = (
+            f"{name!r} is a class here; if it says that none is known, or marks samples of quality "
+            "control, leave such rows out"
         )
+        yield _finding(guesses, [guesses.label], what, "--na", name, *unlike)
     if long := guesses.long_form():
-        whom, what = (guesses.names[k] for k in long)
-        yield Finding(
-            columns=(whom, what),
-            what=f"each {whom} has one row for each {what}: rows are measurements. Give each "
-            f"{what} a column first (pandas: pivot(index={whom!r}, columns={what!r}))",
+        whom, which = (guesses.names[k] for k in long)
+        what = (
+            f"each {whom} has one row for each {which}: rows are measurements. Give each {which} a "
+            f"column first (pandas: pivot(index={whom!r}, columns={which!r}))"
         )
+        yield _finding(guesses, long, what)
+
+
+def _looks_like_a_code(code: float, times: int, missing: str) -> str:
+    return (
+        f"{code:g} occurs {times} times, far from the other values, and looks like a code for a "
+        f"missing {missing}"
+    )
 
 
 def _missing(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
     """Numbers, texts and genotypes that look like codes for missing values."""
     for k in guesses.coded:
         for code, times in guesses.found.columns[k].codes:
-            yield Finding(
-                columns=(guesses.names[k],),
-                what=f"{code:g} occurs {times} times, far from the other values, and looks "
-                "like a code for a missing value",
-                option=f"--na {code:g}",
-            )
+            what = _looks_like_a_code(code, times, "value")
+            yield _finding(guesses, [k], what, "--na", f"{code:g}")
     if zeros := guesses.zeros:
         rows = some_of([str(times) for times in zeros.values()])
-        yield Finding(
-            columns=tuple(guesses.names[k] for k in zeros),
-            what=f"0 in {rows} rows, which nobody alive has: missing values? Then leave these "
-            "cells empty in the file",
+        what = (
+            f"0 in {rows} rows, which nobody alive has: missing values? Then leave these cells "
+            "empty in the file"
         )
+        yield _finding(guesses, [*zeros], what)
     yield from _odd(guesses, known)
     for text, columns in guesses.no_genotypes.items():
         what = f"genotypes but for {text!r}: missing values?"
-        names = tuple(guesses.names[k] for k in columns)
-        yield Finding(columns=names, what=what, option=shlex.join(["--na", text]))
+        yield _finding(guesses, columns, what, "--na", text)
 
 
 def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
@@ -185,23 +188,20 @@ def _odd(guesses: Guesses, known: Collection[int]) -> Iterator[Finding]:
         ):
             what += " A limit of detection may be replaced in the file instead, such as by its half"
         words = [word for text in texts for word in ("--na", text)]
-        names = tuple(guesses.names[k] for k in columns)
-        yield Finding(columns=names, what=what, option=shlex.join(words))
+        yield _finding(guesses, columns, what, *words)
 
 
 def _kinds(guesses: Guesses, known: Collection[int], covered: Collection[int]) -> Iterator[Finding]:
     """Columns that are no plain numbers, except those `covered` by what was said before."""
     scales = {k: order for k, order in guesses.scales.items() if k not in covered}
     for order in dict.fromkeys(scales.values()):
-        names = tuple(guesses.names[k] for k in scales if scales[k] == order)
-        option = shlex.join(
-            as_words(in_short({"ordinal": dict.fromkeys(names, order)}, guesses.names))
-        )
-        yield Finding(columns=names, what=f"text with an order: {' < '.join(order)}", option=option)
+        columns = [k for k in scales if scales[k] == order]
+        names = [guesses.names[k] for k in columns]
+        said = as_words(in_short({"ordinal": dict.fromkeys(names, order)}, guesses.names))
+        yield _finding(guesses, columns, f"text with an order: {' < '.join(order)}", *said)
     for k in guesses.counts:
         what = "if each row stands for so many, say so; it is a feature otherwise"
-        option = option_for("--weight", [guesses.keys[k]])
-        yield Finding(columns=(guesses.names[k],), what=what, option=option)
+        yield _finding(guesses, [k], what, "--weight")
     for answers, columns in guesses.several.items():
         left_out = [k for k in columns if k in guesses.prose]
         what = (
@@ -231,15 +231,14 @@ def _repeated(found: Contents, names: Sequence[str]) -> Iterator[Finding]:
     equal = [(names[a], names[b]) for a, b in found.repeated_columns]
     if equal:
         shown = some_of([f"{a} = {b}" for a, b in equal])
-        yield Finding(columns=(), what=f"columns that are equal: {shown}")
-    for note in found.notes:
-        yield Finding(columns=(), what=note)
+        yield Finding((), f"columns that are equal: {shown}")
+    yield from (Finding((), note) for note in found.notes)
     if many := found.repeated_rows:
-        yield Finding(
-            columns=(),
-            what=f"{many} of {found.n_rows} rows repeat{'s' * (many == 1)} an earlier one "
-            "in all columns; if these are the same samples, take them out, as each counts twice",
+        what = (
+            f"{many} of {found.n_rows} rows repeat{'s' * (many == 1)} an earlier one in all "
+            "columns; if these are the same samples, take them out, as each counts twice"
         )
+        yield Finding((), what)
 
 
 def findings_in(data: Dataset) -> Iterator[Finding]:
@@ -269,23 +268,24 @@ def _telling(data: Dataset) -> Iterator[Finding]:
         low, high = (np.take_along_axis(ends, order, axis=0) for ends in (low, high))
         apart = (high[:-1] < low[1:]).all(axis=0)
         separate += [start + int(k) for k in np.flatnonzero(whole)[apart]]
-    name = data.feature_names
-    if len(separate) <= _MOST_TELLING:
-        for k in separate:
-            yield Finding(
-                columns=(name[k],),
-                what="separates the classes without an error: was it made from "
-                f"{data.label_name}, or measured after it?",
-                option=option_for("--drop", [name[k]]),
-            )
+    yield from _tells_too_much(
+        data, [(k, "separates the classes without an error") for k in separate]
+    )
     for k, shares in gaps[:_MOST_TELLING]:
         most, least = (str(data.classes[int(c)]) for c in (shares.argmax(), shares.argmin()))
-        yield Finding(
-            columns=(name[k],),
-            what=f"missing in {shares.max():.0%} of {most} and {shares.min():.0%} of {least}: "
-            f"whether it was measured tells {data.label_name}; a method with missing=level would "
-            "use that",
+        what = (
+            f"missing in {shares.max():.0%} of {most} and {shares.min():.0%} of {least}: whether "
+            f"it was measured tells {data.label_name}; a method with missing=level would use that"
         )
+        yield Finding((data.feature_names[k],), what)
+
+
+def _tells_too_much(data: Dataset, columns: list[tuple[int, str]]) -> Iterator[Finding]:
+    """What columns do without an exception, where few do: so many do not by chance."""
+    for k, does in columns if len(columns) <= _MOST_TELLING else ():
+        name, label = data.feature_names[k], data.label_name
+        what = f"{does}: was it made from {label}, or measured after it?"
+        yield Finding((name,), what, option_for("--drop", name))
 
 
 def _following(data: Dataset) -> Iterator[Finding]:
@@ -294,7 +294,7 @@ def _following(data: Dataset) -> Iterator[Finding]:
     small = n * data.n_features <= _MOST_VALUES
     if data.task != "regression" or not data.in_memory or n < 2 * _FEWEST or not small:
         return
-    y, names = data.y, data.feature_names
+    y = data.y
     _, rows = np.unique(y, return_index=True)
     rows = rows[:: max(1, len(rows) // _TRIED)]
     found: list[tuple[int, str]] = []
@@ -311,17 +311,10 @@ def _following(data: Dataset) -> Iterator[Finding]:
                 continue
             # Equal values of either are in the order of the other.
             if (np.diff(x[np.lexsort((x, y))]) >= 0).all():
-                found.append((start + k, "rises"))
+                found.append((start + k, f"rises with {data.label_name} without an exception"))
             elif (np.diff(x[np.lexsort((-x, y))]) <= 0).all():
-                found.append((start + k, "falls"))
-    if len(found) <= _MOST_TELLING:
-        for k, moves in found:
-            yield Finding(
-                columns=(names[k],),
-                what=f"{moves} with {data.label_name} without an exception: was it made from "
-                f"{data.label_name}, or measured after it?",
-                option=option_for("--drop", [names[k]]),
-            )
+                found.append((start + k, f"falls with {data.label_name} without an exception"))
+    yield from _tells_too_much(data, found)
 
 
 def _counted_unevenly(data: Dataset) -> Iterator[Finding]:
@@ -340,18 +333,18 @@ def _counted_unevenly(data: Dataset) -> Iterator[Finding]:
     least, most = float(sums.min()), float(sums.max())
     # Intensities and grades have means of one size, and hardly a sum that is twice another.
     if most > 2 * least and means.max() > 10 * max(1.0, float(np.median(means))):
-        yield Finding(
-            columns=(),
-            what=f"the features are counts whose sum over a row goes from {least:,.0f} to "
-            f"{most:,.0f}: unless that is of interest, divide the counts by it, or take logarithms "
-            "of shares, before features are compared",
+        what = (
+            f"the features are counts whose sum over a row goes from {least:,.0f} to {most:,.0f}: "
+            "unless that is of interest, divide the counts by it, or take logarithms of shares, "
+            "before features are compared"
         )
+        yield Finding((), what)
 
 
 def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -> Finding:
     """How a covariate and the label are associated, in words."""
-    name, label = guesses.names[one.column], guesses.names[guesses.label]
-    key = guesses.keys[one.column]
+    k, name, label = one.column, guesses.names[one.column], guesses.names[guesses.label]
+    key = guesses.keys[k]
     adjusted = name in suggested.get("adjust", ())
     dropped = key in suggested.get("drop", ())
     if one.same:
@@ -359,7 +352,7 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
             f"cannot be told apart from {label}: {one.shown}. Whatever is associated with {label} "
             f"may be an effect of {name}, and no analysis of this table can tell"
         )
-        return Finding(columns=(name,), what=what, option=option_for("--drop", [key]))
+        return _finding(guesses, [k], what, "--drop")
     if one.pure:
         what = (
             f"confounded with {label}: {one.shown}. A feature that follows {name} looks important"
@@ -374,35 +367,26 @@ def _covariate(one: Covariate, guesses: Guesses, suggested: Mapping[str, Any]) -
         what += "; it tells how samples were taken, so it is no feature"
     if dropped and not adjusted:
         what += "; left out here, since with groups, gaps or small strata it cannot be adjusted for"
-        return Finding(columns=(name,), what=what, option=option_for("--drop", [key]))
-    if not adjusted and one.column in guesses.beside:
+        return _finding(guesses, [k], what, "--drop")
+    if not adjusted and k in guesses.beside:
         what += "; not adjusted for here"
     elif not adjusted and not one.technical:
-        what += f"; a feature here ({option_for('--adjust', [name])} adjusts for it instead)"
-        text = one.column in guesses.texts
-        return Finding(
-            columns=(name,), what=what, option=option_for("--categorical", [key]) if text else ""
-        )
-    option = option_for("--adjust", [name])
-    if one.technical and guesses.found.columns[one.column].kind == "whole number":
-        option += f" {option_for('--categorical', [key])}"
-    return Finding(columns=(name,), what=what, option=option)
+        what += f"; a feature here ({option_for('--adjust', name)} adjusts for it instead)"
+        return _finding(guesses, [k], what, "--categorical" if k in guesses.texts else "")
+    option = option_for("--adjust", name)
+    if one.technical and guesses.found.columns[k].kind == "whole number":
+        option += f" {option_for('--categorical', key)}"
+    return Finding((name,), what, option)
 
 
 def _few_rows(guesses: Guesses) -> Iterator[Finding]:
     """Classes of few rows, and missing labels."""
-    column, label = guesses.found.columns[guesses.label], guesses.names[guesses.label]
+    column, can_leave_out = guesses.found.columns[guesses.label], guesses.found.leaves_rows_out
     if column.missing:
-        yield Finding(
-            columns=(label,),
-            what=f"the label is missing in {counted(column.missing, 'row')}; fill it in, or "
-            + (
-                "leave such rows out"
-                if guesses.found.leaves_rows_out
-                else "take them out of the file"
-            ),
-            option="--missing-label drop" if guesses.found.leaves_rows_out else "",
-        )
+        way = "leave such rows out" if can_leave_out else "take them out of the file"
+        what = f"the label is missing in {counted(column.missing, 'row')}; fill it in, or {way}"
+        option = ("--missing-label", "drop") if can_leave_out else ()
+        yield _finding(guesses, [guesses.label], what, *option)
     if column.different > _CLASSES:
         return
     codes, levels = guesses.found.classes(guesses.label)
@@ -412,11 +396,11 @@ def _few_rows(guesses: Guesses) -> Iterator[Finding]:
     }
     if rare:
         shown = ", ".join(f"{name} {size}" for name, size in list(rare.items())[:5])
-        yield Finding(
-            columns=(label,),
-            what=f"few rows of a class ({shown} of {guesses.found.n_rows}): only strong effects "
-            "can be found, and accuracy says little",
+        what = (
+            f"few rows of a class ({shown} of {guesses.found.n_rows}): only strong effects can be "
+            "found, and accuracy says little"
         )
+        yield _finding(guesses, [guesses.label], what)
 
 
 def _spelled_alike(guesses: Guesses, columns: Collection[int]) -> Iterator[Finding]:
@@ -426,7 +410,7 @@ def _spelled_alike(guesses: Guesses, columns: Collection[int]) -> Iterator[Findi
         merged = alike_spellings(file_contents.levels(label))
         if merged:
             shown = some_of([" = ".join(spellings) for spellings in merged])
-            yield Finding(columns=(guesses.names[label],), what=f"spellings are merged: {shown}")
+            yield _finding(guesses, [label], f"spellings are merged: {shown}")
     named = {one.column for one in guesses.covariates}
     together: dict[str, list[int]] = {}
     for k in sorted(columns):
@@ -438,11 +422,11 @@ def _spelled_alike(guesses: Guesses, columns: Collection[int]) -> Iterator[Findi
             together.setdefault(shown, []).append(k)
     together.pop("", None)
     for shown, members in together.items():
-        yield Finding(
-            columns=tuple(guesses.names[k] for k in members),
-            what=f"{shown} differ in capitals or blanks only, and count as different categories; "
-            "if they mean the same, spell them alike in the file",
+        what = (
+            f"{shown} differ in capitals or blanks only, and count as different categories; if "
+            "they mean the same, spell them alike in the file"
         )
+        yield _finding(guesses, members, what)
 
 
 def _examples(guesses: Guesses, columns: list[int]) -> str:
@@ -462,14 +446,9 @@ def _grouped(guesses: Guesses, what: str, columns: list[int], option: str) -> It
         text = what.replace("{different}", str(guesses.found.columns[k].different))
         together.setdefault(text, []).append(k)
     for text, members in together.items():
-        keys = shortened([guesses.keys[k] for k in members], guesses.names)
-        yield Finding(
-            columns=tuple(guesses.names[k] for k in members),
-            what=text,
-            option=option_for(option, keys) if option else "",
-        )
+        yield _finding(guesses, members, text, option)
 
 
-def option_for(option: str, keys: Sequence[str | int]) -> str:
+def option_for(option: str, *keys: str | int) -> str:
     """An option with columns, as words of a command."""
     return shlex.join([option, ",".join(map(spelled_key, keys))])

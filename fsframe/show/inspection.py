@@ -118,16 +118,14 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
             raise
         read_so = inspect_table(path, **options, transpose=True)
         what = "the second line tells the class of each column: samples are in columns"
-        finding = Finding(columns=(), what=what, option="--transpose")
+        finding = Finding((), what, "--transpose")
         return attrs.evolve(read_so, findings=(finding, *read_so.findings))
     names = tuple(column.name for column in file_contents.columns)
     commas = tuple(column.name for column in file_contents.columns if _decimal_commas(column))
     if commas and "decimal" not in options:
         with contextlib.suppress(DataError):
             read_so = inspect_table(path, **options, decimal=",")
-            finding = Finding(
-                columns=commas, what="numbers with decimal commas", option="--decimal ,"
-            )
+            finding = Finding(commas, "numbers with decimal commas", "--decimal ,")
             return attrs.evolve(read_so, findings=(finding, *read_so.findings))
     n = len(names)
 
@@ -158,16 +156,16 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
         key = column_keys(file_contents)[rest]
         if label == pair[0] and tells_events(file_contents.columns[rest]):
             event, options["event"] = rest, names[rest]
-            option = option_for("--event", [names[rest]])
+            option = option_for("--event", names[rest])
         else:
             options["drop"] = [*options.get("drop", ()), key]
-            option = option_for("--drop", [key])
+            option = option_for("--drop", key)
         if options.get("label") is not None:
             what = (
                 f"with {names[label]} it looks like times until an event, some of them censored; "
                 "as a feature it would leak the label"
             )
-            leaks.append(Finding(columns=(names[rest],), what=what, option=option))
+            leaks.append(Finding((names[rest],), what, option))
     judged = Guesses(file_contents, label, skip)
     if options.get("dates"):
         judged.dates = []
@@ -189,7 +187,7 @@ def inspect_table(path: str | os.PathLike[str], **options: Any) -> Inspection:
     if data is not None:
         spelled = (text for text in data.warnings if "was read as numbers" in text)
         told = (*spelled, *repeated_rows(data))
-        findings += [Finding(columns=(), what=text) for text in told]
+        findings += [Finding((), text) for text in told]
         findings += findings_in(data)
     short = in_short(suggested, names)
     proposals = [

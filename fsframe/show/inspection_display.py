@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import attrs
+
 from fsframe.method.run import size_text
 from fsframe.show.inspection import Inspection, PartsInspection
 from fsframe.table.column_facts import ColumnFacts
@@ -218,10 +220,7 @@ def inspection_object(inspection: Inspection) -> dict[str, Any]:
             "task": None if inspection.data is None else inspection.data.task,
             "classes": None if inspection.data is None else _class_sizes(inspection.data),
         },
-        "findings": [
-            {"columns": list(f.columns), "what": f.what, "option": f.option}
-            for f in inspection.findings
-        ],
+        "findings": [attrs.asdict(finding) for finding in inspection.findings],
         "repeated_rows": contents.repeated_rows,
         "refused": inspection.refused,
         "chain": inspection.chain,
