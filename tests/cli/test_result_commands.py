@@ -101,6 +101,9 @@ def test_a_folder_stands_for_the_runs_in_it(call: Call, here: Path) -> None:
     ).code == 0  # fmt: skip
     assert (here / "folder" / "results.csv").is_file()
     assert call("plot pareto folder -o a.svg").code == 0
+    (here / "folder").rename(here / "folder.v2")
+    assert call("plot pareto folder.v2").code == 0 and (here / "folder.v2.pareto.svg").is_file()
+    (here / "folder.v2").rename(here / "folder")
     assert call("plot pareto folder --metric auc -o c.svg").code == 0
     assert ">auc on held-out rows<" in (here / "c.svg").read_text()
     unknown = call("plot pareto folder --metric r2 -o d.svg")

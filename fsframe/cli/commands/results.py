@@ -215,8 +215,9 @@ def plot(
         )
     runs, source = _split(words)
     several = find_comparison(runs[0]) if len(runs) == 1 and kinds[kind].several else None
-    paths = [several.name] if several else find_runs(runs)
-    target = Path(out) if out else paths[0].with_suffix(f".{kind.replace('/', '-')}.svg")
+    paths = [] if several else find_runs(runs)
+    name = several.name if several else paths[0].with_suffix("")
+    target = Path(out) if out else name.with_name(f"{name.name}.{kind.replace('/', '-')}.svg")
     form = target.suffix.lower().removeprefix(".")
     if form not in ("svg", "pdf", "png"):
         raise RequestError(f"{target}: end its name in .svg, .pdf or .png")
