@@ -211,25 +211,47 @@ def not_to_replace(
 
 
 @attrs.frozen(kw_only=True)
-class FoundComparison:
-    """The evaluations of every chain on every table, of a study or a comparison.
+class Found:
+    """What a command was asked to show: runs, or the study or comparison that they make.
 
-    A study has its `file`, a comparison the run files of its cells (`where`). `name` is the default
-    path of files about it, without their ending.
+    A comparison has the run files of its cells (`where`), a study one file. `name` is the default
+    path of files about them, without their ending.
     """
 
-    study: StudyRecord
-    file: Path | None
-    where: Mapping[StudyCell, Path] | None
+    records: Sequence[RunRecord]
+    paths: Sequence[Path]
     name: Path
+    study: StudyRecord | None = None
+    where: Mapping[StudyCell, Path] | None = None
 
-    def used(self) -> list[str | Path]:
-        """Its files and its tables, which must not be replaced."""
-        files = [self.file] if self.file else (self.where or {}).values()
-        return not_to_replace(files, self.study.runs.values())
+    def used(self, table: str | None = None) -> list[str | Path]:
+        """The files and the tables, which must not be replaced."""
+        return not_to_replace(self.paths, self.records, table)
+
+    def named(self, ending: str) -> Path:
+        """The default path of a file about them."""
+        return self.name.with_name(f"{self.name.name}.{ending}")
 
 
-def find_comparison(text: str) -> FoundComparison | None:
+def find_results(texts: Sequence[str], *, comparisons: bool, folders: bool = True) -> Found:
+    """What `texts` name: run files, and as far as asked for a comparison or a folder of runs.
+
+    Raises
+    ------
+    StoreError, RequestError
+        As `find_runs` and `find_comparison`.
+    """
+    from fsframe.storage import load_run
+
+    found = find_comparison(texts[0]) if comparisons and len(texts) == 1 else None
+    if found is not None:
+        return found
+    paths = find_runs(texts) if folders else list(map(find_run, texts))
+    records = list(map(load_run, paths))
+    return Found(records=records, paths=paths, name=paths[0].with_suffix(""))
+
+
+def find_comparison(text: str) -> Found | None:
     """The study in a file or its folder, or the comparison in a folder; None for anything else.
 
     Raises
@@ -249,7 +271,8 @@ def find_comparison(text: str) -> FoundComparison | None:
     if path.suffix == ".zip" or inside.is_file():
         file = inside if inside.is_file() else path
         study = load_study(file)
-        return FoundComparison(study=study, file=file, where=None, name=file.with_suffix(""))
+        records = list(study.runs.values())
+        return Found(records=records, paths=[file], name=file.with_suffix(""), study=study)
     asked = recorded_request(path) if path.is_dir() else None
     if asked is None:
         return None
@@ -258,7 +281,7 @@ def find_comparison(text: str) -> FoundComparison | None:
     study = study_of_runs(records, chains, [metric], name=folder.name)
     places = {id(record): file for record, file in zip(records, files, strict=True)}
     where = {cell: places[id(run)] for cell, run in study.runs.items()}
-    return FoundComparison(study=study, file=None, where=where, name=folder)
+    return Found(records=records, paths=files, name=folder, study=study, where=where)
 
 
 def is_stdout(path: str) -> bool:

@@ -9,8 +9,7 @@ import click
 
 from fsframe.cli.options import COUNT, OfferedName, folds_csv_option, overwrite_option
 from fsframe.cli.run_file import (
-    find_comparison,
-    find_runs,
+    find_results,
     is_stdout,
     not_to_replace,
     open_run,
@@ -119,24 +118,20 @@ def table(
     chosen = form or ("csv" if target is None else format_of(target))
     if target is None and not is_text(chosen):
         raise RequestError(f"{chosen} is not a text format; name the file to write: -o FILE")
-    several = find_comparison(run)
-    if several is not None:
-        if pairs or kept or source:
-            raise RequestError(
-                "for a comparison its results are written; --pairs, --kept and `on DATA` apply "
-                "to a single run"
-            )
-        what, used = "results", several.used()
-    else:
-        path, record = open_run(run)
-        what = "pairs" if pairs else "features"
-        used = not_to_replace([path], [record], source)
+    found = find_results([run], comparisons=True, folders=False)
+    if found.study is not None and (pairs or kept or source):
+        raise RequestError(
+            "for a comparison its results are written; --pairs, --kept and `on DATA` apply to a "
+            "single run"
+        )
+    used = found.used(source)
     if target is not None:
         check_destination(target, overwrite=overwrite, apart_from=used)
-    if several is not None:
-        results = result_columns(study_comparisons(several.study).values())
-        columns = {name: values[:top] for name, values in results.items()}
+    if found.study is not None:
+        results = result_columns(study_comparisons(found.study).values())
+        what, columns = "results", {name: values[:top] for name, values in results.items()}
     else:
+        what, (record,) = "pairs" if pairs else "features", found.records
         if pairs:
             frame = record.pair_table()
             if not len(frame):
@@ -213,11 +208,9 @@ def plot(
         raise RequestError(
             f"name the run: fsframe plot {kind} RUN.h5 (it needs {kinds[kind].needs})"
         )
-    runs, source = _split(words)
-    several = find_comparison(runs[0]) if len(runs) == 1 and kinds[kind].several else None
-    paths = [] if several else find_runs(runs)
-    name = several.name if several else paths[0].with_suffix("")
-    target = Path(out) if out else name.with_name(f"{name.name}.{kind.replace('/', '-')}.svg")
+    runs, source = _split(words, "name one table after `on`: fsframe plot KIND RUN on DATA")
+    found = find_results(runs, comparisons=kinds[kind].several)
+    target = Path(out) if out else found.named(f"{kind.replace('/', '-')}.svg")
     form = target.suffix.lower().removeprefix(".")
     if form not in ("svg", "pdf", "png"):
         raise RequestError(f"{target}: end its name in .svg, .pdf or .png")
@@ -225,17 +218,13 @@ def plot(
 
     from fsframe.atomic import check_destination, place_file
     from fsframe.show.plots.canvas import figure_bytes
-    from fsframe.storage import load_run
 
-    if several:
+    records, study, used = found.records, found.study, found.used(source)
+    if study is not None:
         # Without the classifiers on all features; by the measure of the comparison.
-        study = several.study
         cells = [c for c in study.runs if c.chain < len(study.chains) and c.seed == 0]
-        records, used = [study.runs[cell] for cell in cells], several.used()
+        records = [study.runs[cell] for cell in cells]
         metric = metric or (study.measures[0] if "metric" in kinds[kind].options else None)
-    else:
-        records = [load_run(path) for path in paths]
-        used = not_to_replace(paths, records, source)
     check_destination(target, overwrite=overwrite, apart_from=used)
     data = None
     if kinds[kind].data:
@@ -247,12 +236,13 @@ def plot(
     say(f"picture: {place_file(target, content, overwrite=overwrite, apart_from=used)}")
 
 
-def _split(words: tuple[str, ...]) -> tuple[list[str], str | None]:
+def _split(words: tuple[str, ...], how: str) -> tuple[list[str], str | None]:
+    """The runs and the table of ``RUN... on DATA``; RequestError `how` for anything else."""
     if "on" not in words:
         return list(words), None
     place = words.index("on")
     if len(words) != place + 2:
-        raise RequestError("name one table after `on`: fsframe plot KIND RUN on DATA")
+        raise RequestError(how)
     return list(words[:place]), words[place + 1]
 
 
@@ -293,34 +283,22 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
     Example:
       fsframe report examples/parkinsons.immigrate-npfs.h5
     """
-    runs, source = list(words), None
-    if "on" in words:
-        runs = list(words[: words.index("on")])
-        if len(words) != 3 or len(runs) != 1:
-            raise RequestError("name one run and one table: fsframe report RUN.h5 on DATA")
-        source = words[-1]
-    if not runs:
-        raise RequestError("name the run: fsframe report RUN.h5")
+    how = "name one run and one table: fsframe report RUN.h5 on DATA"
+    runs, source = _split(words, how)
+    if source and len(runs) != 1:
+        raise RequestError(how)
 
     from fsframe.atomic import check_destination, place_file
     from fsframe.show.page import report_page, report_page_of_several, report_page_of_study
-    from fsframe.storage import load_run
 
-    several = None if source or len(runs) > 1 else find_comparison(runs[0])
-    if several is not None:
-        place, used = several.name.with_name(f"{several.name.name}.html"), several.used()
-    else:
-        paths = find_runs(runs)
-        if source and len(paths) > 1:
-            raise RequestError(
-                f"{paths[0].parent} has {len(paths)} runs; name one run and one table"
-            )
-        records = [load_run(path) for path in paths]
-        place, used = paths[0].with_suffix(".html"), not_to_replace(paths, records, source)
-    target = Path(out) if out else place
+    found = find_results(runs, comparisons=not source)
+    records, paths = found.records, found.paths
+    if source and len(paths) > 1:
+        raise RequestError(f"{paths[0].parent} has {len(paths)} runs; name one run and one table")
+    target, used = Path(out) if out else found.named("html"), found.used(source)
     check_destination(target, overwrite=overwrite, apart_from=used)
-    if several is not None:
-        text = report_page_of_study(several.study, several.where, several.file)
+    if found.study is not None:
+        text = report_page_of_study(found.study, found.where, None if found.where else paths[0])
     elif len(records) > 1:
         text = report_page_of_several(list(zip(records, paths, strict=True)))
     else:
