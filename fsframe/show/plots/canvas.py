@@ -163,6 +163,35 @@ def label_axis(axis: Any, places: Iterable[float], labels: Sequence[str], **styl
         tick.set_parse_math(False)
 
 
+def legend_above(panel: Any, columns: int = 1, **style: Any) -> None:
+    """The legend above a panel, in so many columns."""
+    panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, **style)
+
+
+def legend_beside(panel: Any) -> None:
+    """The legend on the right of a panel."""
+    panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def inside(panel: Any, x: float, y: float, text: str, **style: Any) -> None:
+    """Text in the middle of a cell."""
+    panel.text(x, y, text, ha="center", va="center", **style)
+
+
+def without_frame(panel: Any) -> None:
+    """Hide the frame of a panel and its ticks, not their labels."""
+    panel.tick_params(length=0)
+    panel.spines[:].set_visible(False)
+
+
+def square_of_shares(panel: Any, diagonal: str, x: str, y: str) -> None:
+    """A square panel of two shares, with a dotted diagonal, and what they are."""
+    panel.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label=diagonal)
+    panel.set_xlabel(x)
+    panel.set_ylabel(y)
+    panel.set_aspect("equal")
+
+
 def drawable(values: ArrayLike) -> NDArray[np.bool_]:
     """Which numbers can be drawn: finite, with finite squares."""
     return np.abs(np.nan_to_num(np.asarray(values, float), nan=np.inf)) < _LARGEST

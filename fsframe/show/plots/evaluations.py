@@ -23,9 +23,12 @@ from fsframe.show.plots.canvas import (
     axes_for,
     drawable,
     lacks,
+    legend_above,
+    legend_beside,
     look,
     short,
     spread,
+    square_of_shares,
 )
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import FoldTables, fold_tables
@@ -108,18 +111,10 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
         panel.fill_between(sizes, means - errors, means + errors, color=BLUE, alpha=0.15, lw=0)
         panel.plot(sizes, means, color=BLUE, marker="o", ms=4, label=f"{quality} ± standard error")
         stability = [point.stability for point in evaluation.curve]
-        panel.plot(
-            sizes,
-            stability,
-            color=VERMILLION,
-            marker="s",
-            ms=4,
-            ls="--",
-            label="stability φ (chance 0)",
-        )
-        panel.axhline(
-            evaluation.baseline.mean, color=GREY, ls="-.", lw=1.0, label=evaluation.baseline.name
-        )
+        style = {"color": VERMILLION, "marker": "s", "ms": 4, "ls": "--"}
+        panel.plot(sizes, stability, **style, label="stability φ (chance 0)")
+        plain = evaluation.baseline
+        panel.axhline(plain.mean, color=GREY, ls="-.", lw=1.0, label=plain.name)
         if evaluation.all_features is not None:
             panel.axhline(evaluation.all_features.mean, color="black", lw=0.8, label="all features")
         if evaluation.one_standard_error is not None:
@@ -128,7 +123,7 @@ def accuracy_by_size(record: RunRecord, ax: Any = None) -> Any:
         panel.set_xticks(ticks, [str(size) for size in ticks])
         panel.set_xticks([], minor=True)
         panel.set_xlabel("features used")
-        panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        legend_beside(panel)
         return panel.figure
 
 
@@ -151,22 +146,13 @@ def roc(records: Sequence[RunRecord], ax: Any = None) -> Any:
     """
     curves = list(_roc_curves(records))
     with axes_for(ax, 4.8, 4.4) as (panel,):
-        panel.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label="chance")
+        square_of_shares(panel, "chance", "false positive rate", "true positive rate")
         grid = np.linspace(0, 1, 201)
         for number, (label, area, lines) in enumerate(curves[:_CURVES]):
             mean = np.mean([np.interp(grid, *line) for line in lines], axis=0)
+            style = {"color": COLOURS[number], "ls": DASHES[number], "lw": 1.6}
             # From the origin: an interpolated mean would begin above it.
-            panel.plot(
-                [0, *grid],
-                [0, *mean],
-                color=COLOURS[number],
-                ls=DASHES[number],
-                lw=1.6,
-                label=f"{label}: {area:.3f}",
-            )
-        panel.set_xlabel("false positive rate")
-        panel.set_ylabel("true positive rate")
-        panel.set_aspect("equal")
+            panel.plot([0, *grid], [0, *mean], **style, label=f"{label}: {area:.3f}")
         panel.legend(loc="lower right", title="area under the curve", fontsize="small")
         return panel.figure
 
@@ -196,9 +182,8 @@ def _roc_curves(records: Sequence[RunRecord]) -> Iterator[tuple[str, float, list
                 lines.append(line)
                 areas.append(float(np.trapezoid(line[1], line[0])))
             if not lines:
-                raise lacks(
-                    record, "scores of classes", "evaluate with a classifier that gives them"
-                )
+                how = "evaluate with a classifier that gives them"
+                raise lacks(record, "scores of classes", how)
             base = printable(evaluation_of(record).base, longest=36)
             name = base if n_classes == 2 else short(record.class_names[code])
             yield short(name, 40), float(np.mean(areas)), lines
@@ -234,34 +219,23 @@ def calibration(record: RunRecord, ax: Any = None) -> Any:
     tested = tables.fold >= 0
     given = tables.class_scores[tested]
     if not are_probabilities(given):
-        raise lacks(
-            record, "probabilities", "evaluate with a classifier that gives them, such as logistic"
-        )
+        how = "evaluate with a classifier that gives them, such as logistic"
+        raise lacks(record, "probabilities", how)
     truth = np.broadcast_to(tables.truth, tables.fold.shape)[tested]
     classes = given.shape[1]
     codes = [1] if classes == 2 else list(range(min(classes, _CURVES)))
+    whose = short(record.class_names[1]) if classes == 2 else "the class"
     with axes_for(ax, 4.8, 4.4) as (panel,):
-        panel.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":", label="perfect")
+        square_of_shares(panel, "perfect", f"probability given to {whose}", "share that came true")
         for number, code in enumerate(codes):
             probability, share = _reliability(given[:, code], truth == code)
             label = "bins" if classes == 2 else short(record.class_names[code])
             panel.plot(probability, share, **look(number), ms=5, label=label)
         count, borders = np.histogram(given[:, codes], bins=20, range=(0, 1))
         height = 0.12 * count / count.max()
-        panel.bar(
-            borders[:-1],
-            height,
-            np.diff(borders),
-            align="edge",
-            color=GREY,
-            alpha=0.5,
-            label="predictions",
-        )
-        whose = short(record.class_names[1]) if classes == 2 else "the class"
-        panel.set_xlabel(f"probability given to {whose}")
-        panel.set_ylabel("share that came true")
+        style = {"align": "edge", "color": GREY, "alpha": 0.5}
+        panel.bar(borders[:-1], height, np.diff(borders), **style, label="predictions")
         panel.set_title(f"Brier score {Brier.of(truth, given):.3f}", fontsize="medium", loc="left")
-        panel.set_aspect("equal")
         panel.legend(loc="upper left")
         return panel.figure
 
@@ -321,13 +295,7 @@ def accuracy_against_stability(
     unbeaten = pareto_front(*np.array([(points[k][0], sign * points[k][1]) for k in known]).T)
     front = sorted(np.array(known)[unbeaten].tolist(), key=lambda k: points[k])
     with axes_for(ax, 6.6, 4.6) as (panel,):
-        panel.plot(
-            [points[k][0] for k in front],
-            [points[k][1] for k in front],
-            color="black",
-            lw=1.0,
-            ls="--",
-        )
+        panel.plot(*np.array([points[k] for k in front]).T, color="black", lw=1.0, ls="--")
         for number, k in enumerate(known):
             x, y = points[k]
             measure, stability = measures[k], evaluations[k].evaluation.stability
@@ -344,12 +312,7 @@ def accuracy_against_stability(
         panel.set_ylabel(f"{quality} on held-out rows")
         if sign < 0:
             panel.invert_yaxis()
-        panel.legend(
-            loc="lower center",
-            bbox_to_anchor=(0.5, 1.0),
-            title="filled: on the Pareto front",
-            fontsize="small",
-        )
+        legend_above(panel, title="filled: on the Pareto front", fontsize="small")
         return panel.figure
 
 
@@ -394,19 +357,12 @@ def critical_difference(
             panel.plot([rank, rank], [0, 0.15], color="black", lw=1.0)
             panel.text(rank, 0.2, str(rank), ha="center", va="bottom")
         panel.plot([1, 1 + summary.difference], [1.05, 1.05], color=VERMILLION, lw=2)
-        panel.text(
-            1, 1.12, f"critical difference {summary.difference:.2f}", va="bottom", color=VERMILLION
-        )
+        text = f"critical difference {summary.difference:.2f}"
+        panel.text(1, 1.12, text, va="bottom", color=VERMILLION)
         for level, group in enumerate(summary.groups):
             ranks = summary.mean_ranks[list(group)]
-            y = -0.3 - 0.45 * level
-            panel.plot(
-                [ranks.min() - 0.04, ranks.max() + 0.04],
-                [y, y],
-                color="black",
-                lw=4,
-                solid_capstyle="butt",
-            )
+            y, ends = -0.3 - 0.45 * level, [ranks.min() - 0.04, ranks.max() + 0.04]
+            panel.plot(ends, [y, y], color="black", lw=4, solid_capstyle="butt")
         below = -0.3 - 0.45 * len(summary.groups)
         for number, k in enumerate(order):
             left = number < half
@@ -416,11 +372,8 @@ def critical_difference(
             panel.plot([rank, rank, edge], [0, y, y], color=GREY, lw=0.9)
             text = f" {short(chains[k], 40)} ({rank:.2f}) "
             panel.text(edge, y, text, ha="right" if left else "left", va="center")
-        p = summary.friedman_p
-        panel.set_title(
-            f"mean rank of {quality} over {len(tables)} tables (1 is best); all alike: p = {p:.2g}",
-            fontsize="medium",
-        )
+        title = f"mean rank of {quality} over {len(tables)} tables (1 is best); all alike: "
+        panel.set_title(f"{title}p = {summary.friedman_p:.2g}", fontsize="medium")
         return panel.figure
 
 

@@ -19,6 +19,7 @@ from fsframe.show.plots.canvas import (
     feature_label,
     label_axis,
     lacks,
+    legend_above,
     look,
     short,
     spread,
@@ -31,6 +32,8 @@ from fsframe.text import printable
 _POINTS = 150
 _CLASSES = 8
 _GAP = 0.9
+_COLOURS = {True: (BLUE, BLUE), False: (GREY, "white")}
+"""Line and face of kept features, and of others."""
 
 
 def ranked_scores(record: RunRecord, ax: Any = None, *, most: int = 20) -> Any:
@@ -62,16 +65,12 @@ def ranked_scores(record: RunRecord, ax: Any = None, *, most: int = 20) -> Any:
     with axes_for(ax, 8.4 if often else 6.6, height, panels=2 if often else 1) as panels:
         first = panels[0]
         lengths, boundless = _lengths(shown.columns["score"])
-        for row, (place, length) in enumerate(zip(places, lengths, strict=True)):
-            kept = row < n_kept
-            colour = BLUE if kept else GREY
-            first.plot([0, length], [place, place], color=colour, lw=2.2, solid_capstyle="butt")
-            face = colour if kept else "white"
-            first.plot(length, place, "o", color=colour, mfc=face, ms=6, zorder=3)
+        for row, end in enumerate(zip(lengths, places, strict=True)):
+            colour, face = _COLOURS[row < n_kept]
+            first.plot([0, end[0]], [end[1]] * 2, color=colour, lw=2.2, solid_capstyle="butt")
+            first.plot(*end, "o", color=colour, mfc=face, ms=6, zorder=3)
             if boundless[row]:
-                first.annotate(
-                    "∞", (length, place), (6, 0), textcoords="offset points", va="center"
-                )
+                first.annotate("∞", end, (6, 0), textcoords="offset points", va="center")
         names = [printable(name, longest=28) for name in shown.columns["feature"]]
         label_axis(first.yaxis, places, names)
         first.tick_params(axis="y", length=0)
@@ -81,20 +80,14 @@ def ranked_scores(record: RunRecord, ax: Any = None, *, most: int = 20) -> Any:
         if often:
             _shares(panels[1], shown, places, n_kept)
         if 0 < n_kept < len(shown):
+            border = places[n_kept - 1] - (1 + _GAP) / 2
             for panel in panels:
-                panel.axhline(places[n_kept - 1] - (1 + _GAP) / 2, color="black", lw=0.8, ls=":")
+                panel.axhline(border, color="black", lw=0.8, ls=":")
             more = int(record.selected.size) - n_kept
             note = f"kept{f' (and {more} more)' if more else ''} above, not kept below"
-            panels[-1].annotate(
-                note,
-                (1, places[n_kept - 1] - (1 + _GAP) / 2),
-                (0, 2),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                ha="right",
-                va="bottom",
-                fontsize="small",
-            )
+            place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+            style = {"ha": "right", "va": "bottom", "fontsize": "small"}
+            panels[-1].annotate(note, (1, border), (0, 2), **place, **style)
         return first.figure
 
 
@@ -123,8 +116,7 @@ def _shares(panel: Any, shown: AnswerTable, places: NDArray[np.float64], n_kept:
     for row, place in enumerate(places):
         if np.isnan(share[row]):
             continue
-        colour = BLUE if row < n_kept else GREY
-        face = colour if row < n_kept else "white"
+        colour, face = _COLOURS[row < n_kept]
         panel.plot([low[row], high[row]], [place, place], color=colour, lw=1.2)
         panel.plot(share[row], place, "s", color=colour, mfc=face, ms=5, zorder=3)
     panel.set_xlim(-0.03, 1.03)
@@ -179,24 +171,15 @@ def class_distributions(record: RunRecord, data: Dataset, ax: Any = None, *, mos
                     at = -place + 0.4 - band * (number + 0.5)
                     _strip(panel, of_class, at, band, number)
             panel.axhline(-place - 0.5, color="#D9D9D9", lw=0.6)
-        label_axis(
-            panel.yaxis,
-            -np.arange(len(columns), dtype=float),
-            [feature_label(record, c) for c in columns],
-        )
+        names = [feature_label(record, column) for column in columns]
+        label_axis(panel.yaxis, -np.arange(len(columns), dtype=float), names)
         panel.tick_params(axis="y", length=0)
         panel.set_ylim(-len(columns) + 0.5, 0.5)
         panel.set_xlabel("standard deviations from the feature's mean")
         for number, code in enumerate(classes):
-            panel.plot(
-                [],
-                [],
-                MARKERS[number],
-                color=COLOURS[number],
-                ms=5,
-                label=short(str(data.classes[code])),
-            )
-        panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(classes)))
+            label = short(str(data.classes[code]))
+            panel.plot([], [], MARKERS[number], color=COLOURS[number], ms=5, label=label)
+        legend_above(panel, min(4, len(classes)))
         return panel.figure
 
 
@@ -204,10 +187,8 @@ def _strip(panel: Any, values: NDArray[np.float64], at: float, band: float, numb
     few = values[spread(values.size, _POINTS)]
     # Steps of the golden ratio fill the band evenly, without random numbers.
     jitter = (np.arange(few.size) * 0.6180339887498949 % 1.0 - 0.5) * band * 0.75
-    clipped = np.clip(few, -5.0, 5.0)
-    panel.plot(
-        clipped, at + jitter, MARKERS[number], color=COLOURS[number], ms=2.6, alpha=0.55, mew=0
-    )
+    style = {"color": COLOURS[number], "ms": 2.6, "alpha": 0.55, "mew": 0}
+    panel.plot(np.clip(few, -5.0, 5.0), at + jitter, MARKERS[number], **style)
     low, middle, high = np.clip(np.quantile(values, [0.25, 0.5, 0.75]), -5.0, 5.0)
     panel.plot([low, high], [at, at], color="black", lw=1.4)
     panel.plot([middle, middle], [at - band * 0.3, at + band * 0.3], color="black", lw=2.0)
@@ -229,9 +210,8 @@ def convergence(record: RunRecord, ax: Any = None) -> Any:
     costs = [(stage.name, cost_of(stage)) for stage in record.stages]
     known = [(name, cost) for name, cost in costs if cost is not None and drawable(cost).all()]
     if not known:
-        raise lacks(
-            record, "cost per iteration", "draw a run of a method that iterates (immigrate)"
-        )
+        how = "draw a run of a method that iterates (immigrate)"
+        raise lacks(record, "cost per iteration", how)
     with axes_for(ax, 5.4, 3.0) as (panel,):
         for number, (name, cost) in enumerate(known):
             steps = spread(len(cost))

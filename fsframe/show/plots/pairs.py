@@ -19,14 +19,19 @@ from fsframe.show.plots.canvas import (
     colour_bar,
     drawable,
     feature_label,
+    inside,
     label_axis,
     lacks,
+    legend_above,
     short,
     spread,
+    without_frame,
 )
 from fsframe.storage import RunRecord
 from fsframe.table.dataset import Dataset
 from fsframe.text import did_you_mean, printable
+
+Floats = NDArray[np.float64]
 
 _LABELLED = 60
 _LEVEL = 0.05
@@ -62,9 +67,8 @@ def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
     with axes_for(ax, size + 0.9, size) as (panel,):
         limit = float(np.abs(matrix).max()) or 1.0
         signed = bool((matrix < 0).any())
-        image = panel.imshow(
-            matrix, cmap="PuOr_r" if signed else "Blues", vmin=-limit if signed else 0.0, vmax=limit
-        )
+        cmap, lowest = ("PuOr_r", -limit) if signed else ("Blues", 0.0)
+        image = panel.imshow(matrix, cmap=cmap, vmin=lowest, vmax=limit)
         if m <= _LABELLED:
             names = [feature_label(record, column) for column in columns]
             label_axis(panel.xaxis, range(m), names, rotation=90)
@@ -72,14 +76,12 @@ def pair_matrix(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
             if signed:
                 # Without colour the sign would be lost in print.
                 for a, b in np.argwhere(matrix < 0):
-                    panel.text(b, a, "−", ha="center", va="center", fontsize="small")
+                    inside(panel, b, a, "−", fontsize="small")
         else:
             panel.set_xlabel(f"{m} features, in the order of their clusters")
             panel.set_yticks([])
             panel.set_xticks([])
-        panel.tick_params(length=0)
-        for spine in panel.spines.values():
-            spine.set_visible(False)
+        without_frame(panel)
         bar = panel.figure.colorbar(image, ax=panel, shrink=0.8)
         # Above the bar: beside it, the label of a small matrix would be cut off.
         bar.ax.set_title("weight", fontsize="medium", loc="left")
@@ -91,11 +93,8 @@ def _matrix(record: RunRecord, most: int) -> tuple[NDArray[np.float64], list[int
     # Enough of the strongest pairs to fill the matrix with columns.
     pairs = [p for p in record.strongest_pairs(most * most * 10) if drawable(p.weight)]
     if weights is None or not pairs:
-        raise lacks(
-            record,
-            "weights of pairs",
-            "draw a run of immigrate, lfe, interactions or jmi:pairs=synergy",
-        )
+        how = "draw a run of immigrate, lfe, interactions or jmi:pairs=synergy"
+        raise lacks(record, "weights of pairs", how)
     involved: dict[int, None] = {}
     for a, b, _ in pairs:
         involved.update({a: None, b: None})
@@ -148,9 +147,8 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
     table = record.pair_table()
     name = next((n for n in ("interaction_p", "p") if n in table.columns), None)
     if name is None:
-        raise lacks(
-            record, "tested pairs", "draw a run of interactions, or of a method that weighs pairs"
-        )
+        how = "draw a run of interactions, or of a method that weighs pairs"
+        raise lacks(record, "tested pairs", how)
     tested = table.where(~np.isnan(table.columns[name]))
     q = tested.columns[name[:-1] + "q"]
     significant = bool((q <= _LEVEL).any())
@@ -177,30 +175,20 @@ def pair_network(record: RunRecord, ax: Any = None, *, most: int = 30) -> Any:
             # Bent towards the centre, so that lines between neighbours do not follow the circle.
             curve = (1 - t) ** 2 * start + 2 * t * (1 - t) * 0.35 * (start + end) / 2 + t**2 * end
             width = 0.8 + 3.2 * -np.log10(value) / strongest
-            panel.plot(
-                *curve.T,
-                color=BLUE if significant else GREY,
-                lw=width,
-                ls="-" if significant else "--",
-                alpha=0.8,
-            )
+            colour, dashes = (BLUE, "-") if significant else (GREY, "--")
+            panel.plot(*curve.T, color=colour, lw=width, ls=dashes, alpha=0.8)
         panel.plot(*at.T, "o", color="black", ms=6, zorder=3)
         for k, name_of in enumerate(names):
-            panel.text(
-                *1.06 * at[k], printable(name_of, longest=28), **_around(angle[k], len(names))
-            )
+            label = printable(name_of, longest=28)
+            panel.text(*1.06 * at[k], label, **_around(angle[k], len(names)))
         room = 1.1 + 0.055 * max(min(28, len(n)) for n in names)
         panel.set_xlim(-room, room)
         height = 0.3 * room if flat else room if len(names) > _UPRIGHT else 1.25
         panel.set_ylim(-height, height)
         panel.set_aspect("equal")
         panel.axis("off")
-        title = (
-            f"pairs with q ≤ {_LEVEL:g}"
-            if significant
-            else f"no pair has q ≤ {_LEVEL:g}: best by p"
-        )
-        panel.set_title(f"{title}; thicker: smaller p", fontsize="medium")
+        title, best = ("pairs with", "") if significant else ("no pair has", ": best by p")
+        panel.set_title(f"{title} q ≤ {_LEVEL:g}{best}; thicker: smaller p", fontsize="medium")
         return panel.figure
 
 
@@ -277,13 +265,7 @@ def _ends(record: RunRecord, pair: tuple[str, str] | None) -> tuple[int, int]:
     return names.index(pair[0]), names.index(pair[1])
 
 
-def _scatter(
-    panel: Any,
-    data: Dataset,
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    rows: NDArray[np.intp],
-) -> None:
+def _scatter(panel: Any, data: Dataset, x: Floats, y: Floats, rows: NDArray[np.intp]) -> None:
     rows = rows[spread(rows.size, _POINTS)]
     if data.task != "classification":
         dots = panel.scatter(x[rows], y[rows], c=data.y[rows], s=14, cmap="cividis", lw=0)
@@ -291,26 +273,14 @@ def _scatter(
         return
     for code in range(min(data.n_classes, len(COLOURS))):
         of_class = rows[data.y[rows] == code]
-        panel.plot(
-            x[of_class],
-            y[of_class],
-            MARKERS[code],
-            color=COLOURS[code],
-            mfc=COLOURS[code] if code % 2 == 0 else "none",
-            ms=4.5,
-            alpha=0.75,
-            label=short(str(data.classes[code])),
-        )
-    panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, data.n_classes))
+        face = COLOURS[code] if code % 2 == 0 else "none"
+        style = {"color": COLOURS[code], "mfc": face, "ms": 4.5, "alpha": 0.75}
+        label = short(str(data.classes[code]))
+        panel.plot(x[of_class], y[of_class], MARKERS[code], **style, label=label)
+    legend_above(panel, min(4, data.n_classes))
 
 
-def _odds(
-    panel: Any,
-    data: Dataset,
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    known: NDArray[np.bool_],
-) -> None:
+def _odds(panel: Any, data: Dataset, x: Floats, y: Floats, known: NDArray[np.bool_]) -> None:
     """In each cell the share of the last class, its odds, and the number of rows."""
     xs, ys = np.unique(x[known]), np.unique(y[known])
     last = data.n_classes - 1
@@ -319,19 +289,13 @@ def _odds(
         for j, u in enumerate(xs):
             labels = data.y[known & (x == u) & (y == v)]
             if not labels.size:
-                panel.text(j, i, "no rows", ha="center", va="center", fontsize="small")
+                inside(panel, j, i, "no rows", fontsize="small")
                 continue
             hits = int((labels == last).sum())
             share[i, j] = hits / labels.size
             odds = "∞" if hits == labels.size else f"{hits / (labels.size - hits):.2g}"
-            panel.text(
-                j,
-                i,
-                f"{100 * share[i, j]:.0f} %\nodds {odds}\n{labels.size} rows",
-                ha="center",
-                va="center",
-                color="white" if share[i, j] > 0.6 else "black",
-            )
+            text = f"{100 * share[i, j]:.0f} %\nodds {odds}\n{labels.size} rows"
+            inside(panel, j, i, text, color="white" if share[i, j] > 0.6 else "black")
     image = panel.imshow(share, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto", origin="lower")
     label_axis(panel.xaxis, range(xs.size), [f"{u:g}" for u in xs])
     label_axis(panel.yaxis, range(ys.size), [f"{v:g}" for v in ys])

@@ -21,9 +21,11 @@ from fsframe.show.plots.canvas import (
     feature_label,
     label_axis,
     lacks,
+    legend_beside,
     look,
     short,
     spread,
+    without_frame,
 )
 from fsframe.storage import RunRecord
 from fsframe.storage.checked_tables import BootstrapTables, bootstrap_tables
@@ -53,11 +55,8 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
     """
     tables = _tests(record)
     by_counts = bool(drawable(tables.critical).all()) or tables.p is None or tables.level is None
-    values = (
-        tables.z / tables.n
-        if by_counts or tables.p is None
-        else -np.log10(np.maximum(tables.p, 1e-300))
-    )
+    by_p = None if by_counts or tables.p is None else -np.log10(np.maximum(tables.p, 1e-300))
+    values = tables.z / tables.n if by_p is None else by_p
     order = np.argsort(-values, kind="stable")[:most]
     places = np.arange(len(order), dtype=float)
     with axes_for(ax, 2.2 + 0.22 * len(order), 3.8) as (panel,):
@@ -77,17 +76,9 @@ def test_statistics(record: RunRecord, ax: Any = None, *, most: int = 40) -> Any
                     x, y = places[mask], values[order][mask]
                     panel.plot(x, y, marker, color=colour, mfc=face, ms=6, label=word + note)
         if by_counts:
-            critical = (
-                np.where(drawable(tables.critical), tables.critical, np.nan)[order] / tables.n
-            )
-            panel.hlines(
-                critical,
-                places - 0.42,
-                places + 0.42,
-                color=VERMILLION,
-                lw=1.8,
-                label="critical value ζ / n",
-            )
+            critical = np.where(drawable(tables.critical), tables.critical, np.nan) / tables.n
+            style = {"color": VERMILLION, "lw": 1.8, "label": "critical value ζ / n"}
+            panel.hlines(critical[order], places - 0.42, places + 0.42, **style)
             panel.set_ylabel(f"share of {tables.n} bootstraps that keep it")
             panel.set_ylim(-0.03, 1.03)
         else:
@@ -158,9 +149,8 @@ def _kept_matrix(record: RunRecord) -> tuple[NDArray[np.bool_], NDArray[np.int64
             seen = stage.features_in if stage.features_in.size else np.arange(record.n_features)
             if kept.shape[1] == seen.size:
                 return kept, seen
-    raise lacks(
-        record, "record of what each resample kept", "draw a run of npfs, stability or evaluate"
-    )
+    how = "draw a run of npfs, stability or evaluate"
+    raise lacks(record, "record of what each resample kept", how)
 
 
 def stability_path(record: RunRecord, ax: Any = None) -> Any:
@@ -214,7 +204,7 @@ def stability_path(record: RunRecord, ax: Any = None) -> Any:
         panel.set_xticks([], minor=True)
         panel.set_xlabel("best-ranked features compared (k)")
         panel.set_ylabel("stability")
-        panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        legend_beside(panel)
         return panel.figure
 
 
@@ -253,34 +243,27 @@ def kept_sets(records: Sequence[RunRecord], ax: Any = None) -> Any:
         raise RequestError("none of the runs keeps a feature")
     shown = sorted(members.items(), key=lambda item: (-item[1], [not k for k in item[0]]))
     shown, rest = shown[:_INTERSECTIONS], len(shown) - _INTERSECTIONS
-    m = len(records)
-    labels = _run_labels(records)
+    m, labels = len(records), _run_labels(records)
+    rows = -np.arange(1.0, m + 1)
     with axes_for(ax, 3.6 + 0.34 * len(shown), 2.2 + 0.3 * m) as (panel,):
         height = 0.9 * m + 2
         scale = height / max(count for _, count in shown)
         for x, (key, count) in enumerate(shown):
             panel.bar(x, count * scale, 0.6, bottom=0.0, color=BLUE)
-            panel.text(
-                x, count * scale + 0.1, str(count), ha="center", va="bottom", fontsize="small"
-            )
-            inside = [-(row + 1.0) for row, there in enumerate(key) if there]
-            panel.plot([x] * m, -np.arange(1.0, m + 1), "o", color="#D9D9D9", ms=6)
-            panel.plot([x] * len(inside), inside, "o-", color="black", ms=6, lw=1.6)
-        label_axis(
-            panel.yaxis,
-            -np.arange(1.0, m + 1),
-            [f"{label} ({len(kept)})" for label, kept in zip(labels, sets, strict=True)],
-        )
+            above = {"ha": "center", "va": "bottom", "fontsize": "small"}
+            panel.text(x, count * scale + 0.1, str(count), **above)
+            within = rows[list(key)]
+            panel.plot([x] * m, rows, "o", color="#D9D9D9", ms=6)
+            panel.plot([x] * len(within), within, "o-", color="black", ms=6, lw=1.6)
+        names = [f"{label} ({len(kept)})" for label, kept in zip(labels, sets, strict=True)]
+        label_axis(panel.yaxis, rows, names)
         panel.set_xticks([])
-        panel.tick_params(length=0)
         panel.set_xlim(-0.7, len(shown) - 0.3)
         panel.set_ylim(-m - 0.6, height + 0.9)
-        for spine in panel.spines.values():
-            spine.set_visible(False)
+        without_frame(panel)
         more = f"; {rest} smaller intersections are left out" if rest > 0 else ""
-        panel.set_title(
-            f"features kept by exactly these runs{more}", fontsize="medium", loc="right"
-        )
+        title = f"features kept by exactly these runs{more}"
+        panel.set_title(title, fontsize="medium", loc="right")
         return panel.figure
 
 
