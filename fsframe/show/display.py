@@ -36,13 +36,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fsframe.evaluation.summary import Evaluation, Measure
+    from fsframe.evaluation.summary import Evaluation
     from fsframe.storage.checked_tables import MetricTables
 
 _MOST_CLASSES = 6
 _SIZES_SHOWN = 20
 _OF_PROBABILITIES = ("log-loss", "brier", "calibration")
 _LONGEST_VALUE = 300
+_MARK = "← smallest within ± of the best"
 
 
 def _evaluation_object(record: RunRecord, recorded: RecordedEvaluation) -> dict[str, Any]:
@@ -53,29 +54,22 @@ def _evaluation_object(record: RunRecord, recorded: RecordedEvaluation) -> dict[
         "n_splits": evaluation.n_splits,
         "measures": {
             name: {
-                **_estimate(measure),
-                "values": measure.values,
+                **_facts(measure, *_ESTIMATE, "values"),
                 "of": "repetitions" if measure.pooled else "folds",
-                "larger_is_better": measure.larger_is_better,
-                "baseline": measure.baseline,
-                "all_features": measure.all_features,
+                **_facts(measure, "larger_is_better", "baseline", "all_features"),
             }
             for name, measure in evaluation.measures.items()
         },
-        "baseline": _estimate(evaluation.baseline),
-        "all_features": None
-        if evaluation.all_features is None
-        else _estimate(evaluation.all_features),
+        "baseline": _facts(evaluation.baseline, *_ESTIMATE),
+        "all_features": evaluation.all_features and _facts(evaluation.all_features, *_ESTIMATE),
         "task": evaluation.task,
         "confusion": {"classes": record.class_names, "rows": evaluation.confusion},
-        "by_group": None if evaluation.by_group is None else attrs.asdict(evaluation.by_group),
-        "agreement": None if evaluation.agreement is None else attrs.asdict(evaluation.agreement),
+        "by_group": evaluation.by_group and attrs.asdict(evaluation.by_group),
+        "agreement": evaluation.agreement and attrs.asdict(evaluation.agreement),
         "kept": evaluation.kept,
         "stability": {
             "metric": next(iter(default_names(stability_metrics)), ""),
-            "value": evaluation.stability.value,
-            "interval": evaluation.stability.interval,
-            "undefined": evaluation.stability.undefined,
+            **_facts(evaluation.stability, "value", "interval", "undefined"),
         },
         "chosen": recorded.chosen,
         "curve": [attrs.astuple(point) for point in evaluation.curve],
@@ -83,8 +77,11 @@ def _evaluation_object(record: RunRecord, recorded: RecordedEvaluation) -> dict[
     }
 
 
-def _estimate(measure: Measure) -> dict[str, Any]:
-    return {name: getattr(measure, name) for name in ("mean", "standard_error", "interval")}
+_ESTIMATE = ("mean", "standard_error", "interval")
+
+
+def _facts(of: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in names}
 
 
 def _evaluation_lines(record: RunRecord, recorded: RecordedEvaluation) -> Iterator[str]:
@@ -93,11 +90,8 @@ def _evaluation_lines(record: RunRecord, recorded: RecordedEvaluation) -> Iterat
     yield ""
     yield from _measure_lines(evaluation, record.stages[-1].seconds, record.class_names)
     lacking = [name for name in _OF_PROBABILITIES if name not in evaluation.measures]
-    if (
-        evaluation.task == "classification"
-        and lacking
-        and not record.stages[-1].params.get("metric")
-    ):
+    chosen = record.stages[-1].params.get("metric")
+    if evaluation.task == "classification" and lacking and not chosen:
         yield f"Not measured: {', '.join(lacking)}: the classifier gives no probabilities."
     yield from _group_lines(evaluation)
     yield from _confusion_lines(evaluation, record.class_names)
@@ -133,16 +127,9 @@ def measure_rows(evaluation: Evaluation) -> tuple[list[str], list[list[str]], se
             rows.append([name, "—", *[""] * (len(header) - 2)])
             continue
         reach = "" if measure.interval is None else "{:.3f} … {:.3f}".format(*measure.interval)
+        estimate = [f"{measure.mean:.4f}", number_text(measure.standard_error), reach]
         baselines = [measure.baseline, *[measure.all_features] * wide]
-        rows.append(
-            [
-                name + "°" * measure.pooled,
-                f"{measure.mean:.4f}",
-                number_text(measure.standard_error),
-                reach,
-                *map(number_text, baselines),
-            ]
-        )
+        rows.append([name + "°" * measure.pooled, *estimate, *map(number_text, baselines)])
     return header, rows, set(range(1, len(header)))
 
 
@@ -224,16 +211,11 @@ def _curve_lines(evaluation: Evaluation) -> Iterator[str]:
     yield "By number of features (the best of every fold's own ranking):"
     rows = []
     for point in evaluation.curve:
-        mark = (
-            "← smallest within ± of the best"
-            if (point.size == evaluation.one_standard_error)
-            else ""
-        )
+        chosen = point.size == evaluation.one_standard_error
         numbers = [number_text(point.accuracy), number_text(point.standard_error)]
-        rows.append([str(point.size), *numbers, number_text(point.stability, 3), mark])
-    yield from table_lines(
-        ["features", evaluation.leading.name, "±", "stability φ", ""], rows, right={0, 1, 2, 3}
-    )
+        rows.append([str(point.size), *numbers, number_text(point.stability, 3), _MARK * chosen])
+    header = ["features", evaluation.leading.name, "±", "stability φ", ""]
+    yield from table_lines(header, rows, right={0, 1, 2, 3})
 
 
 def fold_columns(evaluation: Evaluation) -> dict[str, list[Any]]:
@@ -279,11 +261,8 @@ def _size_lines(sized: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
     yield ""
     yield "The best k features of every resample's ranking:"
     shown = _spread(min(map(len, sized.values())))
-    yield from table_lines(
-        ["k", *sized],
-        [[str(k), *(number_text(values[k - 1], 3) for values in sized.values())] for k in shown],
-        right=set(range(len(sized) + 1)),
-    )
+    rows = [[str(k), *(number_text(of[k - 1], 3) for of in sized.values())] for k in shown]
+    yield from table_lines(["k", *sized], rows, right=set(range(len(sized) + 1)))
 
 
 def _spread(length: int) -> list[int]:
@@ -349,9 +328,9 @@ def file_lines(record: RunRecord, path: Path) -> Iterator[str]:
             for key, value in stage.params.items()
             if value is not None
         )
-        yield from textwrap.wrap(
-            printable(given), 96, initial_indent=" " * 10, subsequent_indent=" " * 10
-        )
+        blank = " " * 10
+        text = printable(given)
+        yield from textwrap.wrap(text, 96, initial_indent=blank, subsequent_indent=blank)
     yield ""
     yield from result_lines(record, path)
 

@@ -353,18 +353,12 @@ def _how_made(
     rows = []
     for cell, run in sorted(record.runs.items(), key=lambda item: attrs.astuple(item[0])):
         file = cell.member if where is None else str(where[cell])
-        table, chain = record.tables[cell.table], names[cell.chain]
-        rows.append(
-            [table, chain, str(record.seeds[cell.seed]), file, run.stages[-1].digest()[:16]]
-        )
+        of = [record.tables[cell.table], names[cell.chain], str(record.seeds[cell.seed])]
+        rows.append([*of, file, run.stages[-1].digest()[:16]])
     inside = f", members of {path}" if where is None and path is not None else ""
     yield Text(f"Run files{inside}; `fsframe report FILE` makes the page of one.", "quiet")
-    yield Table(
-        ["table", "chain", "seed", "run file", "digest, first 16 characters"],
-        rows[:_ROWS],
-        "runs",
-        {2},
-    )
+    header = ["table", "chain", "seed", "run file", "digest, first 16 characters"]
+    yield Table(header, rows[:_ROWS], "runs", {2})
     yield from _rest(rows)
     digests = [list(pair) for pair in zip(record.tables, record.sha256, strict=True)]
     yield Table(["table", "SHA-256"], digests, "tables")
@@ -473,12 +467,8 @@ def _latex_table(result: Comparison) -> str:
     for rows in zip(*tables, strict=True):
         cells = []
         for row, largest in zip(rows, best, strict=True):
-            error = (
-                ""
-                if row.standard_error != row.standard_error
-                else rf" \pm {row.standard_error:.3f}"
-            )
-            shown = number_text(row.value, 3) + error
+            known = row.standard_error == row.standard_error
+            shown = number_text(row.value, 3) + rf" \pm {row.standard_error:.3f}" * known
             cells.append(rf"$\mathbf{{{shown}}}$" if row.value == largest else f"${shown}$")
         lines.append(rf"\texttt{{{tex(rows[0].chain)}}} & {' & '.join(cells)} \\")
     lines.append(r"\midrule")

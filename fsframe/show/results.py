@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,13 +137,8 @@ class SelectionResult(ChainResult):
                 f"the chain `{self.chain}` ends with a classifier: use it in "
                 "fsframe.sklearn.ChainClassifier instead"
             )
-        return fitted_selector(
-            self.chain,
-            selections,
-            self.feature_names,
-            task=self.data.task,
-            **self._estimator_settings(),
-        )
+        settings = {"task": self.data.task, **self._estimator_settings()}
+        return fitted_selector(self.chain, selections, self.feature_names, **settings)
 
     def _estimator_settings(self) -> dict[str, Any]:
         """Parameters of an estimator besides the chain, as this run had them."""
@@ -274,13 +269,12 @@ class EvaluationResult(_ProtocolResult):
         from fsframe.sklearn.chain_estimators import unfitted_predictor
 
         folds = self.stages[-1].params.get("inner_folds")
-        return unfitted_predictor(
-            self.recorded.chains,
-            self.data.task,
-            inner_folds=folds if isinstance(folds, int) else 5,
-            grouped=self.groups is not None,
+        settings = {
+            "inner_folds": folds if isinstance(folds, int) else 5,
+            "grouped": self.groups is not None,
             **self._estimator_settings(),
-        )
+        }
+        return unfitted_predictor(self.recorded.chains, self.data.task, **settings)
 
     def _tables(self) -> Iterator[str]:
         yield html_table(*measure_rows(self.evaluation))
@@ -301,16 +295,11 @@ class EvaluationResult(_ProtocolResult):
         rows = {**evaluation.measures, evaluation.baseline.name: evaluation.baseline}
         if evaluation.all_features is not None:
             rows["all features"] = evaluation.all_features
-        return {
-            "measure": list(rows),
-            "mean": [measure.mean for measure in rows.values()],
-            "standard_error": [measure.standard_error for measure in rows.values()],
-            **_bound_columns([measure.interval for measure in rows.values()]),
-        }
+        columns = {"measure": list(rows)} | _columns(rows.values(), "mean", "standard_error")
+        return columns | _bound_columns([measure.interval for measure in rows.values()])
 
     def _curve_columns(self) -> dict[str, Any]:
-        names = ("size", "accuracy", "standard_error", "stability")
-        return {name: [getattr(point, name) for point in self.curve] for name in names}
+        return _columns(self.curve, "size", "accuracy", "standard_error", "stability")
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -359,6 +348,12 @@ class StabilityResult(_ProtocolResult):
         length = min((len(values) for values in sized.values()), default=0)
         sizes: dict[str, Any] = {"size": list(range(1, length + 1))}
         return sizes | {name: values[:length].tolist() for name, values in sized.items()}
+
+
+def _columns(rows: Iterable[Any], *names: str) -> dict[str, Any]:
+    """These attributes of the rows as columns."""
+    rows = list(rows)
+    return {name: [getattr(row, name) for row in rows] for name in names}
 
 
 def _bound_columns(intervals: Sequence[tuple[float, float] | None]) -> dict[str, Any]:
