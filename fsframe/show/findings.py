@@ -135,10 +135,12 @@ def _of_label(guesses: Guesses, suggested: Mapping[str, Any]) -> Iterator[Findin
         )
         yield _finding(guesses, [guesses.label], what, "--na", name, *unlike)
     if long := guesses.long_form():
-        whom, which = (guesses.names[k] for k in long)
+        whom, which, *when = (guesses.names[k] for k in long)
+        index = repr([whom, *when] if when else whom)
         what = (
-            f"each {whom} has one row for each {which}: rows are measurements. Give each {which} a "
-            f"column first (pandas: pivot(index={whom!r}, columns={which!r}))"
+            f"each {whom} has one row for each {' and '.join([which, *when])}: rows are "
+            f"measurements. Give each {which} a column first (pandas: pivot(index={index}, "
+            f"columns={which!r}))"
         )
         yield _finding(guesses, long, what)
 

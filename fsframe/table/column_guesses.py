@@ -5,6 +5,7 @@ Commands, `fsframe.read` and data frames guess here, so that they guess alike.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -302,23 +303,20 @@ class Guesses:
     def _classes(self) -> tuple[NDArray[np.int64], list[str]]:
         return self.found.classes(self.label)
 
-    def long_form(self) -> tuple[int, int] | None:
-        """A column that names subjects and one of what was measured on each, once, if rows are
-        measurements and not subjects."""
+    def long_form(self) -> tuple[int, ...]:
+        """A column that names subjects and one of what was measured on each, once, or at each of
+        the times of a third, if rows are measurements and not subjects."""
         if not self.people:
-            return None
-        of_whom = self.people[0]
-        codes = self.found.codes(of_whom)
-        n = self.found.n_rows
-        for k in self.texts:
-            many = self.found.columns[k].different
-            if many < 3 or self.found.columns[k].missing:
-                continue
-            if many * self.found.columns[of_whom].different == n:
-                pairs = codes * many + self.found.codes(k)
-                if len(np.unique(pairs)) == n:
-                    return of_whom, k
-        return None
+            return ()
+        columns, n = self.found.columns, self.found.n_rows
+        whose = self.people[0]
+        what = [k for k in self.texts if columns[k].different >= 3 and not columns[k].missing]
+        for found in ((whose, k, *t) for k in what for t in ((), *((t,) for t in self._times))):
+            if math.prod(columns[k].different for k in found) == n:
+                codes = np.stack([self.found.codes(k) for k in found])
+                if len(np.unique(codes, axis=1).T) == n:
+                    return found
+        return ()
 
     @property
     def left_out(self) -> list[int]:

@@ -32,6 +32,12 @@ _STRONG = frozenset({
 })  # fmt: skip
 """Words of columns that are hardly ever features."""
 
+_QUANTITIES = frozenset({
+    "price", "saleprice", "sales", "revenue", "cost", "costs", "salary", "income", "wage",
+    "charges", "mpg", "yield", "medv", "score", "strength", "demand", "consumption", "count", "cnt",
+})  # fmt: skip
+"""Words of last columns that are predicted as numbers."""
+
 _LATER = _STRONG - {"diagnosis", "dx", "malignant", "phenotype", "fraud"} | {"outcome"}
 """Words of columns that tell what happened in the end."""
 
@@ -468,6 +474,8 @@ def _guess_among(columns: Sequence[ColumnFacts], usable: Sequence[int], n_rows: 
     )
     few = _candidates(columns, usable, alike and not stem)
     few = [k for k in few if not stem or not columns[k].name.startswith(stem)]
+    if measured and set(name_words(name)) & _QUANTITIES:
+        few = [k for k in few if is_likely_label(columns[k])]
     if few:
         doubt = f"chosen because it has few values; the last column, {name!r}, has {what_is}"
         return LabelGuess(place=few[0], doubts=(doubt,), sure=False)

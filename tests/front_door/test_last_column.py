@@ -207,6 +207,9 @@ def test_rows_that_are_measurements_of_a_subject_are_named(call: Call, here: Pat
     assert "each sample has one row for each gene: rows are measurements" in said
     table.head(59).write_csv(here / "lacking.csv")
     assert "rows are measurements" not in told(call("inspect lacking.csv"))
+    days = [(*row, day) for day in (1, 8) for row in rows]
+    polars.DataFrame(days, schema=[*table.columns, "day"], orient="row").write_csv(here / "t.csv")
+    assert "one row for each gene and day: rows are measurements" in told(call("inspect t.csv"))
 
 
 def test_whole_numbers_of_many_values_are_a_target(call: Call, here: Path) -> None:
@@ -217,6 +220,9 @@ def test_whole_numbers_of_many_values_are_a_target(call: Call, here: Path) -> No
     assert "--label visitors --task regression" in said
     refused = call("chain anova-f:top=1 on t.csv --label visitors --no-out")
     assert refused.code == 4 and "--task regression" in refused.err
+    towns = measurements(price=(2.5 * visitors + 0.1 * np.arange(ROWS)).tolist(), town=["x"] * ROWS)
+    towns.select("town", "grp", "g1", "price").rename({"grp": "zone"}).write_csv(here / "t.csv")
+    assert "label: price, a guess (regression: " in told(call("inspect t.csv"))
     # Letters by number are classes: many rows of each.
     letters = polars.DataFrame({"x": [*range(520)], "letter": [1 + k % 26 for k in range(520)]})
     letters.write_csv(here / "letters.csv")
