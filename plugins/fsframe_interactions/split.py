@@ -44,7 +44,7 @@ def choosing_half(data: Dataset, generator: np.random.Generator) -> NDArray[np.b
     if data.groups is not None:
         codes = data.y if data.task == "classification" else np.zeros_like(data.y, np.int64)
         if data.task == "classification":
-            require_two(data.groups, data.y, "interactions-split")
+            require_two(data.groups, data.y, "interactions-split", data.classes)
         return deal_groups(codes, data.groups, 2, generator) == 0
     chosen = np.zeros(data.n_samples, dtype=bool)
     labels = data.y if data.task == "classification" else np.zeros(data.n_samples, np.int64)

@@ -116,12 +116,14 @@ def test_what_cannot_keep_groups_says_so_before_work(chain):
 
 @pytest.mark.parametrize(
     "chain",
-    ["mim:top=2 npfs:n=5,permutations=3,alpha=0.2", "mim:top=2 cpss:pairs=2"],
+    ["mim:top=2 npfs:n=5,permutations=3,alpha=0.2", "mim:top=2 cpss:pairs=2", "ensemble:base=mim"],
 )
 def test_a_class_within_one_group_is_refused(chain):
     data = people()
     y = (data.groups == 3).astype(int)
-    with pytest.raises(DataError, match="within a single group"):
+    name = chain.partition(":")[0].replace("mim", chain.split()[-1].partition(":")[0])
+    said = f"^{name}: classes that lie within a single group: '{data.classes[1]}' [^\n]*$"
+    with pytest.raises(DataError, match=said):
         fsframe.Chain.parse(chain).run(attrs.evolve(data, y=y))
 
 

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from fsframe.chains.chain import Chain
+from fsframe.errors import DataError
 from fsframe.method.ranking import mean_ranks
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.registry import nulls
+from fsframe.resampling.groups import require_two
 from fsframe.resampling.resamples import Recurring, select_resamples
 from fsframe.resampling.work import portable
 from fsframe.resampling.wrapping import Base, WrappingSelector
@@ -48,6 +50,11 @@ class ResamplingSelector(WrappingSelector):
     def role_problems(self, data: Dataset) -> Iterator[str]:
         yield from super().role_problems(data)
         yield from self.stretch_problems(data)
+        if data.together is not None and data.n_classes:
+            try:
+                require_two(data.together, data.y, self.method_name(), data.classes)
+            except DataError as error:
+                yield str(error)
 
     def results(
         self,

@@ -100,11 +100,14 @@ class HalvesSelector(ResamplingSelector):
             yield drift
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
-        yield from super().role_problems(data)
+        problems = [*super().role_problems(data)]
+        yield from problems
         try:
             check_halves(data.n_samples, class_codes(data), data.counts, data.together)
         except DataError as error:
-            yield f"{self.method_name()}: {error}"
+            # Of a class within one group the halves say the same.
+            if not problems:
+                yield f"{self.method_name()}: {error}"
         if not self.permuting or data.covariates is None:
             return
         for column, role in ((data.groups, "groups"), (data.times, "a time")):
