@@ -142,11 +142,11 @@ def spelled_numbers(
 
 def _scales_in(texts: Counter[str]) -> list[str]:
     """The letters behind numbers that stand for thousands and millions: both of them, or beside
-    prices or plain numbers; a K alone may be a unit."""
+    prices or plain numbers, or k; a K or M alone may be a unit."""
     found = {text: match[2] for text in texts if (match := _SCALED.fullmatch(text))}
     letters = sorted(set(found.values()), key=lambda letter: (_SCALES[letter], letter))
     prices = any(sign in text for text in texts for sign in _MONEY)
-    mixed = len(letters) > 1 or len(found) < len(texts)
+    mixed = len(letters) > 1 or len(found) < len(texts) or letters == ["k"]
     return letters if prices or (mixed and len(texts) >= _LEAST_MEASURED) else []
 
 

@@ -100,6 +100,20 @@ def test_amounts_of_money_are_numbers(put):
         read(put("a,b,class\n$1,3,x\n£2,4,y\n$3,5,x\n"))
 
 
+def test_k_and_m_behind_numbers_are_thousands_and_millions(put):
+    money = ("€565K", "€1.5M", "€0", "€1,234", "€2K", "€3M")
+    rows = [f'"{cell}",{k + 20}k,{"xy"[k % 2]}' for k, cell in enumerate(money)]
+    data = read(put("\n".join(["worth,income,class", *rows, ""])))
+    assert data.X[:, 0].tolist() == [565e3, 1.5e6, 0, 1234, 2e3, 3e6]
+    assert data.X[:, 1].tolist() == [20e3, 21e3, 22e3, 23e3, 24e3, 25e3]
+    assert any("'worth' was read as numbers without the unit '€' and" in w for w in data.warnings)
+    # Kelvins, and stages of few values, are no thousands.
+    for cells in (["300K", "310K"] * 3, ["3b", "2a"] * 3, ["5M", "6M", "7M", "8M", "9M", "4M"]):
+        rows = [f"{cell},{k},{'xy'[k % 2]}" for k, cell in enumerate(cells)]
+        with pytest.raises(DataError, match="text"):
+            read(put("\n".join(["a,b,class", *rows, ""])))
+
+
 def test_typographic_minus_signs_are_minus_signs(put):
     data = read(put("a,b,class\n\u22121.5,\u20132,x\n2,7,y\n\u22120.25,\u20131 mg,x\n3,8,y\n"))
     assert data.X.T.tolist() == [[-1.5, 2, -0.25, 3], [-2, 7, -1, 8]]
