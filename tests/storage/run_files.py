@@ -144,6 +144,19 @@ def flipped(source: Path, folder: Path, count: int, seed: int) -> list[str]:
     return paths
 
 
+def zeros(shape: tuple[int, ...], chunks: tuple[int, ...], **options: object) -> Edit:
+    """A table `x` of zero bytes with the checksum, in chunks, gzip by default."""
+
+    def edit(file: h5py.File) -> None:
+        given = {"dtype": "u1", "compression": "gzip", "fletcher32": True, **options}
+        data = file.create_dataset(f"{STAGE}/tables/x", shape, chunks=chunks, **given)
+        block = np.zeros(chunks, dtype=data.dtype)
+        for first in range(0, shape[0], chunks[0]):
+            data[first : first + chunks[0]] = block[: shape[0] - first]
+
+    return edit
+
+
 OPENING = """
 import json, resource, sys, time
 import fsframe.storage.read

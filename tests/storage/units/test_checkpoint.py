@@ -18,24 +18,7 @@ from fsframe.resampling.resamples import select_resamples
 from fsframe.storage import load_run
 from fsframe.storage.checkpoint import Checkpoint, units_folder
 from fsframe.storage.unit_files import Manifest, Unit, call_key
-from fsframe.table.dataset import Dataset
-
-CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
-
-
-class Stop(Exception):
-    """Ends a run as any failure would."""
-
-
-def table(seed: int = 5) -> Dataset:
-    generator = np.random.default_rng(seed)
-    X = generator.integers(0, 3, size=(40, 9)).astype(float)
-    return Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
-
-
-def stop_late(progress):
-    if progress.done > 6:
-        raise Stop
+from tests.storage.units.interrupted import CHAIN, Stop, stop_late, table
 
 
 @pytest.fixture

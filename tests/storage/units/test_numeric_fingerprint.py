@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsframe.chains.chain import Chain
 from fsframe.chains.request import Request
 from fsframe.cli import main
 from fsframe.errors import StoreError
@@ -23,25 +22,9 @@ from fsframe.storage.encoding import (
     numeric_differences,
 )
 from fsframe.storage.unit_files import Manifest, Unit
-from fsframe.table.dataset import Dataset
+from tests.storage.units.interrupted import CHAIN, Stop, stop_late, table
 
-CHAIN = Chain.parse("mim:top=3 npfs:n=8,permutations=2,alpha=0.2")
 ELSEWHERE = {**fingerprint(), "blas": "openblas 0.3.30 Haswell"}
-
-
-class Stop(Exception):
-    """Ends a run as any failure would."""
-
-
-def table() -> Dataset:
-    generator = np.random.default_rng(5)
-    X = generator.integers(0, 3, size=(40, 9)).astype(float)
-    return Dataset.from_arrays(X, (X[:, 2] > 0).astype(int))
-
-
-def stop_late(progress):
-    if progress.done > 6:
-        raise Stop
 
 
 def runs_on(monkeypatch: pytest.MonkeyPatch, numerics: dict[str, str]) -> None:
