@@ -15,7 +15,16 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from executor_bases import Bounds, Deadly, Failing, Noise, array_flags, threads_in_use, wait_long
+from executor_bases import (
+    Bounds,
+    Deadly,
+    Failing,
+    Noise,
+    array_flags,
+    threads_in_use,
+    total_of_parts,
+    wait_long,
+)
 
 from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, EngineError, PluginError, RequestError
@@ -25,6 +34,7 @@ from fsframe.execution.processes import ProcessEngine
 from fsframe.method.run import Run
 from fsframe.method.selection import Selection
 from fsframe.method.selector import Selector
+from fsframe.resampling import dispatch
 from fsframe.resampling.resamples import select_resamples
 from fsframe.storage.checkpoint import Checkpoint
 from fsframe.storage.unit_files import Manifest
@@ -202,6 +212,25 @@ def test_a_dead_worker_is_replaced_and_the_bits_are_the_same(bits, table, counts
         run = attrs.evolve(RUN, executor=engine)
         assert bits(base, table, counts, run) == alone
     assert list(tmp_path.iterdir()) == []
+
+
+def test_parts_of_a_killed_worker_are_counted_again(tmp_path, two_processes):
+    with ProcessEngine(2) as engine:
+        run = attrs.evolve(RUN, executor=engine)
+        found = list(dispatch.over_parts(run, total_of_parts, tmp_path, range(8), 1))
+    assert sum(found) == 28
+    assert (tmp_path / "killed").exists()
+    run = attrs.evolve(RUN, executor=two_processes.executor)
+    assert sum(dispatch.over_parts(run, total_of_parts, tmp_path, range(8), 1)) == 28
+
+
+def test_a_worker_of_another_version_counts_nothing(tmp_path, monkeypatch):
+    other = {"numpy": "0.1", "plugin infotheory": "9"}
+    monkeypatch.setattr(dispatch, "needed_by", lambda work: other)
+    told = "numpy .*, not 0.1.*plugin infotheory"
+    with ThreadPoolExecutor(2) as pool, pytest.raises(EngineError, match=told):
+        run = attrs.evolve(RUN, executor=pool)
+        list(dispatch.over_parts(run, total_of_parts, tmp_path, [5, 6], 1))
 
 
 def test_resamples_that_kill_every_worker_are_named_in_the_end(bits, table, counts, tmp_path):

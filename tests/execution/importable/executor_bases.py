@@ -67,6 +67,15 @@ class Deadly(Noise):
         return super().select(data, upstream, run)
 
 
+def total_of_parts(ask: Path, parts: list[int], threads: int) -> int:
+    """The sum of some parts; the first process that is given part 1 kills itself."""
+    mark = ask / "killed"
+    if 1 in parts and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return sum(parts)
+
+
 class Unsendable(Exception):
     """An error that cannot be made again from its arguments."""
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import h5py
@@ -15,8 +11,7 @@ import pytest
 
 import fsframe
 from fsframe import Chain
-from fsframe.errors import DataError, EngineError, RequestError
-from fsframe.execution import open_engine
+from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
 from fsframe.table import columns_seen
 from fsframe_infotheory.engine import shards
@@ -154,37 +149,6 @@ def test_what_needs_the_table_in_memory_loads_it_or_is_refused_before_work(
             Chain.parse(text).check_request(large)
     with pytest.raises(DataError, match="needs its table in memory"):
         fsframe.selectors["relieff"]().select(large)
-
-
-def _kill_once(ask: Path, shares: list[int], threads: int) -> int:
-    mark = ask / f"{shares[0]}"
-    if shares[0] == 1 and not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return sum(shares)
-
-
-def test_parts_of_a_killed_worker_are_counted_again(tmp_path: Path) -> None:
-    from fsframe.resampling.dispatch import over_parts
-
-    with open_engine("processes", workers=2) as engine:
-        found = list(over_parts(Run(executor=engine), _kill_once, tmp_path, list(range(8)), 1))
-    assert sum(found) == 28
-    assert (tmp_path / "1").exists()
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        found = list(over_parts(Run(executor=pool), _kill_once, tmp_path, list(range(8)), 1))
-    assert sum(found) == 28
-
-
-def test_a_worker_of_another_version_counts_nothing(tmp_path: Path, monkeypatch) -> None:
-    from fsframe.resampling import dispatch as module
-
-    monkeypatch.setattr(
-        module, "needed_by", lambda work: {"numpy": "0.1", "plugin infotheory": "9"}
-    )
-    told = "numpy .*, not 0.1.*plugin infotheory"
-    with ThreadPoolExecutor(2) as pool, pytest.raises(EngineError, match=told):
-        list(module.over_parts(Run(executor=pool), _kill_once, tmp_path, [5, 6], 1))
 
 
 def test_what_counts_over_parts_must_be_the_same_plugin() -> None:
