@@ -324,9 +324,10 @@ def test_a_corrected_test_of_shares_of_one_whole_says_so_before_the_permuted_lab
     rng = np.random.default_rng(2)
     data = Dataset.from_arrays(rng.normal(size=(30, 6)), np.arange(30) % 2)
     few = "npfs:n=3,permutations=4,permuted_n=1,alpha=0.5"
+    forest = 'importance:options={"n_estimators": 5}'
     for chain, said in (
-        (f"importance {few},correction=bh", True),
-        (f"importance {few}", False),  # ranks are compared as well
+        (f"{forest} {few},correction=bh", True),
+        (f"{forest} {few}", False),  # ranks are compared as well
         (f"im4e {few},correction=bh", False),  # margins have a size of their own
         (f"immigrate {few},correction=bh", False),
         (f"mim:top=2 {few},correction=bh", False),  # bits have a size of their own
