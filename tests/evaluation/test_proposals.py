@@ -207,7 +207,7 @@ def test_every_chain_of_the_table_runs(gaps: bool) -> None:
         event = {"event": np.ones(24)} if task == "survival" else {}
         data = Dataset.from_arrays(X, labels[task], task=None if event else task, **event)
         Chain.parse(text).check_request(data)
-        few = text.replace('"n_estimators":25', '"n_estimators":3')
+        few = text.replace("} ipss", "} ipss:pairs=10")
         few += ":n=20,permutations=30,permuted_n=2" if text.endswith(" npfs") else ""
         assert 0 in Chain.parse(few).select(data, seed=0).selected, rule.tables
 
