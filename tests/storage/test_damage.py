@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
 import pytest
 
+import fsframe.storage.write as writing
 from fsframe import atomic
 from fsframe.atomic import check_destination, place_file
 from fsframe.errors import StoreError
-from fsframe.storage import load_run, spec, write_run
+from fsframe.storage import RunRecord, load_run, spec, write_run
 from fsframe.storage.read import first_difference
 from fsframe.storage.spec import check_seal
 from tests.storage.run_files import ROOT, build_record, needs_statm
@@ -57,86 +60,62 @@ def test_one_flipped_bit_at_any_byte_is_reported(run_file):
             load_run(run_file)
 
 
-KILLING = """
-import os, signal, sys
-from tests.storage.run_files import build_record
-from fsframe.storage import write_run
-import fsframe.atomic as atomic
-import fsframe.storage.write as write
+def killed(number: int, target: Path, record: RunRecord, overwrite: bool) -> bool:
+    """Whether a fork that writes a record is killed before its call of that number."""
+    child = os.fork()
+    if child:
+        status = os.waitpid(child, 0)[1]
+        assert status in (0, signal.SIGKILL), status
+        return status == signal.SIGKILL
+    calls = itertools.count()
 
-point, when, overwrite, target = sys.argv[1], sys.argv[2], sys.argv[3] == "1", sys.argv[4]
-owner, name = (write, "load_run") if point == "load_run" else (os, point.split("#")[0])
-nth = int(point.split("#")[1]) if "#" in point else 1
-original, calls = getattr(owner, name), [0]
+    def deadly(owner: Any, name: str) -> None:
+        call = getattr(owner, name)
 
-def deadly(*arguments, **options):
-    calls[0] += 1
-    if calls[0] == nth and when == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if calls[0] == nth and when == "half":
-        original(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
-        os.kill(os.getpid(), signal.SIGKILL)
-    result = original(*arguments, **options)
-    if calls[0] == nth and when == "after":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return result
+        def called(*given: Any, **options: Any) -> Any:
+            if next(calls) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if name == "write":
+                # Half of what is to be written, so that another call comes amid it.
+                return call(given[0], given[1][: max(1000, len(given[1]) // 2)])
+            return call(*given, **options)
 
-record = build_record(command="the new one")
-setattr(owner, name, deadly)
-write_run(target, record, overwrite=overwrite)
-print("not killed")
-"""
+        setattr(owner, name, called)
 
-POINTS = [
-    ("write", "before"),
-    ("write", "half"),
-    ("write", "after"),
-    ("fsync#1", "before"),
-    ("fsync#1", "after"),
-    ("load_run", "before"),
-    ("load_run", "after"),
-    ("move", "before"),
-    ("move", "after"),
-    ("unlink", "before"),
-    ("unlink", "after"),
-    ("fsync#2", "before"),
-    ("fsync#2", "after"),
-]
+    for name in ("write", "fsync", "link", "replace", "unlink"):
+        deadly(os, name)
+    deadly(writing, "load_run")
+    write_run(target, record, overwrite=overwrite)
+    os._exit(0)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each writer is a fork")
 @pytest.mark.parametrize("old", [True, False], ids=["replacing", "new"])
-def test_a_writer_killed_at_any_point_leaves_the_old_file_or_the_new_one(tmp_path, old):
-    """Points of death in order; then the file is whole, old or new, and can be written again."""
-    before = build_record(command="the old one")
-    # A sibling that has been renamed cannot be unlinked any more.
-    points = [point for point in POINTS if not (old and point == ("unlink", "after"))]
-    folders, processes = [], []
-    for number, (point, when) in enumerate(points):
+def test_a_writer_killed_before_any_call_leaves_the_old_file_or_the_new_one(tmp_path, old):
+    before, after = build_record(command="the old one"), build_record(command="the new one")
+    found: list[str] = []
+    for number in itertools.count():
         folder = tmp_path / f"{number}"
         folder.mkdir()
         target = folder / "run.h5"
         if old:
             write_run(target, before)
-        name = ("replace" if old else "link") if point == "move" else point
-        arguments = [sys.executable, "-c", KILLING, name, when, "1" if old else "0", str(target)]
-        processes.append(subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE))
-        folders.append(folder)
-        if len(processes) % 4 == 0:
-            processes[-4].wait(60)
-    moved = points.index(("move", "after"))
-    for number, (folder, process) in enumerate(zip(folders, processes, strict=True)):
-        out, _ = process.communicate(timeout=60)
-        assert (process.returncode, out) == (-signal.SIGKILL, b""), points[number]
-        target = folder / "run.h5"
-        if number >= moved:
-            assert load_run(target).command == "the new one", points[number]
-        elif old:
-            assert first_difference(load_run(target), before) == "", points[number]
-        else:
-            assert not target.exists(), points[number]
+        if not killed(number, target, after, old):
+            break
+        there = load_run(target) if target.exists() else None
+        found.append(there.command if there else "")
+        if there:
+            expected = {record.command: record for record in (before, after)}[there.command]
+            assert first_difference(there, expected) == ""
         assert len(siblings(folder)) <= 1
         write_run(target, before, overwrite=True)
         assert load_run(target).command == "the old one"
+    # The old file, or none, until the new one is there to stay.
+    moved = found.index("the new one")
+    assert {*found[:moved]} == {before.command if old else ""}
+    assert {*found[moved:]} == {after.command}
+    # Writing in parts, making sure, reading back, moving; then removing and making sure again.
+    assert moved >= 6 and len(found) >= moved + 1
 
 
 def test_an_existing_file_is_not_replaced_without_being_told(run_file, record):
@@ -177,14 +156,13 @@ def test_file_systems_without_hard_links_are_served_too(tmp_path, record, monkey
     assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
-def test_a_full_disk_is_reported_and_leaves_nothing_behind(run_file, record, monkeypatch, number):
+def test_a_full_disk_is_reported_and_leaves_nothing_behind(run_file, record, monkeypatch):
     before, calls, write = run_file.read_bytes(), [], os.write
 
     def full(descriptor, content):
         calls.append(1)
         if len(calls) > 1:
-            raise OSError(number, os.strerror(number))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return write(descriptor, content[:1000])
 
     monkeypatch.setattr(os, "write", full)
