@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.scripts import ROOT, script
+
 PAGES = ROOT / "docs" / "methods"
 
 
-def _site() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("making_site", ROOT / "docs" / "make_site.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-SITE = _site()
+SITE = script("docs/make_site.py")
 
 
 def page_of(name: str) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -17,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.scripts import ROOT, script
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 BUILD = "import sys; from setuptools import build_meta as b; print(getattr(b, sys.argv[1])('.'))"
 
@@ -120,16 +120,11 @@ def test_what_is_said_of_versions_is_the_same_everywhere() -> None:
 
 
 def test_the_trial_of_recipe_and_container_reads_what_they_say() -> None:
-    spec = importlib.util.spec_from_file_location(
-        "try_packaging", ROOT / "packaging" / "try_packaging.py"
-    )
-    assert spec is not None and spec.loader is not None
-    trial = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(trial)
+    trial = script("packaging/try_packaging.py")
     assert trial.requirements("run") == PROJECT["dependencies"]
     assert set(PROJECT["dependencies"]) < set(trial.requirements("host"))
-    script = trial.recipe_script(Path("/host/bin/python"))
-    assert script[:4] == ["/host/bin/python", "-m", "pip", "install"]
+    recipe = trial.recipe_script(Path("/host/bin/python"))
+    assert recipe[:4] == ["/host/bin/python", "-m", "pip", "install"]
     assert trial.items("test", "imports") == ["fsframe"]
     assert all(line.startswith("fsframe ") for line in trial.items("test", "commands"))
     install, last = trial.container_commands()

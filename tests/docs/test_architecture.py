@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import re
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.scripts import ROOT, script
+
 DOCS = ROOT / "docs"
 
 
 @pytest.fixture(scope="module")
 def drawing() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("drawing", DOCS / "make_architecture.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = script("docs/make_architecture.py")
     # All files are parsed once for all tests.
     found = module.rooms()
     module.rooms = lambda: copy.deepcopy(found)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import click
 import pytest
@@ -17,8 +15,8 @@ import fsframe
 from fsframe.cli import cli
 from fsframe.registry import Registry, hookspecs, manager
 from tests.method_pages import SITE
+from tests.scripts import ROOT, script
 
-ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 
@@ -27,16 +25,8 @@ def reference() -> str:
     return (DOCS / "reference.md").read_text(encoding="utf-8")
 
 
-def script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_reference_is_up_to_date() -> None:
-    written = script("make_reference").reference()
+    written = script("docs/make_reference.py").reference()
     assert reference() == written, "run: python docs/make_reference.py"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import json
 import os
 import re
@@ -20,8 +19,8 @@ import pytest
 from fsframe.registry import default_manager
 from tests.command_line import Done
 from tests.same_process import fsframe
+from tests.scripts import ROOT, script
 
-ROOT = Path(__file__).parents[2]
 PAGES = [
     page
     for page in sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -60,10 +59,7 @@ CODE = ["notebook.md", "own-method.md"]
 
 def test_the_notebook_shows_what_its_cells_give(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(default_manager(), "_here", {})
-    spec = importlib.util.spec_from_file_location("runner", ROOT / "docs" / "make_notebook.py")
-    assert spec is not None and spec.loader is not None
-    runner = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(runner)
+    runner = script("docs/make_notebook.py")
     kept = json.loads(runner.NOTEBOOK.read_text(encoding="utf-8"))
     again = runner.executed(kept, runner.NOTEBOOK.parent)
     seconds = re.compile(r"\d[\d.e-]* s\b|seconds per split .*")

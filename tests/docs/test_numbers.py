@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
+from tests.scripts import ROOT, script
+
+DOCS = ROOT / "docs"
 
 
 @pytest.fixture(scope="module")
 def making() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("making_numbers", DOCS / "make_numbers.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("docs/make_numbers.py")
 
 
 def test_the_page_is_what_the_results_say(making: ModuleType) -> None:
@@ -30,7 +27,7 @@ def test_every_figure_has_its_file_and_its_script(making: ModuleType) -> None:
         for figure in figures:
             for word in figure.command.split():
                 if word.endswith(".py"):
-                    assert (DOCS.parent / word).is_file(), word
+                    assert (ROOT / word).is_file(), word
             assert set(figure.files) <= set(making.results())
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.scripts import ROOT, script
+
 PAPER = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
 BIBLIOGRAPHY = (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8")
 SECTIONS = (
@@ -26,11 +26,7 @@ SECTIONS = (
 
 @pytest.fixture(scope="module")
 def figures() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("paper_figures", ROOT / "paper" / "figures.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("paper/figures.py")
 
 
 def entries() -> dict[str, str]:

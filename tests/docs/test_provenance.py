@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+from tests.scripts import ROOT, script
+
+BENCHMARKS = ROOT / "benchmarks"
 SOURCE = '''
 """A module."""
 import math
@@ -27,11 +27,7 @@ class Half:
 
 @pytest.fixture(scope="module")
 def provenance() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("provenance", BENCHMARKS / "provenance.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("benchmarks/provenance.py")
 
 
 def test_each_result_file_has_a_note_of_its_content(provenance: ModuleType) -> None:
@@ -42,9 +38,8 @@ def test_each_result_file_has_a_note_of_its_content(provenance: ModuleType) -> N
 
 def test_each_folder_with_results_says_what_computes_them(provenance: ModuleType) -> None:
     assert {name.split("/")[0] for name in provenance.results()} <= set(provenance.PACKAGES)
-    root = BENCHMARKS.parent
     for folder, places in provenance.PACKAGES.items():
-        assert any((root / place).is_dir() for place in places), folder
+        assert any((ROOT / place).is_dir() for place in places), folder
 
 
 def test_moves_words_and_layout_change_no_digest(provenance: ModuleType) -> None:

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.scripts import ROOT, importable
+
 FOLDER = ROOT / "benchmarks" / "wide"
 
 
 @pytest.fixture
-def wide(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    # "run" and "page" are names of other benchmarks too.
-    for name in ("run", "page"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.syspath_prepend(str(FOLDER))
-    import page
+def wide() -> Iterator[ModuleType]:
+    with importable("benchmarks/wide"):
+        import page
 
-    yield page
-    for name in ("run", "page"):
-        sys.modules.pop(name, None)
+        yield page
 
 
 def row(table: str, method: str, accuracy: float, **other: object) -> dict[str, str]:

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from fsframe import Chain
+from tests.scripts import ROOT, importable
 
-HERE = Path(__file__).parents[2] / "benchmarks" / "ledger"
+HERE = ROOT / "benchmarks" / "ledger"
 CELLS = ["--designs", "independent", "xor", "--contenders", "mim npfs", "relieff ipss", "SelectFdr"]
 
 
@@ -57,18 +58,15 @@ def test_rows_are_computed_once_continued_and_shown(tmp_path):
 def test_the_pages_are_made_from_their_rows(tmp_path):
     page, tables = tmp_path / "ledger.md", tmp_path / "designs.md"
     script("page.py", "--out", page, "--designs", tables)
-    assert page.read_text() == (HERE.parents[1] / "docs" / "ledger.md").read_text()
+    assert page.read_text() == (ROOT / "docs" / "ledger.md").read_text()
     assert tables.read_text() == (HERE / "designs.md").read_text()
 
 
 def ledger() -> SimpleNamespace:
     """The contenders and designs of the ledger."""
-    sys.path.insert(0, str(HERE))
-    try:
+    with importable("benchmarks/ledger"):
         from contenders import CONTENDERS
         from designs import DESIGNS, tables
-    finally:
-        sys.path.remove(str(HERE))
     return SimpleNamespace(contenders=CONTENDERS, designs=DESIGNS, tables=tables)
 
 

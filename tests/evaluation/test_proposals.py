@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -18,23 +17,19 @@ from fsframe import Chain, Dataset
 from fsframe.registry.entries import NEEDED_QUESTION, RELEVANT_QUESTION, ProposalEntry
 from fsframe.show.proposals import Shape, proposals_for, rules
 from tests.same_process import fsframe as fsframe_command
+from tests.scripts import ROOT, importable
 
 TOGETHER = "which features are relevant, perhaps only together with others"
-LEDGER = Path(__file__).parents[2] / "benchmarks" / "ledger"
+LEDGER = ROOT / "benchmarks" / "ledger"
 
 
 @pytest.fixture(scope="module")
 def ledger() -> Iterator[ModuleType]:
     """The module of the ledger that judges rules."""
-    before = {*sys.modules}
-    sys.path.insert(0, str(LEDGER))
-    import proposals
+    with importable("benchmarks/ledger"):
+        import proposals
 
-    yield proposals
-    sys.path.remove(str(LEDGER))
-    for name in {*sys.modules} - before:
-        if str(LEDGER) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+        yield proposals
 
 
 def rows() -> list[dict[str, str]]:

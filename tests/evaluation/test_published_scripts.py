@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "published"
+from tests.scripts import importable
 
 
 @pytest.fixture(scope="module", autouse=True)
 def scripts():
     """The folder's modules can be imported, as when one of them is run."""
-    sys.path.insert(0, str(FOLDER))
-    yield
-    sys.path.remove(str(FOLDER))
+    with importable("benchmarks/published"):
+        yield
 
 
 @pytest.fixture
