@@ -85,21 +85,19 @@ def test_a_column_that_was_not_considered_has_a_score_of_null(call: Call) -> Non
 
 
 def test_results_go_to_stdout_and_talk_to_stderr(call: Call, here: Path) -> None:
-    lines = (here / "small.csv").read_text().splitlines()
-    (here / "flat.csv").write_text(
-        "\n".join([lines[0] + ",x"] + [",".join(["7", *line.split(",")]) for line in lines[1:]])
-        .replace("gene-a", "flat,gene-a", 1)
-        .replace(",x\n", "\n", 1)
-    )
+    lines = (here / "small.csv").read_text(encoding="utf-8").splitlines()
+    flat = ["flat," + lines[0], *(f"7,{line}" for line in lines[1:])]
+    (here / "flat.csv").write_text("\n".join(flat) + "\n", encoding="utf-8")
     done = call("chain mim on flat")
     assert done.code == 0, done.err
     # What was noticed in the table stands with the result, once.
     said = [line for line in done.out.splitlines() if line.startswith("warning: ")]
     assert any("flat" in line for line in said) and "flat" not in done.err
     assert done.out.splitlines()[-1] == "run file: flat.mim.h5"
-    quiet = call("chain mim on flat --no-out --quiet")
-    assert quiet.err == ""
-    assert "run file" not in quiet.out
+    quiet = call("chain immigrate on flat --no-out --quiet --json")
+    assert quiet.err == "" and quiet.json["run_file"] is None
+    assert any("flat" in warning for warning in quiet.json["warnings"])
+    assert "flat" not in quiet.json["selected"]
 
 
 def test_the_answer_is_a_table_best_first(call: Call) -> None:

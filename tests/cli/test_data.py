@@ -13,60 +13,27 @@ from tests.same_process import fsframe
 
 from .conftest import Call
 
-WRONG: dict[str, tuple[str, str, list[str]]] = {
-    # what is wrong: (method, the table, what the message must say)
-    "no label column": ("mim", "a\n1\n2\n", ["one column only"]),
-    "one class only": ("mim", "a,b,class\n1,2,x\n3,4,x\n", ["one class only", "x"]),
-    "text in a numeric column": (
-        "mim",
-        "a,b,class\n1,2,x\n3,oops,y\n5,6,x\n7,8,y\n",
-        ["line 3, column 2 (b)", "'oops' is not a number"],
-    ),
-    "ragged rows": ("mim", "a,b,class\n1,2,x\n3,4\n", ["line 3 has 2 fields"]),
-    "duplicate names": ("mim", "a,a,class\n1,2,x\n3,4,y\n", ["'a' (columns 1, 2)"]),
-    "an empty file": ("mim", "", ["is empty"]),
-    "only names": ("mim", "a,b,class\n", ["no rows"]),
-    "missing values where none are taken": (
-        "immigrate",
-        "a,b,class\n1,2,x\n3,,y\n5,6,x\n7,1,y\n",
-        ["immigrate", "missing", "'b'"],
-    ),
-    "infinite values": (
-        "mim",
-        "a,b,class\n1,2,x\n3,inf,y\n5,6,x\n7,8,y\n",
-        ["line 3, column 2 (b)", "infinite"],
-    ),
-    "a class of one row": ("mim", "a,b,class\n1,2,x\n3,4,y\n5,6,x\n", ["single member", "y"]),
-    "a missing label": ("mim", "a,b,class\n1,2,x\n3,4,\n5,6,y\n", ["line 3", "label is missing"]),
-    "no text at all": ("mim", "PK\x03\x04rest", ["spreadsheet"]),
-}
 
-
-@pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_table_ends_with_4_and_one_message(call: Call, here: Path, what: str) -> None:
-    method, content, parts = WRONG[what]
+@pytest.mark.parametrize(
+    ("method", "content", "parts"),
+    [
+        # tests/table/test_errors.py has all that can be wrong with a table.
+        ("mim", "a,b,class\n1,2,x\n3,oops,y\n5,6,x\n7,8,y\n", ["line 3, column 2 (b)", "'oops'"]),
+        ("mim", "", ["is empty"]),
+        ("immigrate", "a,b,class\n1,2,x\n3,,y\n5,6,x\n7,1,y\n", ["immigrate", "missing", "'b'"]),
+    ],
+)
+def test_a_wrong_table_ends_with_4_and_one_message(
+    call: Call, here: Path, method: str, content: str, parts: list[str]
+) -> None:
     (here / "wrong.csv").write_text(content, encoding="utf-8")
     done = call(f"chain {method} on wrong.csv")
-    assert done.code == 4
-    assert done.out == ""
+    assert done.code == 4 and done.out == ""
     told = [line for line in done.err.splitlines() if not line.startswith("note: ")]
-    message = told[0]
-    assert message.startswith("fsframe: ")
+    assert told[0].startswith("fsframe: ") and all(part in told[0] for part in parts)
     # Further lines are commands that settle it.
     assert all(line.startswith("  ") for line in told[1:])
-    for part in parts:
-        assert part in message
     assert not list(here.glob("*.h5*"))
-
-
-def test_constant_columns_are_warned_of_and_come_last(call: Call, here: Path) -> None:
-    rows = (here / "small.csv").read_text(encoding="utf-8").splitlines()
-    flat = ["flat," + rows[0], *(f"7,{row}" for row in rows[1:])]
-    (here / "flat.csv").write_text("\n".join(flat) + "\n", encoding="utf-8")
-    done = call("chain immigrate on flat --json --no-out")
-    assert done.code == 0
-    assert any("flat" in warning for warning in done.json["warnings"])
-    assert "flat" not in done.json["selected"]
 
 
 def arrays(here: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -123,13 +90,6 @@ def test_a_target_is_found_or_told(call: Call, here: Path) -> None:
     (here / "whole.csv").write_text("\n".join([rows[0], *whole]) + "\n")
     assert call("chain rrelieff on whole --no-out").code == 4
     assert call("chain rrelieff on whole --no-out --task regression").code == 0
-
-
-def test_text_labels_numeric_labels_and_their_order(call: Call, here: Path) -> None:
-    text = (here / "small.csv").read_text(encoding="utf-8")
-    (here / "numbers.csv").write_text(text.replace("ill", "10").replace("well", "9"))
-    assert call("chain mim on numbers --no-out --json").json["data"]["classes"] == ["9", "10"]
-    assert call("chain mim on small --no-out --json").json["data"]["classes"] == ["ill", "well"]
 
 
 def test_categorical_columns_are_reported(call: Call, here: Path) -> None:

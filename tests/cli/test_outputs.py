@@ -38,39 +38,26 @@ FROM_RUN = [
     "report small.mim_top=2-margin.h5 --overwrite -o OUT",
     "show small.mim_top=2-margin.h5 --overwrite --csv OUT",
 ]
-LINKS: dict[str, Callable[[Path, Path], object]] = {
-    "same.csv": lambda original, name: None,
-    "soft.csv": lambda original, name: name.symlink_to(original),
-    "hard.csv": lambda original, name: os.link(original, name),
-}
+RUN = "small.mim_top=2-margin.h5"
+READ = [*((command, "small.csv") for command in FROM_TABLE), *((c, RUN) for c in FROM_RUN)]
+# One guard asks for both kinds of links.
+LINKED = [(*each, (os.symlink, os.link)[k % 2]) for k, each in enumerate(READ)]
 
 
-def _is_kept(call: Call, command: str, original: Path, link: str) -> None:
-    name = original if link == "same.csv" else original.with_name(link)
-    LINKS[link](original, name)
-    before = (original.read_bytes(), original.stat().st_ino, sorted(os.listdir(original.parent)))
-    done = call(*command.replace("OUT", str(name)).split())
-    assert done.code == 5, done.err
-    assert "is the same file as" in done.err and "name another file" in done.err
-    after = (original.read_bytes(), original.stat().st_ino, sorted(os.listdir(original.parent)))
-    assert after == before
-
-
-@pytest.mark.parametrize("link", LINKS)
-@pytest.mark.parametrize("command", FROM_TABLE)
-def test_the_table_that_is_read_is_never_replaced(
-    call: Call, here: Path, run: Path, command: str, link: str
+@pytest.mark.parametrize(("command", "read", "link"), LINKED)
+def test_what_is_read_is_never_replaced_by_its_name_or_another(
+    call: Call, here: Path, run: Path, command: str, read: str, link: Callable[[Path, Path], None]
 ) -> None:
     (here / "new.csv").write_bytes((here / "small.csv").read_bytes())
-    _is_kept(call, command, here / "small.csv", link)
-
-
-@pytest.mark.parametrize("link", LINKS)
-@pytest.mark.parametrize("command", FROM_RUN)
-def test_the_run_file_that_is_read_is_never_replaced(
-    call: Call, run: Path, command: str, link: str
-) -> None:
-    _is_kept(call, command, run, link)
+    original, other = here / read, here / "other.csv"
+    link(original, other)
+    before = (original.read_bytes(), original.stat().st_ino, sorted(os.listdir(here)))
+    for name in (original, other):
+        done = call(*command.replace("OUT", str(name)).split())
+        assert done.code == 5, done.err
+        assert "is the same file as" in done.err and "name another file" in done.err
+        after = (original.read_bytes(), original.stat().st_ino, sorted(os.listdir(here)))
+        assert after == before
 
 
 @pytest.mark.parametrize("command", dict.fromkeys([*FROM_TABLE[:-1], *FROM_RUN]))
