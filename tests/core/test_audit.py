@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -18,6 +16,8 @@ from fsframe.method.run import Run
 from fsframe.storage import load_run, write_run
 from fsframe.storage.encoding import fingerprint
 from fsframe.table.dataset import Dataset
+from tests.command_line import fsframe as fsframe_apart
+from tests.same_process import fsframe
 
 CHAIN = "anova-f:top=6 lfe npfs:n=6,permutations=5,alpha=0.2 margin"
 
@@ -160,19 +160,14 @@ def test_stages_are_drawn_within_the_share_of_time(record):
 
 
 def test_the_command_tells_each_stage_and_ends_with_5_where_one_differs(tmp_path: Path) -> None:
-    def fsframe(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "fsframe", *words],
-            cwd=tmp_path, env={**os.environ, **more}, capture_output=True, text=True, timeout=300,
-        )  # fmt: skip
-
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 8)).round(4)
     rows = [",".join([*map(str, row), "ab"[int(row[0] > 0)]]) for row in X]
     (tmp_path / "t.csv").write_text("\n".join([",".join([*"defghijk", "class"]), *rows]) + "\n")
-    assert fsframe("chain", "lfe", "margin", "on", "t.csv", "-q", "-o", "r.h5").returncode == 0
-    done = fsframe("audit", "r.h5")
-    assert (done.returncode, done.stdout.split()) == (
+    command = partial(fsframe, cwd=tmp_path)
+    assert command("chain lfe margin on t.csv -q -o r.h5").code == 0
+    done = command("audit r.h5")
+    assert (done.code, done.out.split()) == (
         0, ["00-lfe", "same", "bits", "01-margin", "same", "bits", "pair_tests", "same", "bits"],
     )  # fmt: skip
     record = load_run(tmp_path / "r.h5")
@@ -180,11 +175,13 @@ def test_the_command_tells_each_stage_and_ends_with_5_where_one_differs(tmp_path
     forged[2] += 1
     changed = attrs.evolve(altered(record, 0, scores=forged), scores=forged)
     write_run(tmp_path / "forged.h5", changed)
-    done = fsframe("audit", "forged.h5")
-    assert done.returncode == 5 and "00-lfe                   DIFFERS" in done.stdout
-    assert "could not be reproduced" in done.stderr
+    done = command("audit forged.h5")
+    assert done.code == 5 and "00-lfe                   DIFFERS" in done.out
+    assert "could not be reproduced" in done.err
     (tmp_path / "t.csv").rename(tmp_path / "moved.csv")
-    assert fsframe("audit", "r.h5").returncode == 4
+    assert command("audit r.h5").code == 4
     if "openblas" in fingerprint()["blas"]:
-        done = fsframe("audit", "r.h5", "on", "moved.csv", OPENBLAS_CORETYPE="Nehalem")
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = fsframe_apart(
+            "audit", "r.h5", "on", "moved.csv", cwd=tmp_path, env={"OPENBLAS_CORETYPE": "Nehalem"}
+        )
+        assert done.code == 0, done.out + done.err

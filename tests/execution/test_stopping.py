@@ -219,46 +219,35 @@ def test_a_run_stopped_before_anything_is_finished_leaves_nothing(folder):
     assert os.listdir(folder) == ["table.csv"]
 
 
-def test_the_same_command_continues_by_itself_and_says_so(folder):
-    kept = stopped(folder, signal.SIGTERM, "chain", *SLOW)["kept"]
-    done = fsframe(folder, "chain", *SLOW)
-    assert done.code == 0
-    assert f"continuing from {kept} finished" in done.err
-    assert (folder / RUN).exists()
-
-
-def test_another_command_with_the_same_run_file_is_refused_until_told_to_restart(folder):
-    stopped(folder, signal.SIGTERM, "chain", *SLOW)
-    other = [SLOW[0], "npfs:n=3,permutations=2,alpha=0.2", *SLOW[2:], "-o", RUN]
+def test_only_the_same_run_goes_on_from_a_stopped_one(folder):
+    options = ["--label", "class", "--drop", "g1,g2"]
+    kept = stopped(folder, signal.SIGTERM, "chain", *SLOW, *options)["kept"]
+    other = [SLOW[0], "npfs:n=3,permutations=2,alpha=0.2", *SLOW[2:], *options, "-o", RUN]
     refused = fsframe(folder, "chain", *other)
     assert refused.code == 5
-    assert "its chain is" in refused.err
-    assert "--restart" in refused.err
-    assert fsframe(folder, "chain", *other, "--restart").code == 0
-
-
-def test_a_changed_table_is_refused_and_a_moved_one_is_taken(folder):
-    stopped(folder, signal.SIGTERM, "chain", *SLOW)
-    expected = plain_digests(folder)
-    table = folder / "table.csv"
-    moved = folder / "moved.csv"
+    assert "its chain is" in refused.err and "--restart" in refused.err
+    table, moved, copy = (folder / name for name in ("table.csv", "moved.csv", "copy"))
     shutil.copy(table, moved)
     table.write_text(table.read_text().replace("ill", "sick"))
     refused = fsframe(folder, "resume", RUN)
-    assert refused.code == 5
-    assert "its data have SHA-256" in refused.err
+    assert refused.code == 5 and "its data have SHA-256" in refused.err
     table.unlink()
     missing = fsframe(folder, "resume", RUN)
-    assert missing.code == 5
-    assert "--data" in missing.err
-    assert digests(folder, "resume", RUN, "--data", "moved.csv") == expected
-
-
-def test_reading_options_are_remembered(folder):
-    options = ["--label", "class", "--drop", "g1,g2"]
-    stopped(folder, signal.SIGTERM, "chain", *SLOW, *options)
-    expected = digests(folder, "chain", *SLOW, *options, "--no-out")
-    assert digests(folder, "resume", f"{RUN}.units/") == expected
+    assert missing.code == 5 and "--data" in missing.err
+    shutil.copytree(folder / f"{RUN}.units", copy)
+    expected = digests(folder, "resume", f"{RUN}.units/", "--data", "moved.csv")
+    # Killed when its file was written; a command that is repeated goes on by itself.
+    shutil.copytree(copy, folder / f"{RUN}.units")
+    assert digests(folder, "resume", RUN) == expected
+    assert not (folder / f"{RUN}.units").exists()
+    (folder / RUN).unlink()
+    copy.rename(folder / f"{RUN}.units")
+    moved.rename(table)
+    done = fsframe(folder, "chain", *SLOW, *options, "--json")
+    assert done.code == 0 and done.json["digests"] == expected, done.err
+    assert f"continuing from {kept} finished" in done.err
+    assert expected == digests(folder, "chain", *SLOW, *options, "--no-out")
+    assert fsframe(folder, "chain", *other, "--restart", "--overwrite").code == 0
 
 
 def test_a_second_process_on_one_run_file_learns_who_holds_it(folder):
@@ -273,17 +262,6 @@ def test_a_second_process_on_one_run_file_learns_who_holds_it(folder):
     process.terminate()
     process.communicate(timeout=600)
     assert process.returncode == 143
-
-
-def test_a_run_killed_after_its_file_was_written_is_finished_by_resume(folder):
-    stopped(folder, signal.SIGTERM, "chain", *SLOW)
-    units = folder / f"{RUN}.units"
-    copy = folder / "copy"
-    shutil.copytree(units, copy)
-    expected = digests(folder, "resume", RUN)
-    copy.rename(units)
-    assert digests(folder, "resume", RUN) == expected
-    assert not units.exists()
 
 
 def test_nothing_to_resume_is_reported(folder):
