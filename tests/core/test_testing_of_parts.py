@@ -312,7 +312,8 @@ def test_sound_engines_pass() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.__name__)
-def test_a_faulty_engine_is_found(engine: type[Engine]) -> None:
+def test_a_faulty_engine_is_found(engine: type[Engine], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fsframe.testing.services._SECONDS_TO_STOP", 0.5)
     assert outcome_of(ENGINES[engine], engine, EngineConformance).status == "failed"
     while Running.left:
         Running.left.pop().shutdown()

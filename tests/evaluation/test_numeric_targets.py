@@ -199,16 +199,6 @@ def test_what_does_not_fit_the_label_is_refused_before_any_work():
         evaluated("knn", small(), "folds=61")
 
 
-def test_equal_seeds_give_equal_bits_with_workers_too(tmp_path):
-    data = small()
-    chain = Chain.parse("cross-validation:base='rrelieff:top=2 weighted-knn',folds=4,repeats=2")
-    alone = chain.run(data, seed=3)
-    with fsframe.execution.open_engine("processes", 2) as engine:
-        together = chain.run(data, seed=3, executor=engine, out=tmp_path / "run.h5")
-    assert alone.digests() == together.digests() == fsframe.load_run(tmp_path / "run.h5").digests()
-    assert chain.run(data, seed=4).digests() != alone.digests()
-
-
 def test_comparisons_and_stability_of_numeric_targets():
     data, other = small(), small(seed=4)
     other = Dataset.from_arrays(other.X, other.y, name="other")
