@@ -233,60 +233,6 @@ def test_a_category_that_is_missing_is_filled_by_a_category() -> None:
 
 
 @quiet
-@pytest.mark.parametrize("chain", ["mim:top=4 jmi:top=2", "anova-f:top=2"])
-def test_a_heavy_row_is_several_rows_in_a_chain(plain, chain) -> None:
-    X, y = plain
-    weights = np.arange(90) % 3
-    copied = ChainSelector(chain).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    heavy = ChainSelector(chain).fit(X, y, sample_weight=weights)
-    assert heavy.ranking_.tolist() == copied.ranking_.tolist()
-    np.testing.assert_allclose(heavy.scores_, copied.scores_, atol=1e-12)
-    quarters = ChainSelector(chain).fit(X, y, sample_weight=weights / 4)
-    assert quarters.ranking_.tolist() == copied.ranking_.tolist()
-    with pytest.raises(ValueError, match="knn counts rows, so the weights must be integers"):
-        ChainClassifier("mim:top=4 knn").fit(X, y, sample_weight=weights / 4)
-    with pytest.raises(ValueError, match=r"npfs samples .* rows have weights \('sample_weight'\)"):
-        ChainSelector("mim:top=1 npfs:n=9").fit(X, y, sample_weight=weights)
-
-
-@quiet
-def test_weights_reach_the_method_that_ends_the_chain(plain) -> None:
-    X, y = plain
-    weights = np.arange(90) % 3
-    X2, y2 = np.repeat(X, weights, axis=0), np.repeat(y, weights)
-    heavy = ChainClassifier("mim:top=2 knn:k=5").fit(X, y, sample_weight=weights)
-    copied = ChainClassifier("mim:top=2 knn:k=5").fit(X2, y2)
-    np.testing.assert_array_equal(heavy.predict_proba(X), copied.predict_proba(X))
-    number = ChainRegressor("knn:k=5").fit(X, X[:, 1] / 2, sample_weight=weights)
-    np.testing.assert_allclose(
-        number.predict(X), ChainRegressor("knn:k=5").fit(X2, X2[:, 1] / 2).predict(X), atol=1e-12
-    )
-
-
-@quiet
-def test_weights_and_groups_are_routed_to_a_chain(plain) -> None:
-    from sklearn import config_context
-    from sklearn.model_selection import GroupKFold, cross_validate
-    from sklearn.pipeline import make_pipeline
-    from sklearn.tree import DecisionTreeClassifier
-
-    X, y = plain
-    params = {"sample_weight": np.arange(90) % 3, "groups": np.arange(90) // 3}
-    with config_context(enable_metadata_routing=True):
-        chain = ChainSelector("mim:top=4 jmi:top=2")
-        chain.set_fit_request(sample_weight=True, groups=True)
-        tree = DecisionTreeClassifier(random_state=0).set_fit_request(sample_weight=False)
-        done = cross_validate(
-            make_pipeline(chain, tree), X, y, cv=GroupKFold(3), params=params,
-            return_estimator=True, return_indices=True, scoring=lambda made, X, y: 0.0,
-        )  # fmt: skip
-    for made, rows in zip(done["estimator"], done["indices"]["train"], strict=True):
-        weights = params["sample_weight"][rows]
-        alone = ChainSelector("mim:top=4 jmi:top=2").fit(X[rows], y[rows], weights)
-        np.testing.assert_array_equal(made[0].scores_, alone.scores_)
-
-
-@quiet
 def test_a_chain_predicts_numbers(interacting) -> None:
     X, _ = interacting
     y = X[:, 2] + 0.1 * X[:, 3]

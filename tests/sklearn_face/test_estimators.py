@@ -172,19 +172,6 @@ def test_importances_serve_select_from_model(plain) -> None:
 # What it takes
 
 
-@quiet
-def test_a_row_of_weight_two_is_two_rows(plain) -> None:
-    X, y = plain
-    weights = np.arange(90) % 3
-    copied = MRMR(top=4).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    weighted = MRMR(top=4).fit(X, y, sample_weight=weights)
-    assert weighted.ranking_.tolist() == copied.ranking_.tolist()
-    np.testing.assert_allclose(weighted.scores_, copied.scores_, atol=1e-12)
-    # Fractions weigh, and their unit does not matter; what weighs nothing is not there.
-    halves = MRMR(top=4).fit(X, y, sample_weight=weights / 4)
-    np.testing.assert_allclose(halves.scores_, copied.scores_, atol=1e-12)
-
-
 def test_weights_are_refused_where_they_would_not_be_rows(plain) -> None:
     X, y = plain
     weights = np.full(90, 0.5)

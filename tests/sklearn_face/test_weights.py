@@ -123,11 +123,27 @@ def test_weights_are_so_with_every_other_choice(name: str) -> None:
     assert not takes_weights(name) or not tried or {True} in tried
 
 
-@pytest.mark.parametrize(("kind", "chain"), [*CHAINS, (ChainSelector, "mim:top=3 lasso:top=2")])
+WEIGHED = [(ChainSelector, "mim:top=3 lasso:top=2"), (ChainRegressor, "knn:k=5")]
+
+
+@pytest.mark.parametrize(("kind", "chain"), [*CHAINS, *WEIGHED])
 def test_weights_of_chains_are_repeated_rows_or_refused(kind: Any, chain: str) -> None:
     y = NUMBERS if kind is ChainRegressor else CLASSES
-    accepts = {"mim:top=3 jmi:top=1", "mim:top=2 knn", "mim:top=3 lasso:top=2"}
+    accepts = {"mim:top=3 jmi:top=1", "mim:top=2 knn", *(text for _, text in WEIGHED)}
     assert weights_are_rows(lambda: kind(chain), X, y) == (chain in accepts)
+
+
+def test_the_unit_of_weights_does_not_matter_where_they_need_not_be_numbers_of_rows() -> None:
+    for chain in ("mrmr:top=4", "mim:top=3 jmi:top=1"):
+        once, quarters = (
+            ChainSelector(chain).fit(X, CLASSES, sample_weight=weights).scores_
+            for weights in (WEIGHTS, WEIGHTS / 4)
+        )
+        np.testing.assert_allclose(quarters, once, atol=1e-12)
+    with pytest.raises(ValueError, match="knn counts rows, so the weights must be integers"):
+        ChainClassifier("mim:top=4 knn").fit(X, CLASSES, sample_weight=WEIGHTS / 4)
+    with pytest.raises(ValueError, match=r"npfs samples .* rows have weights \('sample_weight'\)"):
+        ChainSelector("mim:top=1 npfs:n=9").fit(X, CLASSES, sample_weight=WEIGHTS)
 
 
 FURTHER = [
