@@ -18,24 +18,6 @@ from .conftest import Call, Context
 EVIL = "sklearn:estimator=evilmod.Boom"
 
 
-def with_params(path: Path, **params: object) -> Path:
-    """The run file at `path`, written again with other parameters in its last stage."""
-    record = load_run(path)
-    last = attrs.evolve(record.stages[-1], params={**record.stages[-1].params, **params})
-    changed = attrs.evolve(record, stages=[*record.stages[:-1], last])
-    return write_run(path, changed, overwrite=True)
-
-
-def test_no_command_imports_what_a_run_file_names(call: Call, here: Path, boom: Path) -> None:
-    made = call("evaluate mim:top=2 on small.csv --folds 2 --repeats 1 -q -o run.h5")
-    assert made.code == 0
-    with_params(here / "run.h5", classifier=EVIL)
-    for command in ("show run.h5", "show run.h5 --json", "verify run.h5", "resume run.h5"):
-        assert call(command).code == 0
-        assert not boom.exists(), command
-    assert "mim:top=2 " + EVIL in call("show run.h5 --json").json["chosen"]
-
-
 @pytest.fixture
 def interrupted(call: Call, here: Path, full_disk: Context) -> Callable[..., None]:
     """Interrupts a command, and changes its manifest by hand so that it fits its digest again."""

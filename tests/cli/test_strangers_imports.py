@@ -86,15 +86,20 @@ def use(call: Call, here: Path, record: RunRecord, boom: Path) -> None:
     assert not boom.exists()
 
 
-@pytest.mark.parametrize("named", NAMED)
+# Each name in the file of a chain, and one in that of each other kind.
+USUAL = [*(("chain", named) for named in NAMED), *((kind, NAMED[0]) for kind in list(MADE)[1:])]
+
+
+@pytest.mark.parametrize(("kind", "named"), USUAL)
 def test_nothing_that_a_run_file_names_is_imported(
-    call: Call, here: Path, boom: Path, named: str
+    call: Call, here: Path, boom: Path, kind: str, named: str
 ) -> None:
-    assert call(MADE["chain"]).code == 0
+    assert call(MADE[kind]).code == 0
     record = next(changed(load_run(here / "run.h5"), named))
     use(call, here, record, boom)
-    done = call("predict run.h5 on small.csv")
-    assert done.code in (2, 3) and "evilmod" in done.err
+    if kind == "chain":
+        done = call("predict run.h5 on small.csv")
+        assert done.code in (2, 3) and "evilmod" in done.err
 
 
 @pytest.mark.slow

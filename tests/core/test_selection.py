@@ -153,14 +153,6 @@ def test_a_selection_travels_between_processes() -> None:
     assert not again.tables["cost"].flags.writeable
 
 
-@given(st.lists(st.sampled_from([0.0, 1.0, -1.0, float("nan")]), min_size=1))
-def test_ranking_is_by_score_then_column_without_nan(values: list[float]) -> None:
-    scores = np.array(values)
-    ranked = rank_by_score(scores).tolist()
-    assert sorted(ranked) == np.flatnonzero(~np.isnan(scores)).tolist()
-    assert ranked == sorted(ranked, key=lambda c: (-scores[c], c))
-
-
 @example([0.25, 1.5, 1.5], 1)
 @example([0.25, 1.5, 1.5], 0)
 @given(

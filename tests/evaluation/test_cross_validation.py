@@ -118,15 +118,6 @@ def test_number_of_threads_and_processes_changes_no_bit():
     assert_same_tables(one, there)
 
 
-def test_equal_seeds_give_equal_bits_and_others_other_folds():
-    data = table(40)
-    base = "simba weighted-knn"
-    first, again = (evaluated(base, data, seed=1, folds=4, repeats=1) for _ in range(2))
-    assert_same_tables(first, again)
-    other = evaluated(base, data, seed=2, folds=4, repeats=1)
-    assert (first.tables["fold"] != other.tables["fold"]).any()
-
-
 def test_a_set_of_values_is_tuned_to_the_one_that_works():
     # Neighbours by the first column alone: the other columns drown it.
     data = table(80, p=30, signal=3.0)

@@ -116,41 +116,21 @@ def test_what_is_written_up_names_tables_methods_tests_and_cites_what_the_entrie
     assert table.count(r"\\") == 1 + 2 + 2 and r"\mathbf" in table and "toprule" in table
 
 
-def test_an_interrupted_study_continues_and_a_finished_one_is_shown(folder, monkeypatch, undrawn):
-    whole = ran("study study.toml -q --json -o whole")
-    import fsframe.cli.commands.comparisons as command
-
-    real, computed = command.run_request, []
-
-    def counted(*words, **options):
-        computed.append(1)
-        if len(computed) == 5:
-            raise StoreError("the disk is full")
-        return real(*words, **options)
-
-    monkeypatch.setattr(command, "run_request", counted)
-    done = ran("study study.toml -q --json")
-    assert done.code == 5 and "disk" in done.err and not (folder / "toy" / "study.zip").exists()
-    again = ran("study study.toml -q --json --workers 2")
-    assert len(computed) == 5 + 8
-
-    def plain(done):
-        found = done.json
-        for each in found["comparisons"].values():
-            each.pop("seconds")
-        return {key: value for key, value in found.items() if key != "folder"}
-
-    assert plain(again) == plain(whole)
-    monkeypatch.setattr(command, "run_request", lambda *_, **__: pytest.fail("computed again"))
-    assert ran("study study.toml -q --json").json == again.json
-    assert ran("study toy/study.zip").code == 0
-    (folder / "study.toml").write_text(STUDY.replace("[0, 5]", "[0]"))
-    done = ran("study study.toml -q")
-    assert done.code == 5 and "another study" in done.err
-    # The same tables, chains and seeds on other folds.
-    (folder / "study.toml").write_text(STUDY.replace("folds = 3", "folds = 4"))
-    done = ran("study study.toml -q")
-    assert done.code == 5 and "another study" in done.err
+def test_a_finished_study_is_shown_and_another_one_refused(small, monkeypatch):
+    first = ran("study study.toml -q --json")
+    assert first.code == 0, first.err
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "fsframe.cli.commands.comparisons.run_request",
+            lambda *_, **__: pytest.fail("computed again"),
+        )
+        assert ran("study study.toml -q --json").json == first.json
+        assert ran("study toy/study.zip").code == 0
+    # Other seeds, and the same tables, chains and seeds on other folds.
+    for other in (STUDY, (small / "study.toml").read_text().replace("folds = 3", "folds = 4")):
+        (small / "study.toml").write_text(other)
+        done = ran("study study.toml -q")
+        assert done.code == 5 and "another study" in done.err
 
 
 def test_a_study_killed_before_its_folder_is_marked_can_be_begun_again(small):

@@ -284,16 +284,6 @@ def test_events_are_one_json_object_a_line_and_nothing_else(folder):
     assert [event["done"] for event in progress] == sorted(event["done"] for event in progress)
 
 
-def test_an_evaluation_is_stopped_and_continues_like_any_run(folder):
-    command = ["evaluate", SLOW[0], "on", "table.csv", "--classifier", "weighted-knn"]
-    command += ["--folds", "5", "--repeats", "6"]
-    last = stopped(folder, signal.SIGINT, *command, done=4)
-    assert last["kept"] >= 4
-    [units] = folder.glob("*.units")
-    expected = digests(folder, *command, "--no-out")
-    assert digests(folder, "resume", units.name) == expected
-
-
 def test_engines_give_one_result_on_the_command_line(folder):
     chain = ["chain", "tiny:top=4", "npfs:n=6,permutations=3,alpha=0.2", "on", "table.csv"]
     alone = digests(folder, *chain, "--no-out")

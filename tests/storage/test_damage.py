@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import pytest
 
 import fsframe.storage.write as writing
 from fsframe import atomic
-from fsframe.atomic import check_destination, place_file
+from fsframe.atomic import place_file
 from fsframe.errors import StoreError
 from fsframe.storage import RunRecord, load_run, spec, write_run
 from fsframe.storage.read import first_difference
@@ -196,26 +195,6 @@ def test_a_record_read_back_with_a_difference_is_not_kept(tmp_path, record, monk
     with pytest.raises(StoreError, match="read back, it differs in /result"):
         write_run(tmp_path / "run.h5", record)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_read_only_folder_is_reported_before_any_work(record):
-    folder = Path(tempfile.mkdtemp())
-    os.chmod(folder, 0o555)
-    root = os.geteuid() == 0
-    if root:
-        # Permissions do not bind the superuser.
-        os.seteuid(65534)
-    try:
-        with pytest.raises(StoreError, match=r"no permission|cannot write"):
-            check_destination(folder / "run.h5")
-        with pytest.raises(StoreError, match=r"no permission|cannot write"):
-            write_run(folder / "run.h5", record)
-    finally:
-        if root:
-            os.seteuid(0)
-        os.chmod(folder, 0o755)
-    assert list(folder.iterdir()) == []
-    folder.rmdir()
 
 
 def test_folders_in_the_way_or_missing_are_reported(tmp_path, record):
