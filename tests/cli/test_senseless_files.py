@@ -159,33 +159,20 @@ def billionth_fold(record: RunRecord) -> RunRecord:
     return with_last(record, tables={"fold": fold})
 
 
-def large_grid(record: RunRecord) -> RunRecord:
-    values = "{" + ",".join(map(str, range(1, 60))) + "}"
-    names = ("top", "sigma", "tol", "max_iter", "prune")
-    base = "immigrate:" + ",".join(f"{name}={values}" for name in names)
-    return with_last(record, params={"base": f"{base} knn"})
+def with_base(base: str) -> Callable[[RunRecord], RunRecord]:
+    return lambda record: with_last(record, params={"base": base})
 
 
-def nested_grid(record: RunRecord) -> RunRecord:
-    values = "{" + ",".join(map(str, range(1, 60))) + "}"
-    inner = "(mim:" + ",".join(f"k{n}={values}" for n in range(5)) + ")"
-    return with_last(record, params={"base": f"npfs:base={inner} knn"})
-
-
-def deep_brackets(record: RunRecord) -> RunRecord:
-    return with_last(record, params={"base": "(" * 20_000 + "mim" + ")" * 20_000})
-
-
-def many_costs(record: RunRecord) -> RunRecord:
-    return with_last(record, tables={"cost": np.zeros(50_000_000, dtype=np.int8)})
-
-
+SET = "{" + ",".join(map(str, range(1, 60))) + "}"
+GRID = ",".join(f"k{n}={SET}" for n in range(5))
+REAL = ",".join(f"{name}={SET}" for name in ("top", "sigma", "tol", "max_iter", "prune"))
+COSTS = {"cost": np.zeros(50_000_000, dtype=np.int8)}
 HIDDEN: dict[str, tuple[str, Callable[[RunRecord], RunRecord]]] = {
     "fold 10⁹": ("evaluate.h5", billionth_fold),
-    "a grid of 59⁵": ("evaluate.h5", large_grid),
-    "a nested grid of 59⁵": ("evaluate.h5", nested_grid),
-    "20,000 brackets": ("evaluate.h5", deep_brackets),
-    "50 million costs": ("npfs.h5", many_costs),
+    "a grid of 59⁵": ("evaluate.h5", with_base(f"immigrate:{REAL} knn")),
+    "a nested grid of 59⁵": ("evaluate.h5", with_base(f"npfs:base=(mim:{GRID}) knn")),
+    "20,000 brackets": ("evaluate.h5", with_base("(" * 20_000 + "mim" + ")" * 20_000)),
+    "50 million costs": ("npfs.h5", lambda record: with_last(record, tables=COSTS)),
 }
 
 COMMANDS = """
@@ -232,9 +219,7 @@ def test_a_grid_is_counted_before_it_is_made() -> None:
     from fsframe.errors import RequestError
     from fsframe.evaluation.grid import ChainGrid
 
-    values = "{" + ",".join(map(str, range(1, 60))) + "}"
-    text = "immigrate:" + ",".join(f"k{n}={values}" for n in range(5))
-    for chain in (text, f"npfs:base=({text})"):
+    for chain in (f"immigrate:{GRID}", f"npfs:base=(immigrate:{GRID})"):
         with pytest.raises(RequestError, match=f"{59**5} combinations"):
             ChainGrid.parse(chain)
 

@@ -150,41 +150,32 @@ def forge(file: Path, mark: Path) -> None:
 STRANGERS = frozenset({4_000_000_000})
 
 
-def folder_of_a_stranger(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "trusted_owners", lambda source: STRANGERS)
+def behind_a_link(folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+    folder.symlink_to("elsewhere")
 
 
-def folder_open_to_everybody(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file.parent.chmod(0o777)
-
-
-def folder_open_to_a_group(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system, "is_private_group", lambda user, group: False)
-    file.parent.chmod(0o775)
-
-
-def file_open_to_everybody(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file.chmod(0o666)
-
-
-def folder_behind_a_link(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file.parent.rename(file.parent.with_name("elsewhere"))
-    file.parent.symlink_to("elsewhere")
-
-
-@pytest.mark.parametrize(
-    "opened",
-    [
-        folder_of_a_stranger, folder_open_to_everybody, folder_open_to_a_group,
-        file_open_to_everybody, folder_behind_a_link,
+OPENED: dict[str, Callable[[Path, pytest.MonkeyPatch], object]] = {
+    "folder of a stranger": lambda file, patch: patch.setattr(
+        compiled, "trusted_owners", lambda source: STRANGERS
+    ),
+    "folder open to everybody": lambda file, patch: file.parent.chmod(0o777),
+    "folder open to a group": lambda file, patch: [
+        patch.setattr(system, "is_private_group", lambda user, group: False),
+        file.parent.chmod(0o775),
     ],
-)  # fmt: skip
+    "file open to everybody": lambda file, patch: file.chmod(0o666),
+    "folder behind a link": lambda file, patch: behind_a_link(file.parent),
+}
+
+
+@pytest.mark.parametrize("what", OPENED)
 def test_a_kernel_that_somebody_else_can_have_written_is_not_read(
     module: ModuleType,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    opened: Callable[[Path, pytest.MonkeyPatch], None],
+    what: str,
 ) -> None:
     assert module.triple(2) == 6
     (file,) = files(Path(str(module.__file__)).parents[1])
@@ -194,7 +185,7 @@ def test_a_kernel_that_somebody_else_can_have_written_is_not_read(
     assert mark.is_dir(), "this forgery works where its writer is trusted"
     mark.rmdir()
     forge(file, mark)
-    opened(file, monkeypatch)
+    OPENED[what](file, monkeypatch)
     capsys.readouterr()
     assert hits(module.triple, 2) == 0
     assert not mark.exists()

@@ -153,14 +153,6 @@ def test_folder_that_others_can_write_to_is_not_used(folder: Path) -> None:
     assert any("is a link" in each for each in fsframe.read(folder).warnings)
 
 
-def fifo(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def endless(path: Path) -> None:
-    path.symlink_to("/dev/zero")
-
-
 def to_another(path: Path) -> None:
     """A link to a file of the right content."""
     other = path.with_name(f"{path.name}-moved")
@@ -168,23 +160,20 @@ def to_another(path: Path) -> None:
     path.symlink_to(other)
 
 
-def huge(path: Path) -> None:
-    with path.open("wb") as file:
-        file.truncate(1 << 40)
-
-
-def empty(path: Path) -> None:
-    path.touch()
-
-
-def of_itself(path: Path) -> None:
-    path.mkdir()
+INSTEAD: dict[str, Callable[[Path], object]] = {
+    "a pipe": lambda path: os.mkfifo(path),
+    "an endless file": lambda path: path.symlink_to("/dev/zero"),
+    "a link": to_another,
+    "a huge file": lambda path: [path.touch(), os.truncate(path, 1 << 40)],
+    "an empty file": Path.touch,
+    "a folder": Path.mkdir,
+}
 
 
 @pytest.mark.parametrize("name", ["facts", "index", "000000.shard"])
-@pytest.mark.parametrize("put", [fifo, endless, to_another, huge, empty, of_itself])
+@pytest.mark.parametrize("put", INSTEAD.values(), ids=INSTEAD)
 def test_what_is_no_regular_file_of_the_right_size_is_not_read(
-    folder: Path, name: str, put: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+    folder: Path, name: str, put: Callable[[Path], object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = kept(folder, name)
     path.unlink()
