@@ -88,7 +88,7 @@ def test_the_page_says_which_methods_have_estimators() -> None:
     assert set(re.findall(r"`([\w-]+)`", said[1])) == have
 
 
-@pytest.mark.parametrize("page", ["npfs", "error-control"])
+@pytest.mark.parametrize("page", ["npfs", "error-control", "stability"])
 def test_examples_on_a_page_run(page: str) -> None:
     found = doctest.testfile(str(PAGES / f"{page}.md"), module_relative=False, encoding="utf-8")
     assert found.attempted and not found.failed
@@ -107,6 +107,47 @@ def test_figures_of_a_page_exist(page: str) -> None:
     assert figures
     for figure in figures:
         assert (PAGES / figure).is_file()
+
+
+# Metrics of stability
+
+metrics = fsframe.stability_metrics
+OFFERED = [
+    name for name in metrics if metrics.offer(name).entry.target.startswith("fsframe_stability.")
+]
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the first table under a heading, without its head."""
+    text = text_of("stability").split(f"\n## {heading}\n")[1]
+    lines = text[text.index("\n|") :].strip().split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_table_of_metrics_says_what_the_classes_declare() -> None:
+    listed = rows("Properties of each metric")
+    assert sorted(row[0].strip("`") for row in listed) == sorted(OFFERED)
+    for name, sizes, chance, undefined in listed:
+        metric = metrics[name.strip("`")]
+        allowed = "any" if metric.unequal_sizes else "equal"
+        assert sizes == ("rankings" if metric.input == "ranks" else allowed), name
+        assert chance == ("yes" if metric.chance_corrected else "no"), name
+        assert undefined == metric.undefined_when, name
+
+
+def test_the_page_names_the_metrics_that_need_similarities() -> None:
+    said = re.search(
+        r"\*\*Similar features\.\*\* (.*?) need `similarity`", text_of("stability"), re.S
+    )
+    assert said
+    need = {name for name in OFFERED if metrics[name].needs_similarity}
+    assert set(re.findall(r"`([\w-]+)`", said[1])) == need
+
+
+def test_parameters_that_the_page_names_are_those_of_a_metric() -> None:
+    parameters = {p.name for name in OFFERED for p in metrics[name].parameters()}
+    said = set(re.findall(r"`(\w+)=\w+`", text_of("stability")))
+    assert said and said <= parameters
 
 
 # Commands

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from fsframe.errors import RequestError
 from fsframe.table.dataset import Dataset
 from fsframe_filters import knn as module
 from fsframe_filters.knn import Knn
@@ -103,9 +102,3 @@ def test_new_rows_are_scaled_a_block_at_a_time(monkeypatch):
     assert np.array_equal(found, expected)
     # The columns that the chain kept are copied, as for every classifier.
     assert peak < 1.4 * new.nbytes
-
-
-@pytest.mark.parametrize("options", [{"k": 0}, {"k": 1.5}, {"distance": "cosine"}])
-def test_wrong_parameters_are_refused(options):
-    with pytest.raises(RequestError):
-        Knn(**options)

@@ -161,22 +161,6 @@ def test_a_feature_unlike_itself_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "bad"),
-    [
-        ("nogueira", {"level": 1.0}),
-        ("davis", {"penalty": -1}),
-        ("canberra", {"depth": 0}),
-        ("spearman", {"best": "first"}),
-        ("yu", {"threshold": 1.5}),
-        ("jaccard", {"impute": "x"}),
-    ],
-)
-def test_a_parameter_outside_its_range_is_refused_by_name(name: str, bad: dict) -> None:
-    with pytest.raises(fsframe.RequestError, match=next(iter(bad))):
-        metrics[name](**bad)
-
-
-@pytest.mark.parametrize(
     ("orders", "features", "largest", "message"),
     [
         ([[0, 1, 2], [2, 1, 0]], 3, 4, "between 1 and 3"),

@@ -1,4 +1,4 @@
-"""What is asked to be done more often than any machine does it is refused before work starts."""
+"""What no method can be asked for is refused by the parameter's name, before work starts."""
 
 from __future__ import annotations
 
@@ -35,3 +35,29 @@ def test_every_method_that_repeats_is_asked():
 def test_four_billion_times_is_refused(name, parameter, times):
     with pytest.raises(RequestError, match=parameter):
         fsframe.selectors[name](**{parameter: times})
+
+
+REQUIRED = {
+    "sklearn-selector": {"estimator": "SelectKBest"},
+    "sklearn": {"estimator": "GaussianNB"},
+}
+FREE = {"base", "classifier", "estimator"}
+BELOW_ZERO = {"delta", "threshold", "impute"}
+"""Parameters that are texts, and those that may be negative."""
+
+PARAMETERS = [
+    (registry, name, parameter.name)
+    for registry in (fsframe.selectors, fsframe.classifiers, fsframe.stability_metrics)
+    for name in registry
+    for parameter in registry[name].parameters()
+    if parameter.name not in FREE
+]
+
+
+@pytest.mark.parametrize(("registry", "name", "parameter"), PARAMETERS)
+def test_what_is_outside_the_range_of_a_parameter_is_refused(registry, name, parameter):
+    for wrong in (-1, float("nan"), float("inf"), "no such thing"):
+        if wrong == -1 and parameter in BELOW_ZERO:
+            continue
+        with pytest.raises(RequestError, match=parameter):
+            registry[name](**REQUIRED.get(name, {}) | {parameter: wrong})
