@@ -18,7 +18,6 @@ TAKEN = [
     *("surfstar", "multisurfstar:permutations=99", "swrfstar"),
     *("mim turf:base=rrelieff", "mim:top=4 npfs:base=mim,n=10,permutations=29"),
 ]
-CLASSES_ONLY = ("immigrate", "simba", "im4e", "logo", "lfe", "bim", "gflip", "relief")
 NUMBERS_ONLY = ("lasso", "elastic-net", "rfe", "importance", "boruta")
 
 
@@ -79,12 +78,6 @@ def test_predictions_do_not_depend_on_what_levels_are_called(predictor):
     assert np.mean((found - y) ** 2) < 0.8 * np.var(y)
     for levels in RENAMED.values():
         assert predictions(*levels)[0] == pytest.approx(found, rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("name", CLASSES_ONLY)
-def test_what_is_made_for_classes_refuses_a_numeric_target_by_name(name):
-    with pytest.raises(DataError, match=f"{name} does not take a numeric target"):
-        fsframe.Chain.parse(name).run(_table())
 
 
 @pytest.mark.parametrize("name", NUMBERS_ONLY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import zipfile
+import io
 
 import numpy as np
 import polars
@@ -32,53 +32,16 @@ ARFF = """% a comment
 """
 
 
-def write_workbook(path):
-    """The smallest workbook that holds the table."""
-    head = '<?xml version="1.0" encoding="UTF-8"?>'
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    package = "http://schemas.openxmlformats.org/package/2006"
-    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-    rows = []
-    for row in [FRAME.columns, *FRAME.rows()]:
-        cells = [
-            f"<c t='inlineStr'><is><t>{v}</t></is></c>"
-            if isinstance(v, str)
-            else f"<c><v>{v}</v></c>"
-            for v in ("" if v is None else v for v in row)
-        ]
-        rows.append(
-            f"<row>{''.join(cells)}</row>".replace("<c t='inlineStr'><is><t></t></is></c>", "<c/>")
-        )
-    parts = {
-        "[Content_Types].xml": f"<Types xmlns='{package}/content-types'>"
-        "<Default Extension='rels' "
-        "ContentType='application/vnd.openxmlformats-package.relationships+xml'/>"
-        f"<Override PartName='/xl/workbook.xml' ContentType='{kind}.sheet.main+xml'/>"
-        f"<Override PartName='/xl/worksheets/sheet1.xml' ContentType='{kind}.worksheet+xml'/>"
-        "</Types>",
-        "_rels/.rels": f"<Relationships xmlns='{package}/relationships'><Relationship Id='r1' "
-        f"Type='{office}/officeDocument' Target='xl/workbook.xml'/></Relationships>",
-        "xl/workbook.xml": f"<workbook xmlns='{main}' xmlns:r='{office}'><sheets>"
-        "<sheet name='s' sheetId='1' r:id='r1'/></sheets></workbook>",
-        "xl/_rels/workbook.xml.rels": f"<Relationships xmlns='{package}/relationships'>"
-        f"<Relationship Id='r1' Type='{office}/worksheet' Target='worksheets/sheet1.xml'/>"
-        "</Relationships>",
-        "xl/worksheets/sheet1.xml": f"<worksheet xmlns='{main}'><sheetData>{''.join(rows)}"
-        "</sheetData></worksheet>",
-    }
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, text in parts.items():
-            archive.writestr(name, head + text)
-
-
 def write(path, form):
     if form == "parquet":
         FRAME.write_parquet(path)
     elif form == "arrow":
         FRAME.write_ipc(path, compression="lz4")
     elif form == "excel":
-        write_workbook(path)
+        # To a file of that name polars would add an ending.
+        book = io.BytesIO()
+        FRAME.write_excel(book)
+        path.write_bytes(book.getvalue())
     else:
         path.write_text(ARFF)
 
