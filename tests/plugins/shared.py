@@ -46,6 +46,17 @@ def mixed_table(*without: str, twins: int = 0) -> polars.DataFrame:
     return polars.concat([frame, copies, frame[: twins // 2]])
 
 
+def people(
+    seed: int, persons: int = 16, rows: int = 4, columns: int = 10, spread: float = 0.3
+) -> Dataset:
+    """Columns that differ from person to person; the label belongs to the person, and is noise."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(persons), rows)
+    X = rng.normal(size=(persons, columns))[who] + spread * rng.normal(size=(len(who), columns))
+    y = rng.permutation(np.arange(persons) % 2)[who]
+    return Dataset.from_arrays(X, y, groups=who, group_name="person")
+
+
 def assert_same_bits(found: Selection, expected: Selection) -> None:
     np.testing.assert_array_equal(found.selected, expected.selected)
     assert found.scores.tobytes() == expected.scores.tobytes()

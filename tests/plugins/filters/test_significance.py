@@ -15,6 +15,7 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import DataError, RequestError
 from fsframe.resampling.groups import with_group_means
 from fsframe.table.dataset import Dataset
+from tests.plugins.shared import people
 
 
 def numbers(seed=0, n=150):
@@ -129,19 +130,16 @@ def test_nothing_is_kept_of_noise_and_the_best_is_named():
 
 
 def test_means_of_groups_are_tested():
-    rng = np.random.default_rng(0)
-    who = np.repeat(np.arange(40), 5)
-    X = rng.normal(size=(40, 30))[who] + 0.2 * rng.normal(size=(200, 30))
-    data = Dataset.from_arrays(X, (who % 2), groups=who, group_name="person")
+    data = people(2, 40, 5, 30, 0.2)
     for name in ("anova-f", "chi2"):
         method = fsframe.selectors[name](alpha=0.05)
         found = method.select(data)
         means = with_group_means(data, name)
         assert_allclose(found.tables["p_values"], method.select(means).tables["p_values"])
         # Rows as if they were independent name columns of noise.
-        rows = method.select(Dataset.from_arrays(X, who % 2))
+        rows = method.select(attrs.evolve(data, groups=None))
         assert rows.selected.size > 2 and not found.selected.size
-    mixed = Dataset.from_arrays(X, np.arange(200) % 2, groups=who, group_name="person")
+    mixed = data.with_labels(np.arange(200) % 2)
     with pytest.raises(DataError, match="anova-f:alpha=…: the label varies within 'person'"):
         fsframe.selectors["anova-f"](alpha=0.05).select(mixed)
 

@@ -12,21 +12,13 @@ import fsframe
 from fsframe.errors import DataError
 from fsframe.resampling.groups import with_group_means
 from fsframe.table.dataset import Dataset
+from tests.plugins.shared import people
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
-def people(seed: int, persons: int = 60, rows: int = 4, columns: int = 6) -> Dataset:
-    """Columns that differ from person to person; the label belongs to the person, and is noise."""
-    rng = np.random.default_rng(seed)
-    who = np.repeat(np.arange(persons), rows)
-    X = rng.normal(size=(persons, columns))[who] + 0.3 * rng.normal(size=(len(who), columns))
-    y = rng.permutation(np.arange(persons) % 2)[who]
-    return Dataset.from_arrays(X, y, groups=who, group_name="person")
-
-
 def test_the_result_is_that_of_the_table_of_means() -> None:
-    data = people(0)
+    data = people(0, 60, 4, 6)
     means = data.X.reshape(60, 4, 6).mean(axis=1)
     plain = Dataset.from_arrays(means, data.y[::4])
     found = fsframe.selectors["interactions"](top=3).select(data, seed=1)
@@ -40,7 +32,7 @@ def test_without_groups_a_table_of_people_names_far_too_much() -> None:
     # 15 tables of noise: shares of pairs with p <= 0.05.
     shares = np.zeros(2)
     for seed in range(15):
-        data = people(seed)
+        data = people(seed, 60, 4, 6)
         for place, table in enumerate((data, attrs.evolve(data, groups=None))):
             found = fsframe.selectors["interactions"](top=2, draws=40).select(table, seed=seed)
             shares[place] += (found.tables["p_values"] <= 0.05).sum() / 15 / 15
@@ -62,7 +54,7 @@ def test_categories_gaps_and_counts_of_groups() -> None:
 
 
 def test_a_label_that_varies_within_a_group_is_refused_before_work() -> None:
-    data = people(0)
+    data = people(0, 60, 4, 6)
     y = data.y.copy()
     y[5] = 1 - y[5]
     with pytest.raises(DataError, match=r"varies within 'person' \(rows 5 and 6\)"):

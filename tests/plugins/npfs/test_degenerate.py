@@ -14,7 +14,7 @@ from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.methods.npfs import Npfs
 
-from .conftest import TinyMim, outcome, slides
+from .conftest import TinyMim, outcome, slides, watching
 
 
 def with_columns(data: Dataset, *extra: np.ndarray) -> Dataset:
@@ -107,13 +107,13 @@ def test_a_class_of_two_rows_stays_in_every_bootstrap() -> None:
     y[:2] = 1
     seen = []
 
-    class Watching(TinyMim):
-        def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
-            seen.append((counts[:, data.y == 1] > 0).all())
-            return super()._select_many(data, counts, upstream, run)
+    def look(data: Dataset, counts: Any) -> None:
+        seen.append((counts[:, data.y == 1] > 0).all())
 
     for stratify in (True, False):
-        outcome(Watching(k=3), Dataset.from_arrays(X, y), null="published", n=50, stratify=stratify)
+        outcome(
+            watching(look, 3), Dataset.from_arrays(X, y), null="published", n=50, stratify=stratify
+        )
     assert seen and all(seen)
 
 

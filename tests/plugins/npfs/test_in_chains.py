@@ -14,7 +14,7 @@ from fsframe.registry import nulls
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.methods.npfs import Npfs
 
-from .conftest import TinyMim, outcome, slides
+from .conftest import TinyMim, outcome, slides, watching
 
 
 def test_both_stages_are_in_the_registry_and_say_what_they_wrap() -> None:
@@ -67,12 +67,8 @@ def test_an_outer_resample_is_drawn_from_not_ignored() -> None:
     counts[:100] = 2
     seen: list[np.ndarray] = []
 
-    class Watching(TinyMim):
-        def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
-            seen.append(counts)
-            return super()._select_many(data, counts, upstream, run)
-
-    outcome(Watching(k=4), data.with_counts(counts), n=10, null="published")
+    base = watching(lambda _, counts: seen.append(counts), 4)
+    outcome(base, data.with_counts(counts), n=10, null="published")
     drawn = np.concatenate(seen)
     # The hundred rows left out are gone, and the rest stand for two hundred draws.
     assert drawn.shape == (10, 100)
@@ -83,13 +79,11 @@ def test_stratified_draws_keep_class_sizes_under_permuted_labels_too() -> None:
     data = slides(0, 150, 12, 3)
     sizes = np.bincount(data.y)
 
-    class Watching(TinyMim):
-        def _select_many(self, data: Any, counts: Any, upstream: Any, run: Any) -> Any:
-            for row in counts:
-                np.testing.assert_array_equal(np.bincount(data.y, weights=row), sizes)
-            return super()._select_many(data, counts, upstream, run)
+    def look(data: Dataset, counts: Any) -> None:
+        for row in counts:
+            np.testing.assert_array_equal(np.bincount(data.y, weights=row), sizes)
 
-    outcome(Watching(k=4), data, n=10)
+    outcome(watching(look, 4), data, n=10)
 
 
 def test_progress_counts_all_resamples_of_the_test() -> None:

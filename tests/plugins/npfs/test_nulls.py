@@ -17,6 +17,7 @@ from fsframe.resampling.resamples import CountNull, RelabellingNull
 from fsframe.table.dataset import Dataset
 from fsframe_npfs.engine.decisions import decide_by_centred_counts, shrinkage_factor
 from fsframe_npfs.methods.npfs import Npfs
+from tests.plugins.shared import people
 
 from .conftest import TinyMim, outcome, slides
 
@@ -256,11 +257,7 @@ def named_of_people(tables: int) -> tuple[int, int]:
     chain = Chain.parse("mim:top=3 npfs:n=20,permutations=10,alpha=0.05")
     with_groups = without = 0
     for seed in range(tables):
-        generator = np.random.default_rng(seed)
-        who = np.repeat(np.arange(24), 8)
-        X = generator.normal(size=(24, 12))[who] + 0.3 * generator.normal(size=(192, 12))
-        y = generator.permutation(np.arange(24) % 2)[who]
-        data = Dataset.from_arrays(X, y, groups=who)
+        data = people(seed, 24, 8, 12)
         with_groups += chain.run(data, seed=seed).selected.size
         without += chain.run(attrs.evolve(data, groups=None), seed=seed).selected.size
     return with_groups, without

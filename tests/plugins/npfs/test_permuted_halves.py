@@ -21,6 +21,7 @@ from fsframe_npfs.engine.bounds import (
 )
 from fsframe_npfs.engine.labellings import drift_of_label
 from fsframe_npfs.methods.stability_selection import Cpss, Ipss, near_copies
+from tests.plugins.shared import people
 
 from .conftest import noise
 
@@ -52,13 +53,6 @@ def test_what_cpss_keeps_is_what_the_pool_allows() -> None:
     assert found.tables["frequency"][found.selected].min() >= found.tables["threshold"][0]
 
 
-def people(seed: int) -> Dataset:
-    """Five rows of each of 12 people, who differ; the label is theirs, and noise."""
-    who, draw = np.repeat(np.arange(12), 5), np.random.default_rng(seed)
-    X = draw.normal(size=(12, 20))[who] + 0.1 * draw.normal(size=(60, 20))
-    return Dataset.from_arrays(X, who % 2, groups=who)
-
-
 PERMUTED = "bound=permutation,pairs=3,permutations=9"
 
 
@@ -85,7 +79,7 @@ def test_no_more_is_kept_of_noise_than_is_promised(
 ) -> None:
     kept = []
     for seed in range(tables):
-        data = people(seed) if table == "people" else noise(seed, *table)
+        data = people(seed, 12, 5, 20, 0.1) if table == "people" else noise(seed, *table)
         found = Chain.parse(chain).select(data, seed=seed)
         kept.append(found.selected.size)
         assert "cpss" not in chain or found.tables["false-selections-bound"][0] <= 1.0

@@ -14,6 +14,7 @@ from fsframe_relief.engine.columns import prepare_columns
 from fsframe_relief.engine.feature_scores import feature_scores
 from fsframe_relief.engine.neighbours import Ball, Nearest, Radius, Sigmoid, Target
 from fsframe_relief.engine.permutations import adjusted, permutation_p_values
+from tests.plugins.shared import people
 
 from .conftest import make_table, method
 
@@ -159,15 +160,6 @@ def test_more_labellings_than_memory_holds_are_refused_with_their_size():
     assert method("surf", permutations=most).select(data, run=small).tables["p_values"].size
 
 
-def people(seed: int, n_people: int = 16, rows: int = 4) -> Dataset:
-    """Columns that differ between people and have nothing to do with the label, which is theirs."""
-    rng = np.random.default_rng(seed)
-    person = np.repeat(np.arange(n_people), rows)
-    X = rng.normal(size=(n_people, 10))[person] + 0.3 * rng.normal(size=(len(person), 10))
-    y = rng.permutation(np.arange(n_people) % 2)[person]
-    return Dataset.from_arrays(X, y, groups=person)
-
-
 def test_labels_are_dealt_out_to_whole_people_and_the_level_holds():
     surf = method("surf:permutations=39,top=1")
     shares = {True: [], False: []}
@@ -184,7 +176,7 @@ def test_labels_are_dealt_out_to_whole_people_and_the_level_holds():
 
 @pytest.mark.parametrize("name", ["surf", "relieff"])
 def test_groups_of_one_row_are_rows(name):
-    data = people(1, rows=1, n_people=30)
+    data = people(1, persons=30, rows=1)
     alone = attrs.evolve(data, groups=None)
     found = [
         method(name, permutations=19, top=1).select(table).tables["p_values"]

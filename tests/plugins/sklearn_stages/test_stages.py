@@ -23,6 +23,7 @@ from fsframe_sklearn.methods.by_name import SklearnSelector
 from fsframe_sklearn.methods.elimination import Rfe, Rfecv, Sequential
 from fsframe_sklearn.methods.learners import Importance, unseen_importance
 from fsframe_sklearn.methods.penalised import ElasticNet, Lasso
+from tests.plugins.shared import people
 
 FAST_FOREST = json.dumps({"n_estimators": 5})
 
@@ -233,17 +234,8 @@ def test_copies_and_groups_are_never_on_both_sides_of_a_fold():
         Rfecv().select(attrs.evolve(data, groups=np.arange(60) // 15, group_name="person"))
 
 
-def _speakers(n_groups=24, each=5):
-    """Every group has a voice and a label of its own; no column says anything of the label."""
-    generator = np.random.default_rng(3)
-    groups = np.repeat(np.arange(n_groups), each)
-    voices = generator.standard_normal((n_groups, 8))
-    X = voices[groups] + 0.05 * generator.standard_normal((len(groups), 8))
-    return Dataset.from_arrays(X, (groups % 2).astype(int), groups=groups, group_name="speaker")
-
-
 def test_held_out_groups_show_that_nothing_was_learned():
-    data = _speakers()
+    data = people(7, 24, 5, 8, 0.05)
     stage = Importance(of="KNeighborsClassifier", options='{"n_neighbors": 1}', measure="held-out")
     kept_apart = stage.select(data).scores
     mixed = stage.select(attrs.evolve(data, groups=None, group_name="")).scores
@@ -260,15 +252,15 @@ def test_held_out_groups_show_that_nothing_was_learned():
     ],
 )
 def test_groups_that_would_be_taken_apart_are_refused(method):
-    with pytest.raises(DataError, match="cannot keep rows of one 'speaker' together"):
-        method.select(_speakers())
+    with pytest.raises(DataError, match="cannot keep rows of one 'person' together"):
+        method.select(people(7, 24, 5, 8, 0.05))
 
 
 @pytest.mark.parametrize(
     "method", [Rfecv(folds=3), Sequential(folds=3, top=2), Lasso(folds=3, penalties=5)]
 )
 def test_groups_are_honoured_by_folds(method):
-    assert method.select(_speakers()).scores.size == 8
+    assert method.select(people(7, 24, 5, 8, 0.05)).scores.size == 8
 
 
 @pytest.mark.parametrize("stage", [Importance, Rfe, Rfecv, partial(Sequential, top=1)])
