@@ -158,12 +158,15 @@ def regression_scores(
     return ca / c - (a - ca) / (m - c)
 
 
-def alike_scores(X: Floats, y: Floats, discrete: Mask, rule: str) -> Floats:
+def alike_scores(
+    X: Floats, y: Floats, discrete: Mask, rule: str, omega: Floats | None = None
+) -> Floats:
     """`surfstar`, `multisurfstar` and `swrfstar` for a numeric target.
 
     Hits of i are the instances with |y_i − y_j| below the standard deviation of y.
     """
     n, p = X.shape
+    omega = np.ones(n) if omega is None else omega
     delta = differences(X, discrete)
     D = distances(delta)
     T, W = float(np.nanmean(D)), np.zeros(p)
@@ -175,8 +178,8 @@ def alike_scores(X: Floats, y: Floats, discrete: Mask, rule: str) -> Floats:
                 neighbours(D[i], members, rule, T, 0), (1.0, -1.0), strict=True
             ):
                 part = np.nan_to_num(mean_difference(delta[i], weights))
-                W += sign * worth * np.where(np.isnan(X[i]), 0.0, part)
-    return W / n
+                W += sign * worth * omega[i] * np.where(np.isnan(X[i]), 0.0, part)
+    return W / omega.sum()
 
 
 def iterative_scores(

@@ -102,9 +102,12 @@ def test_k_counts_drawn_copies_beyond_the_number_of_different_rows(ties):
 @given(table=tables())
 def test_hits_of_a_numeric_target_are_rows_with_a_similar_value(name, table):
     X, y, discrete = table
-    value = y + np.random.default_rng(0).random(len(y))
-    truth = plain.alike_scores(X, value, discrete, name)
-    found = select(name, (X, value, discrete)).scores
+    draw = np.random.default_rng(0)
+    value, omega = y + draw.random(len(y)), draw.random(len(y))
+    everything = np.arange(X.shape[1])
+    before = Selection(selected=everything, scores=0.0 * everything, instance_weights=omega)
+    truth = plain.alike_scores(X, value, discrete, name, omega)
+    found = select(name, (X, value, discrete), upstream=before).scores
     np.testing.assert_allclose(found, truth, rtol=0, atol=1e-12)
 
 
