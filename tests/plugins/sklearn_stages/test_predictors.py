@@ -1,4 +1,4 @@
-"""Scikit-learn's classifiers at the end of a chain, and what is said where they cannot be used."""
+"""Scikit-learn's predictors at the end of a chain, and what is said where they cannot be used."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import json
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from fsframe.chains.chain import Chain
+import fsframe
+from fsframe import Chain, Dataset
 from fsframe.errors import DataError, RequestError
 from fsframe.method.run import Run
-from fsframe.table.dataset import Dataset
-from fsframe_sklearn.methods.by_name import Sklearn
+from fsframe_sklearn.methods.by_name import Ridge, Sklearn
 
 
 def table(n_classes=2, seed=0):
@@ -209,3 +209,60 @@ def test_copies_that_an_estimator_makes_count_against_the_bound_on_memory():
     chain = Chain.parse(f"cross-validation:base='{base}',folds=3,repeats=1,all_features=true")
     with pytest.raises(RequestError, match="a fit at least 69 MiB"):
         shares_of(chain, data, 130_000_000)
+
+
+# Ridge regression
+
+
+def numbers(seed: int = 0, n: int = 50, p: int = 6) -> Dataset:
+    generator = np.random.default_rng(seed)
+    X = generator.standard_normal((n, p)) * 10.0 ** np.arange(p)
+    y = X[:, 0] - X[:, 3] / 500 + generator.standard_normal(n)
+    return Dataset.from_arrays(X, y, task="regression")
+
+
+def test_it_is_scikit_learns_on_standardised_columns() -> None:
+    data, new = numbers(), numbers(1).X
+    scale = StandardScaler().fit(data.X)
+    theirs = RidgeCV(np.logspace(-3, 5, 33)).fit(scale.transform(data.X), data.y)
+    expected = theirs.predict(scale.transform(new))
+    assert Ridge().fit(data).predict(new) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_given_penalty_solves_the_normal_equations() -> None:
+    data = numbers()
+    counts = np.random.default_rng(2).integers(0, 3, data.n_samples)
+    rows = np.repeat(np.arange(data.n_samples), counts)
+    Z = (data.X[rows] - data.X[rows].mean(axis=0)) / data.X[rows].std(axis=0)
+    y = data.y[rows] - data.y[rows].mean()
+    beta = np.linalg.solve(Z.T @ Z + 7.0 * np.eye(6), Z.T @ y)
+    new = (numbers(1).X - data.X[rows].mean(axis=0)) / data.X[rows].std(axis=0)
+    found = Ridge(penalty=7.0).fit(data.with_counts(counts)).predict(numbers(1).X)
+    assert found == pytest.approx(new @ beta + data.y[rows].mean(), rel=1e-9)
+
+
+def test_no_copy_of_a_row_helps_to_choose_the_penalty_for_it() -> None:
+    # Noise: rows left out with their copies ask for a large penalty, copies by themselves do not.
+    generator = np.random.default_rng(3)
+    data = Dataset.from_arrays(
+        generator.standard_normal((30, 25)), generator.standard_normal(30), task="regression"
+    )
+    drawn = data.with_counts(np.full(30, 4))
+    copied = data.take_rows(np.repeat(np.arange(30), 4))
+    spread = [np.ptp(Ridge().fit(each).predict(data.X)) for each in (data, drawn, copied)]
+    assert spread[1] == pytest.approx(spread[0], rel=0.2)
+    assert spread[2] > 2 * spread[0]
+
+
+def test_it_ends_a_chain_and_is_listed_as_a_regressor() -> None:
+    data = numbers()
+    fitted = Chain.parse("rrelieff:top=2 ridge").fit(data)
+    assert np.corrcoef(fitted.predict(data.X), data.y)[0, 1] > 0.9
+    assert fsframe.regressors["ridge"] is fsframe.classifiers["ridge"] is Ridge
+    assert "knn" not in fsframe.regressors
+
+
+def test_classes_are_refused_before_any_work() -> None:
+    data = Dataset.from_arrays(numbers().X, np.arange(50) % 2)
+    with pytest.raises(DataError, match=r"ridge needs a numeric target, not classes .*classifier"):
+        Chain.parse("mim ridge").run(data)
