@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 import attrs
@@ -147,10 +147,8 @@ class CrossValidation(WrappingSelector):
 
     def tables_held(self, n_features: int) -> float:
         """The maximum over the chains in a fold and their classifiers on all features."""
-        if self.base is None:
-            return 0.0
         most = 0.0
-        for chain in grid_of(self).chains:
+        for chain in self.chains_of_base():
             methods = [stage.method for stage in chain.stages]
             most = max(most, most_tables_held(methods, n_features))
             if self.all_features:
@@ -159,7 +157,7 @@ class CrossValidation(WrappingSelector):
 
     def rows_copied(self) -> float:
         """A fold's training and test rows, and the inner training rows if sets are tuned."""
-        return 1.0 if self.base is None or len(grid_of(self)) == 1 else 2.0
+        return 2.0 if len(self.chains_of_base()) > 1 else 1.0
 
     def check_parameters(self) -> Iterator[str]:
         if self.scheme == "folds":
@@ -189,13 +187,9 @@ class CrossValidation(WrappingSelector):
             return
         yield from _classifier_problems(self.classifier)
 
-    def _of_chains(
-        self, data: Dataset, problems: Callable[[Chain, Dataset], Iterator[str]]
-    ) -> Iterator[str]:
-        """The problems of any evaluated chain with its table, each once."""
-        if self.base is not None:
-            each = (one for chain in grid_of(self).chains for one in problems(chain, data))
-            yield from dict.fromkeys(each)
+    def chains_of_base(self) -> tuple[Chain, ...]:
+        """The chains to choose from."""
+        return () if self.base is None else grid_of(self).chains
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Problems of the stages of any evaluated chain with the roles of columns and rows."""
@@ -208,34 +202,28 @@ class CrossValidation(WrappingSelector):
                     "once, from the rows before it: use scheme=folds with repeats=1 (--repeats "
                     "1), and leave unstratified out"
                 )
-            if self.base is not None and len(grid_of(self)) > 1:
+            if len(self.chains_of_base()) > 1:
                 yield (
                     f"rows are in the order of {time!r}, which inner folds for tuning do not "
                     "respect; give each parameter one value"
                 )
-        yield from self._of_chains(data, Chain.role_problems)
 
     def check_request(self, data: Dataset) -> Iterator[str]:
         """Problems of the stages of any evaluated chain with the table, each once."""
-        if self.base is not None:
-            yield from self._of_chains(data, Chain.request_problems)
-            yield from self._classifier_problems_of(data)
-            yield from self._measure_problems(data)
+        yield from super().check_request(data)
+        yield from self._classifier_problems_of(data)
+        yield from self._measure_problems(data)
 
     def _classifier_problems_of(self, data: Dataset) -> Iterator[str]:
         """Problems of classifiers and regressors that do not take this kind of label."""
-        classifiers = _classifiers_of(grid_of(self))
+        classifiers = _classifiers_of(self.chains_of_base())
         yield from dict.fromkeys(p for each in classifiers for p in each.task_problems(data))
-
-    def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """Forewarnings of the evaluated chains, each once."""
-        yield from self._of_chains(data, Chain.forewarnings)
 
     def _measure_problems(self, data: Dataset) -> Iterator[str]:
         """Problems of measures that are undefined for this table or these classifiers."""
         if self.base is None:
             return
-        scores = least_scores(_classifiers_of(grid_of(self)))
+        scores = least_scores(_classifiers_of(self.chains_of_base()))
         for name, measure in find_measures(self.metric):
             for problem in measure.refusals(data.task, data.classes, scores):
                 yield f"metric={name}: {problem}"
@@ -259,9 +247,8 @@ class CrossValidation(WrappingSelector):
         """
         self.check_data(data)
         problems = list(self._measure_problems(data))
-        if self.base is not None:
-            for problem in self._classifier_problems_of(data):
-                raise DataError(problem)
+        for problem in self._classifier_problems_of(data):
+            raise DataError(problem)
         if problems:
             raise RequestError("\n".join(problems))
         grid = self._task(data).grid()
@@ -305,7 +292,7 @@ class CrossValidation(WrappingSelector):
         )
         named = find_measures(self.metric)
         if not named:
-            scores = least_scores(_classifiers_of(task.grid()))
+            scores = least_scores(_classifiers_of(task.grid().chains))
             named = default_measures(data.task, data.classes, scores)
         return gather_folds(data, splits, list(selections), task, named, tuple(repeated_rows(data)))
 
@@ -381,8 +368,8 @@ def _classifier_problems(text: str) -> Iterator[str]:
         yield f"`{name}` is not a classifier; see `fsframe methods`"
 
 
-def _classifiers_of(grid: ChainGrid) -> list[Classifier]:
-    return [chain.classifier for chain in grid.chains if chain.classifier is not None]
+def _classifiers_of(chains: Iterable[Chain]) -> list[Classifier]:
+    return [chain.classifier for chain in chains if chain.classifier is not None]
 
 
 def grid_of(stage: CrossValidation) -> ChainGrid:

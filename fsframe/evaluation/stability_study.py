@@ -128,21 +128,9 @@ class StabilityStudy(WrappingSelector):
             yield f"the chain `{self.base}` selects nothing"
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
-        """Problems of the stages of the studied chain with the roles of columns and rows."""
+        """Problems of this stage, and of the studied chain, with the roles of columns and rows."""
         yield from super().role_problems(data)
         yield from self.stretch_problems(data)
-        if self.base is not None:
-            yield from Chain.parse(self.base).role_problems(data)
-
-    def check_request(self, data: Dataset) -> Iterator[str]:
-        """Problems of the stages of the studied chain with the table."""
-        if self.base is not None:
-            yield from Chain.parse(self.base).request_problems(data)
-
-    def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
-        """Forewarnings of the studied chain."""
-        if self.base is not None:
-            yield from Chain.parse(self.base).forewarnings(data)
 
     def check(self, data: Dataset, run: Run, base: Base | None = None) -> None:
         """Check everything that can be checked before a resample is drawn.

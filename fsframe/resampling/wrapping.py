@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 import attrs
@@ -77,20 +77,26 @@ class WrappingSelector(Selector):
         help="Selector or chain to resample; by default everything on its left.",
     )
 
-    def check_request(self, data: Dataset) -> Iterator[str]:
-        """Problems of stages of `base` with the table; authors who override this include them.
+    def chains_of_base(self) -> tuple[Chain, ...]:
+        """The chains that `base` stands for: one, or none without it.
 
-        A class that reads its own base checks the chains that it makes from it.
+        A class that reads its own base gives those that it makes from it.
         """
-        if self.base is not None and not self.reads_own_base:
-            yield from Chain.parse(self.base).request_problems(data)
+        return () if self.base is None else (Chain.parse(self.base),)
+
+    def _said_of_base(self, told: Callable[[Chain], Iterator[str]]) -> Iterator[str]:
+        """What is said of the chains of `base`, each once."""
+        yield from dict.fromkeys(text for chain in self.chains_of_base() for text in told(chain))
+
+    def check_request(self, data: Dataset) -> Iterator[str]:
+        """Problems of stages of `base` with the table; authors who override this include them."""
+        yield from self._said_of_base(lambda chain: chain.request_problems(data))
 
     def role_problems(self, data: Dataset) -> Iterator[str]:
         """Problems of this stage, and of stages of `base`."""
         yield from super().role_problems(data)
-        if self.base is not None and not self.reads_own_base:
-            seen = data.without_adjusting() if self.adjusts_base() else data
-            yield from Chain.parse(self.base).role_problems(self.seen_by_base(seen))
+        seen = self.seen_by_base(data.without_adjusting() if self.adjusts_base() else data)
+        yield from self._said_of_base(lambda chain: chain.role_problems(seen))
 
     def seen_by_base(self, data: Dataset) -> Dataset:
         """A table with the columns and roles of the tables that `base` receives.
@@ -124,10 +130,9 @@ class WrappingSelector(Selector):
     def forewarnings(self, data: Dataset, n_tests: int | None) -> Iterator[str]:
         """Its own, and those of the stages of `base`."""
         yield from super().forewarnings(data, n_tests)
-        if self.base is not None and not self.reads_own_base:
-            base = Chain.parse(self.base)
-            yield from base.forewarnings(data)
-            yield from base.resampled_forewarnings()
+        yield from self._said_of_base(lambda chain: chain.forewarnings(data))
+        if not self.reads_own_base:
+            yield from self._said_of_base(Chain.resampled_forewarnings)
 
     def tasks_taken(self) -> frozenset[str]:
         """As `tasks_of_base` says."""
