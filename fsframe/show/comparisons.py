@@ -34,6 +34,17 @@ Rows = tuple[list[str], list[list[str]], set[int]]
 
 _RULES = {"two-step": "p < .05", "strict": "p < .01", "corrected": "corrected"}
 _WIDTH = 80
+_TOLD = (
+    "chains", "data", "metric", "larger_is_better", "values", "standard_error", "intervals",
+    "larger_class", "all_features", "rule", "accuracy",
+)  # fmt: skip
+_TOLD_OF_RANKS = {
+    "mean_ranks": "mean_ranks",
+    "critical_difference": "difference",
+    "friedman_p": "friedman_p",
+    "alike": "groups",
+}
+"""What the JSON object has of a comparison and of its ranks."""
 
 
 @attrs.frozen
@@ -170,32 +181,16 @@ def pair_columns(result: Comparison) -> dict[str, list[Any]]:
 
 def comparison_object(result: Comparison) -> dict[str, Any]:
     """A comparison as one object for `json_text`."""
-    ranks = result.ranks
     return {
-        "chains": result.chains,
-        "data": result.data,
-        "metric": result.metric,
-        "larger_is_better": result.larger_is_better,
-        "values": result.values,
-        "standard_error": result.standard_error,
-        "intervals": result.intervals,
-        "larger_class": result.larger_class,
-        "all_features": result.all_features,
-        "rule": result.rule,
-        "accuracy": result.accuracy,
+        **{name: getattr(result, name) for name in _TOLD},
         "features_kept": result.kept,
-        "stability": result.stability,
-        "seconds": result.seconds,
-        "front": result.front,
+        **{name: getattr(result, name) for name in ("stability", "seconds", "front")},
         "fewest_features": [None if c < 0 else c for c in result.fewest.tolist()],
         "rope": result.rope,
         "pairs": tested_pairs(result),
         "bayesian_signed_rank": result.overall,
         "wilcoxon_holm": result.adjusted_p,
-        "mean_ranks": None if ranks is None else ranks.mean_ranks,
-        "critical_difference": None if ranks is None else ranks.difference,
-        "friedman_p": None if ranks is None else ranks.friedman_p,
-        "alike": None if ranks is None else ranks.groups,
+        **{key: getattr(result.ranks, name, None) for key, name in _TOLD_OF_RANKS.items()},
     }
 
 

@@ -59,6 +59,21 @@ class Decision:
     change: str
 
 
+_KEPT = {
+    True: "Another seed would almost always keep them too. Other rows may not: fsframe stability "
+    "tries some.",
+    False: "Other rows may give others: fsframe stability tries some.",
+}
+_BORDERLINE = "Another seed may decide otherwise. More resamples decide, or more rows."
+_NOT_KEPT = {
+    True: "No evidence in these rows, which is not evidence that they are irrelevant. More rows "
+    "may bring some in.",
+    False: "They scored too low for the limits of the chain, which is not evidence that they are "
+    "irrelevant. Larger limits keep more.",
+}
+"""What would change a verdict, by whether a test decided it."""
+
+
 def decisions(record: RunRecord) -> list[Decision]:
     """The verdicts on the features of a run, without those that no feature has.
 
@@ -77,35 +92,18 @@ def decisions(record: RunRecord) -> list[Decision]:
     # Those that the last stage did not score come last.
     others = [*ranked, *sorted(set(range(record.n_features)) - set(ranked))]
     rest = [c for c in others if c not in chosen and c not in near]
-    names = record.feature_names
+    names, decided = record.feature_names, tested or _decided_by_level(record)
+    unsure_names = [f"{names[c]} ({'kept' if c in chosen else 'not kept'})" for c in near]
     verdicts = (
-        Decision(
-            verdict="kept",
-            tested=tested,
-            names=tuple(names[c] for c in kept),
-            change="Another seed would almost always keep them too. Other rows may not: fsframe "
-            "stability tries some."
-            if tested
-            else "Other rows may give others: fsframe stability tries some.",
-        ),
-        Decision(
-            verdict="borderline",
-            tested=tested,
-            names=tuple(f"{names[c]} ({'kept' if c in chosen else 'not kept'})" for c in near),
-            change="Another seed may decide otherwise. More resamples decide, or more rows.",
-        ),
-        Decision(
-            verdict="not kept",
-            tested=tested,
-            names=tuple(names[c] for c in rest),
-            change="No evidence in these rows, which is not evidence that they are irrelevant. "
-            "More rows may bring some in."
-            if tested or _decided_by_level(record)
-            else "They scored too low for the limits of the chain, which is not evidence that "
-            "they are irrelevant. Larger limits keep more.",
-        ),
+        ("kept", [names[c] for c in kept], _KEPT[tested]),
+        ("borderline", unsure_names, _BORDERLINE),
+        ("not kept", [names[c] for c in rest], _NOT_KEPT[decided]),
     )
-    return [each for each in verdicts if each.names]
+    return [
+        Decision(verdict=verdict, tested=tested, names=tuple(those), change=change)
+        for verdict, those, change in verdicts
+        if those
+    ]
 
 
 def stated(record: RunRecord) -> list[tuple[str, Statement]]:
@@ -487,11 +485,8 @@ def _best_named(comparison: Comparison, places: Sequence[int]) -> str:
 
 
 def _tables(comparison: Comparison) -> str:
-    return (
-        printable(comparison.data[0])
-        if len(comparison.data) == 1
-        else f"{len(comparison.data)} tables"
-    )
+    n = len(comparison.data)
+    return printable(comparison.data[0]) if n == 1 else f"{n} tables"
 
 
 def _measure(comparison: Comparison) -> str:
