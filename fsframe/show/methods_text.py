@@ -48,71 +48,67 @@ def _offer(name: str) -> Offer | None:
 
 def methods_paragraph(record: RunRecord) -> str:
     """A paragraph for the methods section: data, chain, parameters, protocol, program, seed."""
+    return " ".join(_sentences_of_run(record))
+
+
+def _sentences_of_run(record: RunRecord) -> Iterator[str]:
     data = record.data
     size = f"{record.n_samples} samples and {record.n_features} features"
     classes = f"{len(data.class_names)} classes" if data.class_names else "a number"
     label = f" (label {printable(data.label)}, {classes})" if data.label else ""
-    text = [
-        f"The table {printable(data.name)} has {size}{label}; the SHA-256 of its values is "
-        f"{printable(data.sha256)}."
-    ]
+    sha256 = f"the SHA-256 of its values is {printable(data.sha256)}"
+    yield f"The table {printable(data.name)} has {size}{label}; {sha256}."
     numbers = {name: place for place, (name, _) in enumerate(references(record), start=1)}
-    text.append(
-        f"Features were selected with fsframe {record.fsframe_version or '(version not recorded)'}"
-    )
     protocol = recorded_protocol(record)
-    if isinstance(protocol, RecordedEvaluation):
-        params = record.stages[-1].params
-        text[-1] += (
-            f" by `{printable(protocol.base)}`, evaluated by {params.get('repeats')} × "
-            f"{params.get('folds')}-fold cross-validation in which every step that uses labels "
-            "was fitted to the training rows of each fold alone."
-        )
-    elif isinstance(protocol, RecordedStability):
-        text[-1] += (
-            f" by `{printable(protocol.base)}` on {len(protocol.tables.kept)} resamples "
-            f"({printable(protocol.resample)})."
-        )
-    else:
-        text[-1] += f" by the chain `{printable(record.chain)}`."
+    version = record.fsframe_version or "(version not recorded)"
+    yield f"Features were selected with fsframe {version} by {_selected_by(record)}."
     for stage in record.stages if protocol is None else record.stages[:-1]:
         offer = _offer(stage.name)
         mark = f" [{numbers[stage.name]}]" if stage.name in numbers else ""
         given = given_params(stage, " = ")
         what = f": {offer.entry.summary}" if offer is not None and offer.entry.summary else ""
-        text.append(
-            f"{printable(stage.name)}{mark}{printable(what.removesuffix('.'))}"
-            + (f" ({printable(given, longest=600)})." if given else ".")
-        )
-    text += statements(record)
+        params = f" ({printable(given, longest=600)})" if given else ""
+        yield f"{printable(stage.name)}{mark}{printable(what.removesuffix('.'))}{params}."
+    yield from statements(record)
     if record.groups is not None:
         name, number = record.groups
-        text.append(
-            f"Rows of one {printable(name)} were kept together in every resample ({number} groups)."
-        )
+        kept = f"kept together in every resample ({number} groups)"
+        yield f"Rows of one {printable(name)} were {kept}."
     if record.pair_tests is not None:
         name, tests = record.pair_tests.name, record.pair_tests.tests
         mark = f" [{numbers[name]}]" if name in numbers else ""
-        text.append(
+        yield (
             f"{tests.n_tested} pairs of features were tested for interaction by "
             f"{printable(name)}{mark}; q-values allow for {tests.n_chosen_from} pairs."
         )
-    text.append(
-        "Intervals are 95 % intervals; q-values without another name are those of "
-        "Benjamini and Hochberg (1995, Controlling the false discovery rate, J. R. Stat. Soc. B "
-        "57:289-300, doi:10.1111/j.2517-6161.1995.tb02031.x)."
+    yield (
+        "Intervals are 95 % intervals; q-values without another name are those of Benjamini and "
+        "Hochberg (1995, Controlling the false discovery rate, J. R. Stat. Soc. B 57:289-300, "
+        "doi:10.1111/j.2517-6161.1995.tb02031.x)."
     )
-    text.append(f"The random seed was {record.seed}.")
+    yield f"The random seed was {record.seed}."
     if record.command:
-        text.append(f"The command was `{printable(record.command, longest=600)}`.")
-    libraries = [
-        f"{name} {record.environment[name]}"
-        for name in _NAMED_LIBRARIES
-        if isinstance(record.environment.get(name), str)
-    ]
+        yield f"The command was `{printable(record.command, longest=600)}`."
+    there = {name: record.environment.get(name) for name in _NAMED_LIBRARIES}
+    libraries = [f"{name} {version}" for name, version in there.items() if isinstance(version, str)]
     if libraries:
-        text.append(f"It ran with {', '.join(libraries)}.")
-    return " ".join(text)
+        yield f"It ran with {', '.join(libraries)}."
+
+
+def _selected_by(record: RunRecord) -> str:
+    """The chain of a run, and how it was evaluated or studied."""
+    protocol = recorded_protocol(record)
+    if protocol is None:
+        return f"the chain `{printable(record.chain)}`"
+    base = f"`{printable(protocol.base)}`"
+    if isinstance(protocol, RecordedStability):
+        return f"{base} on {len(protocol.tables.kept)} resamples ({printable(protocol.resample)})"
+    params = record.stages[-1].params
+    return (
+        f"{base}, evaluated by {params.get('repeats')} × {params.get('folds')}-fold "
+        "cross-validation in which every step that uses labels was fitted to the training rows of "
+        "each fold alone"
+    )
 
 
 def given_params(stage: StageRecord, equals: str = "=") -> str:
