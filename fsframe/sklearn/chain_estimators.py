@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -29,10 +29,14 @@ from fsframe.sklearn.estimators import (
 )
 from fsframe.sklearn.messages import InvalidRequest, as_value_errors, warn_each
 from fsframe.sklearn.parameters import (
+    SETTINGS,
     blank_chain,
     chain_of,
+    constructor,
+    defaults_of,
     is_set,
     own_classes,
+    signature_with,
     stage_keys,
     stage_values,
     with_stage_values,
@@ -177,6 +181,14 @@ def _tasks(chain: Chain) -> tuple[str, ...]:
     return tuple(sorted(tasks)) or ("classification", "regression")
 
 
+def _constructor(owner: str, chain: str, settings: Iterable[str]) -> Callable[..., None]:
+    """The constructor of an estimator of chains, by default of `chain`."""
+    return constructor(owner, signature_with({"chain": chain, **defaults_of(settings)}, 1))
+
+
+_OF_PREDICTORS = [name for name in SETTINGS if name != "task"]
+
+
 class ChainSelector(Selecting, ChainEstimator):
     """Keeps the columns that a chain selects; for pipelines and grid searches.
 
@@ -237,24 +249,9 @@ class ChainSelector(Selecting, ChainEstimator):
     ((60, 2), [1, 3])
     """
 
-    def __init__(
-        self,
-        chain: Any = "immigrate",
-        *,
-        task: str = "auto",
-        always_keep: Any = None,
-        feature_groups: Any = None,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        memory_limit: int | None = None,
-    ) -> None:
-        self.chain = chain
-        self.task = task
-        self.always_keep = always_keep
-        self.feature_groups = feature_groups
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_limit = memory_limit
+    task: str
+
+    __init__ = _constructor("ChainSelector", "immigrate", SETTINGS)
 
     def _task_of(self, last: Classifier | None) -> str:
         if last is not None:
@@ -320,22 +317,7 @@ class ChainClassifier(Predicting, _ChainPredictor):
 
     _task = "classification"
 
-    def __init__(
-        self,
-        chain: Any = "immigrate margin",
-        *,
-        always_keep: Any = None,
-        feature_groups: Any = None,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        memory_limit: int | None = None,
-    ) -> None:
-        self.chain = chain
-        self.always_keep = always_keep
-        self.feature_groups = feature_groups
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_limit = memory_limit
+    __init__ = _constructor("ChainClassifier", "immigrate margin", _OF_PREDICTORS)
 
 
 class ChainRegressor(PredictingNumbers, _ChainPredictor):
@@ -370,22 +352,7 @@ class ChainRegressor(PredictingNumbers, _ChainPredictor):
 
     _task = "regression"
 
-    def __init__(
-        self,
-        chain: Any = "rrelieff knn:k=5",
-        *,
-        always_keep: Any = None,
-        feature_groups: Any = None,
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-        memory_limit: int | None = None,
-    ) -> None:
-        self.chain = chain
-        self.always_keep = always_keep
-        self.feature_groups = feature_groups
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.memory_limit = memory_limit
+    __init__ = _constructor("ChainRegressor", "rrelieff knn:k=5", _OF_PREDICTORS)
 
 
 def fitted_selector(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from fsframe.kinds import Kind, annotation, is_flag
 from fsframe.method.classifier import Classifier, Regressor
@@ -21,9 +20,15 @@ from fsframe.sklearn.estimators import (
     SelectorEstimator,
     WeightedSelectorEstimator,
 )
-from fsframe.sklearn.parameters import SETTINGS, settings_of, with_own_classes
+from fsframe.sklearn.parameters import (
+    SETTINGS,
+    constructor,
+    defaults_of,
+    settings_of,
+    signature_with,
+    with_own_classes,
+)
 from fsframe.sklearn.tables import copies_are_weights
-from fsframe.text import did_you_mean
 
 _WIDTH = 92
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.M)
@@ -183,19 +188,12 @@ def signature_of(method: type[Selector] | type[Classifier]) -> inspect.Signature
     defaults = {
         p.name: inspect.Parameter.empty if p.required else p.default for p in method.parameters()
     }
-    defaults |= {name: SETTINGS[name].default for name in settings_of(method)}
-    given = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-        for name, default in defaults.items()
-    ]
-    self_parameter = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return inspect.Signature([self_parameter, *given], return_annotation=None)
+    return signature_with(defaults | defaults_of(settings_of(method)))
 
 
 def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[MethodEstimator]:
     base = _base(offer, method)
     name = class_name(offer.name)
-    signature = signature_of(method)
     return type(
         name,
         (base,),
@@ -203,7 +201,7 @@ def _class(offer: Offer, method: type[Selector] | type[Classifier]) -> type[Meth
             "__module__": "fsframe.sklearn",
             "__qualname__": name,
             "__doc__": docstring(offer, method, weighted=base is WeightedSelectorEstimator),
-            "__init__": _constructor_of(name, signature),
+            "__init__": constructor(name, signature_of(method)),
             "_name": offer.name,
             "_method": method,
             "_blank": staticmethod(blank),
@@ -217,24 +215,3 @@ def _base(offer: Offer, method: type[Selector] | type[Classifier]) -> type[Metho
     if issubclass(method, Classifier):
         return ClassifierEstimator
     return WeightedSelectorEstimator if copies_are_weights(offer, method) else SelectorEstimator
-
-
-def _constructor_of(owner: str, signature: inspect.Signature) -> Callable[..., None]:
-    names = [name for name in signature.parameters if name != "self"]
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        unknown = [name for name in kwargs if name not in names]
-        if unknown:
-            hint = did_you_mean(unknown[0], names)
-            raise TypeError(f"{owner}() got an unexpected keyword argument {unknown[0]!r}{hint}")
-        try:
-            bound = signature.bind(self, *args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{owner}(): {error}; all parameters are given by name") from None
-        bound.apply_defaults()
-        for name in names:
-            setattr(self, name, bound.arguments[name])
-
-    __init__.__qualname__ = f"{owner}.__init__"
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    return __init__

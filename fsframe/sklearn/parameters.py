@@ -8,9 +8,10 @@ name are numbered from the left: ``jmi_1``, ``jmi_2``. The base of a wrapping st
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -90,6 +91,48 @@ def settings_of(method: type[Selector] | type[Classifier]) -> tuple[str, ...]:
     elif len(method.tasks) < 2:
         parameters.add("task")
     return tuple(name for name in SETTINGS if name not in parameters)
+
+
+def defaults_of(settings: Iterable[str]) -> dict[str, Any]:
+    """The defaults of settings by name."""
+    return {name: SETTINGS[name].default for name in settings}
+
+
+def signature_with(defaults: Mapping[str, Any], positional: int = 0) -> inspect.Signature:
+    """The signature of a constructor, whose first `positional` arguments need no name."""
+    given = [
+        inspect.Parameter(name, _PLACED if place < positional else _NAMED, default=default)
+        for place, (name, default) in enumerate(defaults.items())
+    ]
+    return inspect.Signature([inspect.Parameter("self", _PLACED), *given], return_annotation=None)
+
+
+_PLACED, _NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+
+
+def constructor(owner: str, signature: inspect.Signature) -> Callable[..., None]:
+    """The constructor of the estimator `owner`, which stores its arguments."""
+    names = [name for name in signature.parameters if name != "self"]
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        unknown = [name for name in kwargs if name not in names]
+        if unknown:
+            hint = did_you_mean(unknown[0], names)
+            raise TypeError(f"{owner}() got an unexpected keyword argument {unknown[0]!r}{hint}")
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            placed = [name for name in names if signature.parameters[name].kind is _PLACED]
+            others = f" but {placed[0]}" if placed else ""
+            told = f"{error}; all parameters{others} are given by name"
+            raise TypeError(f"{owner}(): {told}") from None
+        bound.apply_defaults()
+        for name in names:
+            setattr(self, name, bound.arguments[name])
+
+    __init__.__qualname__ = f"{owner}.__init__"
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
 
 
 def is_set(value: Any, default: Any) -> bool:
