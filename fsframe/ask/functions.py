@@ -174,17 +174,10 @@ def evaluate(
     (True, ('f3',))
     """
     given = texts_of(
-        {
-            "folds": folds,
-            "repeats": repeats,
-            "scheme": scheme,
-            "classifier": classifier,
-            "inner_folds": inner_folds,
-            "curve": curve if curve is None or isinstance(curve, str) else list(curve),
-            "metric": _several(metric),
-            "all_features": all_features or None,
-        }
+        folds=folds, repeats=repeats, scheme=scheme, classifier=classifier, inner_folds=inner_folds
     )
+    sizes = curve if curve is None or isinstance(curve, str) else list(curve)
+    given |= texts_of(curve=sizes, metric=_several(metric), all_features=all_features or None)
     protocol = protocol_chain("cross-validation", str(chain), given)
     result = _asked(evaluate, protocol, data, label, groups, seed, out, options)
     assert isinstance(result, EvaluationResult)
@@ -244,13 +237,7 @@ def stability(
     1.0
     """
     given = texts_of(
-        {
-            "metric": _several(metric),
-            "resample": resample,
-            "n": n,
-            "fraction": fraction,
-            "sizes": sizes,
-        }
+        metric=_several(metric), resample=resample, n=n, fraction=fraction, sizes=sizes
     )
     study = protocol_chain("stability-study", str(chain), given)
     result = _asked(stability, study, data, label, groups, seed, out, options)
@@ -321,13 +308,7 @@ def compare(
     if isinstance(chains, (str, Chain)):
         raise RequestError("a comparison takes several chains: compare([chain, chain], data)")
     given = texts_of(
-        {
-            "folds": folds,
-            "repeats": repeats,
-            "scheme": scheme,
-            "classifier": classifier,
-            "inner_folds": inner_folds,
-        }
+        folds=folds, repeats=repeats, scheme=scheme, classifier=classifier, inner_folds=inner_folds
     )
     about_table, about_run = table_options(compare, options)
     methods, metric = compared_methods(chains, given, metric)
@@ -377,9 +358,6 @@ def _asked(
 
 def _several(words: str | Iterable[str] | None) -> list[str] | None:
     return None if words is None else [words] if isinstance(words, str) else list(words)
-
-
-_KEYS = ("scheme", "folds", "repeats", "inner_folds", "all_features", "rope")
 
 
 def study(
@@ -462,26 +440,16 @@ def study(
     >>> result.comparison.accuracy.shape
     (1, 2)
     """
-    asked: dict[str, Any] = {
-        "chains": chains,
-        "selectors": selectors,
-        "classifiers": classifiers,
-        "measures": measures,
-        "seeds": seeds,
-        "folds": folds,
-        "repeats": repeats,
-        "scheme": scheme,
-        "inner_folds": inner_folds,
-        "all_features": all_features,
-        "rope": rope,
-        "name": name,
-    }
-    given = {key: value for key, value in asked.items() if value is not None}
+    lists = _given(
+        chains=chains, selectors=selectors, classifiers=classifiers, measures=measures, seeds=seeds
+    )
+    single = _given(scheme=scheme, folds=folds, repeats=repeats, inner_folds=inner_folds)
+    single |= _given(all_features=all_features, rope=rope, name=name)
     about_table, about_run = table_options(study, options)
     roles = {"label": label, "groups": groups, **about_table}
     with asking("study", about_run) as ask:
         if isinstance(data, (str, os.PathLike)) and Path(data).suffix == ".toml":
-            besides = [*given, *(key for key, value in roles.items() if value is not None)]
+            besides = [*lists, *single, *_given(**roles)]
             if besides:
                 raise RequestError(
                     f"{os.fspath(data)} describes the whole study: {', '.join(besides)} cannot be "
@@ -489,7 +457,7 @@ def study(
                 )
             plan = read_plan(data)
         else:
-            plan = _plan(data, roles, given)
+            plan = _plan(data, roles, lists, single)
         folder = None if out is None else Path(os.path.abspath(out))
         return _run_plan(plan, ask, folder, about_run)
 
@@ -515,17 +483,20 @@ def _run_plan(plan: StudyPlan, ask: Ask, folder: Path | None, options: RunOption
     return result
 
 
-def _plan(data: Any, roles: dict[str, Any], given: dict[str, Any]) -> StudyPlan:
+def _given(**arguments: Any) -> dict[str, Any]:
+    """Those that are not None."""
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _plan(
+    data: Any, roles: dict[str, Any], lists: dict[str, Any], single: dict[str, Any]
+) -> StudyPlan:
     """The plan of a study of some tables, checked as a whole."""
     faults = StudyFaults("fsframe.study", keyword=True)
     tables = tuple(_tables(data, roles, faults))
-    said: dict[str, Any] = {"name": given.get("name", "study")}
-    for key in ("chains", "selectors", "classifiers", "measures", "seeds"):
-        if key in given:
-            said[key] = _listed(given[key])
-    for key in _KEYS:
-        if key in given:
-            said[key.replace("_", "-")] = given[key]
+    said: dict[str, Any] = {"name": single.pop("name", "study")}
+    said |= {key: _listed(value) for key, value in lists.items()}
+    said |= {key.replace("_", "-"): value for key, value in single.items()}
     said["classifiers"] = [classifier_text(text) for text in said.get("classifiers", [])]
     if tables and not any(said.get(key) for key in ("chains", "selectors", "classifiers")):
         proposed = (each.chain for table in tables for each in proposals_for(table.data))

@@ -202,10 +202,10 @@ def protocol_chain(name: str, base: str, given: Mapping[str, str | None]) -> Cha
     return Chain((Stage(name, find_method(name).from_texts({"base": base, **texts})),))
 
 
-def texts_of(given: Mapping[str, Any]) -> dict[str, str | None]:
+def texts_of(**given: Any) -> dict[str, str | None]:
     """Parameter values as the text that a command would take.
 
-    >>> texts_of({"folds": 5, "curve": [1, 2], "scheme": None})
+    >>> texts_of(folds=5, curve=[1, 2], scheme=None)
     {'folds': '5', 'curve': '[1,2]', 'scheme': None}
     """
     return {key: None if value is None else format_value(value) for key, value in given.items()}
