@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fsframe.cli.commands import COMMANDS
-from fsframe.cli.terminal import option
+from fsframe.cli.terminal import completions, option
 from fsframe.errors import FsframeError, PluginError, RequestError, StoreError, one_line
 from fsframe.execution.process_start import check_address_space
 from fsframe.registry import OwnAndPlugins, commands
@@ -182,9 +182,5 @@ class CommandGroup(click.Group):
             )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        items = [
-            CompletionItem(name, help=line)
-            for name, line in self._commands.listed().items()
-            if name.startswith(incomplete)
-        ]
+        items = completions(self._commands.listed(), incomplete)
         return items + click.Command.shell_complete(self, ctx, incomplete)

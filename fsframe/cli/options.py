@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from fsframe.cli.terminal import (
     all_options,
+    completing,
     json_option,
     option,
     quiet_option,
@@ -46,42 +46,27 @@ def listed() -> list[Offer]:
     ]
 
 
-def completions(offers: Iterable[Offer], incomplete: str) -> list[CompletionItem]:
-    """Shell completions of an incomplete name."""
-    return [
-        CompletionItem(offer.name, help=offer.entry.summary)
-        for offer in offers
-        if offer.name.startswith(incomplete)
-    ]
+def summaries(offers: Iterable[Offer]) -> dict[str, str]:
+    """Names of offers, with what they are."""
+    return {offer.name: offer.entry.summary for offer in offers}
 
 
-class MethodName(click.ParamType):
-    """The name of a method, stability metric or measure; the shell completes it."""
-
-    name = "method"
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return completions(listed(), incomplete)
+complete_method = completing(lambda: summaries(listed()))
+"""Completes the name of a method, stability metric or measure."""
 
 
-class OfferedName(click.ParamType):
-    """The name of another plugin object, such as a format; the shell completes it."""
+def offered(registry: Registry) -> dict[str, Any]:
+    """Settings of an option that takes a name of the registry, and refuses others."""
 
-    def __init__(self, name: str, registry: Registry) -> None:
-        self.name = name
-        self._registry = registry
+    def check(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+        if name is not None:
+            registry.offer(name)
+        return name
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name unchanged; an error if there is no such object."""
-        self._registry.offer(value)
-        return value
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return completions(self._registry.offers(), incomplete)
+    return {
+        "callback": check,
+        "shell_complete": completing(lambda: summaries(registry.offers())),
+    }
 
 
 class MemorySize(click.ParamType):
@@ -104,25 +89,20 @@ class MemorySize(click.ParamType):
         return amount
 
 
-class EngineName(click.ParamType):
-    """The name of an engine; the shell completes it."""
+def _engines() -> dict[str, str]:
+    from fsframe.execution.engine import ENGINES, SERIAL
 
-    name = "name"
+    return {SERIAL: "This process computes everything.", **ENGINES.listed()}
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        from fsframe.execution.engine import ENGINES, SERIAL
 
-        if value != SERIAL and ENGINES.get(value) is None:
-            self.fail(str(ENGINES.unknown(value)), param, ctx)
-        return str(value)
+def _check_engine(
+    context: click.Context, parameter: click.Parameter, name: str | None
+) -> str | None:
+    from fsframe.execution.engine import ENGINES, SERIAL
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        from fsframe.execution.engine import ENGINES, SERIAL
-
-        known = {SERIAL: "This process computes everything.", **ENGINES.listed()}
-        return [CompletionItem(n, help=h) for n, h in known.items() if n.startswith(incomplete)]
+    if name not in (None, SERIAL) and ENGINES.get(name) is None:
+        raise click.BadParameter(str(ENGINES.unknown(name)))
+    return name
 
 
 COUNT = click.IntRange(min=1)
@@ -141,10 +121,11 @@ engine_options = all_options(
         type=MemorySize(),
     ),
     option(
-        "--engine",
+        "--engine NAME",
         "Where resamples are computed: serial, processes, dask, or a plugin's engine. [default: "
         "serial, or as --workers or --scheduler imply]",
-        type=EngineName(),
+        callback=_check_engine,
+        shell_complete=completing(_engines),
     ),
     option(
         "--workers",

@@ -9,26 +9,13 @@ import attrs
 import click
 from click.shell_completion import CompletionItem
 
-from fsframe.cli.options import completions
+from fsframe.cli.options import summaries
+from fsframe.cli.terminal import completing, completions
 from fsframe.errors import FsframeError, RequestError
 from fsframe.grammar import StageText, format_stages, parse_stage, parse_stages
 from fsframe.params import Parameter, format_value, is_flag
 from fsframe.registry import Offer, classifiers, real_name, selectors
 from fsframe.text import printable
-
-
-class _Words(click.ParamType):
-    """Text that is parsed later, so that all errors are reported together."""
-
-    def __init__(self, parameter: Parameter) -> None:
-        self._parameter = parameter
-        self.name = "value"
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        words = self._parameter.kind.choices()
-        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
 def stage_help(parameter: Parameter) -> str:
@@ -48,8 +35,12 @@ def _option(parameter: Parameter) -> click.Option:
     if is_flag(parameter.kind):
         declaration = f"--{name}/--no-{name}"
         return click.Option([declaration, parameter.name], default=None, help=stage_help(parameter))
+    # Its text is parsed later, so that all errors are reported together.
     return click.Option(
-        [f"--{name}", parameter.name], type=_Words(parameter), help=stage_help(parameter)
+        [f"--{name}", parameter.name],
+        metavar="VALUE",
+        help=stage_help(parameter),
+        shell_complete=completing(lambda: dict.fromkeys(parameter.kind.choices(), "")),
     )
 
 
@@ -199,9 +190,8 @@ class StageGroup(click.Group):
         name, colon, rest = incomplete.partition(":")
         if colon:
             return _complete_compact(name, rest)
-        items = completions([*selectors.offers(), *classifiers.offers()], incomplete)
-        if self._last_name.startswith(incomplete):
-            items.append(CompletionItem(self._last_name, help="the table to run on"))
+        stages = summaries([*selectors.offers(), *classifiers.offers()])
+        items = completions({**stages, self._last_name: "the table to run on"}, incomplete)
         return items + click.Command.shell_complete(self, ctx, incomplete)
 
 

@@ -16,10 +16,11 @@ import shutil
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from fsframe.errors import FsframeError
 from fsframe.text import is_unsafe, printable
@@ -165,6 +166,19 @@ def escape_unencodable() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="fsframe")
+
+
+Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def completions(known: Mapping[str, str], incomplete: str) -> list[CompletionItem]:
+    """Shell completions of an incomplete word, from the known ones with their help."""
+    return [CompletionItem(n, help=h or None) for n, h in known.items() if n.startswith(incomplete)]
+
+
+def completing(known: Callable[[], Mapping[str, str]]) -> Completion:
+    """The completion of an option or argument: of what is known when it is asked for."""
+    return lambda context, parameter, incomplete: completions(known(), incomplete)
 
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from fsframe.cli.options import METHODS, MethodName, listed
+from fsframe.cli.options import METHODS, complete_method, listed
 from fsframe.cli.stages import stage_help
 from fsframe.cli.terminal import json_option, option, say, say_block, say_json, say_lines
 from fsframe.errors import PluginError, RequestError, StoreError
@@ -82,7 +82,7 @@ def plugins(as_json: bool, traceback: bool) -> None:
 
 
 @click.command()
-@click.argument("name", required=False, type=MethodName())
+@click.argument("name", required=False, shell_complete=complete_method)
 @json_option
 def methods(name: str | None, as_json: bool) -> None:
     """List the available methods, or explain one with its parameters.
@@ -202,7 +202,7 @@ _MARKS = {"passed": "ok", "excepted": "excepted", "not applicable": "—"}
 
 
 @click.command()
-@click.argument("name", type=MethodName())
+@click.argument("name", shell_complete=complete_method)
 @json_option
 @option("-q --quiet", "Print only failures and the totals.")
 @option(

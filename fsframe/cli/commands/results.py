@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fsframe.cli.options import COUNT, OfferedName, folds_csv_option, overwrite_option
+from fsframe.cli.options import COUNT, folds_csv_option, offered, overwrite_option
 from fsframe.cli.run_file import (
     find_results,
     is_stdout,
@@ -61,11 +61,11 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
 @click.argument("words", nargs=-1, metavar="[on DATA]")
 @option("-o --out FILE", "Where to write; - is standard output. [default: -]")
 @option(
-    "--format",
+    "--format FORMAT",
     "csv, tsv, xlsx, parquet, latex, markdown, or what a plugin writes. [default: by the ending "
     "of FILE (.csv, .tsv, .xlsx, .parquet, .tex, .md); csv]",
     called="form",
-    type=OfferedName("format", writers),
+    **offered(writers),
 )
 @option("--pairs", "Write one row per pair of features instead.")
 @option("--kept", "Only the features that were kept.")
