@@ -159,43 +159,43 @@ def _explained(offer: Offer, registry: Registry) -> dict[str, Any]:
     return {**_object(offer), "parameters": parameters, "doc": inspect.getdoc(method) or ""}
 
 
-def _headed(title: str, texts: list[str]) -> Iterator[str]:
-    """One line a text, the first one after a title."""
-    return (f"{'' if place else title:<10} {text}" for place, text in enumerate(texts))
-
-
-def _explain(offer: Offer, registry: Registry) -> list[str]:
-    entry = offer.entry
+def _explain(offer: Offer, registry: Registry) -> Iterator[str]:
     method = registry[offer.name]
-    lines = [f"{offer.name}: {entry.summary}", ""]
-    lines.append(f"kind       {entry.kind}")
-    if entry.reference:
-        lines += _headed("source", entry.reference.split("; "))
-    lines.append(f"plugin     {offer.provider} {offer.version} ({entry.target})")
-    if entry.aliases:
-        lines.append(f"also       {', '.join(entry.aliases)}")
-    if entry.deprecated is not None:
-        lines.append(f"note       {entry.deprecated.words(offer.name)}")
-    gives = sorted(getattr(entry, "gives", ()))
-    if gives:
-        lines.append(f"gives      {', '.join(gives)}")
-    for label, attribute, yes, no in (
-        ("missing", "takes_missing", "missing values are accepted", "missing values are refused"),
-        ("counts", "takes_counts", "bootstraps as counts of rows", "bootstraps as copies of rows"),
-    ):
-        if hasattr(method, attribute):
-            lines.append(f"{label:<10} {yes if getattr(method, attribute) else no}")
-    if hasattr(method, "tasks"):
-        lines.append(f"tasks      {', '.join(sorted(method.tasks))}")
+    yield f"{offer.name}: {offer.entry.summary}"
+    yield ""
+    for title, *texts in _facts(offer, method):
+        yield from (f"{'' if place else title:<10} {text}" for place, text in enumerate(texts))
     parameters = method.parameters()
-    lines += ["", "Parameters:" if parameters else "No parameters."]
+    yield from ("", "Parameters:" if parameters else "No parameters.")
     for parameter in parameters:
-        lines.append(f"  {parameter.name}")
-        lines.append(f"      {stage_help(parameter)}")
+        yield f"  {parameter.name}"
+        yield f"      {stage_help(parameter)}"
+    yield ""
     # Indented, so that a plugin's text cannot imitate our lines.
-    doc = (inspect.getdoc(method) or "").split("\n")
-    lines += ["", *(f"  {line}".rstrip(" ") for line in doc)]
-    return lines
+    for line in (inspect.getdoc(method) or "").split("\n"):
+        yield f"  {line}".rstrip(" ")
+
+
+def _facts(offer: Offer, method: type[Any]) -> Iterator[tuple[str, ...]]:
+    """Titles, each with its lines."""
+    entry = offer.entry
+    yield "kind", entry.kind
+    if entry.reference:
+        yield "source", *entry.reference.split("; ")
+    yield "plugin", f"{offer.provider} {offer.version} ({entry.target})"
+    if entry.aliases:
+        yield "also", ", ".join(entry.aliases)
+    if entry.deprecated is not None:
+        yield "note", entry.deprecated.words(offer.name)
+    if gives := sorted(getattr(entry, "gives", ())):
+        yield "gives", ", ".join(gives)
+    if hasattr(method, "takes_missing"):
+        yield "missing", f"missing values are {'accepted' if method.takes_missing else 'refused'}"
+    if hasattr(method, "takes_counts"):
+        how = "counts" if method.takes_counts else "copies"
+        yield "counts", f"bootstraps as {how} of rows"
+    if hasattr(method, "tasks"):
+        yield "tasks", ", ".join(sorted(method.tasks))
 
 
 _MARKS = {"passed": "ok", "excepted": "excepted", "not applicable": "—"}
@@ -287,32 +287,18 @@ def _write_badge(
     return place_file(target, content, overwrite=overwrite)
 
 
-KINDS = {
-    "selector": "selectors",
-    "wrapping": "selectors",
-    "classifier": "classifiers",
-    "regressor": "regressors",
-    "stability-metric": "stability_metrics",
-    "measure": "measures",
-    "reader": "readers",
-    "writer": "writers",
-    "engine": "engines",
-    "command": "commands",
-    "observer": "observers",
-    "report-section": "report_sections",
-    "null": "nulls",
-    "plot": "plots",
-    "proposal": "proposals",
-}
-"""The kinds of object a plugin can offer, and the registry of each; a wrapping stage resamples
-others."""
+KINDS = (
+    "selector", "wrapping", "classifier", "regressor", "stability-metric", "measure", "reader",
+    "writer", "engine", "command", "observer", "report-section", "null", "plot", "proposal",
+)  # fmt: skip
+"""The kinds of object a plugin can offer; a wrapping stage is a selector that resamples others."""
 
 _FOR_ALL = ("pyproject.toml.txt", "tests/conftest.py.txt", "@package@/__init__.py.txt")
 
 
 @click.command()
 @click.argument("name")
-@option("--kind", "What the plugin offers.", type=click.Choice(list(KINDS)), default="selector")
+@option("--kind", "What the plugin offers.", type=click.Choice(KINDS), default="selector")
 @option("-o --out FOLDER", "Folder to create. [default: fsframe-NAME in the current folder]")
 def new_plugin(name: str, kind: str, out: str | None) -> None:
     """Write a plugin, ready to be installed, tested and changed.
@@ -335,9 +321,9 @@ def new_plugin(name: str, kind: str, out: str | None) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StoreError(f"{folder} already exists; choose another folder with --out")
     # Selectors and classifiers stand in the same chain.
-    in_chains = KINDS[kind] in ("selectors", "classifiers", "regressors")
-    looked_up = ("selectors", "classifiers") if in_chains else (KINDS[kind],)
-    registries = [getattr(fsframe.registry, each) for each in looked_up]
+    registries: list[Registry] = [selectors, classifiers]
+    if kind not in ("selector", "wrapping", "classifier", "regressor"):
+        registries = [getattr(fsframe.registry, f"{kind.replace('-', '_')}s")]
     taken = [offer for registry in registries for offer in registry.matching(name)]
     if taken:
         say(
