@@ -7,6 +7,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence, Set
 from html import escape
+from typing import Any
 
 # Control, format (bidirectional overrides among them), surrogate, private, unassigned,
 # line and paragraph separators.
@@ -239,6 +240,11 @@ def html_block(title: str, facts: Sequence[str] = (), *tables: str) -> str:
     """A heading, sentences below it, and tables as `html_table` makes them."""
     lines = "".join(f"<div>{safe(fact)}</div>" for fact in facts if fact)
     return f"<div><strong>{safe(title)}</strong>{lines}{''.join(tables)}</div>"
+
+
+def facts(of: object, *names: str) -> dict[str, Any]:
+    """These attributes by name, for an object of ``--json``."""
+    return {name: getattr(of, name) for name in names}
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

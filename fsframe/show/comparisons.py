@@ -14,7 +14,7 @@ import attrs
 from fsframe.atomic import check_destination, place_file
 from fsframe.errors import StoreError
 from fsframe.table.text_file import defused
-from fsframe.text import number_text, table_lines, wrapped
+from fsframe.text import facts, number_text, table_lines, wrapped
 
 if TYPE_CHECKING:
     from fsframe.evaluation.comparison import Comparison
@@ -182,9 +182,9 @@ def pair_columns(result: Comparison) -> dict[str, list[Any]]:
 def comparison_object(result: Comparison) -> dict[str, Any]:
     """A comparison as one object for `json_text`."""
     return {
-        **{name: getattr(result, name) for name in _TOLD},
+        **facts(result, *_TOLD),
         "features_kept": result.kept,
-        **{name: getattr(result, name) for name in ("stability", "seconds", "front")},
+        **facts(result, "stability", "seconds", "front"),
         "fewest_features": [None if c < 0 else c for c in result.fewest.tolist()],
         "rope": result.rope,
         "pairs": tested_pairs(result),

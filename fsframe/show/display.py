@@ -30,7 +30,7 @@ from fsframe.show.run_display import (
     verdict_lines,
 )
 from fsframe.storage import RunRecord, StageRecord
-from fsframe.text import counted, interval_text, number_text, printable, table_lines
+from fsframe.text import counted, facts, interval_text, number_text, printable, table_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,6 +43,7 @@ _MOST_CLASSES = 6
 _SIZES_SHOWN = 20
 _OF_PROBABILITIES = ("log-loss", "brier", "calibration")
 _LONGEST_VALUE = 300
+_ESTIMATE = ("mean", "standard_error", "interval")
 _MARK = "← smallest within ± of the best"
 
 
@@ -54,14 +55,14 @@ def _evaluation_object(record: RunRecord, recorded: RecordedEvaluation) -> dict[
         "n_splits": evaluation.n_splits,
         "measures": {
             name: {
-                **_facts(measure, *_ESTIMATE, "values"),
+                **facts(measure, *_ESTIMATE, "values"),
                 "of": "repetitions" if measure.pooled else "folds",
-                **_facts(measure, "larger_is_better", "baseline", "all_features"),
+                **facts(measure, "larger_is_better", "baseline", "all_features"),
             }
             for name, measure in evaluation.measures.items()
         },
-        "baseline": _facts(evaluation.baseline, *_ESTIMATE),
-        "all_features": evaluation.all_features and _facts(evaluation.all_features, *_ESTIMATE),
+        "baseline": facts(evaluation.baseline, *_ESTIMATE),
+        "all_features": evaluation.all_features and facts(evaluation.all_features, *_ESTIMATE),
         "task": evaluation.task,
         "confusion": {"classes": record.class_names, "rows": evaluation.confusion},
         "by_group": evaluation.by_group and attrs.asdict(evaluation.by_group),
@@ -69,19 +70,12 @@ def _evaluation_object(record: RunRecord, recorded: RecordedEvaluation) -> dict[
         "kept": evaluation.kept,
         "stability": {
             "metric": next(iter(default_names(stability_metrics)), ""),
-            **_facts(evaluation.stability, "value", "interval", "undefined"),
+            **facts(evaluation.stability, "value", "interval", "undefined"),
         },
         "chosen": recorded.chosen,
         "curve": [attrs.astuple(point) for point in evaluation.curve],
         "one_standard_error": evaluation.one_standard_error,
     }
-
-
-_ESTIMATE = ("mean", "standard_error", "interval")
-
-
-def _facts(of: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(of, name) for name in names}
 
 
 def _evaluation_lines(record: RunRecord, recorded: RecordedEvaluation) -> Iterator[str]:
@@ -344,10 +338,10 @@ def _absence(stage: StageRecord) -> str:
 
 def protocol_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
     """The object of `evaluate --json` or `stability --json`; of `chain` for any other run."""
-    protocol, facts = _whole_protocol(record), result_object(record, path)
+    protocol, told = _whole_protocol(record), result_object(record, path)
     if isinstance(protocol, RecordedEvaluation):
-        return facts | _evaluation_object(record, protocol)
-    return facts if protocol is None else facts | _stability_object(protocol)
+        return told | _evaluation_object(record, protocol)
+    return told if protocol is None else told | _stability_object(protocol)
 
 
 def protocol_csv(record: RunRecord, path: Path, *, overwrite: bool) -> None:

@@ -15,7 +15,7 @@ from fsframe.show.inspection import Inspection, PartsInspection
 from fsframe.table.column_facts import ColumnFacts
 from fsframe.table.dataset import Dataset
 from fsframe.table.side_columns import times_and_events
-from fsframe.text import counted, printable, shown_width, some_of, table_lines
+from fsframe.text import counted, facts, printable, shown_width, some_of, table_lines
 
 _WIDTH = 80
 _SHOWN = 30
@@ -193,7 +193,7 @@ def duration(seconds: float) -> str:
 def inspection_object(inspection: Inspection) -> dict[str, Any]:
     """The object of `inspect --json`: every column and finding."""
     contents = inspection.contents
-    names = [column.name for column in contents.columns]
+    names, forecast = [column.name for column in contents.columns], inspection.forecast
     return {
         "path": str(contents.path),
         "form": contents.form,
@@ -205,42 +205,29 @@ def inspection_object(inspection: Inspection) -> dict[str, Any]:
                 "part": inspection.roles.get(k, "feature"),
                 "different": column.different,
                 "empty": column.missing,
-                "low": column.low,
-                "high": column.high,
-                "examples": list(column.examples),
-                "constant": column.constant,
-                "codes": [list(code) for code in column.codes],
+                **facts(column, "low", "high", "examples", "constant", "codes"),
             }
             for k, column in enumerate(contents.columns)
         ],
         "label": {
             "name": names[inspection.label],
             "said": inspection.said,
-            "doubts": list(inspection.doubts),
+            "doubts": inspection.doubts,
             "task": None if inspection.data is None else inspection.data.task,
             "classes": None if inspection.data is None else _class_sizes(inspection.data),
         },
         "findings": [attrs.asdict(finding) for finding in inspection.findings],
         "repeated_rows": contents.repeated_rows,
-        "refused": inspection.refused,
-        "chain": inspection.chain,
-        "command": inspection.command,
+        **facts(inspection, "refused", "chain", "command"),
         "proposals": [
             {
-                "chain": proposal.chain,
-                "command": proposal.command,
-                "question": proposal.question,
-                "promise": proposal.promise,
-                "processor_seconds": None if proposal.cost is None else proposal.cost.seconds,
+                **facts(proposal, "chain", "command", "question", "promise"),
+                "processor_seconds": proposal.cost and proposal.cost.seconds,
             }
             for proposal in inspection.proposals
         ],
-        "forecast": None
-        if inspection.forecast is None
-        else {
-            "processor_seconds": inspection.forecast.seconds,
-            "formula": inspection.forecast.formula,
-        },
+        "forecast": forecast
+        and {"processor_seconds": forecast.seconds, "formula": forecast.formula},
     }
 
 

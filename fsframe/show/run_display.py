@@ -26,7 +26,7 @@ from fsframe.show.verdicts import (
 from fsframe.storage import RunRecord, StageRecord
 from fsframe.storage.checked_tables import clusters
 from fsframe.table.roles import side_roles
-from fsframe.text import counted, printable, shown_width, some_of, table_lines, wrapped
+from fsframe.text import counted, facts, printable, shown_width, some_of, table_lines, wrapped
 
 Rows = tuple[list[str], list[list[str]], set[int]]
 """A table to show: names of columns, rows, and which columns hold numbers."""
@@ -53,40 +53,30 @@ def result_object(record: RunRecord, path: Path | None) -> dict[str, Any]:
         "chain": record.chain,
         "run_file": None if path is None else str(path),
         "data": {
-            "name": record.data.name,
-            "sha256": record.data.sha256,
-            "label": record.data.label,
-            "n_samples": record.n_samples,
-            "groups": None if record.groups is None else list(record.groups),
-            "n_features": record.n_features,
-            "classes": list(record.class_names),
+            **facts(record.data, "name", "sha256", "label"),
+            **facts(record, "n_samples", "groups", "n_features"),
+            "classes": record.class_names,
         },
         "seed": record.seed,
-        "selected": list(record.selected_names),
+        "selected": record.selected_names,
         "scores": dict(zip(names, record.scores.tolist(), strict=True)),
         "pairs": [[names[a], names[b], w] for a, b, w in record.strongest_pairs(_PAIRS_LISTED)],
         "n_pairs": record.n_pairs,
         "pair_tests": _tests_object(record),
-        "warnings": list(record.all_warnings()),
+        "warnings": record.all_warnings(),
         "statements": [
             {
                 "stage": stage,
-                "word": said.word,
-                "kind": said.kind,
+                **facts(said, "word", "kind"),
                 "sentence": said.sentence(stage, covariates(record)),
             }
             for stage, said in stated(record)
         ],
         "stages": [
             {
-                "name": stage.name,
-                "provider": stage.provider,
-                "provider_version": stage.provider_version,
-                "params": dict(stage.params),
-                "n_features_in": int(stage.features_in.size),
-                "selected": None
-                if stage.selection is None
-                else [names[c] for c in stage.selection.selected],
+                **facts(stage, "name", "provider", "provider_version", "params"),
+                "n_features_in": stage.features_in.size,
+                "selected": stage.selection and [names[c] for c in stage.selection.selected],
                 "seconds": stage.seconds,
             }
             for stage in record.stages
@@ -106,8 +96,7 @@ def _tests_object(record: RunRecord) -> dict[str, Any] | None:
         "method": record.pair_tests.name,
         "provider": record.pair_tests.provider,
         "features": [names[column] for column in tests.columns],
-        "n_tested": tests.n_tested,
-        "n_chosen_from": tests.n_chosen_from,
+        **facts(tests, "n_tested", "n_chosen_from"),
         "pairs": [
             [names[a], names[b], float(p), float(q)]
             for (a, b), p, q in islice(listed, _PAIRS_LISTED)

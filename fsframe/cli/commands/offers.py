@@ -19,7 +19,7 @@ from fsframe.cli.terminal import json_option, option, say, say_block, say_json, 
 from fsframe.errors import PluginError, RequestError, StoreError
 from fsframe.registry import Offer, Registry, classifiers, default_manager, find_offer, selectors
 from fsframe.registry.entries import Entry
-from fsframe.text import table_lines
+from fsframe.text import facts, table_lines
 
 
 def _number_of(entries: tuple[Entry, ...]) -> str:
@@ -50,14 +50,9 @@ def plugins(as_json: bool, traceback: bool) -> None:
     if as_json:
         rows = [
             {
-                "name": plugin.name,
-                "provider": plugin.provider,
-                "distribution": plugin.source.distribution,
-                "version": plugin.source.version,
-                "target": plugin.source.target,
-                "status": plugin.status,
-                "reason": plugin.reason,
-                "notes": list(plugin.notes),
+                **facts(plugin, "name", "provider"),
+                **facts(plugin.source, "distribution", "version", "target"),
+                **facts(plugin, "status", "reason", "notes"),
                 "entries": [entry.name for entry in plugin.entries],
             }
             for plugin in known
@@ -112,12 +107,9 @@ def _object(offer: Offer) -> dict[str, Any]:
         "family": getattr(entry, "family", None),
         "summary": entry.summary,
         "gives": sorted(getattr(entry, "gives", ())),
-        "reference": entry.reference,
-        "requires": list(entry.requires),
-        "aliases": list(entry.aliases),
-        "deprecated": None if entry.deprecated is None else entry.deprecated.words(offer.name),
-        "provider": offer.provider,
-        "version": offer.version,
+        **facts(entry, "reference", "requires", "aliases"),
+        "deprecated": entry.deprecated and entry.deprecated.words(offer.name),
+        **facts(offer, "provider", "version"),
     }
 
 
@@ -147,12 +139,10 @@ def _explained(offer: Offer, registry: Registry) -> dict[str, Any]:
     method = registry[offer.name]
     parameters = [
         {
-            "name": p.name,
-            "help": p.help,
+            **facts(p, "name", "help"),
             "values": p.kind.describe(),
             "default": None if p.required else p.default,
-            "symbol": p.symbol,
-            "source": p.source,
+            **facts(p, "symbol", "source"),
         }
         for p in method.parameters()
     ]
@@ -251,11 +241,9 @@ def check(
             "method": name,
             "checks": len(outcomes),
             "sums": dict(sums),
-            "outcomes": [
-                {"check": o.check, "status": o.status, "detail": o.detail} for o in outcomes
-            ],
+            "outcomes": [facts(each, "check", "status", "detail") for each in outcomes],
+            "causes": by_cause(outcomes),
         }
-        report["causes"] = by_cause(outcomes)
         say_json(report)
     else:
         for cause, checks in by_cause(outcomes).items():

@@ -21,6 +21,7 @@ from fsframe.cli.run_file import (
 from fsframe.cli.terminal import cell, json_option, option, print_text, say, say_json, say_lines
 from fsframe.errors import RequestError
 from fsframe.registry import writers
+from fsframe.text import facts
 
 
 @click.command()
@@ -44,14 +45,8 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
         check_destination(csv_out, overwrite=overwrite, apart_from=used)
         protocol_csv(record, Path(csv_out), overwrite=overwrite)
     if as_json:
-        content = {
-            **protocol_object(record, path),
-            "created": record.created,
-            "command": record.command,
-            "fsframe_version": record.fsframe_version,
-            "environment": dict(record.environment),
-        }
-        say_json(content)
+        of_file = facts(record, "created", "command", "fsframe_version", "environment")
+        say_json({**protocol_object(record, path), **of_file})
         return
     say_lines(file_lines(record, path))
 
