@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import attrs
 import click
 
+from fsframe.atomic import check_destination, place_file
 from fsframe.cli.reading_options import READING, read_data
 from fsframe.cli.terminal import WRITTEN, say, say_error, say_json, say_lines, written_summary
 from fsframe.errors import Forewarning, FsframeError, RequestError, StoreError
@@ -164,7 +165,6 @@ def run_request(
     `options` are those of `engine_options`. An `engine` of a command that makes many requests stays
     open.
     """
-    from fsframe.atomic import check_destination
 
     out = None
     if request.out is not None:
@@ -302,7 +302,6 @@ def run_on(
     `named` are the parts of the default name of the run file (`run_path`). All files that the
     command writes are checked before any work starts.
     """
-    from fsframe.atomic import check_destination
     from fsframe.chains.request import Request, stored_answer
     from fsframe.cli.run_file import run_path
     from fsframe.table.reader import find_table
@@ -468,7 +467,6 @@ def check_log(
     StoreError
         If the log cannot be written there.
     """
-    from fsframe.atomic import check_destination
 
     if path is None:
         return None
@@ -497,7 +495,6 @@ class _LogFile(logging.FileHandler):
     """Appends lines to a file; an error while writing is reported once."""
 
     def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
-        from fsframe.atomic import place_file
 
         if not path.exists() or not path.stat().st_size:
             # Atomically: with half of its first line the file would not be a log.

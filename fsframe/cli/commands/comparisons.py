@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from fsframe.atomic import check_destination
 from fsframe.cli.options import engine_options, fold_options
 from fsframe.cli.reading_options import read_data, reading_options
 from fsframe.cli.running import Reporter, check_log, requested_engine, run_request, with_options
@@ -90,7 +91,6 @@ def compare(words: tuple[str, ...], **options: Any) -> None:
       fsframe compare {mim,jmi}:top={5,10} x knn margin on examples/parkinsons.csv --metric auc
     """
     from fsframe.ask.evaluations import compare_on, compared_methods, comparison_plan
-    from fsframe.atomic import check_destination
     from fsframe.evaluation.study_plan import StudyTable
     from fsframe.show.comparisons import RESULTS, check_folder
     from fsframe.table.reader import find_table

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from fsframe.atomic import check_destination, place_file
 from fsframe.cli.options import METHODS, complete_method, listed
 from fsframe.cli.stages import stage_help
 from fsframe.cli.terminal import json_option, option, say, say_block, say_json, say_lines
@@ -217,7 +218,6 @@ def check(
       fsframe check kuncheva
       fsframe check mim --badge -q
     """
-    from fsframe.atomic import check_destination
     from fsframe.testing import by_cause, run_checks, suite_for
 
     if (out or overwrite) and not badge:
@@ -265,7 +265,6 @@ def check(
 def _write_badge(
     name: str, suite: Any, outcomes: Sequence[Any], target: Path, overwrite: bool
 ) -> Path:
-    from fsframe.atomic import place_file
     from fsframe.testing import SelectorConformance
     from fsframe.testing.declarations import badge_lines, facts_of, measure
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fsframe.atomic import check_destination, place_file
 from fsframe.cli.options import COUNT, folds_csv_option, offered, overwrite_option
 from fsframe.cli.run_file import (
     find_results,
@@ -36,7 +37,6 @@ def show(run: str, as_json: bool, csv_out: str | None, overwrite: bool) -> None:
     Example:
       fsframe show examples/parkinsons.immigrate-npfs.h5
     """
-    from fsframe.atomic import check_destination
     from fsframe.show.display import file_lines, protocol_csv, protocol_object
 
     path, record = open_run(run)
@@ -101,7 +101,6 @@ def table(
       fsframe table examples/parkinsons.immigrate-npfs.h5 -o genes.csv
       fsframe table examples/parkinsons.immigrate-npfs.h5 --pairs --top 20
     """
-    from fsframe.atomic import check_destination, place_file
     from fsframe.evaluation.comparison import study_comparisons
     from fsframe.show.comparisons import result_columns
     from fsframe.table.reader import format_of, is_text, table_bytes
@@ -211,7 +210,6 @@ def plot(
         raise RequestError(f"{target}: end its name in .svg, .pdf or .png")
     ends = tuple(part.strip() for part in pair.split(",")) if pair else None
 
-    from fsframe.atomic import check_destination, place_file
     from fsframe.show.plots.canvas import figure_bytes
 
     records, study, used = found.records, found.study, found.used(source)
@@ -283,7 +281,6 @@ def report(words: tuple[str, ...], out: str | None, means: bool, overwrite: bool
     if source and len(runs) != 1:
         raise RequestError(how)
 
-    from fsframe.atomic import check_destination, place_file
     from fsframe.show.page import report_page, report_page_of_several, report_page_of_study
 
     found = find_results(runs, comparisons=not source)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from fsframe.atomic import check_destination
 from fsframe.cli.options import COUNT, MemorySize, engine_options, folds_csv_option
 from fsframe.cli.reading_options import READING, read_data, reading_arguments, reading_options
 from fsframe.cli.run_file import is_table, open_run, source_of_run, table_after_on, table_of_run
@@ -127,7 +128,6 @@ def _csv_destination(
     The manifest, which may be untrusted, is followed only for a new CSV file in the folder of the
     run file.
     """
-    from fsframe.atomic import check_destination
 
     if options["csv_out"]:
         return check_destination(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from fsframe.atomic import check_destination, place_file
 from fsframe.cli.options import COUNT, overwrite_option
 from fsframe.cli.reading_options import TABLE_FORM, form_options, reading_arguments, reading_options
 from fsframe.cli.run_file import (
@@ -289,7 +290,6 @@ def predict(
       fsframe predict examples/parkinsons.immigrate-npfs.h5 on examples/parkinsons.csv \\
         --classifier margin
     """
-    from fsframe.atomic import check_destination, place_file
     from fsframe.chains.audit import refit
     from fsframe.table.text_file import defused
 
