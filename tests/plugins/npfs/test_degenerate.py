@@ -12,7 +12,6 @@ from fsframe.chains.chain import Chain
 from fsframe.errors import RequestError
 from fsframe.method.selection import Selection
 from fsframe.table.dataset import Dataset
-from fsframe_npfs.methods.npfs import Npfs
 
 from .conftest import TinyMim, outcome, slides, watching
 
@@ -21,19 +20,33 @@ def with_columns(data: Dataset, *extra: np.ndarray) -> Dataset:
     return Dataset.from_arrays(np.column_stack((data.X, *extra)), data.y)
 
 
-def test_share_near_one_says_how_many_bootstraps_are_needed() -> None:
+REFUSED = [
     # K=25, k=24: (24/25)^n first falls to 0.01 at n = 113.
-    data = slides(0, 300, 25, 5)
-    with pytest.raises(RequestError, match="n=113 or more"):
-        outcome(TinyMim(k=24), data, null="published", n=100)
-    assert outcome(TinyMim(k=24), data, null="published", n=113).tables["z"].max() == 113
+    (24, (0, 300, 25, 5), {"null": "published", "n": 100}, "n=113 or more"),
+    (5, (0,), {"null": "published", "n": 1}, "n=2 or more"),
+    (5, (0,), {"null": "published", "n": 3, "correction": "bonferroni"}, "n=4 or more"),
+    *((20, (0, 300, 20, 5), {"n": 10, **options}, "keeps all 20 usable features")
+      for options in ({"null": "published"}, {"statistic": "counts"}, {"null": "shards"})),
+    (10, (0, 200, 20, 5), {"null": "published", "bias": 0.6}, r"lower bias=0\.6"),
+    (5, (0, 200), {"of": "pairs"}, "returns pair weights"),
+    (5, (0, 90), {"null": "shards", "n": 100}, r"at most n=\d+ shards"),
+    (5, (0, 200, 22), {"permutations": 3}, "permutations=4 or more"),
+    (5, (0, 200, 22), {"permutations": 50, "correction": "bonferroni"}, "permutations=100 or more"),
+    (5, (0, 200, 22), {"permutations": 98, "compare": "own"}, "permutations=99 or more"),
+]  # fmt: skip
 
 
-def test_too_few_bootstraps_say_how_many_are_needed() -> None:
-    with pytest.raises(RequestError, match="n=2 or more"):
-        outcome(TinyMim(k=5), slides(0), null="published", n=1)
-    with pytest.raises(RequestError, match="n=4 or more"):
-        outcome(TinyMim(k=5), slides(0), null="published", n=3, correction="bonferroni")
+@pytest.mark.parametrize(("k", "table", "options", "told"), REFUSED)
+def test_what_cannot_be_tested_is_refused_with_what_would_do(
+    k: int, table: tuple[int, ...], options: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(RequestError, match=told):
+        outcome(TinyMim(k=k), slides(*table), **options)
+
+
+def test_as_many_bootstraps_as_were_said_do() -> None:
+    found = outcome(TinyMim(k=24), slides(0, 300, 25, 5), null="published", n=113)
+    assert found.tables["z"].max() == 113
 
 
 def test_at_least_rule_with_one_bootstrap_does_not_name_what_was_never_picked() -> None:
@@ -41,14 +54,6 @@ def test_at_least_rule_with_one_bootstrap_does_not_name_what_was_never_picked() 
     data = slides(0, 300, 250, 5)
     found = outcome(TinyMim(k=2), data, null="matlab", n=1)
     assert found.tables["critical-value"][0] == 0 and found.selected.size == 2
-
-
-@pytest.mark.parametrize(
-    "options", [{"null": "published"}, {"statistic": "counts"}, {"null": "shards"}]
-)
-def test_counts_of_a_base_that_keeps_everything_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(RequestError, match="keeps all 20 usable features"):
-        outcome(TinyMim(k=20), slides(0, 300, 20, 5), n=10, **options)
 
 
 def test_scores_of_a_base_that_keeps_everything_can_be_compared() -> None:
@@ -117,11 +122,6 @@ def test_a_class_of_two_rows_stays_in_every_bootstrap() -> None:
     assert seen and all(seen)
 
 
-def test_bias_that_lifts_p0_above_one_is_refused() -> None:
-    with pytest.raises(RequestError, match=r"lower bias=0\.6"):
-        outcome(TinyMim(k=10), slides(0, 200, 20, 5), null="published", bias=0.6)
-
-
 def test_a_table_without_two_usable_columns_is_refused() -> None:
     X = np.column_stack((np.arange(20) % 11, np.zeros(20)))
     with pytest.raises(RequestError, match="at least two are needed"):
@@ -132,26 +132,31 @@ def test_a_table_without_two_usable_columns_is_refused() -> None:
     assert any("at least two are needed" in problem for problem in chain.request_problems(alone))
 
 
-def test_pairs_of_a_base_without_pair_weights_are_refused() -> None:
-    with pytest.raises(RequestError, match="returns pair weights"):
-        outcome(TinyMim(), slides(0, 200), of="pairs")
-
-
 @pytest.mark.parametrize(
-    ("options", "word"),
+    ("stage", "told"),
     [
-        ({"null": "published", "permutations": 5}, "permutations is for"),
-        ({"null": "published", "compare": "own"}, "compare is for"),
-        ({"bias": 0.1}, "bias"),
-        ({"null": "shards", "fraction": 0.5}, "fraction is for bootstraps"),
-        ({"null": "shards", "stratify": False}, "stratify is for bootstraps"),
-        ({"null": "shards", "settle": 0.01}, "settle is for bootstraps"),
-        ({"pairs": 3}, "of=pairs"),
+        ("npfs:null=published,permutations=5", "permutations is for"),
+        ("npfs:null=published,compare=own", "compare is for"),
+        ("npfs:bias=0.1", "bias"),
+        ("npfs:null=shards,fraction=0.5", "fraction is for bootstraps"),
+        ("npfs:null=shards,stratify=false", "stratify is for bootstraps"),
+        ("npfs:null=shards,settle=0.01", "settle is for bootstraps"),
+        ("npfs:pairs=3", "of=pairs"),
+        ("npfs:statistic=scores,null=published", "statistic=scores is for null=permutation"),
+        ("npfs:statistic=scores,of=pairs", "statistic=scores is for of=features"),
+        ("npfs:fits=5000", "fits limits what settle adds"),
+        ("npfs:fits=5000,settle=0.1,statistic=counts", "fits limits what settle adds"),
+        ("npfs:fits=1000000000000,settle=0.1", "at most 1e.08 can be asked"),
+        ("npfs:permuted_n=5,statistic=counts", "permuted_n is for statistic=scores"),
+        ("npfs:permuted_n=50,n=20", "permuted_n=50 is more than n=20"),
+        ("cpss:permutations=9", "permutations is for bound=permutation"),
+        ("cpss:threshold=0.4,bound=unimodal", r"needs a threshold above 0\.5"),
+        ("ipss:level=0.05,bound=permutation,permutations=18", r"kept at 0\.05; at least 19 are"),
     ],
 )
-def test_parameters_that_would_be_ignored_are_refused(options: dict[str, Any], word: str) -> None:
-    with pytest.raises(RequestError, match=word):
-        Npfs(**options)
+def test_settings_that_do_not_fit_are_refused(stage: str, told: str) -> None:
+    with pytest.raises(RequestError, match=told):
+        Chain.parse(f"mim {stage}")
 
 
 def test_columns_preferred_whatever_the_label_are_named() -> None:

@@ -233,23 +233,6 @@ def test_a_corrected_test_of_few_bootstraps_holds_its_level_and_uses_it() -> Non
     assert even > 0.1 - 3 * np.sqrt(0.1 * 0.9 / 300)
 
 
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [
-        ({"statistic": "scores", "null": "published"}, "statistic=scores is for null=permutation"),
-        ({"statistic": "scores", "of": "pairs"}, "statistic=scores is for of=features"),
-        ({"fits": 5000}, "fits limits what settle adds"),
-        ({"fits": 5000, "settle": 0.1, "statistic": "counts"}, "fits limits what settle adds"),
-        ({"fits": 10**12, "settle": 0.1}, "at most 1e.08 can be asked"),
-        ({"permuted_n": 5, "statistic": "counts"}, "permuted_n is for statistic=scores"),
-        ({"permuted_n": 50, "n": 20}, "permuted_n=50 is more than n=20"),
-    ],
-)
-def test_parameters_that_do_not_fit_are_refused(options: dict[str, Any], word: str) -> None:
-    with pytest.raises(RequestError, match=word):
-        Npfs(**options)
-
-
 def test_settling_ends_in_the_answer_of_the_numbers_that_it_reached(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

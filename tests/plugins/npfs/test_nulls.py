@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsframe.chains.chain import Chain
-from fsframe.errors import PluginError, RequestError
+from fsframe.errors import PluginError
 from fsframe.method.run import Run
 from fsframe.resampling.resamples import CountNull, RelabellingNull
 from fsframe.table.dataset import Dataset
@@ -59,11 +59,6 @@ def test_shards_partition_the_rows_and_p0_is_k_over_K() -> None:
     tables = outcome(TinyMim(k=5), slides(0), null="shards", n=8).tables
     assert tables["bootstrap-matrix"].shape == (8, 50)
     np.testing.assert_allclose(tables["p0"], 0.1)
-
-
-def test_a_table_too_small_for_its_shards_names_the_largest_number() -> None:
-    with pytest.raises(RequestError, match=r"at most n=\d+ shards"):
-        named(Npfs(null="shards", n=100), TinyMim(), slides(0, n=90))
 
 
 def test_own_null_compares_each_feature_with_itself() -> None:
@@ -142,21 +137,6 @@ def test_little_is_taken_off_where_features_are_alike_and_much_where_they_differ
     own = rng.binomial(50, rng.random(200), size=(11, 200))
     assert shrinkage_factor(alike, 200) < 0.25
     assert shrinkage_factor(own, 200) > 0.95
-
-
-@pytest.mark.parametrize(
-    ("test", "needed"),
-    [
-        (Npfs(permutations=3), 4),
-        (Npfs(permutations=50, correction="bonferroni"), 100),
-        (Npfs(permutations=98, compare="own"), 99),
-    ],
-)
-def test_too_few_permutations_are_refused_with_the_number_needed(test: Npfs, needed: int) -> None:
-    with pytest.raises(RequestError, match=f"permutations={needed} or more"):
-        named(test, TinyMim(), slides(0, 200, 22))
-    # Left out, the number is what alpha needs.
-    assert test.null == "permutation"
 
 
 def test_number_of_permutations_follows_from_alpha_where_it_is_left_out() -> None:

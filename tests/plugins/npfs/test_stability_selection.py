@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from fsframe import Chain, Dataset, Run
-from fsframe.errors import DataError, RequestError
+from fsframe.errors import DataError
 from fsframe_npfs.engine.bounds import (
     BOUNDS,
     bound_of_sizes,
@@ -28,7 +28,7 @@ from fsframe_npfs.engine.bounds import (
 )
 from fsframe_npfs.engine.labellings import DRAWS
 from fsframe_npfs.engine.resample_counts import complementary_halves
-from fsframe_npfs.methods.stability_selection import Cpss, Ensemble
+from fsframe_npfs.methods.stability_selection import Ensemble
 
 from .conftest import TinyMim, noise, slides
 
@@ -186,11 +186,6 @@ def test_too_few_rows_of_a_class_are_refused(request: pytest.FixtureRequest) -> 
     data = Dataset.from_arrays(np.eye(8), ["a"] * 5 + ["b"] * 3, name="few")
     with pytest.raises(DataError, match="four rows of every class, the smallest has 3"):
         Chain.parse("anova-f cpss").select(data)
-
-
-def test_parameters_that_no_bound_covers_are_refused() -> None:
-    with pytest.raises(RequestError, match=r"needs a threshold above 0\.5"):
-        Cpss(threshold=0.4, bound="unimodal")
 
 
 def test_numeric_targets_are_halved_too() -> None:
